@@ -25,7 +25,7 @@ from npexplore.machine.resources import FifoServer
 from npexplore.machine.resources.base import Hold, OwnFaces, Server, Uses
 from npexplore.machine.resources.dram_device import dram_device
 from npexplore.machine.resources.dram_run import run_accesses
-from npexplore.machine.resources.dram_streams import accesses
+from npexplore.machine.resources.dram_streams import dram_accesses
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.workload import Workload, workload
 from npexplore.rows.expressions import Variable
@@ -286,7 +286,7 @@ def test_cold_compilation(benchmark, tmp_path):
 def test_accesses_a_second_of_a_scheduling_dram_controller(benchmark, pattern):
     """DDR4-3200, a quarter of them writes, 32 + 32 entries; DRAMsim3 schedules 0.24 million a second."""
     device = dram_device("ddr4_3200")
-    made = accesses(device, pattern, max(PACKETS, 1000), 1, writes=0.25)
+    made = dram_accesses(device, pattern, max(PACKETS, 1000), 1, writes=0.25)
 
     def run():
         run_accesses(device, bank=made.bank[:100], row=made.row[:100], write=made.write[:100])

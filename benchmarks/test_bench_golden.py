@@ -21,7 +21,7 @@ from npexplore.golden.ipv4.delivery import Links, destination_kinds
 from npexplore.golden.ipv4.header import read_headers, write_packet
 from npexplore.golden.ipv4.martians import martian_list, martian_many
 from npexplore.golden.ipv4.ttl import decrement_ttls
-from npexplore.golden.ipv4.validate import validate, validate_many
+from npexplore.golden.ipv4.validate import validate_ipv4, validate_ipv4_many
 from npexplore.golden.linux.settings import LinuxSettings
 from npexplore.golden.lookup import LPMS
 from npexplore.golden.router.batch import BatchForwarder, Frames
@@ -132,7 +132,7 @@ def packets():
 
 BATCHES = {
     "checksum": (header_checksums_are_right, header_checksum_is_right),
-    "validate": (validate_many, validate),
+    "validate": (validate_ipv4_many, validate_ipv4),
 }
 
 

@@ -23,7 +23,7 @@ from npexplore.golden.lookup.family import IPV6
 from npexplore.golden.mpls.label_cache import LabelCache, LabelTable
 from npexplore.golden.mpls.stack import Label, write_stack
 from npexplore.golden.router.batch import BatchForwarder, Frames
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 
 ROOT = Path(__file__).parents[1]
 FULL = ROOT.parent / "shared" / "data" / "routes" / "bart_full_table_v4_v6.txt.gz"
@@ -85,7 +85,7 @@ def test_reads(benchmark, table, addresses):
 
 @pytest.fixture(scope="module")
 def router():
-    return resolve(MIXED)
+    return resolve_router(MIXED)
 
 
 @pytest.fixture(scope="module")

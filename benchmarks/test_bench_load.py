@@ -9,7 +9,7 @@ from reference.timing import record
 from npexplore.designs import design
 from npexplore.machine.workload import workload
 from npexplore.study.loading.curve import POINTS, load_curve
-from npexplore.study.loading.lossless import search
+from npexplore.study.loading.lossless import search_lossless
 
 LOAD = workload(packet_bytes=64)
 PEAK = 1e3 if sys.platform != "darwin" else 1e6  # of getrusage, to MB
@@ -39,7 +39,8 @@ def test_a_search_against_a_bisection_of_full_length_trials(benchmark):
     """
     asked = []
     found = timed(
-        benchmark, lambda: search(design("ixp2400"), LOAD, progress=lambda load, packets, done: asked.append(packets))
+        benchmark,
+        lambda: search_lossless(design("ixp2400"), LOAD, progress=lambda load, packets, done: asked.append(packets)),
     )
     goal = found.found[0].goal
     record(benchmark, packets=sum(asked), bisection_ratio=2 * 10 * 6 * goal.final / sum(asked))

@@ -15,10 +15,10 @@ from npexplore.golden.diffserv import (
     OutputPort,
     Receiver,
     Treatment,
-    simulate,
+    simulate_diffserv,
     simulate_plainly,
 )  # fmt: skip
-from npexplore.golden.diffserv.experiments import Bench, load_sweep
+from npexplore.golden.diffserv.experiments import DiffServBench, load_sweep
 from npexplore.golden.police import DifferentiatedTwoRate, LeakyBucket, SingleRate, TwoRate, police_many
 from npexplore.golden.schedule import SCHEDULERS, halving_quanta
 from npexplore.golden.token_rate import TokenRate
@@ -81,16 +81,16 @@ def router(scheduler, receivers=None):
 def test_functional_simulation(benchmark, packets, scheduler, receivers):
     setup = router(scheduler, receivers)
     arrivals, some = Arrivals.of(*packets), Arrivals.of(*(column[:SOME] for column in packets))
-    outcome = benchmark.pedantic(simulate, (setup, arrivals), rounds=5, warmup_rounds=1)
+    outcome = benchmark.pedantic(simulate_diffserv, (setup, arrivals), rounds=5, warmup_rounds=1)
     assert (outcome.departure_ns[:SOME][outcome.sent[:SOME]] > 0).all()
-    ours = seconds(lambda: simulate(setup, arrivals)) / PACKETS
+    ours = seconds(lambda: simulate_diffserv(setup, arrivals)) / PACKETS
     benchmark.extra_info["million_packets_per_s"] = PACKETS / fastest(benchmark) / 1e6
     benchmark.extra_info["reference_times_ours"] = seconds(lambda: simulate_plainly(setup, some), 1) / SOME / ours
 
 
 def test_twenty_loads_of_four_flows(benchmark):
     """The sweep of Figs. 7 and 8: four inputs at 5 to 100 % of 100 Mb/s for 0.2 s each, with its tables."""
-    bench = Bench("100Mb/s", 64, 20, 64)
+    bench = DiffServBench("100Mb/s", 64, 20, 64)
     loads = [k / 20 for k in range(1, 21)]
     flows, limits = ("EF", "AF1", "AF2", "AF3"), {"EF": 62_500.0}
     table = benchmark.pedantic(load_sweep, (bench, loads, flows, limits), rounds=3, warmup_rounds=1)

@@ -22,13 +22,12 @@ import pandas as pd
 import plotly.express as px
 
 import npexplore as npx
-from npexplore.paths import share
-from npexplore.plot import theme
-from npexplore.plot.beside import beside
-from npexplore.report import first_screen, headline, how_close
+from npexplore import plot
+from npexplore.plot import cross_check
+from npexplore.report import agreement_sentence, first_screen, headline
 
-theme.use()
-CAPTURES = share("data", "captures")
+plot.use_theme()
+CAPTURES = npx.bundled_path("data/captures")
 
 # %%
 capture = npx.read_capture(CAPTURES / "zeek_wikipedia.pcap")
@@ -49,10 +48,10 @@ first_screen(
         "How fast would a machine carry it, and what binds?": f"An IXP2400 carries "
         f"{answers[-1].throughput_bps / 1e9:.2f} Gb/s of such packets when it is simulated, and "
         f"{answers[0].throughput_bps / 1e9:.2f} at most; {answers[0].bottleneck} binds.",
-        "How far can that be trusted?": f"Of the throughputs printed of it, {how_close(check)} "
+        "How far can that be trusted?": f"Of the throughputs printed of it, {agreement_sentence(check)} "
         "Other numbers of the study are met less often: see its page.",
     },
-    beside(check.frame(), printed, title="What was measured of this machine, and what comes out here"),
+    cross_check(check.frame(), printed, title="What was measured of this machine, and what comes out here"),
     tries={"what is in a capture": "#What-is-in-a-capture", "more threads": "#What-it-would-do-to-a-machine",
            "a capture of your own": "61_your_capture.html", "the whole study": "10_ixp2400.html",
            "turn the knobs": "64_play.html#ixp2400"},
@@ -132,7 +131,7 @@ figure = px.line(
     x="threads",
     y="throughput_gbps",
     color="solver",
-    color_discrete_map=theme.ORIGIN,
+    color_discrete_map=plot.ORIGIN_COLOURS,
     markers=True,
     hover_data=["bottleneck"],
     title="Threads hide latency until a resource is full",

@@ -24,30 +24,21 @@ from dataclasses import replace
 import pandas as pd
 
 import npexplore as npx
-from npexplore.designs import design
-from npexplore.designs.ixp2400.accesses import accesses_of_capture
-from npexplore.ledger import load
-from npexplore.ledger.audit import audit
-from npexplore.machine.mixes import solve
-from npexplore.paths import share
+from npexplore import plot
+from npexplore.ledger import audit, load
+from npexplore.machine import solve_mix
+from npexplore.papers import tables as data
+from npexplore.papers.ixp2400 import accesses_of_capture, memory_of_today
+from npexplore.papers.ixp2400 import gains as steps_gained
+from npexplore.papers.ixp2400 import lengths as rebuilt
+from npexplore.papers.ixp2400 import tables as study
+from npexplore.plot import comparison, curves, elasticities, published_levels, roofline, time_lines
 from npexplore.plot import ixp2400 as drawings
-from npexplore.plot import tables, theme
-from npexplore.plot.comparison import comparison
-from npexplore.plot.curves import curves, levels
-from npexplore.plot.elasticity import elasticities
-from npexplore.plot.roofline import roofline
-from npexplore.plot.timeline import time_lines
-from npexplore.report import headline, paper_screen, scores, told_of
-from npexplore.study.explaining.explain import explain
-from npexplore.study.papers import tables as data
-from npexplore.study.papers.ixp2400 import gains as steps_gained
-from npexplore.study.papers.ixp2400 import lengths as rebuilt
-from npexplore.study.papers.ixp2400 import tables as study
-from npexplore.study.papers.ixp2400.today import memory_of_today
+from npexplore.report import headline, paper_screen, row_sentences, scores
 
-theme.use()
+plot.use_theme()
 ledger = load()
-machine, dram = design("ixp2400"), design("ixp2400_dram")
+machine, dram = npx.design("ixp2400"), npx.design("ixp2400_dram")
 amp, frg, psc, dos = (npx.workload(mix=name) for name in ("amp", "frg", "psc", "dos"))
 traces = {"amp": "AMP (core)", "frg": "FRG (edge)", "psc": "PSC (edge)", "dos": "DOS (64 bytes)"}
 schemes = {
@@ -60,7 +51,7 @@ schemes = {
 # %%
 check = npx.check(["ixp2400", "ixp2400_dram"], seeds=3, packets=8192, alternatives=True)
 judged = check.frame()
-told = told_of(check)
+told = row_sentences(check)
 fullest = {name: machine.with_(scheme=name).bounds(amp).bottleneck for name in ("base", "fcb_tb")}
 paper_screen(
     check,
@@ -137,13 +128,13 @@ drawings.dram(steps, dram.parameters)
 # of the idle share too.
 
 # %%
-tables.verdicts(judged)
+plot.verdict_table(judged)
 
 # %% [markdown]
 # All rows (the table scrolls), in the order of the study:
 
 # %%
-tables.cross_check(judged, {row.key: row.where for row in ledger})
+plot.cross_check_table(judged, {row.key: row.where for row in ledger})
 
 # %% [markdown]
 # In one line a group: errors of check rows, each measurement once, beside what a reader without a model would say of
@@ -169,13 +160,13 @@ headline("blind numbers inside or close, by what was predicted before they were 
 
 # %%
 free = [(name, len(found), ", ".join(found)) for name, found in check.free_parameters.items()]
-tables.table(pd.DataFrame(free, columns=["design", "free parameters", "which"]))
+plot.table(pd.DataFrame(free, columns=["design", "free parameters", "which"]))
 
 # %%
 others = [
     (a.name, ", ".join(f"{k} = {v}" for k, v in a.set.items()), a.about) for a in machine.parameters.file.alternative
 ]
-tables.table(pd.DataFrame(others, columns=["other structure", "what is set", "what speaks for it"]))
+plot.table(pd.DataFrame(others, columns=["other structure", "what is set", "what speaks for it"]))
 
 # %% [markdown]
 # ## The DRAM alone
@@ -189,7 +180,7 @@ tables.table(pd.DataFrame(others, columns=["other structure", "what is set", "wh
 
 # %%
 windows = (1, 2, 3, 4, 6, 8, 12, 16)
-trace = accesses_of_capture(share("data", "captures", "zeek_wikipedia.pcap"), dram.parameters)
+trace = accesses_of_capture(npx.bundled_path("data/captures/zeek_wikipedia.pcap"), dram.parameters)
 traced = data.swept(npx.grid(dram.with_(trace_sizes="fixed"), trace, window=windows)).assign(pattern="trace")
 fixed = data.swept(npx.grid(dram, window=windows, pattern=("in_turn", "random", "one_bank")))
 figure = curves(
@@ -202,7 +193,7 @@ figure = curves(
 fig5 = npx.published().query("paper == 'ixp2400_buffering' and where == 'Fig. 5'")
 told = fig5["conditions"].str.extract("application=([^;]+).*model=([^;]+)")
 told = told.replace({"ipsec": "IPSec", "ipv4": "IPv4", "dramsim": "DRAMsim", "petri": "Petri net"})
-levels(figure, windows, fig5.assign(label="published: " + told[0] + ", " + told[1]), "point", "label")
+published_levels(figure, windows, fig5.assign(label="published: " + told[0] + ", " + told[1]), "point", "label")
 
 # %% [markdown]
 # ### What do narrow accesses cost? *(Fig. 9)*
@@ -217,12 +208,12 @@ fig9 = data.compared(check, ledger, "Fig. 9").assign(throughput_gbps=lambda rows
 curves(
     narrow, "narrow_share", "throughput_gbps", "solver", title="Bandwidth against the share of 32-byte accesses",
     x_title="share of narrow accesses", y_title="DRAM bandwidth (Gb/s)", hover=("bottleneck",),
-    colours=theme.ORIGIN, band=("low_gbps", "high_gbps"), published=fig9.dropna(subset="point"),
+    colours=plot.ORIGIN_COLOURS, band=("low_gbps", "high_gbps"), published=fig9.dropna(subset="point"),
     frozen=fig9.dropna(subset="frozen").assign(throughput_gbps=lambda rows: rows["frozen"]),
 ).update_xaxes(tickformat=".0%").update_yaxes(range=[7, 11.2])  # fmt: skip
 
 # %%
-tables.cross_check(fig9, {row.key: row.where for row in ledger}, height=None)
+plot.cross_check_table(fig9, {row.key: row.where for row in ledger}, height=None)
 
 # %% [markdown]
 # ### Wide and narrow accesses over banks and bus *(Figs. 7 and 8)*
@@ -254,7 +245,7 @@ time_lines(
 # lengths between the modes are spread is an assumption. A capture that comes with npexplore is drawn beside.
 
 # %%
-real = npx.workload(trace=share("data", "captures", "zeek_wikipedia.pcap"))
+real = npx.workload(trace="sample:zeek_wikipedia")
 lengths = data.lengths((amp, frg, psc, real))
 fig10 = npx.published().query("key.str.startswith('ixp2400.trace.below64')")
 below = pd.DataFrame({"length_bytes": 63.5, "share": fig10["point"] / 100, "key": fig10["key"]})
@@ -271,7 +262,7 @@ curves(
 # %%
 ways = {told: one.mix[0] for (told, _), one in zip(rebuilt.SHAPES.values(), rebuilt.load_sets(), strict=False)}
 curves(
-    data.lengths([amp, *(replace(solve(file).workload(), name=told) for told, file in ways.items())]),
+    data.lengths([amp, *(replace(solve_mix(file).workload(), name=told) for told, file in ways.items())]),
     "length_bytes", "share", "source", title="AMP rebuilt: share of packets no longer than a length",
     x_title="packet length (bytes)", y_title="share of packets", step=True, log_x=True, percent=True,
     published=below[below["key"].str.endswith("amp")], x_values=(40, 64, 128, 256, 576, 1500),
@@ -324,7 +315,7 @@ curves(
 # %%
 resumed = data.swept(npx.grid(machine, dos, threads=(8, 16, 32), back_pressure="on", back_pressure_resume=(9, 2, 1, 0)))
 by_resume = resumed.pivot(index="back_pressure_resume", columns="threads", values="throughput_gbps").reset_index()
-tables.table(by_resume.rename(columns={n: f"{n} threads (Gb/s)" for n in (8, 16, 32)}), digits=4)
+plot.table(by_resume.rename(columns={n: f"{n} threads (Gb/s)" for n in (8, 16, 32)}), digits=4)
 
 # %%
 fig15 = data.compared(check, ledger, "Fig. 15")
@@ -431,7 +422,7 @@ comparison(
 # costs more than that.
 
 # %%
-tables.table(steps_gained.bus_accounts(), digits=4)
+plot.table(steps_gained.bus_accounts(), digits=4)
 
 # %% [markdown]
 # What could the text mean? Gains at 16 threads less the printed ones (means over 8 and more), in percentage points:
@@ -450,7 +441,7 @@ by_reading = [steps_gained.gains(machine, packets=2048)] + [
     steps_gained.gains(machine, {f"lengths: {rebuilt.SHAPES[shape][0]}": {}}, mixes=others[shape].mix, packets=2048)
     for shape in ("576", "64")
 ]
-tables.table(steps_gained.beside_printed(pd.concat(by_reading)), digits=2)
+plot.table(steps_gained.beside_printed(pd.concat(by_reading)), digits=2)
 
 # %% [markdown]
 # ## What limits it?
@@ -479,7 +470,7 @@ headline("bottleneck with FCB+TB and real traffic (AMP)", answer.bottleneck)
 # less, and each of them needs two cells.
 
 # %%
-real_traffic, worst_case = explain(best, amp), explain(machine, dos)
+real_traffic, worst_case = npx.explain(best, amp), npx.explain(machine, dos)
 elasticities(
     {"AMP, FCB+TB": real_traffic.sensitivity, "64-byte packets, base": worst_case.sensitivity},
     title="What a parameter does to throughput",
@@ -492,9 +483,7 @@ elasticities(
 # what does, and what narrow accesses, row hits and mixes cost there, is on the page *DRAM of today* (`73_dram`).
 
 # %%
-tables.table(
-    memory_of_today().rename(columns={"gbps": "in and out (Gb/s)", "times": "times as much as then"}), digits=3
-)
+plot.table(memory_of_today().rename(columns={"gbps": "in and out (Gb/s)", "times": "times as much as then"}), digits=3)
 
 # %% [markdown]
 # ### What does the study not say?
@@ -502,7 +491,7 @@ tables.table(
 # Everything here was assumed, or fitted to calibration rows, because no source states it.
 
 # %%
-tables.table(data.unstated(best, amp))
+plot.table(data.unstated(best, amp))
 
 # %% [markdown]
 # ### What happens when packets arrive by themselves?
@@ -518,14 +507,15 @@ offered = [
 opened = data.swept(npx.grid(best, offered, solver=("queueing", "simulation")))
 curves(
     opened, "offered_gbps", "throughput_gbps", "solver", title="Offered against forwarded: AMP, FCB+TB (padded cells)",
-    x_title="offered load (Gb/s)", y_title="forwarded (Gb/s)", hover=("bottleneck", "lost"), colours=theme.ORIGIN,
+    x_title="offered load (Gb/s)", y_title="forwarded (Gb/s)", hover=("bottleneck", "lost"),
+    colours=plot.ORIGIN_COLOURS,
 )  # fmt: skip
 
 # %%
 simulated = opened.query("solver == 'simulation'")
 curves(
     simulated, "offered_gbps", "lost", "solver", title="Packets dropped at the receive buffer", percent=True,
-    x_title="offered load (Gb/s)", y_title="packets dropped", colours=theme.ORIGIN, height=380,
+    x_title="offered load (Gb/s)", y_title="packets dropped", colours=plot.ORIGIN_COLOURS, height=380,
 )  # fmt: skip
 
 # %%
@@ -544,7 +534,7 @@ curves(
 # to this machine, and what holds it back?
 
 # %%
-mine = explain(machine, real)
+mine = npx.explain(machine, real)
 mine
 
 # %%
@@ -566,4 +556,4 @@ headline(
 )
 
 # %%
-tables.identities(found)
+plot.identity_table(found)

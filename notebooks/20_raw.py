@@ -26,30 +26,24 @@ import msgspec
 import pandas as pd
 
 import npexplore as npx
-from npexplore.designs import design
-from npexplore.designs.raw.larger_layouts import scaled
-from npexplore.designs.raw.layouts import checked, load_layout
+from npexplore import plot
 from npexplore.errors import ModelError, SimulationError
-from npexplore.ledger import load
-from npexplore.ledger.audit import audit
-from npexplore.paths import share
+from npexplore.ledger import audit, load
+from npexplore.papers.raw import check_layout, conclusions, consistency, line_cards, load_layout, scaled_layout
+from npexplore.papers.raw import performance as study
+from npexplore.plot import curves
 from npexplore.plot import raw as drawings
-from npexplore.plot import tables, theme
-from npexplore.plot.curves import curves
-from npexplore.report import headline, paper_screen, scores, told_of
-from npexplore.study.papers.raw import consistency, line_cards
-from npexplore.study.papers.raw import performance as study
-from npexplore.study.papers.raw.conclusions import conclusions
+from npexplore.report import headline, paper_screen, row_sentences, scores
 
-theme.use()
+plot.use_theme()
 ledger = load()
-raw = design("raw")
+raw = npx.design("raw")
 short, long, trace = npx.workload(packet_bytes=64), npx.workload(packet_bytes=1500), npx.workload(mix="raw_trace")
 
 # %%
 check = npx.check(["raw"], seeds=1)
 judged = check.frame()
-told = told_of(check)
+told = row_sentences(check)
 binds = {version: raw.with_(version=version).bounds(long).bottleneck for version in ("v1", "v2", "v4")}
 paper_screen(
     check,
@@ -109,7 +103,7 @@ file = load_layout("v2").file
 across = msgspec.structs.replace(file.stream[4], to="buffer_1", routes=[[12, 8, 9, 5, 4]])
 shared = [msgspec.structs.replace(m, ports=[0, 1]) if m.name == "buffer_1" else m for m in file.memory]
 try:
-    checked(msgspec.structs.replace(file, memory=shared, stream=[*file.stream, across]))
+    check_layout(msgspec.structs.replace(file, memory=shared, stream=[*file.stream, across]))
     refused = "nothing is wrong"
 except ModelError as error:
     refused = str(error)
@@ -123,10 +117,10 @@ print(textwrap.fill(refused, 85))
 # if no solver took part and all is input, else `predicted`. Misses stay, in red, with their reason.
 
 # %%
-tables.verdicts(judged)
+plot.verdict_table(judged)
 
 # %%
-tables.cross_check(judged, {row.key: row.where for row in ledger})
+plot.cross_check_table(judged, {row.key: row.where for row in ledger})
 
 # %% [markdown]
 # In one line a group, beside what a reader without a model would say of the same rows. **Skill** is 1 - error / error
@@ -144,7 +138,7 @@ scores(check)
 # simulation. 1500-byte packets, saturated:
 
 # %%
-tables.table(
+plot.table(
     study.by_solver(("v1", "v2", "v3", "v3d", "v4", "v5", "null"), 1500, packets=2000, done=check.predictions), digits=3
 )
 
@@ -178,11 +172,11 @@ def against(table, packets, unit, title):
         names=study.NAMES, hover=("bottleneck",), published=None if printed.empty else printed,
     )  # fmt: skip
     top = float(table[x].max())
-    figure.add_scatter(x=[0, top], y=[0, top], mode="lines", line={"color": theme.GREY, "dash": "dash"}, name="y = x")
+    figure.add_scatter(x=[0, top], y=[0, top], mode="lines", line={"color": plot.GREY, "dash": "dash"}, name="y = x")
     reference = raw.parameters.ixp1200_gbps if packets == 1500 else raw.parameters.ixp1200_mpps
     if packets:
         figure.add_hline(
-            y=reference, line={"color": theme.BLACK, "dash": "dot"}, annotation_text="IXP1200", annotation_font_size=11
+            y=reference, line={"color": plot.BLACK, "dash": "dot"}, annotation_text="IXP1200", annotation_font_size=11
         )
     return figure
 
@@ -196,7 +190,7 @@ long_curves = study.offered(("v1", "v2", "v3", "v4"), long, gbps, packets=320)
 against(long_curves, 1500, "gbps", "1500-byte packets: throughput")
 
 # %%
-tables.table(study.loss_free(long_curves), digits=3)
+plot.table(study.loss_free(long_curves), digits=3)
 
 # %% [markdown]
 # ### 64-byte packets, Versions I to IV *(Figs. 4, 6, 8, 10)*
@@ -207,7 +201,7 @@ short_curves = study.offered(("v1", "v2", "v3", "v4"), short, gbps)
 against(short_curves, 64, "mpps", "64-byte packets: forwarding rate")
 
 # %%
-tables.table(study.loss_free(short_curves), digits=3)
+plot.table(study.loss_free(short_curves), digits=3)
 
 # %% [markdown]
 # ### Two or four line cards *(Figs. 11, 12)*
@@ -240,7 +234,7 @@ rows = [
 ]
 rows = [(*row, 100 * (row[2] / row[1] - 1), 2 * row[2] * 64 * 8 / 1e3) for row in rows]
 columns = ["stages", "III, Mpps", "V, Mpps", "gain, %", "V counted in and out, Gb/s"]
-tables.table(pd.DataFrame(rows, columns=columns), digits=3)
+plot.table(pd.DataFrame(rows, columns=columns), digits=3)
 
 # %% [markdown]
 # ### Without static networks *(Figs. 13, 14)*
@@ -269,7 +263,7 @@ against(of_trace, 0, "gbps", "Trace with a mean of 128 bytes: throughput")
 # printed with 8.9 Gb/s. Routes of the trace have 24 bits; longer ones take two reads.
 
 # %%
-tables.table(study.traces(("v1", "v2", "v3", "v4", "null"), packets=2000, done=check.predictions), digits=3)
+plot.table(study.traces(("v1", "v2", "v3", "v4", "null"), packets=2000, done=check.predictions), digits=3)
 
 # %% [markdown]
 # ## Tables of the study
@@ -291,7 +285,7 @@ for row in ledger:
         numbers = (None if n is None or n != n else round(n) for n in (cycles, model, added, printed, right))
         rows.append((row.where, row.key.removeprefix("raw.").removesuffix(".cycles"), *numbers))
 columns = ["where", "what", "cycles, printed", "simulated", "sum of printed rows", "ns as printed", "ns corrected"]
-tables.table(pd.DataFrame(rows, columns=columns, dtype=object))
+plot.table(pd.DataFrame(rows, columns=columns, dtype=object))
 
 # %% [markdown]
 # ## Where is the contention?
@@ -330,7 +324,7 @@ busy = [
     for name, answer in answers.items()
 ]  # fmt: skip
 columns = ["version", "Gb/s", *(f"{part}, busy %" for part in parts), "a link, busy %"]
-tables.table(pd.DataFrame(busy, columns=columns), digits=3)
+plot.table(pd.DataFrame(busy, columns=columns), digits=3)
 
 # %% [markdown]
 # Switches that several streams pass have the words of one at a time; *held* also counts when a message keeps a switch
@@ -338,7 +332,7 @@ tables.table(pd.DataFrame(busy, columns=columns), digits=3)
 # other. What sharing costs there is that the switches change their route for each of them.
 
 # %%
-tables.table(study.crossings(answers), digits=3)
+plot.table(study.crossings(answers), digits=3)
 
 # %% [markdown]
 # ## Why static streams should not cross
@@ -351,7 +345,7 @@ tables.table(study.crossings(answers), digits=3)
 # each other's switches; such a layout is refused.)
 
 # %%
-tables.table(study.crossed(packets=800), digits=3)
+plot.table(study.crossed(packets=800), digits=3)
 
 # %% [markdown]
 # ## What the memory costs
@@ -361,7 +355,7 @@ tables.table(study.crossed(packets=800), digits=3)
 # here: streams instead of lines, to which the study credits them, and four lines on request instead of two.
 
 # %%
-tables.table(study.memory_steps(packets=1200, done=check.predictions), digits=3)
+plot.table(study.memory_steps(packets=1200, done=check.predictions), digits=3)
 
 # %% [markdown]
 # ## Seven conclusions, tested
@@ -371,7 +365,7 @@ tables.table(study.memory_steps(packets=1200, done=check.predictions), digits=3)
 
 # %%
 told = conclusions(check.rows)
-tables.table(told.assign(holds=told["holds"].map({True: "holds", False: "does not hold in the model"})), digits=3)
+plot.table(told.assign(holds=told["holds"].map({True: "holds", False: "does not hold in the model"})), digits=3)
 
 # %% [markdown]
 # ## Why Version IV needs credits
@@ -396,7 +390,7 @@ print(raw.with_(version="v4", queue_full="credits").simulate(long, packets=320))
 # its number each tile tells its stage and its pipeline.
 
 # %%
-drawings.chip(scaled(8, ("south", "north"), "static"))
+drawings.chip(scaled_layout(8, ("south", "north"), "static"))
 
 # %% [markdown]
 # So III.d can be compared with III there. Copying headers costs it a sixth to a fifth of the 64-byte rate; long packets
@@ -409,7 +403,7 @@ sizes = [
     study.scaling(64, packets=960, done=done),
     study.scaling(1500, sizes=("4x4", "8x8"), packets=1600, done=done),
 ]
-tables.table(pd.concat(sizes), digits=3)
+plot.table(pd.concat(sizes), digits=3)
 
 # %% [markdown]
 # ## Line cards that play files
@@ -429,14 +423,14 @@ def counted(reasons):
 played = []
 with tempfile.TemporaryDirectory() as folder:
     for name in ("zeek_wikipedia.pcap", "zeek_workshop_2011_browse.pcap", "zeek_modbus_modbusBig.pcap.gz"):
-        run, given = line_cards.play(raw, share("data", "captures", name), folder)
+        run, given = line_cards.play(raw, npx.bundled_path(f"data/captures/{name}"), folder)
         verdict = line_cards.check(run, given, folder)
         played.append(
             (name.partition(".")[0].removeprefix("zeek_"), verdict.packets, verdict.forwarded,
              counted(verdict.discarded), counted(verdict.beyond), len(verdict.differences), run.throughput_bps / 1e9)
         )  # fmt: skip
 columns = ["capture", "packets", "forwarded", "discarded", "beyond", "differences", "Gb/s"]
-tables.table(pd.DataFrame(played, columns=columns), digits=3)
+plot.table(pd.DataFrame(played, columns=columns), digits=3)
 
 # %% [markdown]
 # ## The random traffic of the study
@@ -452,7 +446,7 @@ sets = [
     study.random_sets(("v1", "v2", "v3", "v4"), 64, done=done),
     study.random_sets(("v3", "v4"), 1500, packets=800, done=done),
 ]
-tables.table(pd.concat(sets), digits=4)
+plot.table(pd.concat(sets), digits=4)
 
 # %% [markdown]
 # ## What if?
@@ -483,7 +477,7 @@ verdicts = [
      ", ".join(f"{key} x {factor:.3f}" for key, factor in answer.off.items()))
     for chosen, answer in found
 ]  # fmt: skip
-tables.table(pd.DataFrame(verdicts, columns=["12 Gb/s", "9.75 Mpps", "three times", "verdict", "gives way"]))
+plot.table(pd.DataFrame(verdicts, columns=["12 Gb/s", "9.75 Mpps", "three times", "verdict", "gives way"]))
 
 # %%
 headline(
@@ -519,13 +513,13 @@ for name, (low, high) in between.items():
 left = pd.DataFrame(rows, columns=["version", "unit", "from", "to", "model"])
 beyond = 100 * (left["model"] / left["model"].clip(left["from"], left["to"]) - 1)
 told = beyond.map(lambda by: f"{by:+.1f} %" if abs(by) >= 0.05 else "inside")
-tables.table(left.assign(**{"model is": told}), digits=4)
+plot.table(left.assign(**{"model is": told}), digits=4)
 
 # %% [markdown]
 # All identities between printed numbers, inconsistent ones first:
 
 # %%
-tables.identities(audit(["raw_router"]), height=460)
+plot.identity_table(audit(["raw_router"]), height=460)
 
 # %% [markdown]
 # ## Other readings
@@ -536,7 +530,7 @@ tables.identities(audit(["raw_router"]), height=460)
 # pins).
 
 # %%
-tables.table(
+plot.table(
     pd.concat(
         [study.readings(("v1", "v2", "v3", "v3d", "v5"), size, packets) for size, packets in ((64, 480), (1500, 240))]
     ),
@@ -548,6 +542,4 @@ tables.table(
 
 # %%
 rows = [(n, p.value, p.about, p.source) for n, p in raw.parameters.file.parameter.items() if p.kind == "assumption"]
-tables.table(
-    pd.DataFrame([(a, str(b), c, d) for a, b, c, d in rows], columns=["assumption", "value", "about", "source"])
-)
+plot.table(pd.DataFrame([(a, str(b), c, d) for a, b, c, d in rows], columns=["assumption", "value", "about", "source"]))

@@ -22,34 +22,28 @@
 import pandas as pd
 
 import npexplore as npx
-from npexplore.designs import design
-from npexplore.golden.classify import RangeMatcher
-from npexplore.golden.classify.rule_files import load_rules
-from npexplore.golden.ipv4.five_tuple import FiveTuple
-from npexplore.ledger import load
-from npexplore.ledger.audit import audit
-from npexplore.paths import share
+from npexplore import plot
+from npexplore.golden import FiveTuple, RangeMatcher, load_rules
+from npexplore.ledger import audit, load
+from npexplore.papers import tables as data
+from npexplore.papers.ixp1200 import accounts, diffserv
+from npexplore.papers.ixp1200 import performance as edge
+from npexplore.papers.ixp1200 import remedies as remedy
+from npexplore.plot import comparison, curves, published_levels
 from npexplore.plot import ixp1200 as drawings
-from npexplore.plot import tables, theme
-from npexplore.plot.comparison import comparison
-from npexplore.plot.curves import curves, levels
-from npexplore.report import headline, paper_screen, scores, told_of
-from npexplore.study.papers import tables as data
-from npexplore.study.papers.ixp1200 import accounts, diffserv
-from npexplore.study.papers.ixp1200 import performance as edge
-from npexplore.study.papers.ixp1200 import remedies as remedy
-from npexplore.study.sweeping.simulations import Simulations
+from npexplore.report import headline, paper_screen, row_sentences, scores
+from npexplore.study import Simulations
 
-theme.use()
+plot.use_theme()
 ledger = load()
-router = design("ixp1200")
+router = npx.design("ixp1200")
 facts = router.parameters
 
 # %%
 check = npx.check(["ixp1200"], seeds=2)
 simulations = Simulations.of(check.predictions)
 judged = check.frame()
-told = told_of(check)
+told = row_sentences(check)
 full = {rules: router.with_(rules=rules).bounds().bottleneck for rules in (1, 512)}
 paper_screen(
     check,
@@ -116,7 +110,7 @@ drawings.roles(demands, facts)
 
 # %%
 pairs = edge.role_pairs(router)
-tables.table(pairs.assign(fits=pairs["fits"].map({True: "yes", False: "no"})))
+plot.table(pairs.assign(fits=pairs["fits"].map({True: "yes", False: "no"})))
 
 # %% [markdown]
 # A traffic generator fills the ports and counts what comes back. *(Fig. 5)*
@@ -132,13 +126,13 @@ drawings.test_bed(demands)
 # Here with three rules on the source address. *(Fig. 4)*
 
 # %%
-example = RangeMatcher(load_rules(share("models", "rules", "fig4.toml")), width=512)
-tables.table(edge.intervals(example))
+example = RangeMatcher(load_rules(npx.bundled_path("models/rules/fig4.toml")), width=512)
+plot.table(edge.intervals(example))
 
 # %%
 packet = FiveTuple(source="140.113.88.175", destination="10.0.0.1", source_port=1024, destination_port=80, protocol=17)
 print("matches rule", example.match(packet) + 1, "- SRAM words read:", example.work(packet).words())
-tables.table(edge.matching(example, packet))
+plot.table(edge.matching(example, packet))
 
 # %% [markdown]
 # ## Does it agree with what was published?
@@ -155,13 +149,13 @@ tables.table(edge.matching(example, packet))
 # **skill** is 1 - error / error of the best reader, red where there is none.
 
 # %%
-tables.verdicts(judged)
+plot.verdict_table(judged)
 
 # %%
 scores(check)
 
 # %%
-tables.cross_check(judged, {row.key: row.where for row in ledger})
+plot.cross_check_table(judged, {row.key: row.where for row in ledger})
 
 # %%
 numeric = judged[judged["error"].notna() & (judged["role"] == "check") & judged["same_as"].isna()]
@@ -169,7 +163,7 @@ headline("check numbers within 10 %", f"{(numeric['error'].abs() <= 0.1).sum()} 
 
 # %%
 free = [(name, len(found), ", ".join(found)) for name, found in check.free_parameters.items()]
-tables.table(pd.DataFrame(free, columns=["design", "free parameters", "which"]))
+plot.table(pd.DataFrame(free, columns=["design", "free parameters", "which"]))
 
 # %% [markdown]
 # ## How does throughput fall with the rules?
@@ -193,7 +187,7 @@ curves(
 
 # %%
 shapes = edge.shapes(fig6)
-tables.table(shapes.assign(classifier=shapes["classifier"].map(classifiers)))
+plot.table(shapes.assign(classifier=shapes["classifier"].map(classifiers)))
 
 # %% [markdown]
 # ## What binds? The double bottleneck
@@ -220,7 +214,7 @@ names = {
 }
 printed = npx.published().query("key in @names")
 printed = printed.assign(label=printed["key"].map(names))
-levels(figure, list(edge.CONFIGURATIONS), printed, "point", "label")
+published_levels(figure, list(edge.CONFIGURATIONS), printed, "point", "label")
 figure.update_xaxes(tickangle=0, tickvals=list(edge.CONFIGURATIONS),
                     ticktext=[name.replace(", ", "<br>") for name in edge.CONFIGURATIONS])  # fmt: skip
 
@@ -255,7 +249,7 @@ comparison(
 # without that and without precharge and refresh the tables' shares are missed by 42 %.
 
 # %%
-tables.table(accounts.sdram_transfers(router))
+plot.table(accounts.sdram_transfers(router))
 
 # %% [markdown]
 # What the printed shares ask for at the packet rates of the model, and what 1.8 Gb/s of plain forwarding leave: with
@@ -265,7 +259,7 @@ tables.table(accounts.sdram_transfers(router))
 shares = {f"ixp1200.{name}.sdram.utilization": name.split(".")[1] for name in ("table1.ls", "table2.rm")}
 rates = {key: simulations([router.with_(receivers=8, receiver_engines=2, classifier=kind)])[0].rate_pps
          for key, kind in shares.items()}  # fmt: skip
-tables.table(accounts.sdram_asked(router, rates, ledger).rename(columns={
+plot.table(accounts.sdram_asked(router, rates, ledger).rename(columns={
     "rate_kpps": "packets (thousand/s)", "asked": "clocks asked for", "model": "clocks in the model",
 }))  # fmt: skip
 
@@ -279,7 +273,7 @@ tables.table(accounts.sdram_asked(router, rates, ledger).rename(columns={
 # instructions on a packet send at most 294 Mb/s, about the most that is printed for the whole system.
 
 # %%
-tables.table(accounts.code_paths(router))
+plot.table(accounts.code_paths(router))
 
 # %% [markdown]
 # ## Priority and bandwidth control
@@ -324,7 +318,7 @@ compared = pd.concat(compared).assign(delay_us=lambda t: t["delay_mean_ns"] / 1e
 wide = compared.pivot(index="discipline", columns="class", values=["sent_pps", "delay_us"])
 names = {"sent_pps": "packets/s", "delay_us": "µs"}
 wide.columns = [f"{one} ({names[what]})" for what, one in wide.columns]
-tables.table(wide.reset_index(), digits=4)
+plot.table(wide.reset_index(), digits=4)
 
 # %% [markdown]
 # ## Fairness of 500 flows
@@ -358,7 +352,7 @@ captures = {
     "web visit": "zeek_wikipedia.pcap", "browsing": "zeek_workshop_2011_browse.pcap",
     "industrial control": "zeek_modbus_modbusBig.pcap.gz",
 }  # fmt: skip
-packets = {name: npx.read_capture(share("data", "captures", file)).columns for name, file in captures.items()}
+packets = {name: npx.read_capture(npx.bundled_path(f"data/captures/{file}")).columns for name, file in captures.items()}
 sources = remedy.of_captures(packets)
 sources["500 flows in turn"] = remedy.in_turn(round(diffserv.limit_of("fig9.flows")))
 hits = remedy.hit_ratios(sources)
@@ -403,7 +397,7 @@ shown = spread.assign(**{name: 100 * spread[name] for name in shares}).rename(co
     "all_many": "all, 512 rules (Mb/s)", "all_few": "all, 1 rule (Mb/s)", "forwarding": "forwarding (Gb/s)",
     **{name: f"{text} (%)" for name, text in shares.items()}, "about": "note",
 })  # fmt: skip
-tables.table(shown, digits=3)
+plot.table(shown, digits=3)
 
 # %% [markdown]
 # Do the functional tests hang on the length of queues, which came from a prototype? Rates, ratios and the load at which
@@ -414,7 +408,7 @@ queues = diffserv.over_queues(router, (16, 64, 256)).rename(columns={
     "queue": "packets a queue holds", "ef_pps": "EF (packets/s)", "share_ratio": "AF shares, class over class",
     "latency_ratio": "AF latencies, class over class", "drop_onset": "load from which AF3 loses packets",
 })  # fmt: skip
-tables.table(queues, digits=4)
+plot.table(queues, digits=4)
 
 # %% [markdown]
 # Policers read the time from a timer that the StrongARM keeps. A tick longer than it takes to fill a bucket of eight
@@ -427,13 +421,13 @@ timers = timers.assign(sram_share=100 * timers["sram_share"]).rename(columns={
     "tick_us": "tick (µs)", "ef_pps": "EF (packets/s)", "expected_pps": "least of limit and depth / tick",
     "sram_share": "SRAM busy with ticks (%)",
 })  # fmt: skip
-tables.table(timers)
+plot.table(timers)
 
 # %% [markdown]
 # What was assumed, or fitted to calibration rows, because no source states it:
 
 # %%
-tables.table(data.unstated(router), height=480)
+plot.table(data.unstated(router), height=480)
 
 # %% [markdown]
 # ## Is the study consistent with itself?
@@ -447,4 +441,4 @@ headline(
 )
 
 # %%
-tables.identities(found)
+plot.identity_table(found)

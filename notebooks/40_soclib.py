@@ -23,34 +23,31 @@
 import pandas as pd
 
 import npexplore as npx
-from npexplore.designs import design
-from npexplore.designs.soclib import design as machine
-from npexplore.designs.soclib import ways as packets
-from npexplore.golden.elements import Graph
-from npexplore.ledger import facts, load
-from npexplore.ledger.audit import audit
-from npexplore.packets.frames import read_frames
-from npexplore.paths import share
+from npexplore import plot
+from npexplore.golden import Graph
+from npexplore.ledger import audit, facts, load
+from npexplore.packets import read_frames
+from npexplore.papers import tables as data
+from npexplore.papers.soclib import design as machine
+from npexplore.papers.soclib import performance as study
+from npexplore.papers.soclib import sets as study_sets
+from npexplore.papers.soclib import ways as packets
+from npexplore.plot import curves
 from npexplore.plot import soclib as drawings
-from npexplore.plot import tables, theme
-from npexplore.plot.curves import curves
-from npexplore.report import headline, paper_screen, scores, told_of
-from npexplore.study.papers import tables as data
-from npexplore.study.papers.soclib import performance as study
-from npexplore.study.papers.soclib import sets as study_sets
+from npexplore.report import headline, paper_screen, row_sentences, scores
 
-theme.use()
+plot.use_theme()
 ledger = load()
-npu = design("soclib")
+npu = npx.design("soclib")
 apart = npu.with_(memory="distributed")
 table = {row.key.removeprefix("soclib."): row for row in ledger if row.design == "soclib"}
 points = {"mutex": (27, table["exp2.peak.throughput"].point), "spin": (45, table["exp3.peak.throughput"].point)}
-colours = dict(zip(study.ARCHITECTURES, (theme.BLUE, theme.VERMILION, theme.GREEN), strict=True))
+colours = dict(zip(study.ARCHITECTURES, (plot.BLUE, plot.VERMILION, plot.GREEN), strict=True))
 
 # %%
 check = npx.check(["soclib"], seeds=3)
 judged = check.frame()
-told = told_of(check)
+told = row_sentences(check)
 paper_screen(
     check,
     {
@@ -92,7 +89,7 @@ npu.formula()
 # another unit and only loses its switch header. *(Fig. 1)*
 
 # %%
-graph = Graph.load(share("models", "graphs", "soclib_ipv4.click"))
+graph = Graph.load(npx.bundled_path("models/graphs/soclib_ipv4.click"))
 longest = study.way_of(npu, graph, "eth0", "switch")
 short = [name for name, _ in study.way_of(npu, graph, "switch", "device")]
 drawings.application(longest, short, study.ways(npu, graph))
@@ -137,7 +134,7 @@ drawings.segment(apart.parameters, regions)
 printed = {name: table[f"element.ratio.{name}"].point for name in study.elements(npu)["element"]}
 shares = study.elements(npu).assign(share=lambda t: 100 * t["share"], printed=lambda t: t["element"].map(printed))
 shares = shares.rename(columns={"share": "share (%)", "printed": "printed (%)"})
-tables.table(shares, digits=4)
+plot.table(shares, digits=4)
 
 # %%
 headline("the longest way, by the table", int(shares["cycles"].sum()), "cycles")
@@ -151,15 +148,15 @@ headline("the longest way, by the table", int(shares["cycles"].sum()), "cycles")
 
 # %%
 whole = {"cycles": int}
-tables.table(study.ways(npu, graph).drop(columns=["packets", "share"]).astype(whole), digits=6, height=420)
+plot.table(study.ways(npu, graph).drop(columns=["packets", "share"]).astype(whole), digits=6, height=420)
 
 # %% [markdown]
 # The same graph on real packets: put a capture of your own here.
 
 # %%
-capture = share("data", "captures", "zeek_wikipedia.pcap")
+capture = npx.bundled_path("data/captures/zeek_wikipedia.pcap")
 went = study.ways(npu, graph, [("eth0", frame) for _, frame in read_frames(capture)])
-tables.table(went.astype(whole), digits=4)
+plot.table(went.astype(whole), digits=4)
 
 # %% [markdown]
 # And as what the processors are fed with, at 8 of them: drawn packets by both engines in turn, the longest way alone,
@@ -177,7 +174,7 @@ for name, at in fed.items():
     rows.append((name, columns["bursts"].mean() / at.parameters.bursts, columns["words"].mean(),
                  answer.rate_pps / at.parameters.clock_mhz, machine.words_read(at.parameters, answer)))  # fmt: skip
 columns = ["packets", "work over the longest way", "words out", "packets in a million cycles", "words in the window"]
-tables.table(pd.DataFrame(rows, columns=columns), digits=4)
+plot.table(pd.DataFrame(rows, columns=columns), digits=4)
 
 # %% [markdown]
 # ## Does it agree with what was published?
@@ -191,10 +188,10 @@ tables.table(pd.DataFrame(rows, columns=columns), digits=4)
 # its cycles, which the model takes over: these rows test the table, not the machine.
 
 # %%
-tables.verdicts(judged)
+plot.verdict_table(judged)
 
 # %%
-tables.cross_check(judged, {row.key: row.where for row in ledger})
+plot.cross_check_table(judged, {row.key: row.where for row in ledger})
 
 # %% [markdown]
 # In one line a group, beside what a reader without a model would say of the same rows. **Skill** is 1 - error / error
@@ -246,7 +243,7 @@ open_questions = pd.DataFrame(
         },
     }
 )  # fmt: skip
-tables.table(open_questions)
+plot.table(open_questions)
 
 # %%
 short = {
@@ -255,7 +252,7 @@ short = {
     "spin_over_mutex": "spin over mutex",
     "spin_peak": "spin peak", "spin_at_peak": "there (bit/cycle)", "faster_than_one": "over one alone",
 }  # fmt: skip
-tables.table(sets[[*short, "fitted"]].rename(columns={**short, "fitted": "fitted to"}), height=420)
+plot.table(sets[[*short, "fitted"]].rename(columns={**short, "fitted": "fitted to"}), height=420)
 
 # %% [markdown]
 # Sets that were fitted to the peaks come within a tenth of the printed 0.3. The printed knee is that of all of them but
@@ -346,7 +343,7 @@ rows = []
 for n in (8, 27, 28, 32):
     at = apart.with_(processors=n, conflicts="target")
     rows.append({"processors": n} | machine.conflict_readings(at.parameters, at.simulate()))
-tables.table(pd.DataFrame(rows).set_index("processors")[list(where)].div(1e6).rename(columns=where).reset_index(),
+plot.table(pd.DataFrame(rows).set_index("processors")[list(where)].div(1e6).rename(columns=where).reset_index(),
              digits=3)  # fmt: skip
 
 # %% [markdown]
@@ -369,7 +366,7 @@ drawings.mark(figure(list(study.ARCHITECTURES), "Three architectures, the same s
 # %%
 peaks = study.peaks(runs)
 peaks.columns = [name.replace("throughput", "bit/cycle") for name in peaks.columns]
-tables.table(peaks)
+plot.table(peaks)
 
 # %% [markdown]
 # ### Speed-up and efficiency
@@ -431,7 +428,7 @@ orders = {"long ways alone": {"from_switch": 0}, "in turn": {}, "by chance": {"o
 for name, knobs in orders.items():
     mixed = study_sets.with_words(npu.with_(**knobs), facts())
     rows.append((name, *study_sets.last_growing(mixed, "distributed, mutex", least=16, most=48)))
-tables.table(pd.DataFrame(rows, columns=["packets", "mutexes: peak", "bit/cycle"]), digits=3)
+plot.table(pd.DataFrame(rows, columns=["packets", "mutexes: peak", "bit/cycle"]), digits=3)
 
 # %% [markdown]
 # The same as a birth-death chain over the tasks at the lock: those that think come, one leaves at a time, the slower
@@ -448,7 +445,7 @@ curves(
 )  # fmt: skip
 
 # %%
-tables.table(states.rename(columns={
+plot.table(states.rename(columns={
     "endless": "endless (bit/cycle)", "from_empty": "from empty", "from_full": "from full",
     "rests": "tasks at the lock at which it can rest",
 }))  # fmt: skip
@@ -465,7 +462,8 @@ solved = study.analytic(npu, (1, 4, 8, 12, 16, 20, 24, 27, 28, 32, 40, 50, 60))
 simulated = mean.assign(solver="simulation")[["architecture", "solver", "processors", "throughput"]]
 curves(
     pd.concat([solved, simulated]), "processors", "throughput", "solver", panel="architecture",
-    title="Bounds, queueing, simulation", x_title="processors", y_title="throughput (bit/cycle)", colours=theme.ORIGIN,
+    title="Bounds, queueing, simulation", x_title="processors", y_title="throughput (bit/cycle)",
+    colours=plot.ORIGIN_COLOURS,
 )  # fmt: skip
 
 # %% [markdown]
@@ -483,7 +481,7 @@ bank = {
     "4 packets a lock": {"packets_per_lock": 4}, "interconnect as a fat tree": {"interconnect": "fat_tree"},
 }  # fmt: skip
 top = {"processors_at_peak": "processors at peak", "throughput_at_peak": "throughput there (bit/cycle)"}
-tables.table(study.what_moves(npu, bank, (1, 6, 7, 8, 9, 10, 12, 16, 24)).rename(columns=top))
+plot.table(study.what_moves(npu, bank, (1, 6, 7, 8, 9, 10, 12, 16, 24)).rename(columns=top))
 
 # %%
 lock = {
@@ -496,7 +494,7 @@ lock = {
     "lock-free queues": {"lock": "none"}, "interconnect as a fat tree": {"interconnect": "fat_tree"},
 }  # fmt: skip
 moved = study.ensemble(apart, (24, 28, 30, 38, 48, 70), lock, ("simultaneous",), (1,))
-tables.table(study.highest(moved).rename(columns=top))
+plot.table(study.highest(moved).rename(columns=top))
 
 # %%
 shown = ["as published", "a woken task loads half", "2 packets a lock", "a lock for input, one for output",
@@ -516,7 +514,7 @@ spin = {
     "2 packets a lock": {"lock": "spin", "packets_per_lock": 2},
     "a lock for input, one for output": {"lock": "spin", "locks": "side"},
 }  # fmt: skip
-tables.table(study.what_moves(apart, spin, (40, 45, 48, 54, 60)).rename(columns=top))
+plot.table(study.what_moves(apart, spin, (40, 45, 48, 54, 60)).rename(columns=top))
 
 # %% [markdown]
 # ## A finite input
@@ -531,9 +529,7 @@ for n in (27, 28):
         at = apart.with_(processors=n, input_bits_per_cycle=pace)
         answer = at.simulate()
         rows.append((n, pace, machine.bits_per_cycle(at.parameters, answer), sum(answer.drops.values())))
-tables.table(
-    pd.DataFrame(rows, columns=["processors", "offered (bit/cycle)", "forwarded", "packets dropped"]), digits=3
-)
+plot.table(pd.DataFrame(rows, columns=["processors", "offered (bit/cycle)", "forwarded", "packets dropped"]), digits=3)
 
 # %% [markdown]
 # ## Four units around a matrix
@@ -582,7 +578,7 @@ curves(
 # ## What does the study not say?
 
 # %%
-tables.table(data.unstated(npu), height=420)
+plot.table(data.unstated(npu), height=420)
 
 # %% [markdown]
 # ## Is the study consistent with itself?
@@ -597,4 +593,4 @@ headline(
 )
 
 # %%
-tables.identities(found)
+plot.identity_table(found)

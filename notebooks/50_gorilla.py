@@ -24,32 +24,31 @@ import numpy as np
 import pandas as pd
 
 import npexplore as npx
-from npexplore.designs import design
-from npexplore.designs.gorilla.steps import engine_program, trie_program
-from npexplore.designs.gorilla.traffic import box
-from npexplore.golden.lookup import Trie20_4_8
-from npexplore.ledger import facts, load
-from npexplore.ledger.audit import audit
-from npexplore.machine.step_programs import pipeline
-from npexplore.plot import gorilla as drawings
-from npexplore.plot import tables, theme
-from npexplore.plot.curves import curves
-from npexplore.report import headline, paper_screen, scores, told_of
-from npexplore.study.papers.gorilla import (
+from npexplore import plot
+from npexplore.golden import Trie20_4_8
+from npexplore.ledger import audit, facts, load
+from npexplore.papers.gorilla import (
     area,
     beyond,
     channels,
     claims,
+    engine_program,
     performance,
+    router_tables,
     storage,
     storage6,
     structures,
+    trie_program,
     virtual_routers,
 )
+from npexplore.plot import curves
+from npexplore.plot import gorilla as drawings
+from npexplore.report import headline, paper_screen, row_sentences, scores
+from npexplore.step_programs import pipeline
 
-theme.use()
+plot.use_theme()
 ledger = load()
-np_ = design("gorilla")
+np_ = npx.design("gorilla")
 quick = np_.with_(boot_us=20, window_us=40)
 p = np_.parameters
 names = {"mpls_1_ipv4": "MPLS 1 + IPv4", "mpls_1_ipv6": "MPLS 1 + IPv6", "ipv4_ipv6": "IPv4 + IPv6", "ipv4": "IPv4",
@@ -64,7 +63,7 @@ heads = {"flow_counting": "flow counting", "issue_cycles": "engine's cycles", "r
 # %%
 check = npx.check(["gorilla"], seeds=1)
 judged = check.frame()
-told = told_of(check)
+told = row_sentences(check)
 paper_screen(
     check,
     {
@@ -104,7 +103,7 @@ np_.formula()
 # popped leads to IPv4. *(Fig. 1)*
 
 # %%
-program = engine_program(box())
+program = engine_program(router_tables())
 substeps = pd.DataFrame(
     [
         {"step": s.name, "bits read": s.bits, "request builder": ", ".join(c.accelerator for c in s.calls),
@@ -122,7 +121,7 @@ drawings.program(calls, {name: len(pieces) for name, pieces in program.pieces.it
 # *(Fig. 2)*
 
 # %%
-tables.table(substeps, height=430)
+plot.table(substeps, height=430)
 
 # %%
 drawings.flow(
@@ -139,7 +138,7 @@ drawings.flow(
 # and delays are constant there is a pipeline form too; labels do not have one:
 
 # %%
-alone = engine_program(box(), ["ipv4"])
+alone = engine_program(router_tables(), ["ipv4"])
 straight = pipeline(alone, {"integrity2": 1, "integrity4": 1, "lookup4": 12})
 headline("IPv4 as a straight pipeline, a packet each cycle", straight.latency_cycles, "cycles from end to end")
 
@@ -172,13 +171,13 @@ for frames, mpps, kib in (("minimum", 200, 256), ("imix", 40, 256), ("maximum", 
                  found.utilization["bodies"].busy * kib))  # fmt: skip
 columns = ["frames", "offered Mpps", "buffer (KiB)", "forwarded Mpps", "packets inside", "their bodies (KiB)",
            "in the buffer (KiB)"]  # fmt: skip
-tables.table(pd.DataFrame(rows, columns=columns), digits=3)
+plot.table(pd.DataFrame(rows, columns=columns), digits=3)
 
 # %% [markdown]
 # A lookup is a step program as well: a step a level, each of which reads the memory. *(Fig. 5)*
 
 # %%
-walk = trie_program(box().ipv4.lpm)
+walk = trie_program(router_tables().ipv4.lpm)
 drawings.lookup(Trie20_4_8.STRIDES, p, pd.DataFrame([{"step": s.name} for s in walk.substeps()]))
 
 # %% [markdown]
@@ -186,7 +185,7 @@ drawings.lookup(Trie20_4_8.STRIDES, p, pd.DataFrame([{"step": s.name} for s in w
 # and reads of the external memory.
 
 # %%
-tables.table(performance.waits(np_).replace({"traffic": names}).rename(columns=heads), digits=4, height=430)
+plot.table(performance.waits(np_).replace({"traffic": names}).rename(columns=heads), digits=4, height=430)
 
 # %% [markdown]
 # Every frame is held against the golden router: what the program sends, drops or leaves to the control processor.
@@ -212,10 +211,10 @@ drawings.flow(
 # claims on rates are post hoc: cycles of a step were chosen with their table in view.
 
 # %%
-tables.verdicts(judged)
+plot.verdict_table(judged)
 
 # %%
-tables.cross_check(judged, {row.key: row.where for row in ledger})
+plot.cross_check_table(judged, {row.key: row.where for row in ledger})
 
 # %% [markdown]
 # In one line a group, beside what a reader without a model would say of the same rows: of claims on rates, that no
@@ -262,7 +261,7 @@ routes = storage.synthetic_routes(274_115, p.sites_share, np.random.default_rng(
 made = storage.storage_of(*routes)
 rows.append(("synthetic", *made[:3], ledger["gorilla.fig6.rrc02.level2"].point, *made[3:], None))
 counts = [(name, *(None if n is None else int(n) for n in numbers)) for name, *numbers in rows]
-tables.table(pd.DataFrame(counts, columns=columns, dtype=object), left=["table"])
+plot.table(pd.DataFrame(counts, columns=columns, dtype=object), left=["table"])
 
 # %% [markdown]
 # Of IPv6 the paper prints no table. Level 2 of a trie with 20 bits first, of a real table and random parts of it, and
@@ -276,7 +275,7 @@ for prefixes, blocks in storage6.measured():
     real = round(blocks) << storage6.SECOND
     rows.append((prefixes, real, storage6.level2_entries6(p, prefixes), second, f"{100 * (second / real - 1):+.1f} %"))
 columns = ["prefixes", "level 2", "formula", "synthetic table", "off"]
-tables.table(pd.DataFrame(rows, columns=columns))
+plot.table(pd.DataFrame(rows, columns=columns))
 
 # %% [markdown]
 # ### Reads and channels *(Fig. 7)*
@@ -302,7 +301,7 @@ for rate in (100, 200):
                 )
                 row[f"{named} printed"] = f"{ledger[key].point:g} %"
             rows.append(row)
-tables.table(pd.DataFrame(rows))
+plot.table(pd.DataFrame(rows))
 
 # %% [markdown]
 # ## Rates
@@ -331,7 +330,7 @@ drawings.rates(fig10, title="Offered 200 Mpps, 16 clusters, four channels", sour
 more = performance.configurations(quick.with_(memories="internal"), 16, "v7855t", traffic=("ipv4",), counting=("on",))
 counted = {"flow_counting": "on", "memories": "internal"}
 columns = ["configuration", "mpps", "bottleneck"]
-tables.table(more[columns].rename(columns=heads).assign(channels=p.internal_channels), digits=4)
+plot.table(more[columns].rename(columns=heads).assign(channels=p.internal_channels), digits=4)
 
 # %% [markdown]
 # ### Area *(Fig. 12)*
@@ -345,7 +344,7 @@ for device, clusters in (("v6hx380t", 8), ("v7855t", 16)):
         row = ledger[f"gorilla.fig12.{device}.e{engines}.t{threads}"]
         share = 100 * area.lut_share(p, device, clusters * engines, threads)
         rows.append((device, f"{clusters}-{engines}-{threads}", share, row.point, row.role))
-tables.table(pd.DataFrame(rows, columns=["device", "configuration", "LUT %", "printed", "role"]), digits=3)
+plot.table(pd.DataFrame(rows, columns=["device", "configuration", "LUT %", "printed", "role"]), digits=3)
 
 # %% [markdown]
 # ### Throughput against area *(Fig. 11)*
@@ -377,9 +376,7 @@ curves(
 )  # fmt: skip
 
 # %%
-tables.table(
-    fig11[["configuration", "mpps", "mpps_per_context", "mpps_per_area", "lut"]].rename(columns=heads), digits=4
-)
+plot.table(fig11[["configuration", "mpps", "mpps_per_context", "mpps_per_area", "lut"]].rename(columns=heads), digits=4)
 
 # %% [markdown]
 # What would turn it? Gain in rate per area from one thread to four, with two, four and six engines. A fixed part of the
@@ -401,7 +398,7 @@ for delay in (12, 48, 96):
                      each[6, 4] / each[2, 4], at.set_index("configuration")["mpps"]["8-4-4"]))  # fmt: skip
 columns = ["lookup (cycles)", "fixed part (% of the device)", "threads, 2 engines", "4 engines", "6 engines",
            "6 engines for 2, 1 thread", "4 threads", "8-4-4 (Mpps)"]  # fmt: skip
-tables.table(pd.DataFrame(rows, columns=columns), digits=3)
+plot.table(pd.DataFrame(rows, columns=columns), digits=3)
 
 # %% [markdown]
 # An engine for IPv4 alone moves shorter headers: that is what lets 8-4-4 keep 100 Mpps where 16-4-4 for all protocols
@@ -427,7 +424,7 @@ curves(
 )  # fmt: skip
 
 # %%
-tables.table(performance.fewest_threads(fig13).replace({"scheduler": labels}).rename(columns=heads))
+plot.table(performance.fewest_threads(fig13).replace({"scheduler": labels}).rename(columns=heads))
 
 # %% [markdown]
 # ### What schedulers and arbiters take
@@ -447,7 +444,7 @@ for engines, threads in ((4, 2), (4, 4), (6, 2), (6, 4)):
                  ram["bits"] / 1e6, ram["blocks"]))  # fmt: skip
 columns = ["configuration", "reorder queue", "of LUTs as memory", "fair local arbiters", "scratchpads (Mb)",
            "blocks of 18 Kb"]  # fmt: skip
-tables.table(pd.DataFrame(rows, columns=columns), digits=3)
+plot.table(pd.DataFrame(rows, columns=columns), digits=3)
 
 # %% [markdown]
 # So a reorder queue pays where lookups are long: rate for each per cent of the Virtex-6, 8 clusters of 2 engines.
@@ -484,7 +481,7 @@ arbiters |= {
     "the same, exit in any order": {**unfair, "balancing": "shortest", "reorder": "off"},
     "all unfair, any free thread": {**unfair, "balancing": "ideal"},
 }
-tables.table(performance.compared(quick, arbiters, flow_counting="on").rename(columns=heads), digits=4)
+plot.table(performance.compared(quick, arbiters, flow_counting="on").rename(columns=heads), digits=4)
 
 # %% [markdown]
 # Whom it hits: the mean time of a packet in the quickest and in the slowest cluster, and Jain's index of the times of
@@ -492,7 +489,7 @@ tables.table(performance.compared(quick, arbiters, flow_counting="on").rename(co
 
 # %%
 four = {name: chosen for name, chosen in arbiters.items() if "balancing" not in chosen}
-tables.table(performance.fairness(quick, four, flow_counting="on").rename(columns=heads), digits=4)
+plot.table(performance.fairness(quick, four, flow_counting="on").rename(columns=heads), digits=4)
 
 # %% [markdown]
 # ### From 100 to 300 MHz
@@ -512,7 +509,7 @@ crossed = {
     for kind in ("free", "tokens")
 }  # fmt: skip
 columns = ["choice", "mpps", "p99_ns", "reads_busy", "engines_busy"]
-tables.table(performance.compared(quick, crossed)[columns].rename(columns=heads), digits=4)
+plot.table(performance.compared(quick, crossed)[columns].rename(columns=heads), digits=4)
 
 # %% [markdown]
 # ### Static balancing and mixed traffic
@@ -524,7 +521,7 @@ tables.table(performance.compared(quick, crossed)[columns].rename(columns=heads)
 mixed = {"labels alone": {"proto": "mpls_1"}, "IPv4 alone": {"proto": "ipv4"}} | {
     f"mixed, {how}": {"proto": "mpls_1_ipv4", "balancing": how} for how in ("in_turn", "random", "shortest")
 }
-tables.table(performance.compared(np_, mixed, engines=4, rate_mpps=220.0).rename(columns=heads), digits=4)
+plot.table(performance.compared(np_, mixed, engines=4, rate_mpps=220.0).rename(columns=heads), digits=4)
 
 # %% [markdown]
 # ### Exceptions, control packets, table updates
@@ -544,7 +541,7 @@ others = {
     "5 % updates of all routes": {"controls": 0.05, "update_routes": 64},
     "4 labels of the far table": {"proto": "mpls_4", "label_tables": "cold"},
 }
-tables.table(performance.compared(quick, others).rename(columns=heads), digits=4)
+plot.table(performance.compared(quick, others).rename(columns=heads), digits=4)
 
 # %% [markdown]
 # ## Virtual routers *(Fig. 14)*
@@ -563,7 +560,7 @@ fig14 = pd.DataFrame(rows, columns=["configuration", "method", "area", "groups"]
 drawings.groups(fig14, title="Ten virtual routers on a Virtex-7")
 
 # %%
-tables.table(fig14[fig14["method"] == "protocol"], digits=3)
+plot.table(fig14[fig14["method"] == "protocol"], digits=3)
 
 # %% [markdown]
 # What a router has beside engines decides. No fixed part fits all that the paper says: the groups of 8.1.1 and the 15 %
@@ -579,7 +576,7 @@ for fixed in (0.0, 0.2, 0.4, 1.0, 2.0, 3.5, 6.0, 8.0):
     saved = [100 * virtual_routers.saving(np_, against, fixed) for against in ("isolated", "merged")]
     rows.append((fixed, eight, one, *saved))
 columns = ["fixed part (% of the Virtex-6)", "8.1.1", "1.8.1", "saved against isolated (33 %)", "against merged (15 %)"]
-tables.table(pd.DataFrame(rows, columns=columns), digits=3)
+plot.table(pd.DataFrame(rows, columns=columns), digits=3)
 
 # %% [markdown]
 # ## Which cycles are consistent with all claims?
@@ -611,7 +608,7 @@ rows = []
 for proto in ("ipv4", "ipv6", "mpls_1", "mpls_4"):
     at = ideal.with_(proto=proto)
     rows.append((names[proto], *(solve.rate_pps / 1e6 for solve in (at.bounds(), at.queueing(), at.simulate()))))
-tables.table(pd.DataFrame(rows, columns=["traffic", "bounds", "queueing", "simulated"]), digits=4)
+plot.table(pd.DataFrame(rows, columns=["traffic", "bounds", "queueing", "simulated"]), digits=4)
 
 # %% [markdown]
 # ## Beyond the paper: less memory
@@ -635,7 +632,7 @@ drawings.budget(
 spared = performance.compared(quick, beyond.CHOICES, flow_counting="on")[
     ["choice", "mpps", "reads_busy", "engines_busy"]
 ]
-tables.table(spared.rename(columns=heads), digits=4)
+plot.table(spared.rename(columns=heads), digits=4)
 
 # %% [markdown]
 # Inside the device they take, of the synthetic table with 32 next hops and of a million flows:
@@ -648,7 +645,7 @@ rows = [
     ("first level as it stands", 18 * len(level.begins) / 1e6), ("first level, compressed", level.bits / 1e6),
     (f"small counters of {bits} bits", bits * beyond.FLOWS / 1e6), ("block RAM of the Virtex-6", p.block_ram_mb),
 ]  # fmt: skip
-tables.table(pd.DataFrame(rows, columns=["what", "Mb"]), digits=3)
+plot.table(pd.DataFrame(rows, columns=["what", "Mb"]), digits=3)
 
 # %% [markdown]
 # ## Is the paper consistent with itself?
@@ -660,4 +657,4 @@ headline(
 )
 
 # %%
-tables.identities(found)
+plot.identity_table(found)

@@ -21,25 +21,19 @@
 # %%
 import pandas as pd
 
-from npexplore.designs import design
-from npexplore.designs.gorilla import cycles
-from npexplore.designs.gorilla.hardware import EngineFiles
-from npexplore.designs.gorilla.traffic import box
-from npexplore.hardware.area import engine_luts, slope, syntheses
-from npexplore.hardware.vcd import read_vcd
+from npexplore import bundled_path, design, plot
+from npexplore.hardware import engine_luts, lut_slope, read_vcd, syntheses
 from npexplore.ledger import load
-from npexplore.paths import share
+from npexplore.papers.gorilla import EngineFiles, cycles, in_hardware, router_tables, synthesised, synthesised_systems
 from npexplore.plot import hardware as drawings
-from npexplore.plot import theme
 from npexplore.report import first_screen
-from npexplore.study.checking.changed import changed
-from npexplore.study.papers.gorilla import in_hardware, synthesised, synthesised_systems
+from npexplore.study import compare_checks
 
-theme.use()
+plot.use_theme()
 np_ = design("gorilla")
 p = np_.parameters
-made = EngineFiles(box())
-measured = pd.read_csv(share("data", "hardware", "cycles.csv"), comment="#").set_index("threads")
+made = EngineFiles(router_tables())
+measured = pd.read_csv(bundled_path("data/hardware/cycles.csv"), comment="#").set_index("threads")
 store = synthesised.chosen_store(p)
 cells = pd.DataFrame(synthesised.cells(p, store)).set_index("key")
 judged = cells[cells.role.isin(["check", "blind"]) & cells.index.str.contains("fig12")]
@@ -134,7 +128,7 @@ print("\n".join(line[:150] for line in [*lines[:2], "  ...", *lines[arithmetic -
 # that is what more threads are for.
 
 # %%
-signals = read_vcd(share("data", "hardware", "one_packet.vcd"))
+signals = read_vcd(bundled_path("data/hardware/one_packet.vcd"))
 start = signals["in_valid"].index(1)
 signals = {name: values[start:] for name, values in signals.items()}
 short = {"dispatch": "disp.", "ethernet": "ether."}
@@ -213,7 +207,9 @@ side_by_side.drop(columns="offered").round(1)
 ASKED = {"forwarding rate", "grouping", "area saving", "ratio of threads at saturation", "throughput ratio"}
 asked = [one for one in load() if one.design == "gorilla" and one.role in ("check", "calibration")
          and one.quantity in ASKED and not one.same_as]  # fmt: skip
-moved = changed({"gorilla": in_hardware.with_measured(np_)}, seeds=1, packets=1000, keys=[one.key for one in asked])
+moved = compare_checks(
+    {"gorilla": in_hardware.with_measured(np_)}, seeds=1, packets=1000, keys=[one.key for one in asked]
+)
 said = pd.DataFrame(moved.rows()).set_index("key").rename(columns={"before": "fitted", "after": "measured"})
 ends = {"off": "nofc", "on": "fc"}
 ran = {f"gorilla.perf.ipv4.{one.name.split(',')[0]}.{ends[one.name.split()[-1]]}": one.mpps
@@ -256,7 +252,7 @@ drawings.luts(curves, title="LUTs of an engine by threads")
 
 # %%
 pd.DataFrame(
-    [(name, slope(list(zip(table.threads, table.luts, strict=True)))) for name, table in curves.items()],
+    [(name, lut_slope(list(zip(table.threads, table.luts, strict=True)))) for name, table in curves.items()],
     columns=["engine", "LUTs for one more thread"],
 ).round(0)
 

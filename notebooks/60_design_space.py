@@ -26,19 +26,18 @@ import plotly.express as px
 from IPython.display import Markdown
 
 import npexplore as npx
-from npexplore.plot import theme
-from npexplore.plot.explorer import Explorer
+from npexplore import plot
+from npexplore.plot import Explorer
 from npexplore.report import first_screen, headline
-from npexplore.study.optimising.optimise import optimise
 
-theme.use()
+plot.use_theme()
 LOAD = npx.workload(mix="amp")
 MACHINE = npx.design("ixp2400")
 
 # %%
 space = {"banks": [2, 4, 8, 16], "bus_bits": [32, 64, 128], "threads": list(range(1, 33)),
          "scheme": ["base", "hb", "fcb", "fcb_tb"]}  # fmt: skip
-best = optimise(MACHINE, LOAD, knobs=space, costs=("memory_bits", "banks", "bus_pins", "threads"))
+best = npx.optimise(MACHINE, LOAD, knobs=space, costs=("memory_bits", "banks", "bus_pins", "threads"))
 front = best.frame()
 front["gbps"] = front.throughput_bps / 1e9
 front["memory_kb"] = front.cost_memory_bits / 8192

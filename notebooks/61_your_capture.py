@@ -23,23 +23,22 @@ import pandas as pd
 import plotly.express as px
 
 import npexplore as npx
+from npexplore import plot
 from npexplore.golden import forward_captures, load_router
-from npexplore.packets.statistics import count_capture, flow_table, tables
-from npexplore.paths import share
+from npexplore.packets import count_capture, flow_table, hit_ratio_table, lorenz_curve, rate_table
+from npexplore.plot import Explorer
 from npexplore.plot import captures as figures
-from npexplore.plot import theme
-from npexplore.plot.explorer import Explorer
 from npexplore.report import first_screen, headline
-from npexplore.study.explaining.on_capture import in_packets, on_machines, unclocked
+from npexplore.study import compare_on_capture, machines_without_clock, packet_rates
 
-theme.use()
+plot.use_theme()
 pd.set_option("display.max_colwidth", None)  # whole sources and reasons
-CAPTURE = share("data", "captures") / "zeek_wikipedia.pcap"
+CAPTURE = npx.bundled_path("data/captures/zeek_wikipedia.pcap")
 
 # %%
 capture, load = npx.read_capture(CAPTURE), npx.workload(trace=CAPTURE)
-sides = on_machines(load).dropna(subset="rate_pps")
-left_out = unclocked()
+sides = compare_on_capture(load).dropna(subset="rate_pps")
+left_out = machines_without_clock()
 fastest, slowest = (sides.loc[sides.rate_pps.astype(float).agg(end)] for end in ("idxmax", "idxmin"))
 first_screen(
     {
@@ -51,8 +50,8 @@ first_screen(
         f"{len(left_out)} machines are not shown, since nobody states their clocks ({', '.join(left_out)}).",
     },
     px.scatter(
-        in_packets(sides), x="mpps", y="machine", color="solver", symbol="solver", log_x=True,
-        color_discrete_map=theme.ORIGIN,
+        packet_rates(sides), x="mpps", y="machine", color="solver", symbol="solver", log_x=True,
+        color_discrete_map=plot.ORIGIN_COLOURS,
         title="One capture on every machine", labels={"mpps": "million packets a second", "machine": ""},
     ).update_traces(marker={"size": 11}),
     tries={"what is in it": "#What-is-in-it", "where its packets would go": "#Where-its-packets-would-go",
@@ -69,7 +68,7 @@ capture
 
 # %%
 counts, scan = count_capture(CAPTURE)
-figures.rates(tables.rates(counts))
+figures.rates(rate_table(counts))
 
 # %% [markdown]
 # ## Flows
@@ -87,7 +86,7 @@ headline("bytes in the largest tenth of them", 100 * largest, "%")
 
 # %%
 figure = px.line(
-    tables.lorenz(flows), x="flows", y="bytes", title="A few flows carry most bytes",
+    lorenz_curve(flows), x="flows", y="bytes", title="A few flows carry most bytes",
     labels={"flows": "share of flows, largest first", "bytes": "share of bytes"},
 )  # fmt: skip
 figure.update_xaxes(tickformat=".0%").update_yaxes(tickformat=".0%", rangemode="tozero")
@@ -99,7 +98,7 @@ figure.update_xaxes(tickformat=".0%").update_yaxes(tickformat=".0%", rangemode="
 # order of packets alone; the curve is exact for every $n$, from one pass (stack distances).
 
 # %%
-figures.hit_ratios(tables.hit_ratios(capture.columns))
+figures.hit_ratios(hit_ratio_table(capture.columns))
 
 # %% [markdown]
 # ## Where its packets would go

@@ -23,17 +23,15 @@ import pandas as pd
 import plotly.express as px
 
 import npexplore as npx
+from npexplore import plot
 from npexplore.ledger import load
-from npexplore.paths import share
-from npexplore.plot import tables, theme
-from npexplore.plot.curves import finished, printed
-from npexplore.plot.data_sheets import peaks
+from npexplore.papers import hash_rates, qdr_peaks
+from npexplore.plot import data_sheet_rates, published_points, with_layout
 from npexplore.report import first_screen, headline
-from npexplore.study.papers.data_sheets import hash_rates, qdr_peaks
 
-theme.use()
+plot.use_theme()
 pd.set_option("display.max_colwidth", None)  # whole sources and reasons
-FILE = share("models", "machines") / "smartnic.toml"
+FILE = npx.bundled_path("models/machines/smartnic.toml")
 
 # %%
 nic = npx.design("smartnic")
@@ -60,9 +58,9 @@ figure = px.line(
     labels={"length_bytes": "packet length (bytes)", "mpps": "packets a second (million)"},
 )
 figure.add_scatter(x=length, y=envelope.simulated / 1e6, mode="markers", name="simulated")
-figure.update_traces(marker={"size": 9, "color": theme.ORIGIN["simulated"]}, selector={"name": "simulated"})
+figure.update_traces(marker={"size": 9, "color": plot.ORIGIN_COLOURS["simulated"]}, selector={"name": "simulated"})
 figure.add_trace(
-    printed(
+    published_points(
         pd.DataFrame(
             [{"length_bytes": 64, "point": measured.point, "lo": measured.lo, "hi": measured.hi, "key": measured.key}]
         ),
@@ -76,7 +74,7 @@ figure.add_scatter(
     y=[card.rate_pps / 1e6],
     mode="markers",
     name="that card, link formula",
-    marker={"symbol": "triangle-up-open", "size": 13, "color": theme.ORIGIN["bounds"], "line_width": 2},
+    marker={"symbol": "triangle-up-open", "size": 13, "color": plot.ORIGIN_COLOURS["bounds"], "line_width": 2},
 )
 figure.update_xaxes(dtick="D2").update_yaxes(dtick="D2")
 first_screen(
@@ -88,7 +86,7 @@ first_screen(
         "How close to measurements?": f"The link formula says {card.rate_pps / 1e6:.1f} million packets a second for a "
         f"card that was measured at {measured.point:.1f}, {card.rate_pps / 1e6 / measured.point - 1:+.1%}.",
     },
-    finished(figure, "Short packets are work for cores, long ones fill the line", 430),
+    with_layout(figure, "Short packets are work for cores, long ones fill the line", 430),
     tries={"what a packet does": "#What-a-packet-does", "where packets may wait": "#Where-may-packets-wait?",
            "what helps most": "#What-helps-most,-for-real-traffic", "a machine of your own": "#Your-turn",
            "turn the knobs": "64_play.html#smartnic"},
@@ -143,7 +141,7 @@ headline("error of the link formula there", 100 * (card.rate_pps / 1e6 / measure
 
 # %%
 in_millions = envelope.set_index("length_bytes").div(1e6).reset_index()
-tables.table(in_millions.rename(columns={"length_bytes": "bytes of a packet (rates: million a second)"}), digits=3)
+plot.table(in_millions.rename(columns={"length_bytes": "bytes of a packet (rates: million a second)"}), digits=3)
 
 # %% [markdown]
 # ## Where may packets wait?
@@ -188,7 +186,7 @@ at_full = waiting[waiting.length_bytes == 1500].set_index("packets wait").gbps
 headline("1500-byte packets through one channel of memory", float(at_full["in memory"]), "Gb/s")
 
 # %%
-tables.table(at_full.rename("1500-byte packets (Gb/s)").reset_index(), digits=3)
+plot.table(at_full.rename("1500-byte packets (Gb/s)").reset_index(), digits=3)
 
 # %% [markdown]
 # ## Credits and the way to the host
@@ -225,7 +223,7 @@ figure.update_xaxes(tickvals=sorted(set(credit.credits))).update_yaxes(rangemode
 # cent more throughput?
 
 # %%
-capture = npx.workload(trace=share("data", "captures") / "zeek_wikipedia.pcap")
+capture = npx.workload(trace="sample:zeek_wikipedia")
 npx.explain(nic.with_(buffer="memory"), capture)
 
 # %% [markdown]
@@ -241,7 +239,7 @@ worst = (sheet.simulated_gbps / sheet.sheet_gbps - 1).abs().max()
 headline("largest gap of the simulated QDR SRAM to its sheet", f"{100 * worst:.2f} %")
 
 # %%
-peaks(
+data_sheet_rates(
     sheet,
     "words",
     "gbps",
@@ -251,7 +249,7 @@ peaks(
 )
 
 # %%
-peaks(
+data_sheet_rates(
     hash_rates(),
     "offered_mpps",
     "mpps",

@@ -27,17 +27,23 @@ import pandas as pd
 import plotly.express as px
 from IPython.display import Markdown
 
-from npexplore.golden.checksum import header_checksum_is_right
-from npexplore.golden.ipv4.addresses import mask_of, prefix_pair
-from npexplore.golden.ipv4.header import with_checksum
-from npexplore.golden.router.configuration import PortRecord, RouteRecord, RouterFile, resolve
-from npexplore.golden.router.forward import Forwarder
-from npexplore.plot import theme
-from npexplore.plot.curves import finished
+from npexplore import plot
+from npexplore.golden import (
+    Forwarder,
+    PortRecord,
+    RouteRecord,
+    RouterFile,
+    header_checksum_is_right,
+    prefix_mask,
+    prefix_pair,
+    resolve_router,
+    with_checksum,
+)
+from npexplore.plot import with_layout
 from npexplore.report import first_screen, headline
 from npexplore.testing import Bench, CounterexampleError, check_lookup, check_router, examine_router, frames
 
-theme.use()
+plot.use_theme()
 
 
 def finding(check, *arguments, **options):
@@ -57,7 +63,7 @@ def shown(error):
 
 # %%
 # The router under test: two links, three routes. What is the same in a ROUTER.toml file can be given by its path.
-ROUTER = resolve(
+ROUTER = resolve_router(
     RouterFile(
         port=[
             PortRecord(name="west", address="10.0.0.1/8", mac="02:00:00:00:00:01", peer_mac="02:00:00:00:01:01"),
@@ -98,7 +104,7 @@ class Table:
     def covering(self, address):
         """Return the entry of a route that covers an address."""
         routes = self.routes.items()
-        return next(((n, hop) for (value, n), hop in routes if address & mask_of(n) == value), (-1, None))
+        return next(((n, hop) for (value, n), hop in routes if address & prefix_mask(n) == value), (-1, None))
 
     def lookup(self, address):
         """Return the next hop, None without a route."""
@@ -162,12 +168,12 @@ figure = px.bar(
     x=[share for one in rules for share in (one.held / one.tried, one.failed / one.tried)],
     y=[one.rule.subject for one in rules for _ in range(2)],
     color=["as the golden router", "otherwise"] * len(rules),
-    color_discrete_sequence=[theme.ORIGIN["queueing"], theme.VERMILION],
+    color_discrete_sequence=[plot.ORIGIN_COLOURS["queueing"], plot.VERMILION],
     hover_name=[one.rule.clause for one in rules for _ in range(2)],
     orientation="h",
     labels={"x": "share of the frames that try a rule", "y": "", "color": ""},
 )
-figure.add_vline(x=1, line={"color": theme.ORIGIN["published"], "width": 3}).update_xaxes(tickformat=".0%")
+figure.add_vline(x=1, line={"color": plot.ORIGIN_COLOURS["published"], "width": 3}).update_xaxes(tickformat=".0%")
 first_screen(
     {
         "What is found?": f"{sum(map(bool, found.values()))} of {len(found)} faults, as small as they can be: frames "
@@ -176,7 +182,9 @@ first_screen(
         "How many frames does it take?": f"Of {examined.frames:,} that the fast path decides {examined.failures:,} "
         f"come out otherwise than the golden router's, in {len(examined.clusters)} clusters.",
     },
-    finished(figure, "What must hold (black), and what does", 430).update_layout(title={"xref": "container", "x": 0.1}),
+    with_layout(figure, "What must hold (black), and what does", 430).update_layout(
+        title={"xref": "container", "x": 0.1}
+    ),
     tries={"the first fault": "#First-fault:-one-hop-left", "the second": "#Second-fault:-a-corner-of-one's-complement",
            "the third": "#Third-fault:-the-wrong-covering-route", "packets of your own": "61_your_capture.html"},
 )  # fmt: skip
@@ -279,7 +287,7 @@ class MendedTable(Table):
 
     def covering(self, address):
         """Return the entry of the longest route that covers an address."""
-        found = [(n, hop) for (value, n), hop in self.routes.items() if address & mask_of(n) == value]
+        found = [(n, hop) for (value, n), hop in self.routes.items() if address & prefix_mask(n) == value]
         return max(found, default=(-1, None))
 
 

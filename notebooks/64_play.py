@@ -22,11 +22,11 @@
 import pandas as pd
 
 import npexplore as npx
-from npexplore.plot import tables, theme
-from npexplore.report.playground import Playground
-from npexplore.study.sweeping.landscape import landscape
+from npexplore import plot
+from npexplore.report import Playground
+from npexplore.study import landscape
 
-theme.use()
+plot.use_theme()
 small = npx.workload(packet_bytes=64)
 
 
@@ -107,4 +107,4 @@ play(
 # %%
 told = [("ceiling", "packets a second that one resource alone allows"), ("bound", "the lowest ceiling"),
         ("queueing", "the queueing model's mean rate with a packet always waiting")]  # fmt: skip
-tables.table(pd.DataFrame(told, columns=["word", "what it is"]))
+plot.table(pd.DataFrame(told, columns=["word", "what it is"]))

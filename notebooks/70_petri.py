@@ -21,17 +21,24 @@
 import pandas as pd
 
 import npexplore as npx
+from npexplore import plot
 from npexplore.ledger import load
-from npexplore.machine.petri import load_net, net
-from npexplore.plot import theme
-from npexplore.plot.curves import curves
-from npexplore.plot.petri import draw, stepping
-from npexplore.plot.petri_states import draw_markings
+from npexplore.petri import (
+    draw_markings,
+    draw_net,
+    draw_steps,
+    find_markings,
+    find_structure,
+    load_net,
+    net,
+    record,
+    simulate_net,
+    solve_chain,
+)
+from npexplore.plot import curves
 from npexplore.report import first_screen, headline
-from npexplore.solve.petri import find_markings, find_structure, record, simulate_net, solve_chain
-from npexplore.study.checking.check import check
 
-theme.use()
+plot.use_theme()
 ACCESSES = 200_000
 
 # %%
@@ -79,7 +86,7 @@ first_screen(
 
 # %%
 dram = load_net("ixp2400_dram")
-draw(dram, title="The DRAM net of Fig. 4, before it runs")
+draw_net(dram, title="The DRAM net of Fig. 4, before it runs")
 
 # %% [markdown]
 # ## Fig. 4, stepped
@@ -87,7 +94,7 @@ draw(dram, title="The DRAM net of Fig. 4, before it runs")
 # The slider goes through what happens first, forwards and back.
 
 # %%
-stepping(record(dram, 60), title="The first sixty firings")
+draw_steps(record(dram, 60), title="The first sixty firings")
 
 # %% [markdown]
 # ## Net against engine against print
@@ -109,7 +116,7 @@ headline("net and engine apart at most", f"{100 * apart:.2f} %")
 
 # %%
 forwarding = load_net("ixp2400")
-draw(forwarding, title="The forwarding net, before it runs")
+draw_net(forwarding, title="The forwarding net, before it runs")
 
 # %% [markdown]
 # Each row is a published number, answered by the net and by the engine; the engine's interval is beside it. Shares of
@@ -118,7 +125,7 @@ draw(forwarding, title="The forwarding net, before it runs")
 # %%
 keys = [row.key for row in load() if row.key.startswith(("ixp2400.fig15.throughput", "ixp2400.fig15.b"))]
 found = {
-    name: check(["ixp2400"], keys=keys, seeds=2, packets=4_000, machines={"ixp2400": npx.design(name)}).rows
+    name: npx.check(["ixp2400"], keys=keys, seeds=2, packets=4_000, machines={"ixp2400": npx.design(name)}).rows
     for name in ("ixp2400_net", "ixp2400")
 }
 rows = [

@@ -23,12 +23,12 @@
 import pandas as pd
 
 import npexplore as npx
+from npexplore import plot
 from npexplore.ledger import load
-from npexplore.plot import tables, theme
-from npexplore.plot.curves import curves
+from npexplore.plot import curves
 from npexplore.report import headline, paper_screen, scores
 
-theme.use()
+plot.use_theme()
 ledger = load()
 keys = [
     row.key for row in ledger.select(design="pcie", roles=["calibration", "check", "withheld"])
@@ -113,7 +113,7 @@ far = small[(small.op == "read") & (small.quantity == "bandwidth") & (small.iomm
 )  # fmt: skip
 table = far.pivot_table(index="where", columns="transfer_bytes", values="simulated").round(1)
 table = table[[64, 65, 128, 256, 257, 512, 1024, 2048]].rename(columns=lambda size: f"{size:.0f} bytes")
-tables.table(table.reset_index().rename(columns={"where": "Gb/s of reads at host, memory socket, process socket"}))
+plot.table(table.reset_index().rename(columns={"where": "Gb/s of reads at host, memory socket, process socket"}))
 
 # %% [markdown]
 # ## Caches and address translation
@@ -165,7 +165,7 @@ def place(row) -> str:
 
 
 visible = rows[rows.error.notna()]
-tables.cross_check(visible, {row.key: place(row) for row in visible.itertuples()}, height=520)
+plot.cross_check_table(visible, {row.key: place(row) for row in visible.itertuples()}, height=520)
 
 # %% [markdown]
 # ## Red, with reasons
@@ -186,4 +186,4 @@ fitted = [
     for name, one in p.items()
     if one.fitted_to
 ]
-tables.table(pd.DataFrame(fitted, columns=["fitted", "value", "what it is", "to rows"]))
+plot.table(pd.DataFrame(fitted, columns=["fitted", "value", "what it is", "to rows"]))

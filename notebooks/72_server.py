@@ -22,15 +22,13 @@
 import pandas as pd
 
 import npexplore as npx
+from npexplore import plot
 from npexplore.ledger import load
-from npexplore.paths import share
-from npexplore.plot import tables, theme
-from npexplore.plot.curves import curves
+from npexplore.plot import curves
 from npexplore.report import headline, paper_screen, scores
-from npexplore.study.checking.calibrate import Span, calibrate
-from npexplore.study.checking.results import read_results
+from npexplore.study import read_results
 
-theme.use()
+plot.use_theme()
 ledger = load()
 check = npx.check(["server"], seeds=1)
 rows = check.frame()
@@ -181,7 +179,7 @@ def place(row) -> str:
 
 
 visible = rows[rows.error.notna() & (rows.role == "check")]
-tables.cross_check(visible, {row.key: place(row) for row in visible.itertuples()}, height=None)
+plot.cross_check_table(visible, {row.key: place(row) for row in visible.itertuples()}, height=None)
 
 # %% [markdown]
 # ## Your own box
@@ -193,23 +191,23 @@ tables.cross_check(visible, {row.key: place(row) for row in visible.itertuples()
 # does not exist: 211 cycles, eight lanes.
 
 # %%
-MINE = share("models", "template", "box.csv")
+MINE = npx.bundled_path("models/template/box.csv")
 box = read_results(MINE)
-fitted = calibrate(
-    {"own_cycles": Span(100, 400), "pcie_lanes": [8, 16]}, [], of="server",
+fitted = npx.calibrate(
+    {"own_cycles": npx.Span(100, 400), "pcie_lanes": [8, 16]}, [], of="server",
     own=[row for row in box.own if row.role == "calibration"], solver="bounds", profiles=False,
 )  # fmt: skip
 mine = npx.design("server").with_(**fitted.best.values)
 own = pd.DataFrame(npx.check(["server"], keys=[], seeds=2, results=box, machines={"server": mine}).results)
 own["error %"] = 100 * (own.predicted / own.value - 1)
 shown = own[["role", "quantity", "value", "predicted", "error %", "our_verdict"]].round(2)
-tables.table(shown.rename(columns={"our_verdict": "verdict", "value": "measured"}))
+plot.table(shown.rename(columns={"our_verdict": "verdict", "value": "measured"}))
 
 # %%
 mine = mine.with_(program="own", clock_mhz=3000.0, egress="same_port")
 found = [(n, mine.with_(cores=n).bounds(npx.workload(packet_bytes=64))) for n in (1, 2, 3, 4, 8)]
 table = [(n, one.rate_pps / 1e6, one.bottleneck) for n, one in found]
-tables.table(pd.DataFrame(table, columns=["cores", "million packets a second at most", "what binds"]).round(1))
+plot.table(pd.DataFrame(table, columns=["cores", "million packets a second at most", "what binds"]).round(1))
 
 # %% [markdown]
 # ## What stays out of reach

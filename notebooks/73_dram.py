@@ -24,21 +24,19 @@
 import numpy as np
 import pandas as pd
 
-from npexplore.machine.resources.dram_device import dram_devices
-from npexplore.machine.resources.dram_policy import DramPolicy
-from npexplore.machine.resources.dram_run import run_accesses
-from npexplore.machine.resources.dram_streams import accesses
-from npexplore.plot import dram, theme
+from npexplore import plot
+from npexplore.machine import DramPolicy, dram_accesses, dram_devices, run_accesses
+from npexplore.papers.ixp2400 import memory_of_today
+from npexplore.plot import dram
 from npexplore.report import first_screen
-from npexplore.study.papers.ixp2400.today import memory_of_today
 
-theme.use()
+plot.use_theme()
 DEVICES = dram_devices()
 
 
 def run(name, pattern, policy=None, writes=0.0, n=20_000, among=None, **kept):
     """One saturated run of a device."""
-    made = accesses(DEVICES[name], pattern, n, seed=1, writes=writes, among=among)
+    made = dram_accesses(DEVICES[name], pattern, n, seed=1, writes=writes, among=among)
     return run_accesses(DEVICES[name], policy, bank=made.bank, row=made.row, write=made.write, **kept)
 
 

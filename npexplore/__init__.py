@@ -14,44 +14,52 @@ from typing import TYPE_CHECKING
 
 from npexplore.names import on_demand
 
+__version__ = "0.2.0"
+
 if TYPE_CHECKING:
+    from npexplore import errors as errors
+    from npexplore import golden as golden
+    from npexplore import hardware as hardware
+    from npexplore import ledger as ledger
+    from npexplore import machine as machine
+    from npexplore import networks as networks
+    from npexplore import packets as packets
+    from npexplore import papers as papers
+    from npexplore import petri as petri
+    from npexplore import plot as plot
+    from npexplore import queueing as queueing
+    from npexplore import report as report
+    from npexplore import solvers as solvers
+    from npexplore import step_programs as step_programs
+    from npexplore import study as study
+    from npexplore import testing as testing
     from npexplore.designs import design as design
     from npexplore.designs import design_names as design_names
+    from npexplore.designs.base import Design as Design
     from npexplore.ledger import published as published
+    from npexplore.machine.mixes import mix_names as mix_names
+    from npexplore.machine.workload import Workload as Workload
     from npexplore.machine.workload import workload as workload
-    from npexplore.packets import read_capture as read_capture
+    from npexplore.packets.capture import Capture as Capture
+    from npexplore.packets.capture import read_capture as read_capture
+    from npexplore.paths import bundled_path as bundled_path
+    from npexplore.solve.prediction import Prediction as Prediction
+    from npexplore.study.checking.calibrate import Calibration as Calibration
     from npexplore.study.checking.calibrate import calibrate as calibrate
+    from npexplore.study.checking.check import Check as Check
     from npexplore.study.checking.check import check as check
     from npexplore.study.explaining.compare import compare as compare
+    from npexplore.study.explaining.explain import Explanation as Explanation
     from npexplore.study.explaining.explain import explain as explain
+    from npexplore.study.loading.curve import load_curve as load_curve
     from npexplore.study.optimising.optimise import optimise as optimise
+    from npexplore.study.optimising.optimum import Optimum as Optimum
     from npexplore.study.sweeping.grid import Span as Span
     from npexplore.study.sweeping.grid import grid as grid
     from npexplore.study.sweeping.samples import sample as sample
     from npexplore.study.sweeping.sweep import sweep as sweep
-
-__version__ = "0.2.0"
-
-# public name -> the module that holds it
-_HOMES = {
-    "Span": "npexplore.study.sweeping.grid",
-    "calibrate": "npexplore.study.checking.calibrate",
-    "check": "npexplore.study.checking.check",
-    "compare": "npexplore.study.explaining.compare",
-    "design": "npexplore.designs",
-    "design_names": "npexplore.designs",
-    "explain": "npexplore.study.explaining.explain",
-    "grid": "npexplore.study.sweeping.grid",
-    "optimise": "npexplore.study.optimising.optimise",
-    "published": "npexplore.ledger",
-    "read_capture": "npexplore.packets",
-    "sample": "npexplore.study.sweeping.samples",
-    "sweep": "npexplore.study.sweeping.sweep",
-    "workload": "npexplore.machine.workload",
-}
-
-__all__ = [*_HOMES]
-__getattr__, __dir__ = on_demand(__name__, _HOMES)
+else:
+    __all__, __getattr__, __dir__ = on_demand(__name__)
 
 if "IPython" in sys.modules:  # in a notebook or IPython shell
     import_module("npexplore.completion").register()

@@ -17,6 +17,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 
+__all__ = [
+    "DamagedInputError", "FaultsError", "InputError", "ModelError", "NpexploreError", "RefusedError", "SimulationError",
+    "TableFullError", "UnknownNameError",
+]  # fmt: skip
+
 
 class NpexploreError(Exception):
     """Base of every error that npexplore raises on purpose; catch it to catch them all."""

@@ -1,25 +1,40 @@
-"""Public names of a package that are imported when they are first used, so that the package itself loads at once."""
+"""Public names of a package, imported when they are first used, so that the package itself loads at once (PEP 562).
 
+A package lists its names once, as imports that type checkers read and Python does not run:
+
+    if TYPE_CHECKING:
+        from npexplore.machine.machine import Machine as Machine
+    else:
+        __all__, __getattr__, __dir__ = on_demand(__name__)
+"""
+
+import ast
 from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 from sys import modules
 from typing import Any
 
 
 def on_demand(
-    package: str, homes: Mapping[str, str], extra: Mapping[str, str] | None = None
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return the functions `__getattr__` and `__dir__` (PEP 562) that import a package's names when they are used.
+    package: str, extra: Mapping[str, str] | None = None
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__all__`, and the functions `__getattr__` and `__dir__` that import a package's names when they are used.
 
-    homes: public name -> the module that holds it. extra: a library that the package can do without until then -> the
-    extra of npexplore that installs it.
+    package: the module that lists its names as imports under `if TYPE_CHECKING:`. extra: a library that the package can
+    do without until then -> the extra of npexplore that installs it.
     """
+    homes = listed_imports(Path(modules[package].__file__ or "").read_text(encoding="utf-8"))
+    public = sorted(homes)
 
     def get(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        module, original = homes[name]
         try:
-            return getattr(import_module(homes[name]), name)
+            if module == package:  # a module inside the package
+                return import_module(f"{package}.{original}")
+            return getattr(__import__(module, fromlist=[original]), original)
         except ModuleNotFoundError as error:
             missing = error.name or ""
             if missing not in (extra or {}):
@@ -27,7 +42,20 @@ def on_demand(
             wanted = (extra or {})[missing]
             raise ImportError(f"{package} needs {missing}: install npexplore with its extra `{wanted}`") from error
 
-    def listed() -> list[str]:
-        return sorted({*vars(modules[package]), *homes})
+    def names() -> list[str]:
+        special = {name for name in vars(modules[package]) if name.startswith("__") and name.endswith("__")}
+        return sorted(special.union(public))
 
-    return get, listed
+    return public, get, names
+
+
+def listed_imports(source: str) -> dict[str, tuple[str, str]]:
+    """Return the names that a module imports under `if TYPE_CHECKING:`: name -> (module, its name there)."""
+    blocks = [
+        node.body for node in ast.parse(source).body
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+    ]  # fmt: skip
+    return {
+        alias.asname or alias.name: (node.module or "", alias.name)
+        for block in blocks for node in block if isinstance(node, ast.ImportFrom) for alias in node.names
+    }  # fmt: skip

@@ -19,6 +19,28 @@ def share(*parts: str) -> Path:
     raise InputError(f"shared file {'/'.join(parts)!r} is missing from this installation")
 
 
+def bundled_path(name: str) -> Path:
+    """Return the path of a file or folder that npexplore brings: its machines, parts, mixes, captures, measurements.
+
+    Args:
+        name: the path below the installation's `models`, `data` or `notebooks`, with `/` between folders.
+
+    Raises:
+        UnknownNameError: there is no such file; names the nearest ones of its folder.
+
+    Example:
+        >>> import npexplore as npx
+        >>> npx.bundled_path("models/machines/smartnic.toml").name
+        'smartnic.toml'
+    """
+    *folders, last = name.split("/")
+    for depth in range(len(folders) + 1):  # the first part of the path that is missing, among its neighbours
+        within = [share(part) for part in ("data", "models", "notebooks")]
+        beside = sorted(share(*folders[:depth]).iterdir()) if depth else within
+        one_of(f"{name}: file or folder", [*folders, last][depth], [path.name for path in beside])
+    return share(*folders, last)
+
+
 SAMPLE = "sample:"
 
 

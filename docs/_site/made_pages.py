@@ -1,10 +1,8 @@
 """Reference pages made from the package: public names, commands, TOML schemas, machines with knobs, parts."""
 
-import ast
-import importlib
 import json
-import re
 from pathlib import Path
+from types import FunctionType, ModuleType
 
 from sphinx.application import Sphinx
 
@@ -13,25 +11,7 @@ from npexplore.cli import COMMANDS, TRACE_COMMANDS
 from npexplore.cli.explain import list_knobs
 from npexplore.cli.schema import kinds, schema
 
-PACKAGES = ("npexplore", "npexplore.golden", "npexplore.testing")
-ROOMS = (  # whose names beside those have pages of their own, too
-    *(f"npexplore.golden.{room}" for room in ("lookup", "classify", "police", "schedule", "diffserv", "elements")),
-    *(f"npexplore.packets{room}" for room in ("", ".statistics", ".synthetic")),
-    *(f"npexplore.machine.{room}" for room in ("resources", "step_programs", "petri")),
-    *(f"npexplore.solve.{room}" for room in ("queueing", "chains", "petri", "machine_chain")),
-    "npexplore.ledger",
-)
-RETURNED = (  # what the functions of npexplore return, and users hold
-    "npexplore.designs.base.Design",
-    "npexplore.solve.prediction.Prediction",
-    "npexplore.machine.workload.Workload",
-    "npexplore.machine.machine.Machine",
-    "npexplore.packets.capture.Capture",
-    "npexplore.study.explaining.explain.Explanation",
-    "npexplore.study.optimising.optimise.Optimum",
-    "npexplore.study.checking.calibrate.Calibration",
-    "npexplore.study.checking.check.Check",
-)
+KINDS = {ModuleType: "module", type: "class", FunctionType: "function"}
 
 ORPHAN = "---\norphan: true\n---\n\n"
 BACK = "[All Python names](index.md)\n\n"
@@ -43,20 +23,13 @@ def tree(pages: dict[str, str]) -> str:
     return f"```{{toctree}}\n:hidden:\n\n{names}\n```\n"
 
 
-def used_on_pages() -> list[str]:
-    """Return the names, with their modules, that examples import from elsewhere than the packages of the reference."""
-    docs, found = Path(__file__).parents[1], set()
-    for page in (*docs.glob("*.md"), *docs.glob("tutorials/*.md"), docs.parent / "README.md"):
-        for block in re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
-            for node in ast.walk(ast.parse(block)):
-                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("npexplore."):
-                    found |= {(str(node.module), one.name) for one in node.names if node.module not in PACKAGES}
-    items = [getattr(importlib.import_module(module), name, None) for module, name in sorted(found)]  # None: a module
-    rooms = [importlib.import_module(room) for room in ROOMS]
-    public = [getattr(room, name) for room in rooms for name in room.__all__]
-    items = [item for item in items if callable(item) and not any(item is other for other in public)]
-    twice = {name for package in PACKAGES for name in importlib.import_module(package).__all__}  # there is one Bench
-    return sorted({f"{item.__module__}.{item.__name__}" for item in items if item.__name__ not in twice} - {*RETURNED})
+def public_packages() -> dict[str, ModuleType]:
+    """Return npexplore and its public packages, by the name to import; packages of papers stand in one of them."""
+    packages = {"npexplore": npexplore}
+    for within in ("npexplore", "npexplore.papers"):
+        listed = {f"{within}.{name}": getattr(packages[within], name) for name in packages[within].__all__}
+        packages |= {name: item for name, item in listed.items() if hasattr(item, "__all__")}
+    return packages
 
 
 def api_pages() -> dict[str, str]:
@@ -65,39 +38,26 @@ def api_pages() -> dict[str, str]:
     The names hang in no tree: the theme works the whole tree out again for each page, more than half of a build's time
     with them in it.
     """
-    pages, lists = {}, []
-    shown = {getattr(importlib.import_module(path.rpartition(".")[0]), path.rpartition(".")[2]) for path in RETURNED}
-    for package in (*PACKAGES, *ROOMS):
-        module = importlib.import_module(package)
-        names = [name for name in sorted(module.__all__) if package in PACKAGES or callable(getattr(module, name))]
-        names = [name for name in names if getattr(module, name) not in shown]
-        shown |= {item for item in (getattr(module, name) for name in names) if callable(item)}
-        lists.append(f"## {package}\n\n{module.__doc__.partition(chr(10))[0]}\n\n| name | what it does |\n|---|---|")
-        for name in names:
+    pages: dict[str, str] = {}
+    lists, shown = [], {}
+    packages = public_packages()
+    for package, module in packages.items():
+        first = module.__doc__.partition(chr(10))[0]
+        lists.append(f"## {package}\n\n{first}\n\n| name | what it does |\n|---|---|")
+        for name in sorted(module.__all__, key=str.lower):
             item, page = getattr(module, name), f"{package}.{name}"
-            kind = "class" if isinstance(item, type) else "function" if callable(item) else "data"
-            first = (item.__doc__ or "").strip().partition("\n")[0].replace("|", "\\|")
-            lists[-1] += f"\n| [`{name}`]({page}.md) | {first} |"
-            pages[f"api/{page}.md"] = f"{ORPHAN}# {page}\n\n{BACK}```{{eval-rst}}\n.. auto{kind}:: {page}\n```\n"
-    lists.append(
-        "## What they return\n\nObjects that functions of `npexplore` return.\n\n| class | what it is |\n|---|---|"
-    )
-    for path in RETURNED:
-        module_name, _, name = path.rpartition(".")
-        item = getattr(importlib.import_module(module_name), name)
-        first = item.__doc__.strip().partition("\n")[0].replace("|", "\\|")
-        lists[-1] += f"\n| [`{name}`]({path}.md) | {first} |"
-        pages[f"api/{path}.md"] = f"{ORPHAN}# {name}\n\n{BACK}```{{eval-rst}}\n.. autoclass:: {path}\n```\n"
-    lists.append("## What the examples use beside these\n\n| name | what it does |\n|---|---|")
-    for path in used_on_pages():
-        module_name, _, name = path.rpartition(".")
-        item = getattr(importlib.import_module(module_name), name)
-        first = (item.__doc__ or "").strip().partition("\n")[0].replace("|", "\\|")
-        lists[-1] += f"\n| [`{path.removeprefix('npexplore.')}`]({path}.md) | {first} |"
-        kind = "class" if isinstance(item, type) else "function"
-        pages[f"api/{path}.md"] = f"{ORPHAN}# {name}\n\n{BACK}```{{eval-rst}}\n.. auto{kind}:: {path}\n```\n"
+            if page in packages:
+                lists[-1] += f"\n| {name} | [below](#{page.replace('.', '')}) |"
+                continue
+            kind = next((kind for of, kind in KINDS.items() if isinstance(item, of)), "")
+            first = cell((item.__doc__ or "").strip().partition("\n")[0]) if kind else "a constant"
+            at = shown.setdefault(id(item) if kind else page, page)  # two packages may list a class; it has one page
+            lists[-1] += f"\n| [`{name}`]({at}.md) | {first} |"
+            code = f".. auto{kind}:: {item.__name__ if kind == 'module' else page}" if kind else f".. py:data:: {page}"
+            if at == page:
+                pages[f"api/{page}.md"] = f"{ORPHAN}# {page}\n\n{BACK}```{{eval-rst}}\n{code}\n```\n"
     listed = "\n\n".join(lists)
-    pages["api/index.md"] = f"# Python names\n\n{listed}\n"
+    pages["api/index.md"] = f"# Python names\n\n[What is public](../../api.md), and what may change.\n\n{listed}\n"
     return pages
 
 

@@ -12,7 +12,7 @@ from npexplore.cli.output import emit, json_option, table
 @json_option
 def command(papers: tuple[str, ...], as_json: bool) -> None:
     """Recompute every derivable published number from others; contradictions come with the likeliest explanation."""
-    from npexplore.ledger.audit import audit
+    from npexplore.ledger.auditing import audit
 
     findings = audit(papers or None)
 

@@ -62,11 +62,11 @@ def command(
         refuse_with_a_change(results=results, sets=sets, rtl=rtl, why=why, markdown=markdown)
         return _changed(designs, settings, against, html, shared_library, seeds, strict, as_json)
     from npexplore.designs import with_machines
-    from npexplore.study.checking.changed import machines_of
+    from npexplore.study.checking.changed import changed_machines
     from npexplore.study.checking.check import check
     from npexplore.study.checking.results import read_results
 
-    machines = machines_of(designs, {}) if files else None
+    machines = changed_machines(designs, {}) if files else None
     with with_machines(machines or {}):
         theirs = read_results(results) if results else None
     wanted = (
@@ -130,13 +130,13 @@ def _changed(
 ) -> int:  # fmt: skip
     """Print which rows agree now, break or move; with --strict, status 1 if one breaks."""
     from npexplore.designs import base_of, design
-    from npexplore.study.checking.changed import CHANGES, changed, machines_of, told
+    from npexplore.study.checking.changed import CHANGES, changed_machines, compare_checks, told
 
     given = split_settings(settings)
     for name, values in given.items():
         if len(values) > 1:
             raise InputError(f"--set {name} takes one value here, got {','.join(values)}")
-    machines = machines_of(designs, {name: values[0] for name, values in given.items()})
+    machines = changed_machines(designs, {name: values[0] for name, values in given.items()})
     other = {}
     if against is not None:
         made = design(against)
@@ -147,7 +147,7 @@ def _changed(
             )
         machines = {base_of(made): machines[base_of(made)]}
         other = {base_of(made): made}
-    found = changed(machines, other, seeds=seeds)
+    found = compare_checks(machines, other, seeds=seeds)
     document = found.to_dict()
     what = "; ".join(told(name, made) for name, made in machines.items())
     if not document["rows"]:

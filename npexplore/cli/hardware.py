@@ -67,7 +67,7 @@ def command(
     from npexplore.designs.gorilla.hardware import EngineFiles, rated_and_hostile
     from npexplore.designs.gorilla.hardware_cases import ends, reasons_of
     from npexplore.designs.gorilla.system import INSIDE, SystemFiles
-    from npexplore.designs.gorilla.traffic import box
+    from npexplore.designs.gorilla.traffic import router_tables
     from npexplore.designs.gorilla.whole import FrameFiles
     from npexplore.hardware.simulators import simulator
     from npexplore.reads import reading
@@ -104,7 +104,7 @@ def command(
         p = apply_settings(design_of("gorilla"), settings).parameters
         clock_mhz, counting = float(p.core_mhz), p.flow_counting == "on"
         both = p.source_lookup == "always" or (p.source_lookup == "with_counting" and counting)
-        tables = box("deep", both, pipes=True)
+        tables = router_tables("deep", both, pipes=True)
         if alone:
             threads, cycles = int(p.threads), round(p.lookup_cycles)
             made = EngineFiles(tables, protocols, counting, threads, cycles, str(p.scheduler), str(p.lut_structures))

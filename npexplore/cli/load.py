@@ -127,7 +127,7 @@ def _searched(
     made: Design, load: Workload | None, arrivals: str, loss: str | None, packets: int | None, out: Path | None,
     resume: bool,
 ) -> LoadSearch:  # fmt: skip
-    from npexplore.study.loading.lossless import LOSSES, search
+    from npexplore.study.loading.lossless import LOSSES, search_lossless
     from npexplore.study.loading.mlrsearch import Goal
 
     losses = list(LOSSES) if loss is None else [_share(text) for text in loss.split(",")]
@@ -140,7 +140,7 @@ def _searched(
             task.describe(f"{made.name} at {rate_pps / 1e6:.5g} Mpps, {length:,} packets")
             task.reach(trials)
 
-        return search(
+        return search_lossless(
             made, load, losses=losses, arrivals=arrivals, goal=goal, store=out, resume=resume, progress=progress
         )
 

@@ -56,10 +56,10 @@ def command(
     if form == "parquet":
         if snaplen or key or microseconds:
             raise InputError(f"{target}: --snaplen, --anonymise and --microseconds need a .pcap or .pcapng output")
-        from npexplore.packets.parquet import convert
+        from npexplore.packets.parquet import convert_to_parquet
 
         scan = open_captures(sources, workers=workers or usable_cores())
-        count, _ = convert(scan, target, where=where, told=bytes_read(scan, "convert"))
+        count, _ = convert_to_parquet(scan, target, where=where, told=bytes_read(scan, "convert"))
     else:
         from npexplore.packets.writing import rewrite
 

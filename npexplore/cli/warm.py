@@ -94,7 +94,7 @@ def _use_packets() -> None:
 
     from npexplore.packets import read_capture
     from npexplore.packets.statistics import CaptureCounts, count_capture, destination_locality, train_lengths
-    from npexplore.packets.synthetic import Traffic, fixed, periodic
+    from npexplore.packets.synthetic import Traffic, fixed_length, periodic_arrivals
     from npexplore.paths import share
 
     rng = np.random.default_rng(1)
@@ -102,7 +102,9 @@ def _use_packets() -> None:
         folder = Path(name)
         plain, blocks = folder / "a.pcap", folder / "a.pcapng"
         for path, form in ((plain, "pcap-ns"), (blocks, "pcapng")):
-            Traffic.made(periodic(4000, 1e6), fixed(64), rng).write(path, form=form)  # flows enough to outgrow a table
+            Traffic.made(periodic_arrivals(4000, 1e6), fixed_length(64), rng).write(
+                path, form=form
+            )  # flows enough to outgrow a table
         for path in (plain, blocks, share("data", "captures", "zeek_modbus_modbusBig.pcap.gz")):
             counted, _ = count_capture(path)
             CaptureCounts().merge(counted)
@@ -146,7 +148,7 @@ def _use_golden() -> None:
     checksum.header_checksums_are_right(packets)
     checksum.internet_checksums(packets)
     checksum.update_checksums(columns.checksum, np.array([1]), np.array([2]))
-    validate.validate_many(packets)
+    validate.validate_ipv4_many(packets)
     option_faults(packets)
     ttl.decrement_ttls(packets)
     martians.martian_many(columns.source, columns.destination, martians.martian_list())
@@ -198,14 +200,14 @@ def _use_diffserv() -> None:
     """Mark and police packets in columns, and send some through finite receivers, policer, queues and scheduler."""
     from npexplore.golden.columns import Packets
     from npexplore.golden.diffserv import Receiver
-    from npexplore.golden.diffserv.experiments import Bench, many_flows
+    from npexplore.golden.diffserv.experiments import DiffServBench, many_flows
     from npexplore.golden.diffserv.mark import mark_dscps
     from npexplore.golden.police import LeakyBucket, police_many
     from npexplore.golden.token_rate import TokenRate
 
     mark_dscps(Packets.of([bytes(20)]), [0])
     police_many([LeakyBucket(TokenRate(1, 1), 100)], [0], [0], [64])
-    many_flows(Bench("1Gb/s", 64, 20, 64, receiver=Receiver(100, 4), duration_s=1e-5), 1.0, 2, 1000.0)
+    many_flows(DiffServBench("1Gb/s", 64, 20, 64, receiver=Receiver(100, 4), duration_s=1e-5), 1.0, 2, 1000.0)
 
 
 def _use_solvers() -> None:

@@ -9,41 +9,84 @@ from npexplore.names import on_demand
 
 if TYPE_CHECKING:
     from npexplore.golden.captures.replay import Replay as Replay
+    from npexplore.golden.captures.routed import Routed as Routed
     from npexplore.golden.captures.routed import forward_captures as forward_captures
+    from npexplore.golden.checksum import header_checksum_is_right as header_checksum_is_right
     from npexplore.golden.checksum import internet_checksum as internet_checksum
     from npexplore.golden.checksum import update_checksum as update_checksum
+    from npexplore.golden.classify import Classifier as Classifier
     from npexplore.golden.classify import LinearSearch as LinearSearch
     from npexplore.golden.classify import RangeMatcher as RangeMatcher
+    from npexplore.golden.classify import TupleSpaceSearch as TupleSpaceSearch
+    from npexplore.golden.classify.rule_files import load_rules as load_rules
+    from npexplore.golden.classify.rule_generator import flow_rules as flow_rules
+    from npexplore.golden.classify.rule_generator import generate_rules as generate_rules
+    from npexplore.golden.classify.rule_generator import headers_within as headers_within
+    from npexplore.golden.columns import Packets as Packets
+    from npexplore.golden.diffserv import Arrivals as Arrivals
+    from npexplore.golden.diffserv import ClassQueue as ClassQueue
+    from npexplore.golden.diffserv import DiffServ as DiffServ
+    from npexplore.golden.diffserv import Fate as Fate
+    from npexplore.golden.diffserv import Outcome as Outcome
+    from npexplore.golden.diffserv import OutputPort as OutputPort
+    from npexplore.golden.diffserv import Receiver as Receiver
+    from npexplore.golden.diffserv import Shaping as Shaping
+    from npexplore.golden.diffserv import Treatment as Treatment
+    from npexplore.golden.diffserv import simulate_diffserv as simulate_diffserv
+    from npexplore.golden.diffserv.experiments import DiffServBench as DiffServBench
+    from npexplore.golden.diffserv.experiments import load_sweep as load_sweep
+    from npexplore.golden.elements import Element as Element
+    from npexplore.golden.elements import Graph as Graph
     from npexplore.golden.flow_counters import FlowCounters as FlowCounters
+    from npexplore.golden.ipv4.addresses import prefix_mask as prefix_mask
+    from npexplore.golden.ipv4.addresses import prefix_pair as prefix_pair
+    from npexplore.golden.ipv4.five_tuple import FiveTuple as FiveTuple
+    from npexplore.golden.ipv4.header import Header as Header
+    from npexplore.golden.ipv4.header import read_header as read_header
+    from npexplore.golden.ipv4.header import with_checksum as with_checksum
+    from npexplore.golden.ipv4.header import write_packet as write_packet
+    from npexplore.golden.ipv4.validate import validate_ipv4 as validate_ipv4
+    from npexplore.golden.ipv4.validate import validate_ipv4_many as validate_ipv4_many
+    from npexplore.golden.lookup import BinaryTrie as BinaryTrie
     from npexplore.golden.lookup import Dir24_8 as Dir24_8
     from npexplore.golden.lookup import LinearLpm as LinearLpm
+    from npexplore.golden.lookup import LinearLpm6 as LinearLpm6
+    from npexplore.golden.lookup import Lpm as Lpm
+    from npexplore.golden.lookup import MemoryReads as MemoryReads
     from npexplore.golden.lookup import SixLevelTrie as SixLevelTrie
     from npexplore.golden.lookup import Trie20_4_8 as Trie20_4_8
     from npexplore.golden.lookup import route_cache_hit_ratio as route_cache_hit_ratio
+    from npexplore.golden.mpls.stack import Label as Label
+    from npexplore.golden.mpls.stack import write_stack as write_stack
+    from npexplore.golden.mpls.switch import LabelEntry as LabelEntry
+    from npexplore.golden.mpls.switch import LabelMap as LabelMap
+    from npexplore.golden.mpls.switch import switch_labels as switch_labels
+    from npexplore.golden.police import Colour as Colour
+    from npexplore.golden.police import DifferentiatedTwoRate as DifferentiatedTwoRate
+    from npexplore.golden.police import LeakyBucket as LeakyBucket
+    from npexplore.golden.police import SingleRate as SingleRate
+    from npexplore.golden.police import TwoRate as TwoRate
+    from npexplore.golden.police import police_many as police_many
     from npexplore.golden.router.batch import BatchForwarder as BatchForwarder
     from npexplore.golden.router.batch import Frames as Frames
+    from npexplore.golden.router.configuration import PortRecord as PortRecord
+    from npexplore.golden.router.configuration import Router as Router
+    from npexplore.golden.router.configuration import RouteRecord as RouteRecord
+    from npexplore.golden.router.configuration import RouterFile as RouterFile
     from npexplore.golden.router.configuration import load_router as load_router
+    from npexplore.golden.router.configuration import resolve_router as resolve_router
     from npexplore.golden.router.forward import Forwarder as Forwarder
-
-# public name -> the module that holds it
-_HOMES = {
-    "BatchForwarder": "npexplore.golden.router.batch",
-    "Dir24_8": "npexplore.golden.lookup",
-    "FlowCounters": "npexplore.golden.flow_counters",
-    "Forwarder": "npexplore.golden.router.forward",
-    "Frames": "npexplore.golden.router.batch",
-    "LinearSearch": "npexplore.golden.classify",
-    "LinearLpm": "npexplore.golden.lookup",
-    "Replay": "npexplore.golden.captures.replay",
-    "RangeMatcher": "npexplore.golden.classify",
-    "SixLevelTrie": "npexplore.golden.lookup",
-    "Trie20_4_8": "npexplore.golden.lookup",
-    "forward_captures": "npexplore.golden.captures.routed",
-    "internet_checksum": "npexplore.golden.checksum",
-    "load_router": "npexplore.golden.router.configuration",
-    "route_cache_hit_ratio": "npexplore.golden.lookup",
-    "update_checksum": "npexplore.golden.checksum",
-}
-
-__all__ = [*_HOMES]
-__getattr__, __dir__ = on_demand(__name__, _HOMES)
+    from npexplore.golden.router.profiles import PROFILES as PROFILES
+    from npexplore.golden.schedule import DeficitRoundRobin as DeficitRoundRobin
+    from npexplore.golden.schedule import PriorityDeficitRoundRobin as PriorityDeficitRoundRobin
+    from npexplore.golden.schedule import QueuedPacket as QueuedPacket
+    from npexplore.golden.schedule import Scheduler as Scheduler
+    from npexplore.golden.schedule import SelfClockedFairQueueing as SelfClockedFairQueueing
+    from npexplore.golden.schedule import Shaped as Shaped
+    from npexplore.golden.schedule import Shaper as Shaper
+    from npexplore.golden.schedule import StrictPriority as StrictPriority
+    from npexplore.golden.schedule import WeightedFairQueueing as WeightedFairQueueing
+    from npexplore.golden.schedule import WeightedRoundRobin as WeightedRoundRobin
+    from npexplore.golden.token_rate import TokenRate as TokenRate
+else:
+    __all__, __getattr__, __dir__ = on_demand(__name__)

@@ -1,4 +1,4 @@
-"""From a step program to hardware: graphs of expressions, and Verilog made of them.
+"""From a step program to hardware: Verilog, a test bench, areas and wave forms; verified packet by packet.
 
 graph, ranges      expressions as plain data; what values they can have; evaluated in Python
 values             numbers, bytes and choices that a step's body is run on
@@ -15,3 +15,22 @@ templates          what is around engines: groups of members, memory channels, a
 bench, simulators  the test bench of one engine; Icarus or Verilator run it
 area, vcd          LUTs of engines that were synthesised; dumps of signals, cycle by cycle
 """
+
+from typing import TYPE_CHECKING
+
+from npexplore.names import on_demand
+
+if TYPE_CHECKING:
+    from npexplore.hardware.area import Luts as Luts
+    from npexplore.hardware.area import Synthesis as Synthesis
+    from npexplore.hardware.area import engine_luts as engine_luts
+    from npexplore.hardware.area import lut_slope as lut_slope
+    from npexplore.hardware.area import syntheses as syntheses
+    from npexplore.hardware.described import StepHardware as StepHardware
+    from npexplore.hardware.program_files import ProgramFiles as ProgramFiles
+    from npexplore.hardware.programs import LoweredProgram as LoweredProgram
+    from npexplore.hardware.programs import Outside as Outside
+    from npexplore.hardware.shapes import Whole as Whole
+    from npexplore.hardware.vcd import read_vcd as read_vcd
+else:
+    __all__, __getattr__, __dir__ = on_demand(__name__)

@@ -136,6 +136,8 @@ def engine_luts(
 ) -> Luts:  # fmt: skip
     """Return the LUTs of an engine; tool: the beginning of one's name, all of them where empty.
 
+    program: the name of a synthesised step program. threads: contexts of the engine. stores: where contexts stand,
+    "registers" or "lut_ram". family: of the FPGA, as the synthesis tool calls it. scheduler: "ready" or "round_robin".
     Raises InputError for an engine that the table does not have.
     """
     found = [
@@ -152,7 +154,7 @@ def engine_luts(
     return Luts(min(found), fmean(found), max(found))
 
 
-def slope(points: Sequence[tuple[int, float]]) -> float:
+def lut_slope(points: Sequence[tuple[int, float]]) -> float:
     """Return by how many LUTs an engine grows with a thread: the straight line of least squares through points."""
     x, y = [float(t) for t, _ in points], [v for _, v in points]
     middle = fmean(x)

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from npexplore.ledger.audit import identities, judge
+from npexplore.ledger.auditing import identities, judge
 from npexplore.ledger.identities import Identity, exponents
 from npexplore.ledger.records import Row
 from npexplore.ledger.table import Ledger

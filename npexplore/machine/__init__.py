@@ -1,1 +1,83 @@
-"""The words in which machines are described: resources, programs, workloads, and what they demand."""
+"""Describe a machine of your own in Python: its resources, its threads, and what a packet does on it.
+
+from npexplore.machine import FifoServer, Ingress, Machine, Pool
+
+def forward(m, packet):
+    m.hash.serve(bytes=packet.packet_bytes)
+"""
+
+from typing import TYPE_CHECKING
+
+from npexplore.names import on_demand
+
+if TYPE_CHECKING:
+    from npexplore.machine.described.parts import Part as Part
+    from npexplore.machine.described.parts import part as part
+    from npexplore.machine.lone import unloaded_visit as unloaded_visit
+    from npexplore.machine.machine import Machine as Machine
+    from npexplore.machine.machine import Pool as Pool
+    from npexplore.machine.machine import Start as Start
+    from npexplore.machine.mixes import Mix as Mix
+    from npexplore.machine.mixes import MixFile as MixFile
+    from npexplore.machine.mixes import load_mix as load_mix
+    from npexplore.machine.mixes import solve_mix as solve_mix
+    from npexplore.machine.parameters import Parameters as Parameters
+    from npexplore.machine.program import Packet as Packet
+    from npexplore.machine.program import Recorder as Recorder
+    from npexplore.machine.program import visit as visit
+    from npexplore.machine.resources import Accelerator as Accelerator
+    from npexplore.machine.resources import AddressMap as AddressMap
+    from npexplore.machine.resources import Arbiter as Arbiter
+    from npexplore.machine.resources import Balancer as Balancer
+    from npexplore.machine.resources import BankedMemory as BankedMemory
+    from npexplore.machine.resources import BoundedQueue as BoundedQueue
+    from npexplore.machine.resources import BufferPool as BufferPool
+    from npexplore.machine.resources import DdrController as DdrController
+    from npexplore.machine.resources import Delay as Delay
+    from npexplore.machine.resources import Dram as Dram
+    from npexplore.machine.resources import DramController as DramController
+    from npexplore.machine.resources import DramDevice as DramDevice
+    from npexplore.machine.resources import DramOptions as DramOptions
+    from npexplore.machine.resources import DramPolicy as DramPolicy
+    from npexplore.machine.resources import DramTiming as DramTiming
+    from npexplore.machine.resources import FifoServer as FifoServer
+    from npexplore.machine.resources import LineCard as LineCard
+    from npexplore.machine.resources import Lock as Lock
+    from npexplore.machine.resources import Mesh as Mesh
+    from npexplore.machine.resources import Policer as Policer
+    from npexplore.machine.resources import Processor as Processor
+    from npexplore.machine.resources import ReorderQueue as ReorderQueue
+    from npexplore.machine.resources import ScheduledQueue as ScheduledQueue
+    from npexplore.machine.resources import StaticStreams as StaticStreams
+    from npexplore.machine.resources import SwitchMatrix as SwitchMatrix
+    from npexplore.machine.resources import TokenChannel as TokenChannel
+    from npexplore.machine.resources import WordMemory as WordMemory
+    from npexplore.machine.resources import WriteBuffer as WriteBuffer
+    from npexplore.machine.resources.base import Resource as Resource
+    from npexplore.machine.resources.base import Server as Server
+    from npexplore.machine.resources.base import count_of as count_of
+    from npexplore.machine.resources.base import rate_of as rate_of
+    from npexplore.machine.resources.base import time_of as time_of
+    from npexplore.machine.resources.dram_device import dram_device as dram_device
+    from npexplore.machine.resources.dram_device import dram_devices as dram_devices
+    from npexplore.machine.resources.dram_run import DramRun as DramRun
+    from npexplore.machine.resources.dram_run import run_accesses as run_accesses
+    from npexplore.machine.resources.dram_streams import Accesses as Accesses
+    from npexplore.machine.resources.dram_streams import dram_accesses as dram_accesses
+    from npexplore.machine.resources.dram_timing import dram_parts as dram_parts
+    from npexplore.machine.resources.ingress import Ingress as Ingress
+    from npexplore.rows.distributions import Batch as Batch
+    from npexplore.rows.distributions import Deterministic as Deterministic
+    from npexplore.rows.distributions import Distribution as Distribution
+    from npexplore.rows.distributions import Empirical as Empirical
+    from npexplore.rows.distributions import Erlang as Erlang
+    from npexplore.rows.distributions import Exponential as Exponential
+    from npexplore.rows.distributions import Hyperexponential as Hyperexponential
+    from npexplore.rows.distributions import OnOff as OnOff
+    from npexplore.rows.distributions import Uniform as Uniform
+    from npexplore.rows.expressions import ceildiv as ceildiv
+    from npexplore.rows.expressions import maximum as maximum
+    from npexplore.rows.expressions import minimum as minimum
+    from npexplore.rows.expressions import round_up as round_up
+else:
+    __all__, __getattr__, __dir__ = on_demand(__name__)

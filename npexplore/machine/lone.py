@@ -100,7 +100,7 @@ def _once(method: str, values: dict[str, Values | None]) -> object:
     return method, *values.items()
 
 
-def lone(step: Visit) -> Uses:
+def unloaded_visit(step: Visit) -> Uses:
     """Return what one visit, with numbers as operands, uses."""
     return uses_of(step.resource, step.method, {name: evaluate(value, {}) for name, value in step.operands.items()})
 

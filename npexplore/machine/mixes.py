@@ -52,7 +52,7 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class MixFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Schema of models/mixes/*.toml."""
+    """Schema of `models/mixes/*.toml`."""
 
     name: str
     title: str
@@ -106,7 +106,13 @@ def standing_in(files: Iterable[MixFile]) -> Iterator[None]:
 
 
 def mix_names() -> list[str]:
-    """Return the names of the published mixes."""
+    """Return the names of the published mixes.
+
+    Example:
+        >>> import npexplore as npx
+        >>> "amp" in npx.mix_names()
+        True
+    """
     return sorted(path.stem for path in share("models", "mixes").glob("*.toml"))
 
 
@@ -117,7 +123,7 @@ def load_mix(name: str) -> Mix:
     """
     if (size := re.fullmatch(r"(\d+) bytes", name)) is not None:
         one = Component(low=int(size[1]), high=int(size[1]), share=1.0, source="one length")
-        return solve(MixFile(name=name, title=f"packets of {name}", component=[one]))
+        return solve_mix(MixFile(name=name, title=f"packets of {name}", component=[one]))
     if name not in mix_names():
         raise UnknownNameError("mix", name, mix_names())
     path = share("models", "mixes", f"{name}.toml")
@@ -127,15 +133,15 @@ def load_mix(name: str) -> Mix:
     fitted, chosen = (target.fitted_to, target.chosen_after) if target else ([], [])
     note(Read(f"mix {name}", kind, target and target.mean_cells, path.name, "1", True, tuple(fitted), tuple(chosen),
               target.row if target else None))  # fmt: skip
-    return solve(file)
+    return solve_mix(file)
 
 
 def mix_schema() -> dict[str, Any]:
-    """Return the JSON Schema of models/mixes/*.toml."""
+    """Return the JSON Schema of `models/mixes/*.toml`."""
     return msgspec.json.schema(MixFile)
 
 
-def solve(file: MixFile) -> Mix:
+def solve_mix(file: MixFile) -> Mix:
     """Return the distribution of a mix file, its fitted share solved."""
     for part in file.component:
         if not part.source.strip():

@@ -161,7 +161,7 @@ class Cache(Record, frozen=True, kw_only=True):
 
 
 class Network(Record, frozen=True, kw_only=True):
-    """Schema of models/networks/*.toml."""
+    """Schema of `models/networks/*.toml`."""
 
     name: str
     about: str = ""

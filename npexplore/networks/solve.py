@@ -27,6 +27,8 @@ def solve_network(
     """Return one answer per method, in the order asked for.
 
     customers: passes that each seed's simulation measures; `progress` is called with each seed that is done.
+    network: what `load_network` returned. methods: of bounds, queueing, ctmc, simulation. seeds: one simulation
+    each. progress: called after each seed. most_states: cap on the states of the Markov chain.
     Raises UnknownNameError for a method, InputError for an unstable network or one that customers cannot leave.
     """
     for method in methods:

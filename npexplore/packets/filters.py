@@ -38,7 +38,7 @@ _BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
 }
 
 
-def select(table: PacketTable, expression: str) -> NDArray[np.bool_]:
+def matching_packets(table: PacketTable, expression: str) -> NDArray[np.bool_]:
     """Return a mask of the packets that satisfy an expression; raises InputError naming what is not allowed."""
     try:
         tree = syntax.expression(expression)

@@ -24,7 +24,11 @@ def read_frames(path: str | Path) -> Iterator[tuple[int, bytes]]:
 
 
 def write_frames(path: str | Path, frames: Sequence[bytes], t_ns: Sequence[int], *, form: str = "pcap-ns") -> None:
-    """Write Ethernet frames with their times in ns."""
+    """Write Ethernet frames with their times in ns.
+
+    path: the capture to write. frames: bytes of each frame. t_ns: time of each frame in nanoseconds since the
+    epoch. form: "pcap", "pcap-ns" or "pcapng".
+    """
     lengths = np.array([len(frame) for frame in frames], np.int64)
     rows = np.zeros((len(frames), int(lengths.max(initial=0))), np.uint8)
     for row, frame in zip(rows, frames, strict=True):

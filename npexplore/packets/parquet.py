@@ -20,7 +20,7 @@ from npexplore._kernels.capture_records import NO_TIME
 from npexplore.errors import shown
 from npexplore.packets.columns import STORED, PacketTable
 from npexplore.packets.files import Files, Scan, open_captures, paths_of
-from npexplore.packets.filters import select
+from npexplore.packets.filters import matching_packets
 from npexplore.packets.links import link_format
 from npexplore.packets.output import replacing
 from npexplore.packets.scan import Damage
@@ -41,7 +41,7 @@ FLAGS = (
 )
 
 
-def convert(
+def convert_to_parquet(
     source: Files | Scan,
     target: str | Path,
     *,
@@ -56,6 +56,7 @@ def convert(
     window (TimeOrder), and each row group holds up to 2^18 packets with its least and greatest time in the statistics,
     so that engines skip what they do not need. Memory does not grow with the file. Raises InputError for unreadable
     input.
+    target: the Parquet file. workers: processes that decode at once.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -68,7 +69,7 @@ def convert(
             for table in told(scan):
                 part = _arrow(table)
                 if where:
-                    part = part.filter(pa.array(select(table, where)))
+                    part = part.filter(pa.array(matching_packets(table, where)))
                 order.add(part)
                 rows += part.num_rows
             order.finish()

@@ -16,7 +16,7 @@ from npexplore.packets.anonymise import Anonymiser
 from npexplore.packets.columns import PacketTable
 from npexplore.packets.erf import OWN_LINK_TYPES
 from npexplore.packets.files import Files, Scan, open_captures, paths_of
-from npexplore.packets.filters import select
+from npexplore.packets.filters import matching_packets
 from npexplore.packets.links import link_format
 from npexplore.packets.output import replacing
 from npexplore.packets.scan import Damage
@@ -129,7 +129,7 @@ def rewrite(
         CaptureWriter(part, form) as writer,
     ):
         for table, (data, base) in told(scan.each(work)):
-            rows = np.flatnonzero(select(table, where)) if where else np.arange(table.rows)
+            rows = np.flatnonzero(matching_packets(table, where)) if where else np.arange(table.rows)
             kept = table["captured"].astype(np.int64)
             if snaplen is not None:
                 kept = np.minimum(kept, snaplen)
@@ -160,7 +160,14 @@ def write_packets(
     form: str = "pcap-ns",
     link_type: int = 1,
 ) -> None:
-    """Write packets made in memory: packets is uint8 (n, width); the first captured[i] bytes of row i are written."""
+    """Write packets made in memory; the first captured[i] bytes of row i are written.
+
+    packets: uint8, shape (n, width).
+
+    path: the capture to write. t_ns: times in nanoseconds, shape (n,). captured, length: stored bytes and bytes on
+    the wire of each packet, shape (n,). form: "pcap", "pcap-ns" or "pcapng". link_type: number of the link type (1:
+    Ethernet).
+    """
     count, width = packets.shape
     if (captured > width).any():
         raise InputError(f"captured lengths must be at most {width} (the bytes there are), got {captured.max()}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import plotly.graph_objects as go
 
 from npexplore.plot import theme
-from npexplore.plot.curves import finished
+from npexplore.plot.line_plots import with_layout
 
 if TYPE_CHECKING:
     from npexplore.solve.breakdown import Breakdown
@@ -52,7 +52,7 @@ def breakdown(found: Mapping[str, Breakdown]) -> go.Figure:
     figure.update_xaxes(title_text="latency (ns)")
     title = "Where a packet's time goes (striped: waiting; crossed: behind others that wait)"
     rows = -(-len(figure.data) // 5)
-    return finished(figure, title, 150 + 34 * len(bars) + 24 * rows, legend_rows=rows).update_layout(
+    return with_layout(figure, title, 150 + 34 * len(bars) + 24 * rows, legend_rows=rows).update_layout(
         barmode="stack", legend_traceorder="normal"
     )
 

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from npexplore.plot import theme
-from npexplore.plot.curves import finished
+from npexplore.plot.line_plots import with_layout
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,7 +47,7 @@ def rates(table: pd.DataFrame) -> go.Figure:
         figure.add_trace(trace.update(fill="tozeroy", line={"color": colour, "width": 1.2}), row, 1)
         figure.update_yaxes(title_text=name, rangemode="tozero", exponentformat="SI", row=row, col=1)
     figure.update_xaxes(title_text="time (s)", row=2, col=1)
-    return finished(figure, f"Rate over time, bins of {seconds(bin_s)}", 496, legend_rows=0).update_layout(
+    return with_layout(figure, f"Rate over time, bins of {seconds(bin_s)}", 496, legend_rows=0).update_layout(
         showlegend=False
     )
 
@@ -82,7 +82,7 @@ def bursts(variance: pd.DataFrame, dispersion: pd.DataFrame) -> go.Figure:
     lowest = variance[[column for column, *_ in curves]].stack()
     figure.update_yaxes(title_text="relative to the finest bin", exponentformat="power", **_log(lowest), row=1, col=1)
     figure.update_yaxes(title_text="variance / mean", **_log(dispersion["value"]), **TICKS, row=1, col=2)
-    return finished(figure, "Burstiness over scales of time", 480)
+    return with_layout(figure, "Burstiness over scales of time", 480)
 
 
 def flows(sizes: Mapping[str, pd.DataFrame], carried: pd.DataFrame) -> go.Figure:
@@ -105,7 +105,7 @@ def flows(sizes: Mapping[str, pd.DataFrame], carried: pd.DataFrame) -> go.Figure
     figure.add_trace(trace, **at)
     figure.update_xaxes(title_text="largest flows", tickformat="~%", **_log(carried["flows"]), **at)
     figure.update_yaxes(title_text="bytes they carry", tickformat=".0%", range=[0, 1.05], **at)
-    return finished(figure, "Sizes of flows, and who carries the bytes", 736, legend_rows=0).update_layout(
+    return with_layout(figure, "Sizes of flows, and who carries the bytes", 736, legend_rows=0).update_layout(
         showlegend=False
     )
 
@@ -131,7 +131,7 @@ def trains(table: pd.DataFrame) -> go.Figure:
         figure.add_trace(_line(part["value"], part["share"], name, told).update(mode="lines+markers", marker_size=4))
     figure.update_xaxes(title_text="packets in a train", **_doublings(table["value"]))
     figure.update_yaxes(title_text="share of trains at least so long", tickformat="~%", **_log(table["share"]))
-    return finished(figure, "Packet trains between two hosts", 440)
+    return with_layout(figure, "Packet trains between two hosts", 440)
 
 
 def talkers(ends: Mapping[str, pd.DataFrame]) -> go.Figure:
@@ -149,7 +149,7 @@ def talkers(ends: Mapping[str, pd.DataFrame]) -> go.Figure:
     figure.update_yaxes(type="category", autorange="reversed")
     figure.update_xaxes(tickformat="~%", rangemode="tozero", title_text="share of IP bytes")
     longest = max(len(part) for part in ends.values())
-    return finished(figure, "Addresses with the most bytes", 166 + 26 * longest, legend_rows=0).update_layout(
+    return with_layout(figure, "Addresses with the most bytes", 166 + 26 * longest, legend_rows=0).update_layout(
         showlegend=False
     )
 
@@ -174,7 +174,9 @@ def shares(table: pd.DataFrame) -> go.Figure:
     figure.update_yaxes(categoryorder="array", categoryarray=kinds, showline=False, ticks="")
     figure.update_xaxes(tickformat=".0%", range=[0, 1.001])
     figure.update_layout(barmode="stack", bargap=0.35)
-    return finished(figure, "Shares of packets", 126 + 55 * len(kinds), legend_rows=0).update_layout(showlegend=False)
+    return with_layout(figure, "Shares of packets", 126 + 55 * len(kinds), legend_rows=0).update_layout(
+        showlegend=False
+    )
 
 
 def narrow_shares(table: pd.DataFrame) -> go.Figure:
@@ -193,12 +195,13 @@ def machines(table: pd.DataFrame) -> go.Figure:
         figure.add_trace(
             go.Bar(
                 orientation="h", x=part["mpps"], y=part["machine"], name=str(solver),
-                marker_color=theme.ORIGIN[str(solver)], hovertemplate=f"%{{y}}, {solver}: %{{x:.3g}}<extra></extra>",
+                marker_color=theme.ORIGIN_COLOURS[str(solver)],
+                hovertemplate=f"%{{y}}, {solver}: %{{x:.3g}}<extra></extra>",
             )
         )  # fmt: skip
     figure.update_xaxes(title_text="million packets a second", rangemode="tozero")
     figure.update_yaxes(autorange="reversed", type="category")
-    return finished(figure, "Packets a second, one always waiting", 190 + 80 * table["machine"].nunique())
+    return with_layout(figure, "Packets a second, one always waiting", 190 + 80 * table["machine"].nunique())
 
 
 def seconds(value: float) -> str:
@@ -234,4 +237,4 @@ def _doublings(values: pd.Series) -> dict[str, object]:
 
 def _percent(figure: go.Figure, y_title: str, title: str) -> go.Figure:
     figure.update_yaxes(tickformat=".0%", range=[0, 1.03], title_text=y_title)
-    return finished(figure, title, 440)
+    return with_layout(figure, title, 440)

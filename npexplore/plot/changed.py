@@ -8,7 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from npexplore.plot import theme
-from npexplore.plot.curves import finished
+from npexplore.plot.line_plots import with_layout
 
 COLOURS = {"agrees": theme.GREEN, "breaks": theme.VERMILION, "moves": theme.BLUE, "same": theme.GREY}
 NAMES = {"agrees": "agrees now", "breaks": "breaks", "moves": "moves", "same": "as before"}
@@ -40,4 +40,4 @@ def errors(rows: Sequence[Mapping[str, Any]], title: str, most: int = 40) -> go.
             ))  # fmt: skip
     figure.update_yaxes(categoryorder="array", categoryarray=names[::-1], range=[-0.6, max(len(names), 1) - 0.4])
     figure.update_xaxes(title_text="error against the published number, %", zeroline=True, zerolinewidth=2)
-    return finished(figure, title, 190 + 24 * len(names))
+    return with_layout(figure, title, 190 + 24 * len(names))

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 import plotly.graph_objects as go
 
 from npexplore.plot import theme
-from npexplore.plot.curves import SYMBOLS, finished
+from npexplore.plot.line_plots import SYMBOLS, with_layout
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def peaks(table: pd.DataFrame, x: str, unit: str, *, title: str, x_title: str, y_title: str) -> go.Figure:
-    """Return sheet_UNIT over column x, a line for each `setting`; simulated_UNIT as marks, bounds_UNIT on hover."""
+def data_sheet_rates(table: pd.DataFrame, x: str, unit: str, *, title: str, x_title: str, y_title: str) -> go.Figure:
+    """Return sheet_UNIT over column x, a line for each `setting`; simulated_UNIT as marks, bounds_UNIT on hover.
+
+    table: columns x, setting, sheet_UNIT, simulated_UNIT, bounds_UNIT. x: the column on the horizontal axis. unit:
+    the unit in the names of columns. title, x_title, y_title: texts of the figure.
+    """
     figure = go.Figure()
     for number, (setting, rows) in enumerate(table.groupby("setting", sort=False)):
         colour = theme.COLORWAY[number % len(theme.COLORWAY)]
@@ -28,4 +32,4 @@ def peaks(table: pd.DataFrame, x: str, unit: str, *, title: str, x_title: str, y
             "bounds: %{customdata[0]:.4g}<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(title_text=x_title).update_yaxes(title_text=y_title, rangemode="tozero")
-    return finished(figure, title, 440, legend_rows=2)
+    return with_layout(figure, title, 440, legend_rows=2)

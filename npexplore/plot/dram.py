@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from npexplore.plot import theme
-from npexplore.plot.curves import SYMBOLS, finished
+from npexplore.plot.line_plots import SYMBOLS, with_layout
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +63,7 @@ def against_pins(runs: Mapping[tuple[str, str], DramRun], *, title: str) -> go.F
     figure = go.Figure(
         go.Scatter(
             x=list(pins.values()), y=list(pins), name="pins (data sheet)", mode="markers",
-            marker={"symbol": "line-ns", "size": 22, "line": {"color": theme.ORIGIN["published"], "width": 3}},
+            marker={"symbol": "line-ns", "size": 22, "line": {"color": theme.ORIGIN_COLOURS["published"], "width": 3}},
             hovertemplate="<b>%{y}</b><br>pins: %{x:.1f} GB/s<extra></extra>",
         )
     )  # fmt: skip
@@ -76,7 +76,7 @@ def against_pins(runs: Mapping[tuple[str, str], DramRun], *, title: str) -> go.F
             hovertemplate=f"<b>%{{y}}</b>, {kind}<br>%{{x:.1f}} GB/s; %{{customdata}} binds<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(title_text="GB/s of one channel", rangemode="tozero").update_yaxes(autorange="reversed")
-    return finished(figure, title, 150 + 44 * len(pins))
+    return with_layout(figure, title, 150 + 44 * len(pins))
 
 
 def shares(table: pd.DataFrame, *, title: str) -> go.Figure:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import plotly.graph_objects as go
 
 from npexplore.plot import theme
-from npexplore.plot.curves import finished
+from npexplore.plot.line_plots import with_layout
 
 if TYPE_CHECKING:
     from npexplore.study.explaining.sensitivity import Sensitivity
@@ -40,7 +40,7 @@ def elasticities(found: Mapping[str, Sensitivity], *, title: str) -> go.Figure:
         )  # fmt: skip
     figure.update_yaxes(categoryorder="array", categoryarray=order)
     figure.update_xaxes(title_text="throughput gained (%) for 1 % more of the parameter")
-    return finished(figure, title, 172 + 30 * len(order))
+    return with_layout(figure, title, 172 + 30 * len(order))
 
 
 def _gain(value: float | None) -> str:

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from npexplore.plot import theme
-from npexplore.plot.curves import LOG_AXIS, finished
+from npexplore.plot.line_plots import LOG_AXIS, with_layout
 from npexplore.study.explaining.words import value_text
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def picture(e: Explanation) -> go.Figure:
         else:
             rows = max(rows, _gains(figure, column, tried))
     title = f"{e.design} under {e.workload.name}: {best.throughput_bps / 1e9:.4g} Gb/s, {best.bottleneck} binds"
-    return finished(figure, title, 190 + 26 * rows).update_layout(barmode="stack", legend_traceorder="normal")
+    return with_layout(figure, title, 190 + 26 * rows).update_layout(barmode="stack", legend_traceorder="normal")
 
 
 def _ceilings(figure: go.Figure, column: int, ceilings: dict[str, float], bottleneck: str, reached: float) -> int:

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.plot import theme
-from npexplore.plot.curves import LOG_AXIS, SYMBOLS
+from npexplore.plot.line_plots import LOG_AXIS, SYMBOLS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,8 +10,8 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from npexplore.plot import theme
-from npexplore.plot.curves import finished
 from npexplore.plot.drawing import Drawing
+from npexplore.plot.line_plots import with_layout
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,7 +153,7 @@ def rates(table: pd.DataFrame, *, title: str, source: float, names: Mapping[str,
         )  # fmt: skip
     figure.update_yaxes(autorange="reversed", type="category")
     figure.update_xaxes(tickangle=-35, dtick=1)
-    return finished(figure, title, 430).update_layout(meta={"least_width": 800})
+    return with_layout(figure, title, 430).update_layout(meta={"least_width": 800})
 
 
 def groups(table: pd.DataFrame, *, title: str) -> go.Figure:
@@ -169,7 +169,7 @@ def groups(table: pd.DataFrame, *, title: str) -> go.Figure:
     figure.update_layout(barmode="group")
     figure.update_yaxes(title_text="share of the Virtex-7's LUTs", tickformat=".0%")
     figure.update_xaxes(title_text="routers for MPLS, IPv4, both", type="category")
-    return finished(figure, title, 400)
+    return with_layout(figure, title, 400)
 
 
 def budget(table: pd.DataFrame, limit: float, *, title: str, names: Mapping[str, str]) -> go.Figure:
@@ -190,7 +190,7 @@ def budget(table: pd.DataFrame, limit: float, *, title: str, names: Mapping[str,
     figure.add_hline(limit, line={"color": theme.VERMILION, "dash": "dash"})
     figure.update_layout(barmode="group")
     figure.update_yaxes(title_text="memory channels", range=[0, 1.15 * float(table["channels"].max())])
-    return finished(figure, title, 400)
+    return with_layout(figure, title, 400)
 
 
 def admitted(table: pd.DataFrame, chosen: tuple[float, float], *, title: str) -> go.Figure:
@@ -211,4 +211,4 @@ def admitted(table: pd.DataFrame, chosen: tuple[float, float], *, title: str) ->
     )  # fmt: skip
     figure.update_xaxes(title_text="cycles a step")
     figure.update_yaxes(title_text="cycles of a lookup")
-    return finished(figure, title, 420)
+    return with_layout(figure, title, 420)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from npexplore.plot import theme
-from npexplore.plot.curves import SYMBOLS, finished
 from npexplore.plot.drawing import Drawing
+from npexplore.plot.line_plots import SYMBOLS, with_layout
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,7 +108,7 @@ def waveform(
         tickvals=[-k * LANE + HIGH / 2 for k in range(len(lanes))], ticktext=list(lanes.values()), showgrid=False,
         range=[-LANE * (len(lanes) - 1) - 0.3, 1], zeroline=False,
     )  # fmt: skip
-    return finished(figure, title, 130 + 40 * len(lanes))
+    return with_layout(figure, title, 130 + 40 * len(lanes))
 
 
 def _stretches(values: Sequence[int]) -> list[tuple[int, int]]:
@@ -124,7 +124,7 @@ def luts(curves: Mapping[str, pd.DataFrame], *, title: str) -> go.Figure:
             "array": table.high - table.luts, "arrayminus": table.luts - table.low, "thickness": 5, "width": 0
         } if "low" in table else None  # fmt: skip
         printed = name.startswith("printed")
-        colour = theme.ORIGIN["published"] if printed else theme.COLORWAY[k]
+        colour = theme.ORIGIN_COLOURS["published"] if printed else theme.COLORWAY[k]
         figure.add_scatter(
             x=table.threads, y=table.luts, name=name, mode="lines+markers", error_y=spread,
             line={"color": colour, "dash": "dash" if printed else "solid"},
@@ -133,7 +133,7 @@ def luts(curves: Mapping[str, pd.DataFrame], *, title: str) -> go.Figure:
         )  # fmt: skip
     figure.update_xaxes(title_text="threads of an engine", dtick=1)
     figure.update_yaxes(title_text="LUTs of an engine", rangemode="tozero")
-    return finished(figure, title, 420)
+    return with_layout(figure, title, 420)
 
 
 def shares(records: Sequence[Mapping[str, Any]], names: Mapping[str, str], *, title: str) -> go.Figure:
@@ -147,7 +147,7 @@ def shares(records: Sequence[Mapping[str, Any]], names: Mapping[str, str], *, ti
     figure = go.Figure(
         go.Scatter(
             x=[100.0] * len(chosen), y=lines, name="published", mode="markers",
-            marker={"symbol": "line-ns", "size": 18, "line": {"color": theme.ORIGIN["published"], "width": 3}},
+            marker={"symbol": "line-ns", "size": 18, "line": {"color": theme.ORIGIN_COLOURS["published"], "width": 3}},
             customdata=[one["key"] for one in chosen], hovertemplate="%{y}<br>%{customdata}<extra></extra>",
         )
     )  # fmt: skip
@@ -167,5 +167,5 @@ def shares(records: Sequence[Mapping[str, Any]], names: Mapping[str, str], *, ti
         )  # fmt: skip
     figure.update_xaxes(title_text="% of the published number", rangemode="tozero", ticksuffix=" %")
     figure.update_yaxes(categoryorder="array", categoryarray=lines[::-1], tickfont_size=12)
-    figure = finished(figure, title, 130 + 34 * len(chosen))
+    figure = with_layout(figure, title, 130 + 34 * len(chosen))
     return figure.update_layout(title={"xref": "container", "x": 0.02}, legend_font_size=12)

@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from npexplore.plot import theme
-from npexplore.plot.curves import finished, legend_once
 from npexplore.plot.drawing import Drawing
+from npexplore.plot.line_plots import legend_once, with_layout
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -159,7 +159,7 @@ def bottlenecks(table: pd.DataFrame, *, title: str) -> go.Figure:
     )  # fmt: skip
     figure.update_xaxes(ticktext=[label.replace(", ", "<br>") for label in columns], tickvals=columns, tickangle=0)
     figure.update_layout(meta={"least_width": 800})
-    return finished(figure, title, 150 + 84 * len(rules), legend_rows=0)
+    return with_layout(figure, title, 150 + 84 * len(rules), legend_rows=0)
 
 
 def remedies(table: pd.DataFrame, *, title: str) -> go.Figure:
@@ -187,4 +187,4 @@ def remedies(table: pd.DataFrame, *, title: str) -> go.Figure:
                             nticks=5, row=1, col=column)  # fmt: skip
     figure.update_yaxes(categoryorder="array", categoryarray=ranked)
     figure.update_layout(barmode="overlay", legend_title_text="what binds then: ")
-    return finished(legend_once(figure), title, 190 + 34 * len(ranked), legend_rows=1)
+    return with_layout(legend_once(figure), title, 190 + 34 * len(ranked), legend_rows=1)

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from npexplore.plot import theme
-from npexplore.plot.curves import faint, finished
+from npexplore.plot.line_plots import faint, with_layout
 from npexplore.study.loading.curve import LoadCurve, LoadPoint
 
 QUANTILES = {"p50": "half are faster", "p99": "99 % are faster", "p999": "99.9 % are faster"}
@@ -23,7 +23,7 @@ def load_figure(curve: LoadCurve) -> go.Figure:
         points = curve.of(solver)
         if not points:
             continue
-        colour = theme.ORIGIN[solver]
+        colour = theme.ORIGIN_COLOURS[solver]
         line: dict[str, Any] = {"color": colour, "dash": dash}
         known = [p for p in points if p.ci95["latency_s"] is not None]
         if known:
@@ -51,7 +51,7 @@ def load_figure(curve: LoadCurve) -> go.Figure:
     figure.update_yaxes(tickformat=".1%", rangemode="tozero", title_text="lost", row=2, col=1)
     figure.update_xaxes(title_text="offered load, Mpps", rangemode="tozero", row=2, col=1)
     title = f"{curve.design} with {curve.workload}, {curve.arrivals} arrivals"
-    return finished(figure, title, 620, legend_rows=2)
+    return with_layout(figure, title, 620, legend_rows=2)
 
 
 def _line(points: list[LoadPoint], name: str, told: str, line: dict[str, Any]) -> go.Scatter:

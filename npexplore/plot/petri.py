@@ -44,8 +44,11 @@ def family(name: str) -> str:
     return name.partition("[")[0]
 
 
-def draw(net: Net, marking: Mapping[str, int] | None = None, title: str = "") -> go.Figure:
-    """Return a drawing of a net with a marking (None: the initial one)."""
+def draw_net(net: Net, marking: Mapping[str, int] | None = None, title: str = "") -> go.Figure:
+    """Return a drawing of a net with a marking (None: the initial one).
+
+    net: the net to draw. marking: tokens by place. title: of the figure.
+    """
     return _drawn(net, _layout(net), net.marking(net.initial) if marking is None else marking, title)
 
 
@@ -69,7 +72,7 @@ def _drawn(net: Net, layout: Layout, marking: Mapping[str, int], title: str) -> 
     return figure
 
 
-def stepping(log: Log, title: str = "") -> go.Figure:
+def draw_steps(log: Log, title: str = "") -> go.Figure:
     """Return a drawing with a slider that steps through a log of firings; the page needs no Python."""
     net = log.net
     layout = _layout(net)

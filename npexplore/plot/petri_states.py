@@ -30,7 +30,10 @@ class Move(NamedTuple):
 
 
 def draw_markings(net: Net, most: int = MOST, title: str = "") -> go.Figure:
-    """Return a drawing of all markings that a net can reach; raises RefusedError for more than `most` of them."""
+    """Return a drawing of all markings that a net can reach; raises RefusedError for more than `most` of them.
+
+    net: the net to explore. most: the largest number of markings that is drawn. title: of the figure.
+    """
     graph = find_graph(net, most)
     moves = _moves(graph)
     found = layered(range(len(graph.states)), _downwards(moves))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import plotly.graph_objects as go
 
 from npexplore.plot import theme
-from npexplore.plot.curves import LOG_AXIS, finished
+from npexplore.plot.line_plots import LOG_AXIS, with_layout
 
 if TYPE_CHECKING:
     from npexplore.solve.prediction import Prediction
@@ -34,7 +34,7 @@ def ceilings(prediction: Prediction) -> go.Figure:
     figure.add_vline(x=prediction.throughput_bps / 1e9, line={"color": theme.BLACK, "dash": "dot"})
     figure.update_xaxes(LOG_AXIS, title_text=f"throughput (Gb/s of {prediction.counted})")
     title = f"Ceilings: {prediction.bottleneck} binds at {prediction.throughput_bps / 1e9:.3g} Gb/s"
-    return finished(figure, title, 150 + 28 * len(limits), legend_rows=0).update_layout(margin_r=64)
+    return with_layout(figure, title, 150 + 28 * len(limits), legend_rows=0).update_layout(margin_r=64)
 
 
 def utilizations(prediction: Prediction) -> go.Figure:
@@ -53,4 +53,4 @@ def utilizations(prediction: Prediction) -> go.Figure:
     figure.update_xaxes(range=[0, 1.02], tickformat=".0%", title_text="share of time")
     figure.update_layout(barmode="stack", legend_traceorder="normal")
     title = f"{prediction.solver}: {prediction.throughput_bps / 1e9:.3g} Gb/s, bottleneck {prediction.bottleneck}"
-    return finished(figure, title, 172 + 26 * len(names))
+    return with_layout(figure, title, 172 + 26 * len(names))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import plotly.graph_objects as go
 
 from npexplore.plot import theme
-from npexplore.plot.curves import finished
+from npexplore.plot.line_plots import with_layout
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +42,7 @@ def ways(table: pd.DataFrame) -> go.Figure:
     }  # fmt: skip
     figure = go.Figure(go.Sankey(node=node, link=link, arrangement="snap", textfont={"size": 13, "shadow": "none"}))
     height = 75 + max(LEAST_PIXELS, NODE_PIXELS * max(len(left), len(right)))
-    return finished(figure, "Where the packets went", height).update_layout(margin={"l": 10, "r": 10, "b": 10})
+    return with_layout(figure, "Where the packets went", height).update_layout(margin={"l": 10, "r": 10, "b": 10})
 
 
 def drops(table: pd.DataFrame) -> go.Figure:
@@ -64,7 +64,7 @@ def drops(table: pd.DataFrame) -> go.Figure:
     figure.update_xaxes(title_text="packets", exponentformat="SI", minexponent=3, rangemode="tozero")
     figure.update_layout(barmode="stack", bargap=0.35, legend={"title": {"text": "in by port"}})
     figure.update_layout(showlegend=table["port"].nunique() > 1)
-    return finished(figure, "Packets dropped, by reason", 170 + 34 * len(reasons))
+    return with_layout(figure, "Packets dropped, by reason", 170 + 34 * len(reasons))
 
 
 def _faint(colour: str) -> str:

@@ -142,7 +142,7 @@ def mark(figure: go.Figure, points: Mapping[str, tuple[float, float | None]], to
         figure.add_trace(
             go.Scatter(
                 x=[processors], y=[value], mode="markers", name=f"published, {name}",
-                marker={"symbol": "diamond", "size": 12, "color": theme.ORIGIN["published"]},
+                marker={"symbol": "diamond", "size": 12, "color": theme.ORIGIN_COLOURS["published"]},
                 hovertemplate=f"{name}: %{{y}} at %{{x}}<extra></extra>",
             )
         )  # fmt: skip

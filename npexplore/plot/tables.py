@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-    from npexplore.ledger.audit import Finding
+    from npexplore.ledger.auditing import Finding
 
 # Colours of a page, which has a dark theme too; elsewhere those of JupyterLab, or of white paper.
 BAD, SOFT = "var(--bad, #b42318)", "var(--soft, #57606a)"
@@ -75,7 +75,11 @@ def number(value: Any, digits: int = 4) -> str:
 def table(
     data: pd.DataFrame, *, digits: int = 3, left: Sequence[str] | None = None, height: int | None = None
 ) -> Table:
-    """Return any table with numbers rounded to so many significant digits; text is aligned left."""
+    """Return any table with numbers rounded to so many significant digits; text is aligned left.
+
+    data: the rows. digits: significant digits of numbers. left: columns aligned left (None: those of text). height:
+    in pixels, scrolled beyond (None: all rows shown).
+    """
     text = [name for name in data.columns if not _numeric(data[name])]
     cells = data.astype(object).map(lambda value: number(value, digits))
     return Table(data, cells, left=text if left is None else left, height=height)
@@ -96,7 +100,7 @@ def framed(data: pd.DataFrame) -> Table:
     return table(flat, digits=4, height=FRAMED if len(flat) > MANY else None)
 
 
-def identities(found: Sequence[Finding], *, height: int | None = 720) -> Table:
+def identity_table(found: Sequence[Finding], *, height: int | None = 720) -> Table:
     """Return identities between printed numbers (`ledger.audit`), those that do not hold first.
 
     What an identity that does not hold assumes, and why it fails, stand below it.
@@ -112,12 +116,13 @@ def identities(found: Sequence[Finding], *, height: int | None = 720) -> Table:
     return Table(frame, frame.map(number), left=("id", "formula", "unit", "verdict"), height=height)
 
 
-def cross_check(frame: pd.DataFrame, where: Mapping[str, str], *, height: int | None = 720) -> Table:
+def cross_check_table(frame: pd.DataFrame, where: Mapping[str, str], *, height: int | None = 720) -> Table:
     """Return the cross-check: one line per published number, three solvers, error, label, verdict, spread, reason.
 
     frame: `Check.frame()`. where: place in the paper by key. The spread is that over alternative structures. A column
     that would be empty (a solver that does not apply, alternatives not asked for, frozen predictions) is left out.
     Error and verdict of a blind row are those of its frozen prediction.
+    height: in pixels, scrolled beyond (None: all rows shown).
     """
     import pandas as pd
 
@@ -129,7 +134,7 @@ def cross_check(frame: pd.DataFrame, where: Mapping[str, str], *, height: int | 
     return Table(frame, cells.drop(columns=empty), left=left, height=height)
 
 
-def verdicts(frame: pd.DataFrame) -> Table:
+def verdict_table(frame: pd.DataFrame) -> Table:
     """Return how many rows of each role a cross-check found inside, close, off and so on."""
     import pandas as pd
 

@@ -20,7 +20,7 @@ BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = (
 GREY, PALE = "#8A8F98", "#E5E7EB"
 COLORWAY = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 # One colour for each way to know a number, the same in every figure.
-ORIGIN = {"published": BLACK, "bounds": GREY, "queueing": BLUE, "simulation": VERMILION, "simulated": VERMILION}
+ORIGIN_COLOURS = {"published": BLACK, "bounds": GREY, "queueing": BLUE, "simulation": VERMILION, "simulated": VERMILION}
 
 # Without showSendToCloud plotly.js offers to upload the figure; nothing in a report may leave the machine.
 CONFIG: dict[str, Any] = {
@@ -68,7 +68,7 @@ TEMPLATE = go.layout.Template(
 pio.templates["npexplore"] = TEMPLATE
 
 
-def use() -> None:
+def use_theme() -> None:
     """Make template and CONFIG the defaults for every figure of this session (a notebook's first cell), and give
     every table the one style: as `tables.table` shows it, without a bare index.
     """

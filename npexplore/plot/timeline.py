@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from npexplore.plot import theme
-from npexplore.plot.curves import finished
+from npexplore.plot.line_plots import with_layout
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +21,7 @@ def time_lines(
     """Return time lines stacked vertically, one for each named table (columns lane, access, start_ns, end_ns).
 
     lanes: which lanes to draw, from top to bottom, and their labels.
+    tables: the accesses by the name of their time line. length_ns: length of the time axis. title: of the figure.
     """
     height = 130 + len(tables) * (50 + 27 * len(lanes))
     figure = make_subplots(
@@ -46,4 +47,4 @@ def time_lines(
     figure.update_xaxes(range=[0, length_ns])
     figure.update_xaxes(title_text="time (ns)", row=len(tables), col=1)
     figure.update_layout(barmode="overlay", uniformtext={"minsize": 9, "mode": "hide"})
-    return finished(figure, title, height, legend_rows=0)
+    return with_layout(figure, title, height, legend_rows=0)

@@ -9,14 +9,14 @@ from npexplore.plot.tables import Table, number
 from npexplore.report.capture_subject import Subject
 from npexplore.report.sections import Content
 from npexplore.report.shell import draw, si
-from npexplore.study.explaining.on_capture import in_packets, on_machines, unclocked
+from npexplore.study.explaining.on_capture import compare_on_capture, machines_without_clock, packet_rates
 
 
 def machines(subject: Subject) -> Content:
     """Return the section: throughput and bottleneck of each machine with the capture's packets."""
     import pandas as pd
 
-    found = on_machines(subject.workload)
+    found = compare_on_capture(subject.workload)
     own = subject.document["rate"]["packets_per_s"]
     lines = []
     for row in found.to_dict("records"):
@@ -43,10 +43,10 @@ def machines(subject: Subject) -> Content:
         "waiting, through each machine with its parameters as listed: the roofline, the queueing model and the "
         "simulation. Mpps, bottleneck and latency are those of the simulation, or of what answers in its place. "
         "Machines count the bits of different things; their packets can be compared. Left out, since nobody states "
-        f"their clocks: {', '.join(unclocked()) or 'none'}."
+        f"their clocks: {', '.join(machines_without_clock()) or 'none'}."
     )
     shown = Table(found, cells, left=("machine", "bottleneck", "bits of"))
-    return Content(about, parts=(shown._repr_html_(), draw(figures.machines(in_packets(found)))))
+    return Content(about, parts=(shown._repr_html_(), draw(figures.machines(packet_rates(found)))))
 
 
 def _gigabits(bps: float | None) -> str:

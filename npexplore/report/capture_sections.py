@@ -79,7 +79,7 @@ def lengths(subject: Subject) -> Content:
 
 def rate(subject: Subject) -> Content:
     """Return packets and bits over time."""
-    return Content(parts=(draw(figures.rates(tables.rates(subject.counts))),))
+    return Content(parts=(draw(figures.rates(tables.rate_table(subject.counts))),))
 
 
 def gaps(subject: Subject) -> Content:
@@ -149,13 +149,13 @@ def flows(subject: Subject) -> Content:
     )
     if timed:
         shown["duration"] = [si(s, "s") for s in top["duration_s"]]
-    drawn = draw(figures.flows(sizes, tables.lorenz(found)))
+    drawn = draw(figures.flows(sizes, tables.lorenz_curve(found)))
     return Content(about, parts=(drawn, table(shown, left=("from", "to", "protocol"))._repr_html_()))
 
 
 def locality(subject: Subject) -> Content:
     """Return the hit ratio of LRU caches."""
-    ratios = tables.hit_ratios(subject.packets)
+    ratios = tables.hit_ratio_table(subject.packets)
     best = ratios[ratios["key"] == "addresses"]
     about = (
         f"{subject.of_the_first}Different destinations: {int(best['entries'].max()):,}. A route cache that holds them "

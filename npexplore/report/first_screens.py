@@ -12,7 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from npexplore.errors import InputError
-from npexplore.plot.beside import beside
+from npexplore.plot.cross_check_plot import cross_check
 from npexplore.plot.scoreboard import NONE, error, held, known, papers, reader, skill
 from npexplore.plot.tables import number
 
@@ -117,8 +117,8 @@ def paper_screen(
     """
     names = rows if isinstance(rows, Mapping) else {key: key.removeprefix(rows) for key in _spread(check)}
     return first_screen(
-        {**answers, f"How close to the {source}?": how_close(check)},
-        beside(check.frame(), names, title=f"What {who}, and what comes out here"),
+        {**answers, f"How close to the {source}?": agreement_sentence(check)},
+        cross_check(check.frame(), names, title=f"What {who}, and what comes out here"),
         check=check,
         tries={**tries, **({"turn the knobs": f"64_play.html#{play}"} if play else {})},
     )
@@ -164,7 +164,7 @@ def words_for(labels: str) -> str:
     )
 
 
-def told_of(check: Check) -> Callable[[str], str]:
+def row_sentences(check: Check) -> Callable[[str], str]:
     """Return a row of a cross-check in words: the prediction with its unit, and the printed number."""
     rows = {row["key"]: row for row in check.rows}
 
@@ -180,7 +180,7 @@ def told_of(check: Check) -> Callable[[str], str]:
     return told
 
 
-def how_close(check: Check) -> str:
+def agreement_sentence(check: Check) -> str:
     """Return in one sentence how near a cross-check's predictions come to the printed numbers they may not read."""
     rows = [
         row for row in check.rows if row["role"] == "check" and not row["same_as"] and row["label"] in SCORED

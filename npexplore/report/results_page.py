@@ -12,7 +12,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from npexplore.plot import theme
-from npexplore.plot.curves import finished
+from npexplore.plot.line_plots import with_layout
 from npexplore.plot.tables import Table, number
 from npexplore.report.shell import draw, environment, library
 
@@ -63,9 +63,9 @@ def _figure(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> go.Figur
     ]
     bars = go.Bar(
         x=[share for _, share in known], y=[name for name, _ in known], orientation="h",
-        marker={"color": theme.ORIGIN["simulated"]}, hovertemplate="%{y}: %{x:+.1f} %<extra></extra>",
+        marker={"color": theme.ORIGIN_COLOURS["simulated"]}, hovertemplate="%{y}: %{x:+.1f} %<extra></extra>",
     )  # fmt: skip
     figure = go.Figure(bars)
     figure.update_xaxes(title_text="yours above ours (%)", zeroline=True)
     figure.update_yaxes(categoryorder="array", categoryarray=[name for name, _ in known][::-1], automargin=True)
-    return finished(figure, "Your numbers against the predictions", 140 + 26 * len(known))
+    return with_layout(figure, "Your numbers against the predictions", 140 + 26 * len(known))

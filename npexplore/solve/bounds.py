@@ -28,7 +28,11 @@ BOUND = "upper bound for packets in the shares in which they come; latency witho
 
 
 def bounds(machine: Machine, workload: Workload, given: UnderLoad | None = None) -> Prediction:
-    """Return the upper bound of a machine under a workload, naming the server that sets it."""
+    """Return the upper bound of a machine under a workload, naming the server that sets it.
+
+    machine: what to bound. workload: the packets that come. given: demands that were counted before (None: counted
+    here).
+    """
     found = given or under_load(machine, workload)
     return replace(bounds_of(Batch.of([found])).prediction(0), breakdown=alone(found))
 

@@ -52,6 +52,8 @@ def queueing(machine: Machine, workload: Workload, given: UnderLoad | None = Non
 
     line: whether a machine of one pool is a line of servers, where packets wait behind those that took as long
     elsewhere, and threads fall into step (closed_line.py).
+    machine: what to solve. workload: the packets that come. given: demands that were counted before (None: counted
+    here).
     """
     check_describable(machine, workload)
     batch = Batch.of([given or under_load(machine, workload)])

@@ -79,6 +79,8 @@ def simulate(
     none of time-stamped arrivals). window_s: measure
     boot_s <= time < boot_s + window_s instead (None: the machine's own window, if it has one). breakdown: say where
     packets' time went.
+    machine: what to run. workload: the packets that come. seed: of the random numbers. boot_s: start of the window.
+    model: the arrays of the machine (None: built here). progress: called with the number of finished packets.
     Raises SimulationError if the run makes no progress.
     """
     if packets is not None:

@@ -18,7 +18,7 @@ import numpy as np
 from npexplore.machine.resources.dram_device import DramDevice, dram_device
 from npexplore.machine.resources.dram_policy import DramPolicy
 from npexplore.machine.resources.dram_run import run_accesses
-from npexplore.machine.resources.dram_streams import Pattern, accesses
+from npexplore.machine.resources.dram_streams import Pattern, dram_accesses
 from npexplore.paths import share
 
 REFRESH = {"all": "all-bank", "per": "bank", "none": "none"}
@@ -74,7 +74,7 @@ class Experiment:
     def here(self) -> float:
         """The result of npexplore's controller for this experiment."""
         device = self.made_of()
-        made = accesses(
+        made = dram_accesses(
             device, self.pattern, self.n, self.seed, writes=self.writes, interval=self.interval, among=self.among
         )
         clock = device.t_ck * 1e-9

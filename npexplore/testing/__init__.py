@@ -42,44 +42,5 @@ if TYPE_CHECKING:
     from npexplore.testing.strategies6 import updates6 as updates6
     from npexplore.testing.verdicts import CounterexampleError as CounterexampleError
     from npexplore.testing.verdicts import compare as compare
-
-# public name -> the module that holds it
-_HOMES = {
-    "Bench": "npexplore.testing.bench",
-    "Conformance": "npexplore.testing.conformance",
-    "CounterexampleError": "npexplore.testing.verdicts",
-    "LinkRouter": "npexplore.testing.links",
-    "LiveKernel": "npexplore.testing.live_kernel",
-    "addresses": "npexplore.testing.strategies",
-    "addresses6": "npexplore.testing.strategies6",
-    "addresses_near": "npexplore.testing.strategies",
-    "addresses_near6": "npexplore.testing.strategies6",
-    "arrival_times": "npexplore.testing.routers",
-    "check_captures": "npexplore.testing.captures",
-    "check_lookup": "npexplore.testing.oracles",
-    "check_router": "npexplore.testing.oracles",
-    "compare": "npexplore.testing.verdicts",
-    "examine_captures": "npexplore.testing.captures",
-    "examine_router": "npexplore.testing.examining",
-    "frames": "npexplore.testing.routers",
-    "headers_near": "npexplore.testing.rule_strategies",
-    "ip_options": "npexplore.testing.strategies",
-    "ipv4_packets": "npexplore.testing.strategies",
-    "ipv6_packets": "npexplore.testing.strategies6",
-    "label_stacks": "npexplore.testing.strategies6",
-    "prefixes": "npexplore.testing.strategies",
-    "prefixes6": "npexplore.testing.strategies6",
-    "router_configurations": "npexplore.testing.routers",
-    "routing_tables": "npexplore.testing.strategies",
-    "routing_tables6": "npexplore.testing.strategies6",
-    "rule_sets": "npexplore.testing.rule_strategies",
-    "rules": "npexplore.testing.rule_strategies",
-    "run_captures": "npexplore.testing.programs",
-    "updates": "npexplore.testing.strategies",
-    "updates6": "npexplore.testing.strategies6",
-    "write_captures": "npexplore.testing.exports",
-    "write_tests": "npexplore.testing.exports",
-}
-
-__all__ = [*_HOMES]
-__getattr__, __dir__ = on_demand(__name__, _HOMES, {"hypothesis": "test"})
+else:
+    __all__, __getattr__, __dir__ = on_demand(__name__, {"hypothesis": "test"})

@@ -10,7 +10,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from npexplore.golden.ethernet import BROADCAST_MAC
-from npexplore.golden.ipv4.addresses import address_text, mask_of
+from npexplore.golden.ipv4.addresses import address_text, prefix_mask
 from npexplore.golden.ipv4.arp import Arp, write_arp
 from npexplore.golden.ipv4.header import write_packet as write_packet4
 from npexplore.golden.ipv4.host import summed
@@ -103,7 +103,9 @@ def kernel_configurations(draw: Any, *, max_ports: int = 3, max_routes: int = 6)
         )  # fmt: skip
     connected = {f"{address_text(10 + n << 24)}/{p.address.rpartition('/')[2]}" for n, p in enumerate(ports)}
     within = st.builds(
-        lambda host, size: f"{address_text(host[1] & mask_of(size))}/{size}", st.sampled_from(hosts), st.integers(9, 32)
+        lambda host, size: f"{address_text(host[1] & prefix_mask(size))}/{size}",
+        st.sampled_from(hosts),
+        st.integers(9, 32),
     )
     targets = st.one_of(prefixes(), within, st.sampled_from(("0.0.0.0/0", "128.0.0.0/1", "20.0.0.0/8", "20.1.0.0/16")))
     routes = [

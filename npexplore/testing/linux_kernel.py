@@ -22,8 +22,8 @@ import numpy as np
 
 from npexplore.errors import InputError
 from npexplore.golden.ethernet import IPV6_TYPE
-from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_number, address_text, mask_of
-from npexplore.golden.router.configuration import KINDS, PortRecord, Router, RouterFile, resolve
+from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_number, address_text, prefix_mask
+from npexplore.golden.router.configuration import KINDS, PortRecord, Router, RouterFile, resolve_router
 from npexplore.golden.router.ports import Port
 from npexplore.golden.router.vlans import TAGS
 from npexplore.testing import linux_kernel6
@@ -84,7 +84,7 @@ def why_not() -> str | None:
         return reason
     port = PortRecord(name="p", address="10.0.0.1/30", mac="02:00:00:00:00:00", peer_mac="02:00:00:00:01:00")
     try:
-        with LinuxKernel(resolve(RouterFile(port=[port]))) as kernel:
+        with LinuxKernel(resolve_router(RouterFile(port=[port]))) as kernel:
             kernel.forward(0, bytes(LINK_HEADER))
     except (InputError, OSError) as error:
         return f"a router in a namespace cannot be set up: {error}"
@@ -192,14 +192,14 @@ class LinuxKernel(Between):
     def _neighbours(self, port: Port) -> Iterator[int]:
         """Return the addresses of a link that need an entry: all of a small link, the next hops of a large one."""
         for own, length in port.networks:
-            hosts, first = 1 << 32 - length, own & mask_of(length)
+            hosts, first = 1 << 32 - length, own & prefix_mask(length)
             if hosts <= HOSTS_LISTED:
                 yield from (a for a in range(first, first + hosts) if a not in port.own and a not in port.broadcasts)
                 continue
             vias = {int(v) for v in self.router.routes.via[self.router.routes.port == port.number] if v}
             vias |= {one.hop.via for several in self.router.next_hops for one in several}
             held = vias | self._listed(port)
-            yield from sorted(a for a in held if (a ^ own) & mask_of(length) == 0)
+            yield from sorted(a for a in held if (a ^ own) & prefix_mask(length) == 0)
 
     def _listed(self, port: Port) -> set[int]:
         """Return the neighbours of a link that have a MAC address of their own."""
@@ -255,7 +255,7 @@ class LinuxKernel(Between):
                 continue
             self._introduced.add(address)
             for length, prefixes in self._attached.items():
-                for port in prefixes.get(address & mask_of(length), ()):
+                for port in prefixes.get(address & prefix_mask(length), ()):
                     mac = _text(self.router.mac_of(port, address))
                     yield f"neighbour replace {address_text(address)} lladdr {mac} nud permanent dev r{port}"
 

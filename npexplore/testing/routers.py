@@ -10,7 +10,7 @@ from typing import Any, TypeVar, get_args
 import msgspec
 from hypothesis import strategies as st
 
-from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_text, mask_of
+from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_text, prefix_mask
 from npexplore.golden.mpls.impose import TtlModel
 from npexplore.golden.mpls.stack import ENTRY, FIRST_FREE, LABELS
 from npexplore.golden.router.configuration import (
@@ -22,7 +22,7 @@ from npexplore.golden.router.configuration import (
     Router,
     RouteRecord,
     RouterFile,
-    resolve,
+    resolve_router,
 )
 from npexplore.testing.strategies import addresses, ip_options, ipv4_packets, malformed, prefixes
 
@@ -64,7 +64,7 @@ def router_configurations(
     ports, hosts = [], []
     for number in range(draw(st.integers(1, max_ports))):
         length = draw(st.sampled_from(_LINKS))
-        network = (10 + number << 24 | draw(st.sampled_from((0, 1 << 16, 0xFFFF00)))) & mask_of(length)
+        network = (10 + number << 24 | draw(st.sampled_from((0, 1 << 16, 0xFFFF00)))) & prefix_mask(length)
         first, last = (0, 1) if length == 31 else (1, (1 << 32 - length) - 2)
         own = draw(st.sampled_from((first, last)))
         hosts.append([network + host for host in {first, last, min(first + 1, last)} if host != own])
@@ -80,7 +80,7 @@ def router_configurations(
     rooms = [min(4, (port.mtu - SMALLEST_MTU) // ENTRY) if labels else 0 for port in ports]
     connected = {resolve_prefix(port.address) for port in ports}
     within = st.builds(
-        lambda a, length: f"{address_text(a & mask_of(length))}/{length}", _inside(hosts), st.integers(9, 32)
+        lambda a, length: f"{address_text(a & prefix_mask(length))}/{length}", _inside(hosts), st.integers(9, 32)
     )
     wanted = st.one_of(prefixes(), prefixes(), within, st.sampled_from(("0.0.0.0/0", "128.0.0.0/1")))
     routes = []
@@ -91,14 +91,14 @@ def router_configurations(
         NeighbourRecord(address=address_text(host), mac=f"02:00:00:00:02:{k:02x}")
         for k, host in enumerate(draw(st.lists(_inside(hosts), max_size=2, unique=True)))
     ]
-    return resolve(RouterFile(profile=profile, port=ports, route=routes, neighbour=neighbours))
+    return resolve_router(RouterFile(profile=profile, port=ports, route=routes, neighbour=neighbours))
 
 
 def resolve_prefix(address: str) -> str:
     """Return the network of an address with a length, as text."""
     head, _, length = address.partition("/")
     value = sum(int(part) << shift for part, shift in zip(head.split("."), (24, 16, 8, 0), strict=True))
-    return f"{address_text(value & mask_of(int(length)))}/{length}"
+    return f"{address_text(value & prefix_mask(int(length)))}/{length}"
 
 
 def _inside(hosts: list[list[int]]) -> Any:
@@ -129,7 +129,7 @@ def router_addresses(router: Router) -> st.SearchStrategy[int]:
     routes = router.routes
     borders = {0}
     for value, length in zip(routes.value[-200:].tolist(), routes.length[-200:].tolist(), strict=True):
-        last = value | ~mask_of(length) & MAX_ADDRESS
+        last = value | ~prefix_mask(length) & MAX_ADDRESS
         borders |= {value, last, (value - 1) & MAX_ADDRESS, (last + 1) & MAX_ADDRESS, (value + last) // 2}
     hosts = [port.network + host for port in router.ports for host in (0, 1, 2, 9, (1 << 32 - port.length) - 1)]
     return st.one_of(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from npexplore.golden.classify.rules import Range, Rule, Rules
 from npexplore.golden.code_points import DSCP
-from npexplore.golden.ipv4.addresses import MAX_ADDRESS, mask_of
+from npexplore.golden.ipv4.addresses import MAX_ADDRESS, prefix_mask
 from npexplore.golden.ipv4.five_tuple import BITS, FiveTuple
 from npexplore.testing.strategies import addresses
 
@@ -15,8 +15,8 @@ _PROTOCOLS = (0, 1, 6, 17, 255)
 
 
 def _prefix(address: int, length: int) -> Range:
-    low = address & mask_of(length)
-    return low, low | ~mask_of(length) & MAX_ADDRESS
+    low = address & prefix_mask(length)
+    return low, low | ~prefix_mask(length) & MAX_ADDRESS
 
 
 def _ends(values: st.SearchStrategy[int], bits: int) -> st.SearchStrategy[Range]:

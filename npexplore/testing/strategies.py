@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from npexplore.golden.ipv4.addresses import MAX_ADDRESS, mask_of, prefix_text
+from npexplore.golden.ipv4.addresses import MAX_ADDRESS, prefix_mask, prefix_text
 from npexplore.golden.ipv4.header import with_checksum, write_packet
 from npexplore.golden.lookup.family import IPV4, Family
 
@@ -29,7 +29,7 @@ def prefixes(min_length: int = 0, max_length: int = 32) -> st.SearchStrategy[str
     """Draw prefixes as text, with no bits set below the length; few shorter than 12 bits, where that leaves any."""
     usual = st.integers(max(min_length, min(12, max_length)), max_length)
     return st.builds(
-        lambda address, length: prefix_text(address & mask_of(length), length),
+        lambda address, length: prefix_text(address & prefix_mask(length), length),
         addresses(),
         st.one_of(usual, usual, usual, st.integers(min_length, max_length)),
     )

@@ -6,8 +6,8 @@ Lin et al., IEEE Network 17(4), 2003: results of Figs. 7 to 9 that follow from p
 import numpy as np
 import pytest
 
-from npexplore.golden.diffserv import Arrivals, ClassQueue, DiffServ, OutputPort, Receiver, Treatment, simulate
-from npexplore.golden.diffserv.experiments import Bench, load_sweep, many_flows, rates_of_flows
+from npexplore.golden.diffserv import Arrivals, ClassQueue, DiffServ, OutputPort, Receiver, Treatment, simulate_diffserv
+from npexplore.golden.diffserv.experiments import DiffServBench, load_sweep, many_flows, rates_of_flows
 from npexplore.golden.diffserv.link_rate import CHECK, GAP, PREAMBLE, SHORTEST, departure_times
 from npexplore.golden.diffserv.queues import QueueLimits
 from npexplore.golden.schedule import SCHEDULERS
@@ -16,7 +16,7 @@ from npexplore.ledger import load
 
 FLOWS = ("EF", "AF1", "AF2", "AF3")
 OVERHEAD = PREAMBLE + GAP
-BENCH = Bench("100Mb/s", 64, OVERHEAD, 64)
+BENCH = DiffServBench("100Mb/s", 64, OVERHEAD, 64)
 WIRE_PPS = 1e9 / float(BENCH.wire_ns)
 
 
@@ -96,7 +96,7 @@ def test_equal_flows_keep_to_their_limits(load_, receiver):
 
     A receiver that is too slow for the full rate loses packets of all flows, and the limits still bind.
     """
-    bench = Bench("100Mb/s", 64, OVERHEAD, 64, receiver=receiver, duration_s=2)
+    bench = DiffServBench("100Mb/s", 64, OVERHEAD, 64, receiver=receiver, duration_s=2)
     limit = row("fig9.bw_per_flow").point
     rates = rates_of_flows(bench, [load_], int(row("fig9.flows").point), limit)
     assert rates["sent_pps"].between(limit * 0.99 - 1, limit * 1.01 + 1).all()
@@ -107,7 +107,7 @@ def test_equal_flows_keep_to_their_limits(load_, receiver):
 @pytest.mark.parametrize(("service_ns", "plateau"), [(0, None), (10_000, None), (20_000, 50_000)])
 def test_slow_receivers_miss_the_plateau(service_ns, plateau):
     """The limit is reached unless the receiver of the input takes longer than 1 / limit for a packet."""
-    bench = Bench("100Mb/s", 64, OVERHEAD, 64, receiver=Receiver(service_ns, 16))
+    bench = DiffServBench("100Mb/s", 64, OVERHEAD, 64, receiver=Receiver(service_ns, 16))
     table = load_sweep(bench, [1.0], FLOWS, limits()).set_index("class")
     assert table.loc["EF", "sent_pps"] == pytest.approx(plateau or limits()["EF"], rel=2e-3)
 
@@ -116,7 +116,7 @@ def test_shuffled_turns_need_a_deeper_bucket():
     """Flows at their limit whose packets come unevenly lose some with one token, none with a few."""
     lost = []
     for depth in (1, 3):
-        bench = Bench("100Mb/s", 64, OVERHEAD, 64, depth_packets=depth, duration_s=2)
+        bench = DiffServBench("100Mb/s", 64, OVERHEAD, 64, depth_packets=depth, duration_s=2)
         outcome = many_flows(bench, 0.5, 500, 148.8, shuffle=True)
         lost.append(int(outcome.by_class()["policed"].sum()))
     assert lost[0] > 0 == lost[1]
@@ -131,7 +131,7 @@ def test_one_class_is_a_plain_link(name):
     queues = (ClassQueue(2000, QueueLimits(None)),)
     port = OutputPort(TokenRate.of("1Gb/s"), queues, name, PREAMBLE, GAP)
     router = DiffServ((Treatment("BE"),), (port,), classes=("BE",))
-    outcome = simulate(router, Arrivals.of(time, size + CHECK, 0))
+    outcome = simulate_diffserv(router, Arrivals.of(time, size + CHECK, 0))
     assert outcome.departure_ns.tolist() == departure_times(zip(time.tolist(), size.tolist(), strict=True), 10**9)
 
 
@@ -146,7 +146,7 @@ def test_saturated_shares_follow_the_weights(name):
     )  # fmt: skip
     count = 9_000
     size = np.random.default_rng(2).integers(64, 1500, count)
-    outcome = simulate(router, Arrivals.of(np.arange(count) * 150, size, np.arange(count) % 3))
+    outcome = simulate_diffserv(router, Arrivals.of(np.arange(count) * 150, size, np.arange(count) % 3))
     table = outcome.by_class(100_000, count * 150)
     what = "sent_pps" if name == "wrr" else "sent_bps"
     rate = table[what] / table[what].sum()

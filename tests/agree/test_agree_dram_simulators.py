@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from reference.dram_in_turn import edges
 
-from npexplore.machine.resources.dram_streams import accesses
+from npexplore.machine.resources.dram_streams import dram_accesses
 from npexplore.study.dram import AIMS, experiments
 
 FOUND = experiments()
@@ -41,7 +41,7 @@ IN_TURN = [  # of each kind in BESIDE that experiment which misses most
 @pytest.mark.parametrize("one", IN_TURN, ids=lambda one: f"{one.experiment}-{one.pattern}-{one.writes}-{one.load}")
 def test_what_misses_its_aim_meets_it_when_banks_are_served_in_turn(one):
     """The same rules, clock by clock in plain Python, with the order of DRAMsim3: what missed was the order alone."""
-    made = accesses(one.made_of(), one.pattern, one.n, one.seed, writes=one.writes, interval=one.interval)
+    made = dram_accesses(one.made_of(), one.pattern, one.n, one.seed, writes=one.writes, interval=one.interval)
     accepted, finished = (np.array(edge) for edge in edges(one.made_of(), one.policy(), made))
     first = one.n // 5
     waited = (finished - made.clock)[first:][~made.write[first:]].mean()

@@ -13,7 +13,7 @@ from npexplore.machine.workload import workload
 from npexplore.rows.distributions import Deterministic, Exponential
 from npexplore.solve.queueing import mmck
 from npexplore.study.loading.curve import load_curve
-from npexplore.study.loading.lossless import search
+from npexplore.study.loading.lossless import search_lossless
 from npexplore.study.loading.mlrsearch import Goal
 
 MEAN, K = 100 * NS, 6
@@ -60,7 +60,7 @@ def test_the_closed_forms_agree_with_others():
 def test_searched_rates_are_within_their_confidence(kind):
     """Of 30 seeds 29 (M/M/1/K) and 30 (M/D/1/K) were; the bound itself was 0.4 % off in the mean at most."""
     goal = Goal(final=32_768, total=32_768, initial=2048)
-    found = search(made(kind), workload(packet_bytes=64), losses=(0.005, 0.02), arrivals="poisson", goal=goal)
+    found = search_lossless(made(kind), workload(packet_bytes=64), losses=(0.005, 0.02), arrivals="poisson", goal=goal)
     for one in found.found:
         exact = rate_of(kind, one.goal.loss_ratio)
         assert one.low <= exact <= one.high

@@ -46,7 +46,7 @@ def test_keys_wait_as_pollaczek_says(hashes):
 
 
 def test_the_figure_has_a_line_of_the_sheet_and_marks_of_the_model(qdr):
-    figure = drawn.peaks(qdr, "words", "gbps", title="QDR", x_title="words", y_title="Gb/s")
+    figure = drawn.data_sheet_rates(qdr, "words", "gbps", title="QDR", x_title="words", y_title="Gb/s")
     assert [trace.name for trace in figure.data] == [
         f"bursts of {burst}: {what}" for burst in (2, 4) for what in ("sheet", "simulated")
     ]

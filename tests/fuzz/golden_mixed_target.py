@@ -12,7 +12,7 @@ import driver
 with driver.instrumented("npexplore.golden"):
     from npexplore.golden.ipv4.header import with_checksum
     from npexplore.golden.router.batch import BatchForwarder, Frames
-    from npexplore.golden.router.configuration import resolve
+    from npexplore.golden.router.configuration import resolve_router
     from npexplore.golden.router.forward import Forwarder
     from npexplore.golden.router.profiles import PROFILES
 from reference.forward_laws6 import assert_sound_mixed
@@ -20,7 +20,7 @@ from reference.router_cases6 import MIXED
 
 LARGEST = 2000
 RIGHT_SUM = 0x80
-ROUTER = resolve(MIXED)
+ROUTER = resolve_router(MIXED)
 OPEN = replace(ROUTER, ports=tuple(replace(port, listed_only=False) for port in ROUTER.ports))
 ROUTERS = [(ROUTER if profile.switches else OPEN, name) for name, profile in PROFILES.items()]
 GOLDEN = [

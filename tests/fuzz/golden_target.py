@@ -9,14 +9,14 @@ import driver
 
 with driver.instrumented("npexplore.golden"):
     from npexplore.golden.ipv4.header import with_checksum
-    from npexplore.golden.router.configuration import resolve
+    from npexplore.golden.router.configuration import resolve_router
     from npexplore.golden.router.forward import Forwarder
     from npexplore.golden.router.profiles import PROFILES
 from reference.forward_laws import assert_sound
 from reference.router_cases import NAMED
 
 LARGEST = 2000
-ROUTER = resolve(NAMED)
+ROUTER = resolve_router(NAMED)
 GOLDEN = [Forwarder(ROUTER, profile=profile, lookup="linear") for profile in PROFILES]
 RIGHT_SUM = 0x80
 

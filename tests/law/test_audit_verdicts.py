@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from npexplore.ledger import Ledger, load
-from npexplore.ledger.audit import UNEXPLAINED, audit, identities, judge
+from npexplore.ledger.auditing import UNEXPLAINED, audit, identities, judge
 from npexplore.ledger.identities import Identity
 
 FOUND = audit()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from npexplore.golden.diffserv import Fate, simulate, simulate_plainly
+from npexplore.golden.diffserv import Fate, simulate_diffserv, simulate_plainly
 from npexplore.golden.schedule import SCHEDULERS
 from tests.reference.diffserv_cases import routers
 
@@ -23,7 +23,7 @@ def same(one, other):
 @given(routers())
 def test_columns_equal_the_reference(case):
     router, arrivals = case
-    same(simulate(router, arrivals, seed=3), simulate_plainly(router, arrivals, seed=3))
+    same(simulate_diffserv(router, arrivals, seed=3), simulate_plainly(router, arrivals, seed=3))
 
 
 @pytest.mark.slow
@@ -31,14 +31,14 @@ def test_columns_equal_the_reference(case):
 @given(routers())
 def test_columns_equal_the_reference_in_many_cases(case):
     router, arrivals = case
-    same(simulate(router, arrivals, seed=4), simulate_plainly(router, arrivals, seed=4))
+    same(simulate_diffserv(router, arrivals, seed=4), simulate_plainly(router, arrivals, seed=4))
 
 
 @settings(deadline=None, max_examples=40)
 @given(routers(list(SCHEDULERS)))
 def test_a_packet_is_sent_or_dropped_for_a_reason(case):
     router, arrivals = case
-    outcome = simulate(router, arrivals)
+    outcome = simulate_diffserv(router, arrivals)
     assert ((outcome.departure_ns >= 0) == (outcome.fate == Fate.SENT)).all()
     assert ((outcome.ready_ns < 0) == (outcome.fate == Fate.BUFFER_FULL)).all()
     table = outcome.by_class()
@@ -55,7 +55,7 @@ def test_a_packet_is_sent_or_dropped_for_a_reason(case):
 @given(routers(list(SCHEDULERS)))
 def test_links_send_one_packet_at_a_time_and_no_class_overtakes_itself(case):
     router, arrivals = case
-    outcome = simulate(router, arrivals)
+    outcome = simulate_diffserv(router, arrivals)
     for number, port in enumerate(router.ports):
         rows = np.flatnonzero(outcome.sent & (arrivals.port == number))
         rows = rows[np.argsort(outcome.departure_ns[rows], kind="stable")]
@@ -77,7 +77,7 @@ def test_links_send_one_packet_at_a_time_and_no_class_overtakes_itself(case):
 def test_queues_never_hold_more_than_their_limits(case):
     """A packet that joins finds fewer waiting than the queue may hold: those that joined before and start later."""
     router, arrivals = case
-    outcome = simulate(router, arrivals)
+    outcome = simulate_diffserv(router, arrivals)
     for row in np.flatnonzero(outcome.sent).tolist():
         port, kind = int(arrivals.port[row]), int(outcome.class_number[row])
         limits, now = router.ports[port].queues[kind].limits, int(outcome.ready_ns[row])

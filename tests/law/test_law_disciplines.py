@@ -16,7 +16,7 @@ from npexplore.engine.model import EngineModel, Token, rows_of
 from npexplore.engine.state import State
 from npexplore.errors import ModelError, UnknownNameError
 from npexplore.golden.diffserv import Arrivals, ClassQueue, DiffServ, OutputPort, Treatment
-from npexplore.golden.diffserv import simulate as functional
+from npexplore.golden.diffserv import simulate_diffserv as functional
 from npexplore.golden.diffserv.queues import QueueLimits
 from npexplore.golden.police import LeakyBucket, police_many
 from npexplore.golden.schedule import SCHEDULERS, QueuedPacket

@@ -7,7 +7,7 @@ from npexplore.golden.elements import Graph
 from npexplore.golden.ipv4.header import read_header
 from npexplore.golden.ipv4.options import forward_options, read_options
 from npexplore.golden.ipv4.ttl import decrement_ttl
-from npexplore.golden.ipv4.validate import validate
+from npexplore.golden.ipv4.validate import validate_ipv4
 from npexplore.golden.reasons import Reason
 from npexplore.paths import share
 from npexplore.testing.strategies import ipv4_packets
@@ -22,9 +22,9 @@ def test_the_graph_does_what_the_golden_functions_do(packet):
     gone = GRAPH.run("eth0", LINK + packet)
     assert gone
     header = read_header(packet)
-    if validate(packet) or header.source in (OWN, 0xFFFFFFFF):
+    if validate_ipv4(packet) or header.source in (OWN, 0xFFFFFFFF):
         assert [p.exit for p in gone] == ["discard"]
-        assert gone[0].pack.reason in (validate(packet), Reason.MARTIAN_SOURCE)
+        assert gone[0].pack.reason in (validate_ipv4(packet), Reason.MARTIAN_SOURCE)
         return
     if header.destination == OWN:
         assert [p.exit for p in gone] == ["self"]

@@ -16,12 +16,12 @@ from npexplore.golden.ipv4.icmp_limit import TokenBucket
 from npexplore.golden.lookup import LPMS
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.batch import BatchForwarder, Frames
-from npexplore.golden.router.configuration import KINDS, RouteRecord, resolve
+from npexplore.golden.router.configuration import KINDS, RouteRecord, resolve_router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.golden.router.profiles import PROFILES
 from npexplore.testing.routers import frames, router_configurations
 
-ROUTER = resolve(NAMED)
+ROUTER = resolve_router(NAMED)
 # every kind of address that a router of these links and routes may meet
 NOTABLE = [
     "0.0.0.0", "0.0.0.1", "10.0.0.0", "10.0.0.1", "10.0.0.2", "10.0.0.9", "10.0.0.255", "10.1.0.1", "10.1.0.2",
@@ -141,7 +141,7 @@ def test_checksums_stay_right(ttl, protocol, rest):
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_neighbour_that_is_routed_elsewhere_gets_the_next_hops_address(profile):
     detour = RouteRecord(prefix="10.1.0.2/32", via="10.4.0.1")
-    router = resolve(msgspec.structs.replace(NAMED, route=[*NAMED.route, detour]))
+    router = resolve_router(msgspec.structs.replace(NAMED, route=[*NAMED.route, detour]))
     head = router.ports[0].mac + router.ports[0].peer_mac + b"\x08\x00"
     made = assert_alike(router, profile, [(0, head + packet("172.16.0.9", "10.1.0.2"), 0)])
     assert made.frames[0][:6] == router.ports[4].peer_mac
@@ -150,7 +150,7 @@ def test_a_neighbour_that_is_routed_elsewhere_gets_the_next_hops_address(profile
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_sender_far_off_that_is_routed_to_the_port_alone_counts_as_the_profile_says(profile):
     everything = RouteRecord(prefix="0.0.0.0/0", port="p0")
-    router = resolve(msgspec.structs.replace(NAMED, route=[*NAMED.route, everything]))
+    router = resolve_router(msgspec.structs.replace(NAMED, route=[*NAMED.route, everything]))
     head = router.ports[0].mac + router.ports[0].peer_mac + b"\x08\x00"
     made = assert_alike(router, profile, [(0, head + packet("192.0.2.1", "24.0.0.1"), 0)])
     assert made.icmp.tolist() == [True, False][not PROFILES[profile].ipv4.any_sender :]

@@ -11,7 +11,7 @@ from npexplore.golden.ipv4.host import summed
 from npexplore.golden.linux.settings import DEFAULTS
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.batch import BatchForwarder, Frames
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.golden.router.policy import Policy
 from npexplore.golden.router.profiles import PROFILES
@@ -38,7 +38,7 @@ def cases(draw, profile):
         record = msgspec.structs.replace(record, port=[*record.port, vlan], route=[*record.route, BY_VLAN])
     if profile != "linux":
         record = msgspec.structs.replace(record, profile=profile, linux=DEFAULTS)
-    router = resolve(record)
+    router = resolve_router(record)
     return router, draw(st.lists(any_frames(router), max_size=30))
 
 
@@ -59,7 +59,7 @@ def test_batch_equals_reference(profile, data):
 @pytest.mark.parametrize("profile", PROFILES)
 def test_vlans_are_interfaces_of_their_own(profile):
     record = msgspec.structs.replace(CARRIER, profile=profile)
-    router = resolve(record)
+    router = resolve_router(record)
     head, packet = router.ports[0].mac + router.ports[0].peer_mac, write_packet(0x0A000002, 0x4E000001, b"data")
     forwarder = Forwarder(router, lookup="binary_trie")
     out = forwarder.forward(0, head + b"\x08\0" + packet)
@@ -74,9 +74,9 @@ def test_vlans_are_interfaces_of_their_own(profile):
 def test_a_router_answers_as_a_host_where_it_shall(profile):
     echo = write_packet(0x0A000002, 0x0A000001, summed(b"\x08\0\0\0\1\2\3\4data"), protocol=1, tos=4)
     frame = bytes.fromhex("020000000000") + bytes.fromhex("020000000100") + b"\x08\0" + echo
-    silent = Forwarder(resolve(msgspec.structs.replace(CARRIER, profile=profile)), lookup="binary_trie")
+    silent = Forwarder(resolve_router(msgspec.structs.replace(CARRIER, profile=profile)), lookup="binary_trie")
     assert silent.forward(0, frame).sent == ()
-    router = resolve(msgspec.structs.replace(CARRIER, profile=profile, policy=Policy(answers=True)))
+    router = resolve_router(msgspec.structs.replace(CARRIER, profile=profile, policy=Policy(answers=True)))
     (sent,) = Forwarder(router, lookup="binary_trie").forward(0, frame).sent
     assert sent.frame[14:] == write_packet(0x0A000001, 0x0A000002, summed(b"\0\0\0\0\1\2\3\4data"), protocol=1, tos=4)
 
@@ -86,7 +86,7 @@ def test_batch_and_reference_send_to_a_listed_neighbour_on_its_own_link_alone(fa
     name = f"{family}listed on a link, routed by another one, neighbours known"
     record, port, frame = next(row[1:] for row in setting_cases() if row[0] == name)
     for records, mac in ((record.route, "020000000100"), (record.route[:-2], "020000000944")):
-        router = resolve(msgspec.structs.replace(record, route=records))
+        router = resolve_router(msgspec.structs.replace(record, route=records))
         assert Forwarder(router, lookup="binary_trie").forward(port, frame).sent[0].frame[:6].hex() == mac
         made = BatchForwarder(router, lookup="binary_trie").forward(Frames.of([(port, frame, 0)] * 2))
         assert [bytes(one)[:6].hex() for one in made.frames] == [mac, mac]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.route_tables import addresses_within, bundled_table, largest_table, match, match6
 
-from npexplore.golden.ipv4.addresses import mask_of, prefix_text
+from npexplore.golden.ipv4.addresses import prefix_mask, prefix_text
 from npexplore.golden.lookup import LPMS, LPMS6
 from npexplore.golden.lookup.cache import ROUTE_CACHES
 from npexplore.golden.lookup.family import IPV4, IPV6, Family
@@ -204,8 +204,8 @@ def test_route_table_is_a_dict_that_knows_covers(steps):
     value, length, hop = (column.tolist() for column in table.columns())
     assert list(zip(zip(value, length, strict=True), hop, strict=True)) == sorted(plain.items())
     for value, length in plain:
-        above = [n for n in range(length) if (value & mask_of(n), n) in plain]
-        expected = (plain[value & mask_of(above[-1]), above[-1]], above[-1]) if above else (0, 0)
+        above = [n for n in range(length) if (value & prefix_mask(n), n) in plain]
+        expected = (plain[value & prefix_mask(above[-1]), above[-1]], above[-1]) if above else (0, 0)
         assert table.cover(value, length) == expected
 
 

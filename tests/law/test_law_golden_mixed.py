@@ -13,14 +13,14 @@ from npexplore.golden.ipv4.icmp_limit import TokenBucket
 from npexplore.golden.mpls.stages import LABELLED
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.batch import BatchForwarder, Frames
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.golden.router.profiles import PROFILES
 from npexplore.golden.router.records import NeighbourRecord
 from npexplore.testing.strategies import ipv4_packets
 from npexplore.testing.strategies6 import addresses6, ipv6_packets, label_stacks
 
-ROUTER = resolve(MIXED)
+ROUTER = resolve_router(MIXED)
 CASES = named_cases6()
 UNLISTED = tuple(dataclasses.replace(port, listed_only=False) for port in ROUTER.ports)
 OPEN = dataclasses.replace(ROUTER, ports=UNLISTED)
@@ -143,7 +143,7 @@ def test_every_neighbour_is_found_among_any_others(listed_only, listed):
         for text in ("10.1.0.{}", "2001:db8:1::{:x}")
     ]
     ports = [msgspec.structs.replace(port, listed_only=listed_only and port.name == "p1") for port in MIXED.port]
-    router = resolve(msgspec.structs.replace(MIXED, port=ports, neighbour=records))
+    router = resolve_router(msgspec.structs.replace(MIXED, port=ports, neighbour=records))
     four = [framed(write_packet(0x14000001, 0x0A010000 + host), b"\x08\0") for host in range(2, 21)]
     rows = [(0, frame, 0) for frame in (*four, *(framed(six((0x20010DB80001 << 80) + host)) for host in range(2, 21)))]
     sent = [outcome.sent[-1] for outcome in assert_alike("rfc1812", rows, router=router) if not outcome.reason]

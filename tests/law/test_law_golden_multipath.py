@@ -7,7 +7,7 @@ from reference.setting_cases import BASE, framed, v4, v6
 
 from npexplore.golden.linux.settings import LinuxSettings
 from npexplore.golden.router.batch import BatchForwarder, Frames
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.flow_hash import Flow, flow_hash
 from npexplore.golden.router.forward import Forwarder
 from npexplore.golden.router.profiles import PROFILES
@@ -39,7 +39,7 @@ def packets(rng, count):
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_batch_chooses_as_the_reference(policy):
-    router = resolve(msgspec.structs.replace(BASE, linux=settings(*policy)))
+    router = resolve_router(msgspec.structs.replace(BASE, linux=settings(*policy)))
     rows = [(0, framed(packet), 0) for packet in packets(np.random.default_rng(3), 150)]
     reference, batch = Forwarder(router, lookup="binary_trie"), BatchForwarder(router, lookup="binary_trie")
     made = batch.forward(Frames.of(rows))
@@ -52,7 +52,11 @@ def test_batch_chooses_as_the_reference(policy):
 @pytest.mark.parametrize("six", [False, True])
 def test_flows_are_shared_by_weight(profile, six):
     record = msgspec.structs.replace(BASE, profile=profile, linux=LinuxSettings())
-    golden, count, weights = Forwarder(resolve(record), lookup="binary_trie"), 3000, (1, 2, 1) if six else (3, 1, 2)
+    golden, count, weights = (
+        Forwarder(resolve_router(record), lookup="binary_trie"),
+        3000,
+        (1, 2, 1) if six else (3, 1, 2),
+    )
     ports = np.zeros(3, int)
     for k in range(count):
         packet = v6("2001:db8:c::9", f"2001:db8:40::{k:x}") if six else v4("22.0.0.9", f"40.1.{k >> 8}.{k & 255}")

@@ -11,7 +11,7 @@ from npexplore.golden.ipv4.icmp import IcmpError, icmp_error, silence
 from npexplore.golden.ipv4.martians import martian_list
 from npexplore.golden.ipv4.options import forward_options, next_of_source_route, read_options
 from npexplore.golden.ipv4.ttl import decrement_ttl
-from npexplore.golden.ipv4.validate import validate
+from npexplore.golden.ipv4.validate import validate_ipv4
 from npexplore.golden.reasons import Reason
 from npexplore.testing.strategies import addresses, ipv4_packets
 
@@ -47,7 +47,7 @@ def test_pieces_of_pieces_make_the_packet_again(packet, mtus, keep):
     head = read_header(packet)
     for number, piece in enumerate(pieces):
         header = read_header(piece)
-        assert validate(piece) is Reason.NONE
+        assert validate_ipv4(piece) is Reason.NONE
         assert len(piece) <= max(mtus)
         assert (header.identification, header.ttl, header.source) == (head.identification, head.ttl, head.source)
         if number < len(pieces) - 1:
@@ -75,11 +75,11 @@ def test_options_are_written_inside_the_header_alone(packet, address, own, time_
 
 @given(ipv4_packets(), addresses(), st.integers(0, 255), st.integers(0, 15), st.integers(0, 0xFFFFFFFF))
 def test_an_error_about_any_valid_packet_is_a_valid_packet(packet, source, kind, code, rest):
-    if validate(packet) is not Reason.NONE:
+    if validate_ipv4(packet) is not Reason.NONE:
         return
     answer = icmp_error(IcmpError(kind, code, rest), packet, source)
     header = read_header(answer)
-    assert validate(answer) is Reason.NONE
+    assert validate_ipv4(answer) is Reason.NONE
     assert internet_checksum(answer[header.header_length :]) == 0
     assert len(answer) <= 576
     assert packet.startswith(answer[header.header_length + 8 :])
@@ -91,7 +91,7 @@ def test_nothing_malformed_raises(packet, mtu):
     options = read_options(packet)
     decrement_ttl(packet)
     silence(packet, LINKS, martian_list())
-    if validate(packet) is not Reason.NONE:
+    if validate_ipv4(packet) is not Reason.NONE:
         return
     next_of_source_route(packet, options)
     answer = fragment(packet, mtu)
@@ -100,7 +100,7 @@ def test_nothing_malformed_raises(packet, mtu):
 
 @given(ipv4_packets(valid=True))
 def test_a_packet_cut_anywhere_is_dropped(packet):
-    reasons = {validate(packet[:kept]) for kept in range(len(packet))}
+    reasons = {validate_ipv4(packet[:kept]) for kept in range(len(packet))}
     assert reasons <= {Reason.TOO_SHORT, Reason.HEADER_CUT, Reason.TRUNCATED}
 
 
@@ -108,4 +108,4 @@ def test_a_packet_cut_anywhere_is_dropped(packet):
 def test_a_flipped_bit_of_the_header_is_noticed(packet, bit):
     at = bit // 8
     flipped = packet[:at] + bytes([packet[at] ^ 1 << bit % 8]) + packet[at + 1 :]
-    assert validate(flipped) is not Reason.NONE
+    assert validate_ipv4(flipped) is not Reason.NONE

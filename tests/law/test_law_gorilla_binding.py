@@ -16,14 +16,14 @@ from npexplore.designs.gorilla.steps.binding import check, trace, tracer
 from npexplore.designs.gorilla.steps.router import PORTS, accelerators, engine_program
 from npexplore.errors import ModelError
 from npexplore.golden.lookup import Trie20_4_8
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.machine.step_programs import Answer, Context
 from npexplore.machine.step_programs.derived import check_declared, recompiled
 from npexplore.machine.step_programs.tracing import Tracer
 
 ROUTER, CASES = named_cases()
-FOUR, MIX = (Forwarder(one, profile="rfc1812", lookup="trie20_4_8") for one in (ROUTER, resolve(MIXED)))
+FOUR, MIX = (Forwarder(one, profile="rfc1812", lookup="trie20_4_8") for one in (ROUTER, resolve_router(MIXED)))
 
 
 def most_labels(frame):

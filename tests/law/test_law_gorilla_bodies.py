@@ -9,10 +9,10 @@ from reference.router_cases6 import MIXED, named_cases6
 from npexplore.designs.gorilla.steps import Box, accelerators, engine_program, forward
 from npexplore.designs.gorilla.steps.bodies import BodyBuffer, PostProcessor, recombine, split, stand_in
 from npexplore.errors import InputError
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder
 
-ROUTER = resolve(MIXED)
+ROUTER = resolve_router(MIXED)
 BOX = Box(Forwarder(ROUTER, profile="rfc1812", lookup="trie20_4_8"))
 PROGRAM, UNITS = engine_program(BOX), accelerators(BOX)
 

@@ -12,7 +12,7 @@ from npexplore.designs.gorilla.steps import Box, accelerators, engine_program, f
 from npexplore.golden.ethernet import ETHERNET
 from npexplore.golden.ipv4.header import read_header
 from npexplore.golden.lookup import SixLevelTrie, Trie20_4_8
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.machine.step_programs import lower
 from npexplore.testing.routers import frames, router_configurations
@@ -104,7 +104,7 @@ def test_six_levels_too(drawn, data):
     assert answer.used["reads"] == len(trie.reads(address))
 
 
-MIXED_ROUTER = resolve(MIXED)
+MIXED_ROUTER = resolve_router(MIXED)
 MIXED_GOLDEN = Forwarder(MIXED_ROUTER, profile="rfc1812", lookup="trie20_4_8")
 
 

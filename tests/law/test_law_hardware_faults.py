@@ -10,7 +10,7 @@ from reference.router_cases6 import MIXED, named_cases6
 from npexplore.designs.gorilla.lowered import GraphRouter
 from npexplore.designs.gorilla.steps import Box, accelerators, engine_program, forward
 from npexplore.errors import ModelError
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.hardware import graph, shapes, stepping
 from npexplore.hardware.expressions import Expressions
@@ -154,7 +154,7 @@ FAULTS = {
 @cache
 def tried(program):
     """Return a router, frames, what the step bodies make of them, and the flows that they count."""
-    router, cases = named_cases() if program == FOUR else (resolve(MIXED), [one[:3] for one in named_cases6()])
+    router, cases = named_cases() if program == FOUR else (resolve_router(MIXED), [one[:3] for one in named_cases6()])
     box = Box(Forwarder(router, profile="rfc1812", lookup="trie20_4_8"), source_lookup=True)
     compiled, units, flows = engine_program(box, [program], True), dict(accelerators(box)), []
     units["flow_counter"] = lambda flow: flows.append(flow) or Answer(None)

@@ -16,14 +16,14 @@ from npexplore.designs.gorilla.steps.mpls import DEEPEST
 from npexplore.designs.gorilla.steps.outcome import TYPES
 from npexplore.golden.ipv4.header import write_packet
 from npexplore.golden.mpls.stack import Label, write_stack
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.hardware.graph import Graph
 from npexplore.hardware.ranges import BINARY
 from npexplore.testing.routers import frames, router_configurations
 
 ROUTER, CASES = named_cases()
-MIX = resolve(MIXED)
+MIX = resolve_router(MIXED)
 REASONS = {  # of IPv4, but for those that are left to the control processor
     "NOT_IPV4", "TOO_SHORT", "BAD_VERSION", "BAD_HEADER_LENGTH", "HEADER_CUT", "BAD_TOTAL_LENGTH", "TRUNCATED",
     "BAD_CHECKSUM", "MARTIAN_SOURCE", "MARTIAN_DESTINATION", "TTL_EXPIRED", "LINK_BROADCAST", "LIMITED_BROADCAST",

@@ -11,7 +11,7 @@ from reference.router_cases6 import MIXED, named_cases6
 
 from npexplore.designs.gorilla.lowered import GraphRouter, registers_of
 from npexplore.designs.gorilla.steps import Box
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.hardware import allocation
 from npexplore.hardware.allocation import Allocation, StepBits
@@ -131,7 +131,7 @@ FAULTS = {
 @cache
 def tried(program):
     """Return a router's graphs and frames."""
-    router, cases = named_cases() if program == "ipv4" else (resolve(MIXED), [one[:3] for one in named_cases6()])
+    router, cases = named_cases() if program == "ipv4" else (resolve_router(MIXED), [one[:3] for one in named_cases6()])
     box = Box(Forwarder(router, profile="rfc1812", lookup="trie20_4_8"), source_lookup=True)
     return GraphRouter(box, [program], True), [case[1:] for case in cases]
 

@@ -13,12 +13,12 @@ from npexplore.packets.synthetic import (
     LengthMix,
     Traffic,
     fit_lengths,
-    fixed,
-    flat,
-    on_off,
-    periodic,
-    poisson,
-    trains,
+    fixed_length,
+    on_off_arrivals,
+    packet_trains,
+    periodic_arrivals,
+    poisson_arrivals,
+    uniform_lengths,
     zipf_destinations,
 )  # fmt: skip
 from npexplore.paths import share
@@ -40,10 +40,10 @@ def test_shuffled_lengths_have_the_shares_to_the_packet(mix, count, seed):
 @given(st.integers(28, 100), st.integers(1000, 1500), st.floats(0.05, 0.9), st.floats(0.02, 0.98), seeds)
 def test_bimodal_fit_meets_share_and_mean(low, high, below, position, seed):
     # means between "the rest is all in the middle" and "the rest is all in the high mode" can be met exactly
-    middle = flat(low + 1, high - 1)
+    middle = uniform_lengths(low + 1, high - 1)
     least, most = (below * low + (1 - below) * rest for rest in (middle.mean, high))
     mean = least + position * (most - least)
-    mix = fit_lengths([fixed(low), fixed(high), middle], mean=mean, shares={low: below})
+    mix = fit_lengths([fixed_length(low), fixed_length(high), middle], mean=mean, shares={low: below})
     assert mix.residual < 1e-5
     assert mix.mean == pytest.approx(mean, rel=1e-5)
     assert mix.share_up_to(low) == pytest.approx(below, rel=1e-5)
@@ -53,20 +53,20 @@ def test_bimodal_fit_meets_share_and_mean(low, high, below, position, seed):
 
 @given(st.floats(0.3, 0.9))
 def test_facts_that_exclude_each_other_leave_a_residual(below):
-    mix = fit_lengths([fixed(40), fixed(1500)], mean=1499, shares={40: below})
+    mix = fit_lengths([fixed_length(40), fixed_length(1500)], mean=1499, shares={40: below})
     assert mix.residual > 0.05
     assert mix.share.sum() == pytest.approx(1)
 
 
 @given(st.integers(2, 2000), st.floats(1, 1e8))
 def test_periodic_distances(count, rate):
-    gaps = np.diff(periodic(count, rate))
+    gaps = np.diff(periodic_arrivals(count, rate))
     assert abs(gaps - 1e9 / rate).max() <= 1 + 1e-6 * 1e9 / rate
 
 
 @given(st.floats(10, 1e7), seeds)
 def test_poisson_rate_and_variation(rate, seed):
-    gaps = interarrivals(poisson(20_000, rate, np.random.default_rng(seed))) / 1e9
+    gaps = interarrivals(poisson_arrivals(20_000, rate, np.random.default_rng(seed))) / 1e9
     assert gaps.mean() * rate == pytest.approx(1, abs=0.05)
     assert gaps.std() / gaps.mean() == pytest.approx(1, abs=0.06)
 
@@ -75,7 +75,7 @@ def test_poisson_rate_and_variation(rate, seed):
 def test_trains_keep_the_rate_and_their_length(mean, tightness, seed):
     rate = 1000.0
     gap = tightness / rate
-    times = trains(50_000, rate, mean, gap, np.random.default_rng(seed))
+    times = packet_trains(50_000, rate, mean, gap, np.random.default_rng(seed))
     assert (len(times) - 1) / ((times[-1] - times[0]) / 1e9) == pytest.approx(rate, rel=0.15)
     if gap > 0 and mean > 2:
         inside = np.abs(np.diff(times) - gap * 1e9) <= 1
@@ -88,7 +88,7 @@ def test_on_off_sources_have_the_hurst_parameter_asked_for(wanted):
     rng = np.random.default_rng(9)
     found = []
     for _ in range(5):
-        times = on_off(1_000_000, 1e5, wanted, rng)
+        times = on_off_arrivals(1_000_000, 1e5, wanted, rng)
         assert (np.diff(times) >= 0).all()
         per_millisecond = np.bincount(times // 1_000_000)
         # a burst is 1 ms on average; the estimate uses 32 ms and more
@@ -98,7 +98,7 @@ def test_on_off_sources_have_the_hurst_parameter_asked_for(wanted):
 
 def test_on_off_rate():
     rng = np.random.default_rng(4)
-    rates = [len(times) / (times[-1] / 1e9) for times in (on_off(300_000, 5e4, 0.7, rng) for _ in range(5))]
+    rates = [len(times) / (times[-1] / 1e9) for times in (on_off_arrivals(300_000, 5e4, 0.7, rng) for _ in range(5))]
     assert np.mean(rates) == pytest.approx(5e4, rel=0.05)
 
 
@@ -132,7 +132,7 @@ def test_zipf_popularity_and_locality():
 @given(mixes, st.integers(1, 60), st.sampled_from(["pcap", "pcap-ns", "pcapng"]), seeds)
 def test_written_traffic_is_read_back(tmp_path_factory, mix, count, form, seed):
     rng = np.random.default_rng(seed)
-    traffic = Traffic.made(poisson(count, 1e6, rng), mix, rng)
+    traffic = Traffic.made(poisson_arrivals(count, 1e6, rng), mix, rng)
     path = tmp_path_factory.mktemp("made") / "made.pcap"
     traffic.write(path, form=form, start_ns=10**18)
     columns = read_capture(path).columns
@@ -162,18 +162,18 @@ def test_scaling_time_scales_the_rate(factor):
         (lambda rng: LengthMix.of({}), "a mix needs lengths"),
         (lambda rng: LengthMix.of({0: 1}), "a mix needs lengths"),
         (lambda rng: LengthMix.of({60: -1}), "a mix needs lengths"),
-        (lambda rng: fit_lengths([fixed(40)]), "at least one component and one fact"),
-        (lambda rng: fit_lengths([fixed(40)], mean=-1), "mean length must be greater"),
-        (lambda rng: fit_lengths([fixed(40)], shares={40: 2}), "must be 0 to 1"),
-        (lambda rng: poisson(5, 0, rng), "rate must be greater than 0"),
-        (lambda rng: trains(5, 1000, 10, 0.01, rng), "cannot come at 1000"),
-        (lambda rng: trains(5, 1000, 0.5, 0, rng), "at least 1"),
-        (lambda rng: on_off(5, 1000, 0.5, rng), "above 0.5 and below 1"),
+        (lambda rng: fit_lengths([fixed_length(40)]), "at least one component and one fact"),
+        (lambda rng: fit_lengths([fixed_length(40)], mean=-1), "mean length must be greater"),
+        (lambda rng: fit_lengths([fixed_length(40)], shares={40: 2}), "must be 0 to 1"),
+        (lambda rng: poisson_arrivals(5, 0, rng), "rate must be greater than 0"),
+        (lambda rng: packet_trains(5, 1000, 10, 0.01, rng), "cannot come at 1000"),
+        (lambda rng: packet_trains(5, 1000, 0.5, 0, rng), "at least 1"),
+        (lambda rng: on_off_arrivals(5, 1000, 0.5, rng), "above 0.5 and below 1"),
         (
             lambda rng: zipf_destinations(np.empty(0, np.uint32), np.empty(0, np.uint8), 5, 1, rng),
             "at least one prefix",
         ),
-        (lambda rng: Traffic.made(np.zeros(1, np.int64), fixed(20), rng), "must be 28 to 65535"),
+        (lambda rng: Traffic.made(np.zeros(1, np.int64), fixed_length(20), rng), "must be 28 to 65535"),
         (
             lambda rng: Traffic.of_capture(read_capture(share("data", "captures", "tcpdump_ISIS_p2p_adjacency.pcap"))),
             "has no IPv4 packet",
@@ -190,7 +190,7 @@ def test_every_published_mix_becomes_packets_with_its_shares(name, tmp_path):
     mix, rng = load_mix(name), np.random.default_rng(5)
     made = mix.length_mix()
     assert made.mean == pytest.approx(np.arange(len(mix.probability)) @ mix.probability)
-    Traffic.made(poisson(20_000, 1e6, rng), made, rng).write(tmp_path / "made.pcap")
+    Traffic.made(poisson_arrivals(20_000, 1e6, rng), made, rng).write(tmp_path / "made.pcap")
     found = read_capture(tmp_path / "made.pcap").length_cdf(layer="ip")
     shares = dict(zip(found.length_bytes.tolist(), (found.packets / 20_000).tolist(), strict=True))
     for length, wanted in zip(made.length_bytes.tolist(), made.share.tolist(), strict=True):

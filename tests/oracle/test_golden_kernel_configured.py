@@ -11,7 +11,7 @@ from reference.kernel_hunt import cases, compare, differs
 from reference.repeated import in_some_run
 from reference.setting_cases import BASE, framed, setting_cases, v6
 
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.golden.router.records import NextHopRecord, RouteRecord
 from npexplore.testing.linux_kernel import why_not
@@ -29,14 +29,14 @@ def test_recorded_cases_are_those_of_today():
     ("name", "port", "frame", "out"), [pytest.param(*row, id=row[0].replace(" ", "-")) for row in RECORDED]
 )
 def test_golden_does_what_was_recorded(name, port, frame, out):
-    outcome = Forwarder(resolve(RECORDS[name]), lookup="binary_trie").forward(port, frame)
+    outcome = Forwarder(resolve_router(RECORDS[name]), lookup="binary_trie").forward(port, frame)
     assert differs(outcome, frame, out) is None
 
 
 def test_a_recorded_octet_that_is_changed_is_noticed():
     name, port, frame, out = next(row for row in RECORDED if row[0].startswith("IPv6: way back"))
     changed = [(number, data[:30] + bytes([data[30] ^ 1]) + data[31:]) for number, data in out]
-    outcome = Forwarder(resolve(RECORDS[name]), lookup="binary_trie").forward(port, frame)
+    outcome = Forwarder(resolve_router(RECORDS[name]), lookup="binary_trie").forward(port, frame)
     assert differs(outcome, frame, changed) is not None
 
 

@@ -14,7 +14,7 @@ from npexplore.designs.gorilla.hardware import BENCH
 from npexplore.designs.gorilla.hardware_cases import rated
 from npexplore.designs.gorilla.processor import ACCELERATORS, PROCESSOR, ProcessorFiles
 from npexplore.designs.gorilla.steps import Box
-from npexplore.designs.gorilla.traffic import box
+from npexplore.designs.gorilla.traffic import router_tables
 from npexplore.errors import InputError, ModelError, UnknownNameError
 from npexplore.golden.router.forward import Forwarder
 from npexplore.hardware.templates.group import Face, Group, group_text
@@ -80,7 +80,7 @@ def test_clusters_of_engines_and_threads(scheduler, engines, threads, tmp_path):
 def test_a_packet_that_others_pass_for_thousands_of_cycles_is_not_lost(tmp_path):
     """Arbiters by priority and most cycles stalled: the last engine waits while packets enter, but none leaves."""
     p = design("gorilla").with_(clusters=1, engines=6, threads=4).parameters
-    made, count = ProcessorFiles(p, box("deep")), 1200
+    made, count = ProcessorFiles(p, router_tables("deep")), 1200
     made.write(tmp_path)
     ran, _ = made.run(tmp_path, made.build(tmp_path, "iverilog"), rated(made.box, ["ipv4"], count), stalls=11)
     assert [one.number for one in ran] == list(range(count))
@@ -131,7 +131,10 @@ def test_flows_are_counted_behind_clusters_and_channels(knobs, tmp_path):
 @pytest.mark.parametrize("knobs", [{"clusters": 1, "engines": 2, "threads": 2, "reorder_places": 16}, SMALL])
 def test_source_lookups_of_two_threads_are_not_mixed_up(knobs, tmp_path):
     """An engine that gives a thread the other one's answer where both wait; sources of many routes, or nobody sees."""
-    p, deep = design("gorilla").with_(scheduler="ready", flow_counting="on", **knobs).parameters, box("deep", True)
+    p, deep = (
+        design("gorilla").with_(scheduler="ready", flow_counting="on", **knobs).parameters,
+        router_tables("deep", True),
+    )
     made, cases = ProcessorFiles(p, deep), rated(deep, ["ipv4"], 24)
     found = verified(made, tmp_path, cases)
     assert (found.differences, found.first) == (0, "")

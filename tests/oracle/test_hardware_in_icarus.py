@@ -8,7 +8,7 @@ from reference.router_cases import named_cases
 
 from npexplore.designs.gorilla.hardware import BENCH, ENGINE, EngineFiles, rated_and_hostile
 from npexplore.designs.gorilla.steps import Box
-from npexplore.designs.gorilla.traffic import box
+from npexplore.designs.gorilla.traffic import router_tables
 from npexplore.golden.router.forward import Forwarder
 
 ROUTER, CASES = named_cases()
@@ -51,7 +51,7 @@ def test_every_reason_in_hardware(threads, counting, tmp_path):
 
 
 def test_ipv6_in_hardware(tmp_path):
-    made = EngineFiles(box(), ["ipv4", "ipv6"])
+    made = EngineFiles(router_tables(), ["ipv4", "ipv6"])
     made.write(tmp_path)
     rated, hostile = rated_and_hostile(made.box, made.protocols, 100)
     found = made.verify(tmp_path, hostile, rated, "iverilog")

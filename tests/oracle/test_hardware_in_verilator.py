@@ -11,14 +11,14 @@ from npexplore.designs.gorilla.hardware import BENCH, EngineFiles
 from npexplore.designs.gorilla.hardware_cases import CONTROL, SENT, ends, reasons_of, tried
 from npexplore.designs.gorilla.lowered import GraphRouter
 from npexplore.designs.gorilla.steps import Box
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder
 
 ALL = ("ipv4", "ipv6", "mpls")
 
 
 def mixed():
-    return Box(Forwarder(resolve(MIXED), profile="rfc1812", lookup="trie20_4_8"), source_lookup=True)
+    return Box(Forwarder(resolve_router(MIXED), profile="rfc1812", lookup="trie20_4_8"), source_lookup=True)
 
 
 @cache

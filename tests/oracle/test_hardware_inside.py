@@ -13,7 +13,7 @@ from npexplore.designs.gorilla.steps import Box, accelerators, forward
 from npexplore.designs.gorilla.system import SystemFiles
 from npexplore.errors import ModelError, UnknownNameError
 from npexplore.golden.flow_counters import FlowCounters
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder
 
 CLUSTER = {"clusters": 1, "engines": 2, "threads": 2, "reorder_places": 16}
@@ -44,7 +44,7 @@ SIDES = {  # the same where lookups and counts meet, for forwarded packets of IP
 
 @cache
 def tables():
-    golden = Forwarder(resolve(MIXED), profile="rfc1812", lookup="trie20_4_8")
+    golden = Forwarder(resolve_router(MIXED), profile="rfc1812", lookup="trie20_4_8")
     return Box(golden, source_lookup=True, counters=FlowCounters(5))
 
 

@@ -8,7 +8,7 @@ from reference import one_packet
 from npexplore.designs import design
 from npexplore.designs.gorilla import cycles
 from npexplore.designs.gorilla.hardware import EngineFiles, rated_and_hostile
-from npexplore.designs.gorilla.traffic import box
+from npexplore.designs.gorilla.traffic import router_tables
 from npexplore.hardware.vcd import read_vcd
 from npexplore.paths import share
 
@@ -26,7 +26,7 @@ def recorded_cycles():
 
 @pytest.mark.parametrize(("threads", "cycles"), recorded_cycles())
 def test_recorded_cycles_of_a_packet_are_those_of_a_fresh_run(threads, cycles, tmp_path):
-    made = EngineFiles(box(), threads=threads, scheduler=str(design("gorilla").parameters.scheduler))
+    made = EngineFiles(router_tables(), threads=threads, scheduler=str(design("gorilla").parameters.scheduler))
     made.write(tmp_path)
     rated, _ = rated_and_hostile(made.box, made.protocols, 300)
     found = made.verify(tmp_path, rated[:1], rated, "iverilog")

@@ -17,7 +17,7 @@ from npexplore.designs.gorilla.steps import Box
 from npexplore.designs.gorilla.whole import FrameFiles
 from npexplore.errors import InputError
 from npexplore.golden.flow_counters import FlowCounters
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder
 
 CLUSTER = {"clusters": 1, "engines": 2, "threads": 2, "reorder_places": 16}
@@ -58,7 +58,7 @@ FAULTS = {  # text of the design -> what it is made
 
 @cache
 def tables():
-    golden = Forwarder(resolve(MIXED), profile="rfc1812", lookup="trie20_4_8")
+    golden = Forwarder(resolve_router(MIXED), profile="rfc1812", lookup="trie20_4_8")
     return Box(golden, source_lookup=True, counters=FlowCounters(5))
 
 

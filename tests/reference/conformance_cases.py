@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from reference.golden_tables import rows
 from reference.kernel_recording import FOLDER, lines_of, read
 
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.policy import Policy
 from npexplore.golden.router.records import PortRecord, RouteRecord, RouterFile
 from npexplore.testing.conformance import Tally, failure
@@ -30,7 +30,7 @@ from npexplore.testing.probes import probes
 DOCUMENT = Path(__file__).parents[2] / "docs" / "conformance.md"
 DRAWN = 300
 MARKS = "<!-- table: kernel -->\n", "\n<!-- end of table -->"
-ROUTER = resolve(
+ROUTER = resolve_router(
     RouterFile(
         port=[
             PortRecord(name="a", address="10.0.0.1/24", mac="02:00:00:00:00:00", peer_mac="02:00:00:00:01:00",

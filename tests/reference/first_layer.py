@@ -42,7 +42,7 @@ def _json(figure):
 
 def first_layer(*more):
     """The run: a question, a first screen, two chapters."""
-    theme.use()
+    theme.use_theme()
     answers = {"How fast?": "3 Gb/s.", "What binds?": f"1 bus {HOSTILE}.", "How close?": "2 %."}
     words = Words(answers, score_line([LINE]), {"the table": "#The-table"})
     figure = go.Figure(go.Scatter(y=[1, 3, 2], name=HOSTILE), layout={"title": f"Up {HOSTILE}", "height": 430})

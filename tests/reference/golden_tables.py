@@ -105,11 +105,11 @@ def settings():
     from reference.setting_cases import BASE, SETTINGS, framed, with_setting
 
     from npexplore.golden.linux.settings import DEFAULTS
-    from npexplore.golden.router.configuration import resolve
+    from npexplore.golden.router.configuration import resolve_router
     from npexplore.golden.router.forward import Forwarder
 
     def told(record, packet):
-        router = resolve(record)
+        router = resolve_router(record)
         forwarder = Forwarder(router, lookup="binary_trie")
         made = forwarder.forward(0, framed(packet))
         sources = [ip_address(sent.frame[26:30]) for sent in made.sent if sent.icmp]

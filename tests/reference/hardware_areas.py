@@ -16,7 +16,7 @@ from pathlib import Path
 from npexplore.designs import design
 from npexplore.designs.gorilla.hardware import ENGINE, EngineFiles
 from npexplore.designs.gorilla.processor import ProcessorFiles
-from npexplore.designs.gorilla.traffic import box
+from npexplore.designs.gorilla.traffic import router_tables
 from npexplore.hardware.area import (
     PARTS,
     TABLE,
@@ -48,7 +48,7 @@ HEAD_OF_PARTS = f"""# Parts of the templates around engines, by yosys (synth_xil
 
 def text_of(program, stores, scheduler="ready"):
     """Return the Verilog of an engine."""
-    return EngineFiles(box(), program.split("+"), stores=stores, scheduler=scheduler).engine()
+    return EngineFiles(router_tables(), program.split("+"), stores=stores, scheduler=scheduler).engine()
 
 
 def version(command):
@@ -62,7 +62,7 @@ def parts():
     found = []
     for engines, threads in ((4, 4), (6, 4), (6, 2)):
         knobs = {"clusters": 16, "engines": engines, "threads": threads, "flow_counting": "on", "memories": "internal"}
-        made = ProcessorFiles(design("gorilla").with_(**knobs).parameters, box("deep", True))
+        made = ProcessorFiles(design("gorilla").with_(**knobs).parameters, router_tables("deep", True))
         face = made.engine_face
         for ask, _ in face.ports.values():
             sizes = f"N={engines} AT={(engines - 1).bit_length()} WIDTH={face.who + ask}"

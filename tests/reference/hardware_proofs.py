@@ -15,7 +15,7 @@ from npexplore.designs import design
 from npexplore.designs.gorilla.hardware import EngineFiles, rated_and_hostile
 from npexplore.designs.gorilla.hardware_cases import ends, reasons_of
 from npexplore.designs.gorilla.system import SystemFiles
-from npexplore.designs.gorilla.traffic import box
+from npexplore.designs.gorilla.traffic import router_tables
 from npexplore.paths import share
 
 TABLE = ("data", "hardware", "proofs.csv")
@@ -32,7 +32,7 @@ HEAD = """# Generated hardware held to the step program, stalled and not, by Ver
 @cache
 def tables(counting):
     """Return a router's tables, as the command has them."""
-    return box("deep", counting, pipes=True)
+    return router_tables("deep", counting, pipes=True)
 
 
 @cache

@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from npexplore.errors import InputError
 from npexplore.golden.compare.difference import first_difference
 from npexplore.golden.compare.masked import without_time
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.testing.kernel_limits import Told
 from npexplore.testing.kernel_routers import any_frames, kernel_configurations
@@ -31,7 +31,7 @@ FRAMES = 60
 def cases(draw):
     """A configuration, and frames for it."""
     record = draw(kernel_configurations())
-    return record, draw(st.lists(any_frames(resolve(record)), min_size=25, max_size=FRAMES))
+    return record, draw(st.lists(any_frames(resolve_router(record)), min_size=25, max_size=FRAMES))
 
 
 def differs(outcome, frame, got):
@@ -52,7 +52,7 @@ def held(forwarder, frame):
 
 def compare(record, frames):
     """Ask both; raise AssertionError with what differs. Returns how many frames were compared."""
-    router = resolve(record)
+    router = resolve_router(record)
     mine, told, compared = Forwarder(router, lookup="binary_trie"), Told(router), 0
     asked = []
     for port, frame in frames:

@@ -9,7 +9,7 @@ import json
 import platform
 from pathlib import Path
 
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 from npexplore.testing.linux_kernel import LinuxKernel
 
 WAIT_S = 3.3  # until neighbours that do not answer are given up
@@ -43,7 +43,7 @@ def configured():
     from reference.setting_cases import setting_cases
 
     cases = setting_cases()
-    out = [ask(resolve(record), [(name, port, frame)])[0] for name, record, port, frame in cases]
+    out = [ask(resolve_router(record), [(name, port, frame)])[0] for name, record, port, frame in cases]
     return [(name, port, frame) for name, _, port, frame in cases], out
 
 

@@ -19,14 +19,14 @@ from npexplore.golden.ipv6.discovery import (
     Message,
     solicited_node,
 )  # fmt: skip
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.policy import Policy
 from npexplore.golden.router.records import NeighbourRecord
 from npexplore.testing.kernel_routers import arp_frame, discovery_frame
 
 LISTED = NeighbourRecord(address="2001:db8::44", mac="02:00:00:00:09:44")
 RECORD = msgspec.structs.replace(BASE, policy=Policy(answers=True, neighbours="resolve"), neighbour=[LISTED])
-ROUTER = resolve(RECORD)
+ROUTER = resolve_router(RECORD)
 MACS = [bytes([2, 0, 0, 0, 9, k]) for k in range(9)]
 BOTH = SOLICITED | OVERRIDE
 

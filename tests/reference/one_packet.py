@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 from npexplore.designs.gorilla.hardware import BENCH, ENGINE, EngineFiles, rated_and_hostile
-from npexplore.designs.gorilla.traffic import box
+from npexplore.designs.gorilla.traffic import router_tables
 from npexplore.paths import share
 
 FOLDER = ("data", "hardware")
@@ -30,7 +30,7 @@ endmodule
 
 def engine():
     """Return the engine that is recorded."""
-    return EngineFiles(box(), threads=1)
+    return EngineFiles(router_tables(), threads=1)
 
 
 def recorded():

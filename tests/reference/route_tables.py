@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from npexplore.golden.ipv4.addresses import mask_of, prefix_columns
+from npexplore.golden.ipv4.addresses import prefix_columns, prefix_mask
 from npexplore.golden.ipv6 import addresses as six
 from npexplore.golden.lookup.family import IPV6
 
@@ -39,7 +39,7 @@ def addresses_within(value, length, count, rng):
 def match(routes, address):
     """Longest prefix match in a dict {(value, length): next hop}: try every length, longest first."""
     for length in range(32, -1, -1):
-        hop = routes.get((address & mask_of(length), length))
+        hop = routes.get((address & prefix_mask(length), length))
         if hop is not None:
             return hop
     return None

@@ -11,7 +11,14 @@ from pathlib import Path
 
 from npexplore.golden.ipv4.addresses import address_number, address_text
 from npexplore.golden.linux.settings import LinuxSettings
-from npexplore.golden.router.configuration import NeighbourRecord, PortRecord, Router, RouteRecord, RouterFile, resolve
+from npexplore.golden.router.configuration import (
+    NeighbourRecord,
+    PortRecord,
+    Router,
+    RouteRecord,
+    RouterFile,
+    resolve_router,
+)
 
 DATA = Path(__file__).parents[2] / "data"
 UDP, TCP, ICMP, EXPERIMENT = 17, 6, 1, 253
@@ -153,7 +160,7 @@ class Cases:
 
 def named_cases():
     """Return (router, cases)."""
-    cases = Cases(resolve(NAMED), [])
+    cases = Cases(resolve_router(NAMED), [])
     for group in (
         lookups,
         time_to_live,

@@ -11,7 +11,7 @@ from npexplore.golden.ipv6.addresses import address_number
 from npexplore.golden.ipv6.header import ICMP6, write_packet
 from npexplore.golden.mpls.stack import Label, write_stack
 from npexplore.golden.reasons import Reason
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.records import LabelRecord, NeighbourRecord, PortRecord, RouteRecord, RouterFile
 from npexplore.testing.strategies6 import with_headers
 
@@ -265,7 +265,7 @@ def named_cases6():
 
 def linux_router():
     """`MIXED` as the kernel can be: all neighbours known, no labels."""
-    router = resolve(msgspec.structs.replace(MIXED, route=[route for route in MIXED.route if not route.push]))
+    router = resolve_router(msgspec.structs.replace(MIXED, route=[route for route in MIXED.route if not route.push]))
     ports = tuple(replace(port, listed_only=False) for port in router.ports)
     return replace(router, ports=ports, labels=None, profile="linux")
 

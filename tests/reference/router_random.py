@@ -9,9 +9,9 @@ import struct
 import numpy as np
 from reference.router_cases import DATA, ICMP, TCP, UDP, body, checksum, icmp, packet, ports
 
-from npexplore.golden.ipv4.addresses import address_number, mask_of
+from npexplore.golden.ipv4.addresses import address_number, prefix_mask
 from npexplore.golden.linux.settings import LinuxSettings
-from npexplore.golden.router.configuration import NeighbourRecord, RouteRecord, RouterFile, resolve
+from npexplore.golden.router.configuration import NeighbourRecord, RouteRecord, RouterFile, resolve_router
 from npexplore.golden.router.forward import Forwarder
 
 ADDRESSES = (
@@ -72,7 +72,7 @@ def random_router():
     record = RouterFile(
         profile="linux", linux=settings, port=ports(ADDRESSES, MTUS), route=routes, neighbour=neighbours
     )
-    return resolve(record)
+    return resolve_router(record)
 
 
 class Sources:
@@ -111,7 +111,7 @@ class Maker:
         self.prefixes = list(zip(rows.value.tolist(), rows.length.tolist(), strict=True))
         self.own = [port.address for port in router.ports]
         self.links = [
-            a for port in router.ports for a in (port.network, port.network | ~mask_of(port.length) & 0xFFFFFFFF)
+            a for port in router.ports for a in (port.network, port.network | ~prefix_mask(port.length) & 0xFFFFFFFF)
         ]
 
     def pick(self, options):

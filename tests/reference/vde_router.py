@@ -14,7 +14,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from npexplore.golden.ipv4.addresses import address_text, mask_of
+from npexplore.golden.ipv4.addresses import address_text, prefix_mask
 from npexplore.golden.router.configuration import load_router
 from npexplore.testing.namespaces import drain, open_link
 
@@ -40,11 +40,11 @@ def main(router):
         while not (place / "ctl").exists():
             time.sleep(0.01)
         plugs.append(subprocess.Popen(["vde_plug", f"vde://{place}"], **PIPES))
-        words += ["-v", f"{place}:{address_text(port.address)}/{address_text(mask_of(port.length))}"]
+        words += ["-v", f"{place}:{address_text(port.address)}/{address_text(prefix_mask(port.length))}"]
     routes = zip(*(c.tolist() for c in (router.routes.value, router.routes.length, router.routes.via)), strict=True)
     for value, length, via in routes:
         if via:
-            words += ["-r", f"{address_text(value)}/{address_text(mask_of(length))}:{address_text(via)}"]
+            words += ["-r", f"{address_text(value)}/{address_text(prefix_mask(length))}:{address_text(via)}"]
     running = subprocess.Popen(words, stdin=subprocess.DEVNULL)
     while not (folder / "console").exists() and running.poll() is None:
         time.sleep(0.01)

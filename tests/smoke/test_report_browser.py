@@ -17,7 +17,7 @@ from reference.page_reader import LONG_MS, WIDE, becomes, chromium, width, withi
 import npexplore as npx
 from npexplore.designs import design
 from npexplore.plot import tables
-from npexplore.plot.curves import finished
+from npexplore.plot.line_plots import with_layout
 from npexplore.report.explanation_page import explanation_page
 from npexplore.report.index import index_page
 from npexplore.report.load_page import load_page
@@ -332,7 +332,7 @@ def test_no_label_lies_on_another_or_is_left_out_and_legends_stay_whole(visit, f
     crowded = go.Figure(go.Bar(x=list(range(9000, 9040)), y=[1] * 40))
     rows = [f"a.published.row.number.{k}" for k in range(40)]
     dots = go.Figure(go.Scatter(x=list(range(40)), y=rows, mode="markers"))
-    cells = [shown(finished(one, "A title", high)) for one, high in ((named, 440), (crowded, 440), (dots, 700))]
+    cells = [shown(with_layout(one, "A title", high)) for one, high in ((named, 440), (crowded, 440), (dots, 700))]
     crowded.update_xaxes(nticks=60, tickangle=0, tickformat=",.2f")
     cells[1] = shown(crowded)
     (folder / "20_labels.html").write_text(page(run_of(nb.new_markdown_cell("# Labels"), *cells)))

@@ -7,7 +7,7 @@ import pytest
 from npexplore.cli import main
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.ledger import load
-from npexplore.ledger.audit import audit, identities, judge
+from npexplore.ledger.auditing import audit, identities, judge
 from npexplore.ledger.identities import read
 
 FIELDS = {"paper", "id", "reading", "formula", "keys", "printed", "recomputed", "verdict", "explanation"}

@@ -12,7 +12,7 @@ from npexplore.packets.files import find_captures
 from npexplore.packets.statistics.counting import CaptureCounts, count_capture
 from npexplore.packets.statistics.kept import KeptCounts
 from npexplore.packets.statistics.several import count_captures
-from npexplore.packets.synthetic import Traffic, fit_lengths, fixed, poisson
+from npexplore.packets.synthetic import Traffic, fit_lengths, fixed_length, poisson_arrivals
 from npexplore.study.sweeping import executors
 
 EACH, FILES = 3000, 8
@@ -31,7 +31,10 @@ def patience(monkeypatch):
 @pytest.fixture
 def paths(tmp_path):
     rng = np.random.default_rng(27)
-    arrivals, mix = poisson(FILES * EACH, 1e5, rng), fit_lengths([fixed(40), fixed(1500)], mean=600)
+    arrivals, mix = (
+        poisson_arrivals(FILES * EACH, 1e5, rng),
+        fit_lengths([fixed_length(40), fixed_length(1500)], mean=600),
+    )
     (tmp_path / "files").mkdir()
     for k in range(FILES):
         Traffic.made(arrivals[k * EACH : (k + 1) * EACH], mix, rng).write(tmp_path / "files" / f"{k}.pcap")

@@ -22,7 +22,7 @@ from npexplore.packets.files import CaptureSeries, find_captures
 from npexplore.packets.statistics import flow_set, several
 from npexplore.packets.statistics.kept import KeptCounts
 from npexplore.packets.statistics.several import count_captures
-from npexplore.packets.synthetic import Traffic, fit_lengths, fixed, poisson
+from npexplore.packets.synthetic import Traffic, fit_lengths, fixed_length, poisson_arrivals
 
 EACH = 700
 OF_THE_FILES = ("file", "format", "files", "damage")
@@ -32,8 +32,8 @@ OF_THE_FILES = ("file", "format", "files", "damage")
 def folder(tmp_path):
     """Three captures of one traffic, in order of time."""
     rng = np.random.default_rng(1)
-    arrivals = poisson(3 * EACH, 1e5, rng)
-    mix = fit_lengths([fixed(40), fixed(1500)], mean=600)
+    arrivals = poisson_arrivals(3 * EACH, 1e5, rng)
+    mix = fit_lengths([fixed_length(40), fixed_length(1500)], mean=600)
     for k, name in enumerate(("a.pcap", "b.pcap", "c.pcap")):
         Traffic.made(arrivals[k * EACH : (k + 1) * EACH], mix, rng).write(tmp_path / name)
     return tmp_path

@@ -10,7 +10,7 @@ from npexplore.errors import InputError, ModelError
 from npexplore.machine.resources import AddressMap, DramController, DramPolicy
 from npexplore.machine.resources.dram_device import dram_device, dram_devices
 from npexplore.machine.resources.dram_run import run_accesses
-from npexplore.machine.resources.dram_streams import accesses
+from npexplore.machine.resources.dram_streams import dram_accesses
 from npexplore.plot.dram import commands, shares
 
 DDR4 = dram_device("ddr4_3200")
@@ -68,7 +68,7 @@ def test_a_controller_says_what_does_not_fit_together():
 @pytest.mark.parametrize("name", dram_devices())
 def test_every_device_is_no_faster_than_its_pins_and_shares_are_all_of_the_time(name):
     device = dram_device(name)
-    made = accesses(device, "hits", 4000, 1)
+    made = dram_accesses(device, "hits", 4000, 1)
     run = run_accesses(device, bank=made.bank, row=made.row)
     assert 0.85 < 1e9 * run.gbytes_per_s / device.bytes_per_s < 1
     assert run.gbits_per_s == 8 * run.gbytes_per_s
@@ -78,14 +78,14 @@ def test_every_device_is_no_faster_than_its_pins_and_shares_are_all_of_the_time(
 
 def test_one_group_binds_and_says_so():
     """Within a group of DDR4-3200 column commands are 8 clocks apart, bursts 4 clocks long."""
-    made = accesses(DDR4, "hits", 4000, 1, among=(1, 4))
+    made = dram_accesses(DDR4, "hits", 4000, 1, among=(1, 4))
     run = run_accesses(DDR4, DramPolicy(refresh="none"), bank=made.bank, row=made.row)
     assert run.gbytes_per_s == pytest.approx(64 / 5.0, rel=0.02)
     assert run.shares["bank group"] == pytest.approx(0.5, abs=0.02)
 
 
 def test_commands_of_a_window_are_drawn():
-    made = accesses(DDR4, "random", 400, 1, writes=0.5)
+    made = dram_accesses(DDR4, "random", 400, 1, writes=0.5)
     run = run_accesses(DDR4, bank=made.bank, row=made.row, write=made.write, commands=2000)
     figure = commands(run, 100e-9, 300e-9, title="window")
     inside = [(c, t) for c, t in zip(run.commands.names, run.commands.seconds, strict=True) if 100e-9 <= t < 300e-9]
@@ -112,7 +112,7 @@ def test_a_machine_gets_what_a_stream_alone_gets():
         m.dram.read(bytes=64, bank=m.draw(16, "bank"), row=m.draw(1 << 14, "row"))
 
     made = machine([resource], program, threads=64, capacity_bytes=1 << 20)
-    answer, load = simulate(made, packets(64), packets=20_000), accesses(DDR4, "random", 20_000, 1)
+    answer, load = simulate(made, packets(64), packets=20_000), dram_accesses(DDR4, "random", 20_000, 1)
     alone = run_accesses(DDR4, resource.policy, bank=load.bank, row=load.row)
     assert answer.rate_pps * 64e-9 == pytest.approx(alone.gbytes_per_s, rel=0.02)
     assert answer.rate_pps < bounds(made, packets(64)).rate_pps

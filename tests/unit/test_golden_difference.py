@@ -11,7 +11,7 @@ from npexplore.golden.ipv4.header import with_checksum, write_packet
 from npexplore.golden.ipv4.icmp import IcmpError, icmp_error
 from npexplore.golden.mpls.stack import Label, write_stack
 from npexplore.golden.reasons import Reason
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.golden.router.walk import Sent
 
@@ -151,7 +151,7 @@ def test_a_frame_too_many_is_explained_by_the_packet_that_it_is():
 
 
 def test_a_message_below_labels_is_as_free_as_one_without():
-    golden = Forwarder(resolve(MIXED), lookup="binary_trie")
+    golden = Forwarder(resolve_router(MIXED), lookup="binary_trie")
     packet = write_packet(0x15000001, 0x14000001, b"data", ttl=1)
     (told,) = golden.forward(0, framed(packet, b"\x08\0")).sent
     assert (told.icmp, told.frame[12:14]) == (True, b"\x88\x47")

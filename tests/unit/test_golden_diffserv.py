@@ -15,7 +15,7 @@ from npexplore.golden.diffserv import (
     Receiver,
     Shaping,
     Treatment,
-    simulate,
+    simulate_diffserv,
     simulate_plainly,
 )  # fmt: skip
 from npexplore.golden.diffserv.queues import EarlyDrop, QueueLimits, Thresholds
@@ -40,7 +40,7 @@ def router(*treatments, scheduler="strict_priority", limits=LIMITS, policers=(),
 def run(setup, rows, **columns):
     """rows: (time, length, rule). The answer is that of both forms."""
     arrivals = Arrivals.of(*zip(*rows, strict=True), **columns)
-    outcome = simulate(setup, arrivals)
+    outcome = simulate_diffserv(setup, arrivals)
     plain = simulate_plainly(setup, arrivals)
     assert outcome.departure_ns.tolist() == plain.departure_ns.tolist()
     assert outcome.fate.tolist() == plain.fate.tolist()
@@ -134,12 +134,12 @@ def test_share_of_early_drops_follows_the_average():
     queues = (ClassQueue(1, QueueLimits(None, None, early)),)
     setup = DiffServ((LOW,), (OutputPort(TokenRate(1, 1), queues, "wrr"),), classes=("BE",))
     time = np.arange(200_000) * 50  # twice what the link sends: the average rises until half is dropped
-    outcome = simulate(setup, Arrivals.of(time, 100, 0), seed=1)
+    outcome = simulate_diffserv(setup, Arrivals.of(time, 100, 0), seed=1)
     assert abs((outcome.fate == Fate.EARLY).mean() - 0.5) < 0.01
     waiting = outcome.delay_ns[outcome.sent].mean() / 100
     assert 4 < waiting < 7
-    assert (simulate(setup, Arrivals.of(time, 100, 0), seed=2).fate != outcome.fate).any()
-    assert (simulate(setup, Arrivals.of(time, 100, 0), seed=1).fate == outcome.fate).all()
+    assert (simulate_diffserv(setup, Arrivals.of(time, 100, 0), seed=2).fate != outcome.fate).any()
+    assert (simulate_diffserv(setup, Arrivals.of(time, 100, 0), seed=1).fate == outcome.fate).all()
 
 
 def test_average_forgets_while_the_queue_is_empty():

@@ -21,7 +21,7 @@ from npexplore.golden.ipv4.header import read_header, with_checksum, write_packe
 from npexplore.golden.ipv4.martians import martian, martian_list
 from npexplore.golden.ipv4.redirect import redirects
 from npexplore.golden.ipv4.ttl import decrement_ttl, decrement_ttls
-from npexplore.golden.ipv4.validate import validate, validate_many
+from npexplore.golden.ipv4.validate import validate_ipv4, validate_ipv4_many
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.profiles import PROFILES
 
@@ -83,7 +83,7 @@ def test_packets_must_lie_in_their_buffer():
     with pytest.raises(InputError, match="one for each of 1 offsets"):
         Packets(buffer, np.array([0]), np.array([20, 20]))
     assert list(Packets.of([])) == []
-    assert validate_many(Packets.of([b"", b"ab"])).tolist() == [Reason.TOO_SHORT] * 2
+    assert validate_ipv4_many(Packets.of([b"", b"ab"])).tolist() == [Reason.TOO_SHORT] * 2
     assert Packets.of([b"ab", b"cd"])[1] == b"cd"
 
 
@@ -126,8 +126,8 @@ def test_packets_that_no_header_can_describe_are_refused():
     ],
 )
 def test_validation(packet, reason):
-    assert validate(packet) is reason
-    assert validate_many(Packets.of([packet])).tolist() == [reason]
+    assert validate_ipv4(packet) is reason
+    assert validate_ipv4_many(Packets.of([packet])).tolist() == [reason]
 
 
 def test_reasons_are_complete_and_kernels_use_their_codes():
@@ -151,7 +151,7 @@ def test_time_to_live(ttl, left):
 def test_time_to_live_of_a_mapped_file():
     buffer = np.frombuffer(PACKET, np.uint8)  # read-only
     packets = Packets(buffer, np.array([0]), np.array([len(PACKET)]))
-    assert validate_many(packets).tolist() == [Reason.NONE]
+    assert validate_ipv4_many(packets).tolist() == [Reason.NONE]
     codes, after = decrement_ttls(packets)
     assert (codes.tolist(), list(after), list(packets)) == ([Reason.NONE], [decrement_ttl(PACKET)[1]], [PACKET])
     with pytest.raises(InputError, match="in_place must have a buffer that can be written to"):

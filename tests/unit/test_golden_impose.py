@@ -10,11 +10,11 @@ from npexplore.golden.ipv4.header import DF, MF, read_header, write_packet
 from npexplore.golden.mpls.impose import impose, prepared_stack
 from npexplore.golden.mpls.stack import label_at, read_stack
 from npexplore.golden.reasons import Reason
-from npexplore.golden.router.configuration import load_router, resolve
+from npexplore.golden.router.configuration import load_router, resolve_router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.golden.router.records import PortRecord, RouteRecord, RouterFile
 
-GOLDEN = Forwarder(resolve(MIXED), lookup="binary_trie")
+GOLDEN = Forwarder(resolve_router(MIXED), lookup="binary_trie")
 FROM, TO_TWO, TO_NULL = (
     0x14000001,
     0x15000002,
@@ -126,7 +126,7 @@ def test_wrong_routes_are_refused_with_their_place(route, why, prefix, hop, null
         route["push"] = [null if label == "OTHER" else label for label in route["push"]]
     why = "needs via or port" if route == {"push": [16]} else why
     with pytest.raises(InputError, match=r"route\[0\]: .*" + why):
-        resolve(RouterFile(port=[PORT], route=[RouteRecord(prefix=prefix, **route)]))
+        resolve_router(RouterFile(port=[PORT], route=[RouteRecord(prefix=prefix, **route)]))
 
 
 def test_ipv6_keeps_its_smallest_mtu_below_the_labels():
@@ -134,12 +134,12 @@ def test_ipv6_keeps_its_smallest_mtu_below_the_labels():
     for labels, right in (([16, 17], True), ([16, 17, 18], False)):
         record = RouterFile(port=[port], route=[RouteRecord(prefix="2002::/16", via="2001:db8::2", push=labels)])
         if right:
-            assert len(resolve(record).six.routes[1].stack) == 8
+            assert len(resolve_router(record).six.routes[1].stack) == 8
         else:
             with pytest.raises(
                 InputError, match="3 labels leave 1276 bytes of the link's MTU of 1288, needed are 1280"
             ):
-                resolve(record)
+                resolve_router(record)
 
 
 def test_a_file_of_routes_may_push(tmp_path):

@@ -15,7 +15,7 @@ from npexplore.golden.ipv6.header import write_packet as write_packet6
 from npexplore.golden.lookup.base import Read
 from npexplore.golden.mpls.label_cache import LabelCache, LabelTable
 from npexplore.golden.mpls.stack import Label, Stack, depth_within, label_at, labels_of, read_stack, write_stack
-from npexplore.golden.mpls.switch import HERE, LabelEntry, LabelMap, switch
+from npexplore.golden.mpls.switch import HERE, LabelEntry, LabelMap, switch_labels
 from npexplore.golden.reasons import Reason
 from npexplore.testing.strategies6 import label_stacks
 
@@ -75,7 +75,7 @@ def test_labels_out_of_range_are_refused(row):
 )  # fmt: skip
 def test_a_stack_must_have_a_bottom(packet, reason):
     assert read_stack(packet).reason == reason
-    assert switch(packet, MAP).reason == reason
+    assert switch_labels(packet, MAP).reason == reason
 
 
 @pytest.mark.parametrize(
@@ -90,62 +90,62 @@ def test_a_stack_must_have_a_bottom(packet, reason):
     ],
 )  # fmt: skip
 def test_reasons(packet, reason):
-    assert switch(packet, MAP).reason == reason
+    assert switch_labels(packet, MAP).reason == reason
 
 
 def test_swap_takes_one_from_the_time_to_live_and_keeps_class_and_bottom():
-    made = switch(stacked(Label(100, 5, ttl=64), 7), MAP)
+    made = switch_labels(stacked(Label(100, 5, ttl=64), 7), MAP)
     assert rows(made.packet) == [(200, 0, 63), (7, 1, 64)]
     assert label_at(made.packet, 0).traffic_class == 5
     assert (made.labels, made.levels, MAP.entries[made.entry].port) == (True, 1, 1)
 
 
 def test_push_by_model():
-    assert rows(switch(stacked(101), MAP).packet) == [(300, 0, 63), (201, 1, 63)]
-    assert rows(switch(stacked(102), MAP).packet) == [(300, 0, 255), (201, 1, 63)]
+    assert rows(switch_labels(stacked(101), MAP).packet) == [(300, 0, 63), (201, 1, 63)]
+    assert rows(switch_labels(stacked(102), MAP).packet) == [(300, 0, 255), (201, 1, 63)]
 
 
 def test_pop_to_a_port_by_model():
-    uniform, pipe = (switch(stacked(label, Label(7, ttl=20)), MAP) for label in (110, 111))
+    uniform, pipe = (switch_labels(stacked(label, Label(7, ttl=20)), MAP) for label in (110, 111))
     assert rows(uniform.packet) == [(7, 1, 63)]
     assert rows(pipe.packet) == [(7, 1, 20)]
-    uniform, pipe = (switch(stacked(label), MAP) for label in (110, 111))
+    uniform, pipe = (switch_labels(stacked(label), MAP) for label in (110, 111))
     assert (uniform.packet[8], pipe.packet) == (63, IP4)
     assert header_checksum_is_right(uniform.packet)
     assert not uniform.labels
-    assert switch(stacked(110, payload=IP6), MAP).packet[7] == 63
+    assert switch_labels(stacked(110, payload=IP6), MAP).packet[7] == 63
 
 
 def test_pop_here_hands_ip_to_the_router_which_takes_the_one_itself():
-    assert switch(stacked(120), MAP).packet[8] == 64
-    assert switch(stacked(121), MAP).packet == IP4
-    assert switch(stacked(120), MAP).entry == -1
+    assert switch_labels(stacked(120), MAP).packet[8] == 64
+    assert switch_labels(stacked(121), MAP).packet == IP4
+    assert switch_labels(stacked(120), MAP).entry == -1
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 def test_a_stack_of_pops_is_looked_up_label_by_label(depth):
-    made = switch(stacked(*[121] * depth), MAP)
+    made = switch_labels(stacked(*[121] * depth), MAP)
     assert (made.levels, made.packet) == (depth, IP4)
 
 
 def test_uniform_pops_hand_the_time_to_live_down():
-    made = switch(stacked(Label(120, ttl=40), Label(100, ttl=7)), MAP)
+    made = switch_labels(stacked(Label(120, ttl=40), Label(100, ttl=7)), MAP)
     assert rows(made.packet) == [(200, 1, 39)]
 
 
 @pytest.mark.parametrize(("null", "payload", "at"), [(0, IP4, 8), (2, IP6, 7)])
 def test_explicit_null_at_the_bottom_and_elsewhere(null, payload, at):
-    made = switch(stacked(Label(null, ttl=33), payload=payload), MAP)
+    made = switch_labels(stacked(Label(null, ttl=33), payload=payload), MAP)
     assert (made.entry, made.packet[at]) == (-1, 33)
-    assert rows(switch(stacked(Label(null, ttl=33), 100), MAP).packet) == [(200, 1, 32)]
+    assert rows(switch_labels(stacked(Label(null, ttl=33), 100), MAP).packet) == [(200, 1, 32)]
 
 
 @pytest.mark.parametrize("null", [0, 2])
 def test_explicit_null_may_be_put_on_a_packet(null):
     """RFC 3032 section 2.1: the hop before a path's end may hand on the traffic class below an explicit null."""
     swaps = LabelMap.of({100: LabelEntry((null,), 1), 101: LabelEntry((300, null), 1)})
-    assert rows(switch(stacked(100), swaps).packet) == [(null, 1, 63)]
-    assert rows(switch(stacked(101), swaps).packet) == [(300, 0, 63), (null, 1, 63)]
+    assert rows(switch_labels(stacked(100), swaps).packet) == [(null, 1, 63)]
+    assert rows(switch_labels(stacked(101), swaps).packet) == [(300, 0, 63), (null, 1, 63)]
 
 
 @pytest.mark.parametrize(

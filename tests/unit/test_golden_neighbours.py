@@ -7,7 +7,7 @@ from reference.neighbour_cases import MACS, RECORD, arp, passing, passing6
 from npexplore.errors import InputError
 from npexplore.golden.ipv4.arp import REPLY, REQUEST
 from npexplore.golden.reasons import Reason
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.golden.router.neighbours import ASKED, SECOND, WAITING
 from npexplore.golden.router.profiles import PROFILES
@@ -19,7 +19,7 @@ ARP, IPV4 = b"\x08\x06", b"\x08\x00"
 def forwarder(profile="rfc1812", **changes):
     linux = RECORD.linux if profile == "linux" else type(RECORD.linux)()
     record = msgspec.structs.replace(RECORD, profile=profile, linux=linux, **changes)
-    return Forwarder(resolve(record), lookup="binary_trie")
+    return Forwarder(resolve_router(record), lookup="binary_trie")
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -7,14 +7,14 @@ from reference.setting_cases import BASE, ECHO, framed, message6, v4, v6
 from npexplore.errors import InputError
 from npexplore.golden.ipv4.header import DF
 from npexplore.golden.linux.settings import LinuxSettings
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.golden.router.policy import Policy
 from npexplore.testing.linux_kernel import LinuxKernel, why_not
 
 MS = 1_000_000
 SETTINGS = msgspec.structs.replace(BASE.linux, icmp_ratelimit=1000, ipv6_icmp_ratelimit=1000)
-ROUTER = resolve(msgspec.structs.replace(BASE, linux=SETTINGS, policy=Policy(answers=True)))
+ROUTER = resolve_router(msgspec.structs.replace(BASE, linux=SETTINGS, policy=Policy(answers=True)))
 # packets, and how many of ten at once are answered: errors about missing routes cost twice, 1,000 of 5,000 each time
 LIMITED = {
     "time exceeded": (v4("10.0.0.9", "20.0.0.1", ttl=1), 6),
@@ -68,4 +68,4 @@ def test_the_kernel_tells_as_many():
 )
 def test_settings_that_cannot_be_are_refused(settings, what):
     with pytest.raises(InputError, match=f"linux: .*{what}"):
-        resolve(msgspec.structs.replace(BASE, linux=LinuxSettings(**settings)))
+        resolve_router(msgspec.structs.replace(BASE, linux=LinuxSettings(**settings)))

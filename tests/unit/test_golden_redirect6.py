@@ -6,12 +6,12 @@ from reference.router_cases6 import MIXED, UDP_HEAD, a, framed, six
 from npexplore.golden.ipv4.icmp_limit import TokenBucket
 from npexplore.golden.ipv6.redirect import redirect_target
 from npexplore.golden.reasons import Reason
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.golden.router.ports import Port6
 from npexplore.golden.router.routes import Hop
 
-ROUTER = resolve(MIXED)
+ROUTER = resolve_router(MIXED)
 GOLDEN = Forwarder(ROUTER, lookup="binary_trie")
 LINK = Port6(a("2001:db8::1"), 64, a("fe80::1"))
 NEAR, FAR, HOST, THERE = (a(text) for text in ("2001:db8::5", "2001:db9::5", "2001:db8::7", "2001:db9::7"))

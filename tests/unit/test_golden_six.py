@@ -8,7 +8,7 @@ from npexplore.errors import InputError, UnknownNameError
 from npexplore.golden.compare.difference import first_difference
 from npexplore.golden.ipv6.addresses import address_number, address_text
 from npexplore.golden.mpls.switch import HERE, LabelEntry
-from npexplore.golden.router.configuration import load_router, resolve
+from npexplore.golden.router.configuration import load_router, resolve_router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.golden.router.ports import link_local
 from npexplore.golden.router.records import LabelRecord, NeighbourRecord, PortRecord, RouteRecord, RouterFile
@@ -20,7 +20,7 @@ OTHER = msgspec.structs.replace(PORT, name="q", address="10.1.0.1/24", address6=
 
 
 def router(port=PORT, **more):
-    return resolve(RouterFile(port=[port, OTHER], **more))
+    return resolve_router(RouterFile(port=[port, OTHER], **more))
 
 
 def test_a_port_has_a_link_local_address_of_its_mac():
@@ -38,13 +38,13 @@ def test_the_example_has_all_three():
 
 
 def test_explanations():
-    six = Forwarder(resolve(MIXED), lookup="binary_trie").ipv6
+    six = Forwarder(resolve_router(MIXED), lookup="binary_trie").ipv6
     assert six.explain(address_number("2002::1")) == "2002::1 has no route"
     assert six.explain(address_number("2001:db8:d::1")) == "2001:db8:d::1 is in a route of kind blackhole"
 
 
 def test_without_ipv6_and_labels_there_is_neither():
-    found = resolve(RouterFile(port=[OTHER]))
+    found = resolve_router(RouterFile(port=[OTHER]))
     assert (found.six, found.labels) == (None, None)
 
 
@@ -88,7 +88,7 @@ def test_wrong_ports_are_refused(change, why):
 
 def test_networks_must_not_overlap():
     with pytest.raises(InputError, match="overlaps"):
-        resolve(RouterFile(port=[PORT, msgspec.structs.replace(OTHER, address6="2001:db8::2/48")]))
+        resolve_router(RouterFile(port=[PORT, msgspec.structs.replace(OTHER, address6="2001:db8::2/48")]))
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ DIFFERENCES = [
 
 @pytest.mark.parametrize(("name", "at", "field", "clause"), DIFFERENCES)
 def test_another_routers_frame_differs_by_field_and_clause(name, at, field, clause):
-    golden = Forwarder(resolve(MIXED), lookup="binary_trie")
+    golden = Forwarder(resolve_router(MIXED), lookup="binary_trie")
     port, frame = next(case[1:3] for case in named_cases6() if case[0] == name)
     sent = golden.forward(port, frame).sent
     assert first_difference(sent, [(one.port, one.frame) for one in sent]) is None

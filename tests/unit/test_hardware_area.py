@@ -77,7 +77,7 @@ def test_luts_of_an_engine_are_least_mean_and_most_of_its_tools():
     assert luts.low <= luts.mean <= luts.high
     with pytest.raises(InputError, match="the nearest are"):
         area.engine_luts("ipv4", 3, "lut_ram")
-    assert area.slope([(1, 10.0), (2, 13.0), (4, 19.0)]) == pytest.approx(3)
+    assert area.lut_slope([(1, 10.0), (2, 13.0), (4, 19.0)]) == pytest.approx(3)
 
 
 def test_a_share_is_engines_times_luts():

@@ -9,7 +9,7 @@ from npexplore.designs.gorilla import cycles
 from npexplore.designs.gorilla.design import issue_cycles, residence_cycles
 from npexplore.designs.gorilla.traffic import lowered
 from npexplore.errors import InputError
-from npexplore.study.checking.changed import changed
+from npexplore.study.checking.changed import compare_checks
 from npexplore.study.papers.gorilla import in_hardware
 
 NP = design("gorilla")
@@ -97,6 +97,6 @@ def test_the_event_engine_has_the_rate_of_the_hardware(name):
 def test_published_losses_are_none_with_measured_cycles():
     """16-4-4 is printed to lose packets: it does with the fitted cycles, and not with the hardware's."""
     keys = ["gorilla.perf.ipv4.16-4-4.nofc", "gorilla.perf.ipv4.16-6-2.nofc"]
-    found = changed({"gorilla": in_hardware.with_measured(NP)}, seeds=1, packets=1000, keys=keys)
+    found = compare_checks({"gorilla": in_hardware.with_measured(NP)}, seeds=1, packets=1000, keys=keys)
     assert {row["key"]: row["change"] for row in found.rows()} == dict(zip(keys, ("breaks", "same"), strict=True))
-    assert not changed({"gorilla": NP}, seeds=1, packets=1000, keys=keys).to_dict()["counts"]["breaks"]
+    assert not compare_checks({"gorilla": NP}, seeds=1, packets=1000, keys=keys).to_dict()["counts"]["breaks"]

@@ -1,7 +1,7 @@
 """Which registers of a program share places of a context: by hand."""
 
 from npexplore.designs.gorilla.lowered import lowered_router
-from npexplore.designs.gorilla.traffic import box
+from npexplore.designs.gorilla.traffic import router_tables
 from npexplore.hardware.allocation import START, Allocation, places_of
 from npexplore.hardware.bit_sources import Sources
 from npexplore.hardware.graph import Graph
@@ -98,7 +98,7 @@ def test_a_register_is_read_run_by_run():
 
 
 def test_an_ipv4_context_holds_the_header_once():
-    made = lowered_router(box())
+    made = lowered_router(router_tables())
     every, window = Allocation(made), 8 * 80
     assert sum(every.sizes.values()) > 4 * window
     assert every.places.bits <= window

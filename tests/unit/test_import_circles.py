@@ -1,4 +1,7 @@
-"""No module imports itself by way of others, even where imports inside functions and those for types alone count."""
+"""No module imports itself by way of others, even where imports inside functions and those for types alone count.
+
+Names that a package only lists (names.py) are imported by those who use them.
+"""
 
 import ast
 from graphlib import CycleError, TopologicalSorter
@@ -29,12 +32,17 @@ LISTED = {
     ("npexplore.networks.polling", "npexplore.networks.program"): "the type of the compiler that it emits for",
     ("npexplore.solve.prediction", "npexplore.plot.prediction"): "a prediction draws itself",
     ("npexplore.engine.rows_check", "npexplore.engine.model"): "the type of the model whose rows it checks",
-    ("npexplore.study.checking.check", "npexplore"): "a record of a check carries the version",
     ("npexplore.study.checking.scores", "npexplore.study.checking.check"): "the type of what it scores",
     ("npexplore.study.explaining.explain", "npexplore.plot.explanation"): "an explanation draws itself",
     ("npexplore.study.explaining.words", "npexplore.study.explaining.explain"): "the type of what it puts into words",
-    ("npexplore.study.sweeping.identity", "npexplore"): "the identity of a result carries the version",
 }
+
+
+def lists_names(node):
+    """Say whether a statement lists the public names of a package."""
+    return isinstance(node, ast.If) and ast.unparse(node.orelse).startswith(
+        "__all__, __getattr__, __dir__ = on_demand("
+    )
 
 
 def imports():
@@ -46,7 +54,9 @@ def imports():
     graph = {}
     for name, path in files.items():
         named = set()
-        for node in ast.walk(ast.parse(path.read_text())):
+        tree = ast.parse(path.read_text())
+        tree.body = [node for node in tree.body if not lists_names(node)]
+        for node in ast.walk(tree):
             if isinstance(node, ast.Import):
                 named |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom):

@@ -14,7 +14,7 @@ from npexplore.ledger import facts, load
 from npexplore.ledger.rules import rules
 from npexplore.ledger.ties import keys_of
 from npexplore.machine.machine_files import load_machine
-from npexplore.machine.mixes import Component, MixFile, Target, load_mix, mix_names, solve
+from npexplore.machine.mixes import Component, MixFile, Target, load_mix, mix_names, solve_mix
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.resources.dram_timing import dram_parts
 from npexplore.paths import share
@@ -184,13 +184,13 @@ def mix_of(*parts, cells=None):
 
 
 def test_fit_and_rest():
-    made = solve(mix_of(part(64, 64, 0.5), part(640, 640, "fit"), part(128, 128, "rest"), cells=2.5))
+    made = solve_mix(mix_of(part(64, 64, 0.5), part(640, 640, "fit"), part(128, 128, "rest"), cells=2.5))
     # 0.5 + 10 f + 2 (0.5 - f) = 2.5
     assert made.probability[[64, 128, 640]] == pytest.approx([0.5, 0.375, 0.125])
 
 
 def test_shapes():
-    made = solve(mix_of(part(10, 13, 0.5), part(10, 11, 0.5, shape="log")))
+    made = solve_mix(mix_of(part(10, 13, 0.5), part(10, 11, 0.5, shape="log")))
     assert made.probability[10:14] == pytest.approx([0.125 + 0.5 * 11 / 21, 0.125 + 0.5 * 10 / 21, 0.125, 0.125])
 
 
@@ -219,7 +219,7 @@ def test_shapes():
 )  # fmt: skip
 def test_impossible_mixes_are_refused(made, message):
     with pytest.raises((InputError, ModelError)) as error:
-        solve(made)
+        solve_mix(made)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
 

@@ -7,7 +7,7 @@ from npexplore.designs import design
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.machine.workload import Workload, workload
 from npexplore.packets import read_capture
-from npexplore.packets.synthetic import Traffic, fixed, periodic
+from npexplore.packets.synthetic import Traffic, fixed_length, periodic_arrivals
 from npexplore.paths import share
 from npexplore.rows.distributions import Batch, OnOff
 from npexplore.study.sweeping.grid import grid
@@ -166,12 +166,12 @@ def test_bursts():
 
 def test_synthetic_traffic_is_a_workload():
     rng = np.random.default_rng(1)
-    traffic = Traffic.made(periodic(10, 1e6) + 5000, fixed(100), rng)
+    traffic = Traffic.made(periodic_arrivals(10, 1e6) + 5000, fixed_length(100), rng)
     made = workload(traffic, arrivals="timestamps")
     assert made.packet_bytes.tolist() == [100] * 10
     assert made.t_ns.tolist() == (traffic.t_ns - 5000).tolist()
     with pytest.raises(InputError, match="at least one packet"):
-        workload(Traffic.made(periodic(0, 1e6), fixed(100), rng))
+        workload(Traffic.made(periodic_arrivals(0, 1e6), fixed_length(100), rng))
 
 
 def test_a_capture_in_memory_is_the_same_workload():

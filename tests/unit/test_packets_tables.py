@@ -14,7 +14,7 @@ from npexplore.packets.statistics import (
     flow_table,
     tables,
 )
-from npexplore.packets.synthetic import Traffic, fixed, flat, poisson
+from npexplore.packets.synthetic import Traffic, fixed_length, poisson_arrivals, uniform_lengths
 from npexplore.paths import share
 
 WIKIPEDIA = share("data", "captures", "zeek_wikipedia.pcap")
@@ -29,7 +29,7 @@ def packets():
 def made(tmp_path_factory):
     rng = np.random.default_rng(3)
     path = tmp_path_factory.mktemp("tables") / "made.pcap"
-    Traffic.made(poisson(20_000, 1e5, rng), flat(40, 1500), rng).write(path)
+    Traffic.made(poisson_arrivals(20_000, 1e5, rng), uniform_lengths(40, 1500), rng).write(path)
     return path
 
 
@@ -46,7 +46,7 @@ def test_length_shares(packets):
 
 
 def test_rates_hold_all_packets_in_few_bins():
-    found = tables.rates(count_capture(WIKIPEDIA)[0])
+    found = tables.rate_table(count_capture(WIKIPEDIA)[0])
     bin_s = found["time_s"].iloc[1]
     assert bin_s == 2**24 * 1e-9
     assert (found["packets_per_s"] * bin_s).sum() == pytest.approx(136)
@@ -87,13 +87,13 @@ def test_ccdf_of_many_values_is_short_and_keeps_both_ends():
 
 def test_lorenz(packets):
     flows = flow_table(packets)
-    found = tables.lorenz(flows)
+    found = tables.lorenz_curve(flows)
     assert found["bytes"].iloc[0] == pytest.approx(flows["bytes"].max() / flows["bytes"].sum())
     assert found.iloc[-1].tolist() == [1.0, 1.0]
 
 
 def test_hit_ratios_rise_with_the_cache_and_with_shorter_prefixes(packets):
-    found = tables.hit_ratios(packets)
+    found = tables.hit_ratio_table(packets)
     addresses = found[found["key"] == "addresses"]
     distinct = len(np.unique(packets["dst"][packets["ipv4"]])) + len(np.unique(packets.ipv6.destination, axis=0))
     ip = packets["ipv4"] | packets["ipv6"]
@@ -138,7 +138,7 @@ def test_names():
 
 def test_narrow_shares(tmp_path):
     rng = np.random.default_rng(1)
-    Traffic.made(poisson(100, 1e5, rng), fixed(128 - 14), rng).write(tmp_path / "even.pcap")
+    Traffic.made(poisson_arrivals(100, 1e5, rng), fixed_length(128 - 14), rng).write(tmp_path / "even.pcap")
     found = tables.narrow_shares(count_capture(tmp_path / "even.pcap")[0]).set_index("cell_bytes")["share"]
     assert found[64] == 0
     assert found[128] == 0
@@ -152,9 +152,9 @@ NOTHING = LengthCounter().cdf()
     "ask",
     [
         lambda: tables.length_shares(NOTHING, NOTHING),
-        lambda: tables.rates(CaptureCounts()),
+        lambda: tables.rate_table(CaptureCounts()),
         lambda: tables.gap_shares(GapCounter()),
-        lambda: tables.hit_ratios(PacketTable.empty()),
+        lambda: tables.hit_ratio_table(PacketTable.empty()),
         lambda: tables.train_shares(PacketTable.empty()),
         lambda: tables.talkers(FlowCounter()),
         lambda: tables.narrow_shares(CaptureCounts()),

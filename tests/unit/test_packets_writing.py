@@ -11,7 +11,7 @@ from npexplore._kernels.capture_write import aes_encrypt, aes_expand, aes_tables
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.packets import read_capture
 from npexplore.packets.anonymise import Anonymiser
-from npexplore.packets.filters import select
+from npexplore.packets.filters import matching_packets
 from npexplore.packets.writing import CaptureWriter, rewrite, write_packets
 from npexplore.paths import share
 
@@ -123,7 +123,7 @@ def link_local(t):
     ],
 )
 def test_filters(table, text, expected):
-    assert select(table, text).tolist() == expected(table).tolist()
+    assert matching_packets(table, text).tolist() == expected(table).tolist()
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_filters(table, text, expected):
 )
 def test_filters_that_are_not_understood(table, text, words):
     with pytest.raises(InputError, match=words):
-        select(table, text)
+        matching_packets(table, text)
 
 
 def test_aes_of_fips_197():

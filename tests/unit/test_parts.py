@@ -27,7 +27,7 @@ from npexplore.machine.described.parts import ACROSS, Part, Parts, part
 from npexplore.machine.described.records import PartFile, VisitTable
 from npexplore.machine.described.resources import ResourceTables
 from npexplore.machine.described.schema import machine_schema, part_schema
-from npexplore.machine.lone import lone
+from npexplore.machine.lone import unloaded_visit
 from npexplore.machine.resources import KINDS, Delay
 from npexplore.machine.tree import visit
 from npexplore.machine.workload import workload
@@ -89,7 +89,7 @@ def test_text_and_python_are_the_same_link(threads, credits):
 @pytest.mark.parametrize("size", [0, 1, 256, 257, 4096])
 @pytest.mark.parametrize("method", ["read", "write"])
 def test_a_visit_of_both_uses_the_same(method, size):
-    ours, theirs = (lone(visit(link, method, bytes=size)) for link in links())
+    ours, theirs = (unloaded_visit(visit(link, method, bytes=size)) for link in links())
     assert (ours.latency, ours.spent, ours.overlap, ours.counts) == (
         theirs.latency, theirs.spent, theirs.overlap, theirs.counts
     )  # fmt: skip
@@ -213,7 +213,7 @@ def test_a_part_beside_a_machine_file_is_composed_of_others(tmp_path):
     assert [server.name for server in link.servers()] == [
         "link.wire", "link.slot", "link.key", "link.ram", "link.crypt.engine"
     ]  # fmt: skip
-    uses = lone(visit(link, "send", bytes=64, channel=1))
+    uses = unloaded_visit(visit(link, "send", bytes=64, channel=1))
     assert uses.latency == pytest.approx((16 * 2 + 2 * 2) * NS)
     slot = next(hold for hold in uses.holds if hold.server == "link.slot")
     assert slot.seconds == pytest.approx((16 * 2 + 2 * 2 + 64) * NS)
@@ -305,7 +305,7 @@ def test_a_visit_inside_a_part_takes_what_it_takes_outside(kind):
         line = f"m.x.{method}({', '.join(f'{name}=v.{name}' for name in needed)})"
         file = PartFile("wrapped", "none", {"go": VisitTable(line, needed, chance=needed)}, inner={"x": table})
         inside = Part("w", "wrapped", file, {}, Parts())
-        uses = [lone(visit(one, name, **given)) for one, name in ((outside, method), (inside, "go"))]
+        uses = [unloaded_visit(visit(one, name, **given)) for one, name in ((outside, method), (inside, "go"))]
         assert uses[0].latency == pytest.approx(uses[1].latency)
         assert [(f"w.{hold.server}", hold.seconds) for hold in uses[0].holds] == [
             (hold.server, hold.seconds) for hold in uses[1].holds

@@ -239,16 +239,16 @@ def test_files_extend_nets_and_change_knobs(mine, tmp_path):
 
 def test_a_net_is_checked_by_the_rows_of_its_machine(mine):
     """Rows that need what a net does not measure are without an answer; those of the paper's own net are answered."""
-    from npexplore.study.checking.changed import changed
+    from npexplore.study.checking.changed import compare_checks
 
     with pytest.raises(InputError, match="no published row is of wire: it changes no listed design"):
-        changed({"wire": design(mine)})
+        compare_checks({"wire": design(mine)})
     keys = ["ixp2400.fig9.bandwidth.n50"]
     bare = MINE.replace("threads", "lanes").replace("timing =", 'machine = "ixp2400_dram"\ntiming =')
     mine.write_text(bare)
-    (row,) = changed({"ixp2400_dram": design(mine)}, packets=500, seeds=2, keys=keys).rows()
+    (row,) = compare_checks({"ixp2400_dram": design(mine)}, packets=500, seeds=2, keys=keys).rows()
     assert (row["after"], row["change"]) == (None, "lost")
-    found = changed({"ixp2400_dram": design("ixp2400_dram_net")}, packets=3_000, seeds=2, keys=keys).rows()[0]
+    found = compare_checks({"ixp2400_dram": design("ixp2400_dram_net")}, packets=3_000, seeds=2, keys=keys).rows()[0]
     assert found["after"] == pytest.approx(found["before"], rel=0.02)
     assert found["change"] != "lost"
 

@@ -5,10 +5,10 @@ import pytest
 
 from npexplore.plot import theme
 from npexplore.plot.breakdown import breakdown
-from npexplore.plot.comparison import comparison
-from npexplore.plot.curves import FROZEN, WITHHELD, curves, finished, levels
+from npexplore.plot.dot_plots import comparison
 from npexplore.plot.elasticity import elasticities
-from npexplore.plot.roofline import roofline
+from npexplore.plot.line_plots import FROZEN, WITHHELD, curves, published_levels, with_layout
+from npexplore.plot.roofline_plot import roofline
 from npexplore.solve.breakdown import Breakdown, Part
 from npexplore.study.explaining.sensitivity import Elasticity, Sensitivity
 
@@ -71,7 +71,7 @@ def test_withheld_points_are_rings_and_levels_are_lines_across(table):
         curves(amp, "threads", "gbps", "scheme", frozen=hidden, title="t", x_title="x", y_title="y"), FROZEN
     )
     assert (list(before.y), before.marker.symbol) == ([2.0], "circle-open")
-    levels(figure, (1, 2, 4), pd.DataFrame({"gbps": [3.0], "label": ["printed"]}), "gbps", "label")
+    published_levels(figure, (1, 2, 4), pd.DataFrame({"gbps": [3.0], "label": ["printed"]}), "gbps", "label")
     (line,) = named(figure, "printed")
     assert (list(line.x), list(line.y)) == ([1, 4], [3.0, 3.0])
 
@@ -81,7 +81,7 @@ def test_every_figure_has_title_axes_and_a_legend_outside_the_plot(table):
     assert figure.layout.title.text == "Head"
     assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("threads", "Gb/s")
     assert figure.layout.legend.yref == "container"
-    assert figure.layout.margin.b > finished(figure, "Head", 440, legend_rows=0).layout.margin.b - 1
+    assert figure.layout.margin.b > with_layout(figure, "Head", 440, legend_rows=0).layout.margin.b - 1
 
 
 @pytest.fixture

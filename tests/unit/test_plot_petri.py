@@ -11,14 +11,14 @@ from npexplore.machine.petri import load_net
 from npexplore.plot import theme
 from npexplore.plot.lanes import spread
 from npexplore.plot.layers import layered
-from npexplore.plot.petri import _layout, _room, draw, stepping, wrapped
+from npexplore.plot.petri import _layout, _room, draw_net, draw_steps, wrapped
 from npexplore.plot.petri_states import draw_markings
 from npexplore.solve.petri import find_markings, record
 
 
 def test_every_family_is_drawn_once_with_its_tokens():
     made = load_net("ixp2400_dram")
-    figure = draw(made)
+    figure = draw_net(made)
     names = [text.strip() for trace in figure.data[:-1] if trace.text for text in trace.text if text.strip()]
     assert len(names) == len(set(names))
     assert {"DRAMReq", "Bank[ ]", "RowAddr<br>    Trans", "CpuTrans"} <= set(names)
@@ -46,7 +46,7 @@ def test_names_stand_beside_one_another(name):
 
 def test_arcs_go_from_rim_to_rim_and_heads_stand_where_they_end():
     made = load_net("tandem")
-    figure = draw(made)
+    figure = draw_net(made)
     lines = [line for line in _layout(made).ways if line.kind == "normal"]
     assert len(figure.layout.annotations) == len(lines)
     ends = {shape.path.rsplit(" ", 1)[-1] for shape in figure.layout.shapes}
@@ -80,7 +80,7 @@ def test_spread_is_the_nearest_with_those_gaps(rows):
 
 def test_a_slider_has_a_step_for_each_entry_of_the_log():
     log = record(load_net("philosophers"), 4)
-    figure = stepping(log)
+    figure = draw_steps(log)
     steps = figure.layout.sliders[0].steps
     assert len(steps) == 5
     assert steps[0].label == "at first"

@@ -3,14 +3,16 @@
 import pytest
 
 from npexplore.designs import design
-from npexplore.designs.raw.larger_layouts import scaled
+from npexplore.designs.raw.larger_layouts import scaled_layout
 from npexplore.designs.raw.layouts import layout_names, load_layout
 from npexplore.machine.workload import workload
 from npexplore.plot import raw as drawings
 from npexplore.study.papers.raw.performance import networks
 
 
-@pytest.mark.parametrize("layout", [*map(load_layout, layout_names()), scaled(8)], ids=lambda layout: layout.file.name)
+@pytest.mark.parametrize(
+    "layout", [*map(load_layout, layout_names()), scaled_layout(8)], ids=lambda layout: layout.file.name
+)
 def test_a_drawing_has_every_tile_device_and_hop(layout):
     figure = drawings.chip(layout)
     texts = [note.text for note in figure.layout.annotations]

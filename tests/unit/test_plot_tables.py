@@ -5,7 +5,7 @@ import re
 import pandas as pd
 import pytest
 
-from npexplore.ledger.audit import Finding
+from npexplore.ledger.auditing import Finding
 from npexplore.plot import tables
 
 
@@ -45,7 +45,7 @@ def frame():
 
 
 def test_a_cross_check_row_tells_all_solvers_interval_spread_and_label(frame):
-    head, good, *_ = text(tables.cross_check(frame, dict.fromkeys(frame["key"], "Fig. 1")))
+    head, good, *_ = text(tables.cross_check_table(frame, dict.fromkeys(frame["key"], "Fig. 1")))
     assert "simulated" in head
     for part in ("Fig. 1", "throughput", "3210 Mb/s", "3,300", "2,900", "3,200", "&plusmn;&thinsp;10", "-0.3&nbsp;%",
                  "3,100&nbsp;to 3,250", "predicted", "2 hints", "close"):  # fmt: skip
@@ -54,21 +54,21 @@ def test_a_cross_check_row_tells_all_solvers_interval_spread_and_label(frame):
 
 def test_a_row_without_a_label_has_a_dash(frame):
     row = {**frame.to_dict("records")[0], "label": None, "prototype_hints": None}
-    assert "&ndash;" in text(tables.cross_check(pd.DataFrame([row]), {"m.good": "Fig. 1"}))[1]
+    assert "&ndash;" in text(tables.cross_check_table(pd.DataFrame([row]), {"m.good": "Fig. 1"}))[1]
     row["label"] = "arithmetic"
-    assert "arithmetic" in text(tables.cross_check(pd.DataFrame([row]), {"m.good": "Fig. 1"}))[1]
+    assert "arithmetic" in text(tables.cross_check_table(pd.DataFrame([row]), {"m.good": "Fig. 1"}))[1]
 
 
 def test_an_interval_of_a_large_number_has_no_more_digits_than_it(frame):
     row = {**frame.to_dict("records")[0], "simulated": 3.726e7, "ci95": (3.715e7, 3.737e7)}
-    line = text(tables.cross_check(pd.DataFrame([row]), {"m.good": "Fig. 1"}))[1]
+    line = text(tables.cross_check_table(pd.DataFrame([row]), {"m.good": "Fig. 1"}))[1]
     assert "3.726e+07" in line
     assert "&plusmn;&thinsp;110,000" in line
 
 
 def test_what_rounding_leaves_of_nothing_is_nought(frame):
     row = {**frame.to_dict("records")[0], "bounds": 2.2e-14}
-    line = text(tables.cross_check(pd.DataFrame([row]), {"m.good": "Fig. 1"}))[1]
+    line = text(tables.cross_check_table(pd.DataFrame([row]), {"m.good": "Fig. 1"}))[1]
     assert "2.2e-14" not in line
 
 
@@ -78,13 +78,13 @@ def test_what_rounding_leaves_of_nothing_is_nought(frame):
 )
 def test_words_stand_without_a_percent_sign(frame, printed, unit, shown):
     row = {**frame.to_dict("records")[0], "published": printed, "unit": unit}
-    line = text(tables.cross_check(pd.DataFrame([row]), {"m.good": "Fig. 1"}))[1]
+    line = text(tables.cross_check_table(pd.DataFrame([row]), {"m.good": "Fig. 1"}))[1]
     assert shown in line
     assert ("%" in shown) == (f"{printed} %" in line)
 
 
 def test_a_miss_is_red_and_has_its_reason_below(frame):
-    table = tables.cross_check(frame, dict.fromkeys(frame["key"], "Fig. 1"))
+    table = tables.cross_check_table(frame, dict.fromkeys(frame["key"], "Fig. 1"))
     rows = text(table)
     bad = next(k for k, row in enumerate(rows) if "m. bad" in row)
     assert "the same" in rows[bad]
@@ -96,21 +96,21 @@ def test_a_miss_is_red_and_has_its_reason_below(frame):
 
 
 def test_a_withheld_row_shows_its_prediction_and_no_number(frame):
-    *_, hidden, _ = text(tables.cross_check(frame, dict.fromkeys(frame["key"], "Fig. 1")))
+    *_, hidden, _ = text(tables.cross_check_table(frame, dict.fromkeys(frame["key"], "Fig. 1")))
     assert hidden.count("withheld") == 2
     assert "50.00" in hidden
 
 
 def test_a_blind_row_shows_what_was_predicted_before_beside_what_is_today(frame):
-    *_, blind = text(tables.cross_check(frame, dict.fromkeys(frame["key"], "Fig. 1")))
+    *_, blind = text(tables.cross_check_table(frame, dict.fromkeys(frame["key"], "Fig. 1")))
     assert all(part in blind for part in ("60 Mb/s", "59.00", "57.00", "-5.0&nbsp;%"))
-    head, *_ = text(tables.cross_check(frame.drop(columns="frozen"), dict.fromkeys(frame["key"], "Fig. 1")))
+    head, *_ = text(tables.cross_check_table(frame.drop(columns="frozen"), dict.fromkeys(frame["key"], "Fig. 1")))
     assert "frozen" not in head
 
 
 def test_verdicts_are_counted_for_each_role_in_words(frame):
     frame = pd.concat([frame, frame[:1].assign(verdict="not_predictable", key="m.odd")])
-    head, blind, check, withheld, total = text(tables.verdicts(frame))
+    head, blind, check, withheld, total = text(tables.verdict_table(frame))
     assert head.split() == ["role", "close", "not", "predictable", "off", "withheld", "in", "all"]
     assert blind.split() == ["blind", "1", "0", "0", "0", "1"]
     assert check.split() == ["check", "1", "1", "1", "0", "3"]
@@ -139,7 +139,7 @@ def test_identities_that_fail_come_first_with_what_they_assume_and_why_below():
               "unit": "Gb/s", "reading": "Bits are counted."}  # fmt: skip
     holds = Finding(**common, id="holds", verdict="consistent", explanation=None)
     fails = Finding(**common, id="fails", verdict="inconsistent", explanation="A slip.")
-    lines = text(tables.identities([holds, fails]))
+    lines = text(tables.identity_table([holds, fails]))
     assert [line.split()[0] for line in lines] == ["id", "fails", "Bits", "holds"]
     assert "a &lt; b" in lines[1]
     assert lines[2].split() == ["Bits", "are", "counted.", "A", "slip."]

@@ -4,14 +4,14 @@ import msgspec
 import pytest
 
 from npexplore.designs import design
-from npexplore.designs.raw.larger_layouts import crossing, scaled
+from npexplore.designs.raw.larger_layouts import crossing_layout, scaled_layout
 from npexplore.designs.raw.layouts import (
     CardPins,
     Memory,
     Pipeline,
     Stream,
     Switch,
-    checked,
+    check_layout,
     layout_names,
     layout_schema,
     load_layout,
@@ -45,14 +45,14 @@ def test_crossing_streams_are_refused():
     across = Stream(port=0, network="static2", carries="payload", to="buffer_1", routes=[[12, 8, 9, 5, 4]])
     memory = [msgspec.structs.replace(m, ports=[0, 1]) if m.name == "buffer_1" else m for m in file.memory]
     with pytest.raises(ModelError, match=r"streams \d+ \(port 1\) and \d+ \(port 0\) cross on static2: both use .* 9"):
-        checked(msgspec.structs.replace(file, stream=[*file.stream, across], memory=memory))
+        check_layout(msgspec.structs.replace(file, stream=[*file.stream, across], memory=memory))
 
 
 def test_streams_that_cross_are_laid_out_where_the_layout_says_so():
-    file = crossing(in_turns=False).file
+    file = crossing_layout(in_turns=False).file
     with pytest.raises(ModelError, match=r"streams 5 \(port 1\) and 6 \(port 2\) cross on static2: both use .* tile 9"):
-        checked(msgspec.structs.replace(file, crossings="refused"))
-    assert crossing(in_turns=True).turns("static2") == [[9, 1, 2]]
+        check_layout(msgspec.structs.replace(file, crossings="refused"))
+    assert crossing_layout(in_turns=True).turns("static2") == [[9, 1, 2]]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_streams_that_cross_are_laid_out_where_the_layout_says_so():
 )  # fmt: skip
 def test_a_switch_program_that_waits_for_a_word_that_never_comes(switch, message):
     with pytest.raises(ModelError, match=message):
-        checked(msgspec.structs.replace(crossing(in_turns=True).file, switch=[switch]))
+        check_layout(msgspec.structs.replace(crossing_layout(in_turns=True).file, switch=[switch]))
 
 
 def test_a_version_that_streams_no_payload_has_no_words_for_the_program():
@@ -77,13 +77,13 @@ def test_a_version_that_streams_no_payload_has_no_words_for_the_program():
 
 def test_crossings_that_stop_each_other_are_refused():
     """Both payloads go along row 1, in opposite directions: each would wait for the other's switch."""
-    file = crossing(in_turns=False).file
+    file = crossing_layout(in_turns=False).file
     streams = [
         msgspec.structs.replace(one, routes=[[14, 10, 6, 5, 4]]) if one.to == "buffer_1" else one for one in file.stream
     ]
     told = r"streams deadlock: stream 5 \(payload of port 1\) holds the switch of tile 5 and waits for that of"
     with pytest.raises(ModelError, match=told):
-        checked(msgspec.structs.replace(file, stream=streams))
+        check_layout(msgspec.structs.replace(file, stream=streams))
 
 
 def test_streams_of_one_port_may_share_their_way():
@@ -93,7 +93,7 @@ def test_streams_of_one_port_may_share_their_way():
 def test_a_tile_has_one_owner():
     pipelines = [Pipeline(port=0, stages=[12, 8, 4, 0]), Pipeline(port=1, stages=[13, 9, 4, 1])]
     with pytest.raises(ModelError, match="tile 4 has two owners, stage 3 of pipeline 0 and stage 3 of pipeline 1"):
-        checked(changed(pipeline=pipelines))
+        check_layout(changed(pipeline=pipelines))
 
 
 V2 = load_layout("v2").file
@@ -110,16 +110,16 @@ V2 = load_layout("v2").file
 )  # fmt: skip
 def test_an_unconnected_port_is_refused(parts, message):
     with pytest.raises(ModelError, match=message):
-        checked(changed(**parts))
+        check_layout(changed(**parts))
 
 
 def test_pins_are_at_the_border_and_have_one_device():
     inside = CardPins(port=4, direction="in", tile=5, side="west")
     with pytest.raises(ModelError, match="needs pins, tile 5 has none on its west side"):
-        checked(changed(line_card=[*load_layout("v2").file.line_card, inside]))
+        check_layout(changed(line_card=[*load_layout("v2").file.line_card, inside]))
     second = Memory(name="other", use="table", tile=12, side="west")
     with pytest.raises(ModelError, match="both on the west pins of tile 12"):
-        checked(changed(memory=[*load_layout("v2").file.memory, second]))
+        check_layout(changed(memory=[*load_layout("v2").file.memory, second]))
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_pins_are_at_the_border_and_have_one_device():
 )  # fmt: skip
 def test_streams_lead_from_the_card_to_what_they_feed(stream, message):
     with pytest.raises(ModelError, match=message):
-        checked(changed(stream=[stream]))
+        check_layout(changed(stream=[stream]))
 
 
 def test_names_and_files(tmp_path):
@@ -150,14 +150,14 @@ def test_names_and_files(tmp_path):
 @pytest.mark.parametrize("feed", ["static", "dynamic"])
 @pytest.mark.parametrize(("columns", "bands"), [(4, ["south"]), (8, ["south"]), (8, ["south", "north"])])
 def test_larger_chips(columns, bands, feed):
-    layout = scaled(columns, bands, feed)
+    layout = scaled_layout(columns, bands, feed)
     assert len(layout.ports) == len(layout.buffers) == columns * len(bands)
     assert {t for p in layout.file.pipeline for t in p.stages} == set(range(4 * columns * len(bands)))
 
 
 def test_larger_static_layouts_do_not_cross_and_swapped_rows_do():
     """Payloads go to the side in rows of their own; two columns that swap their rows meet."""
-    file = scaled(8, ["south"], "static").file
+    file = scaled_layout(8, ["south"], "static").file
     paths = [stream.routes[0] for stream in file.stream if stream.carries == "payload"][:4]
     assert paths[2] == [26, 18, 10, 9, 8]
     tiles = [tile for path in paths for tile in path]
@@ -166,12 +166,12 @@ def test_larger_static_layouts_do_not_cross_and_swapped_rows_do():
     swapped[3] = msgspec.structs.replace(swapped[3], routes=[[25, 24]], to="buffer_1")
     memory = [msgspec.structs.replace(m, tile=24, side="south") if m.name == "buffer_1" else m for m in file.memory]
     with pytest.raises(ModelError, match=r"24"):
-        checked(msgspec.structs.replace(file, stream=swapped, memory=memory))
+        check_layout(msgspec.structs.replace(file, stream=swapped, memory=memory))
 
 
 def test_a_chip_without_pins_for_its_buffers_is_refused():
     with pytest.raises(ModelError, match="need 20 buffers, not 8"):
-        scaled(20)
+        scaled_layout(20)
 
 
 def test_a_router_that_stands_still_tells_tile_route_and_queue_in_one_line():

@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from npexplore.plot.curves import STEPS, curves
+from npexplore.plot.line_plots import STEPS, curves
 from npexplore.report.lean import lean, lean_trace
 
 

@@ -16,11 +16,11 @@ from reference.first_layer import HOSTILE, LINE, first_layer, run_of
 from npexplore import __version__
 from npexplore.designs import design
 from npexplore.errors import InputError
-from npexplore.plot.beside import beside
+from npexplore.plot.cross_check_plot import cross_check
 from npexplore.plot.scoreboard import papers
 from npexplore.report.changed_page import changed_page, said
 from npexplore.report.chapters import split_cells
-from npexplore.report.first_screens import LINES, first_screen, how_close, paper_screen, score_line, words_for
+from npexplore.report.first_screens import LINES, agreement_sentence, first_screen, paper_screen, score_line, words_for
 from npexplore.report.index import index_page
 from npexplore.report.pages import page
 from npexplore.report.search import search_js
@@ -109,7 +109,7 @@ def test_the_screen_of_a_study_closes_with_how_close_it_comes_and_shows_rows_no_
     check = SimpleNamespace(rows=rows, frame=lambda: pd.DataFrame(rows), scores=lambda: [LINE | {"error": 4.5}])
     two = dict(list(THREE.items())[:2])
     made = paper_screen(check, two, "paper.", tries={}, source="measurements", play="soclib")
-    assert made.words.answers["How close to the measurements?"] == how_close(check)
+    assert made.words.answers["How close to the measurements?"] == agreement_sentence(check)
     assert made.words.answers["How close to the measurements?"].startswith("25 of 25 ")
     assert made.words.tries == {"turn the knobs": "64_play.html#soclib"}
     shown = [told[0] for told in made.figure.data[0].customdata]
@@ -143,7 +143,7 @@ def test_published_numbers_stand_at_one_hundred_per_cent_with_their_intervals():
         {"key": "a", "published": "10", "point": 10.0, "lo": 9.5, "hi": 10.5, "simulated": 12.0, **nothing},
         {"key": "b", "published": "<4", "point": None, "lo": None, "hi": 4.0, "simulated": 2.0, **nothing},
     ])  # fmt: skip
-    figure = beside(rows, {"b": "second", "a": "first"}, title="t")
+    figure = cross_check(rows, {"b": "second", "a": "first"}, title="t")
     assert list(figure.data[0].y) == ["second: <b>&lt;4</b>", "first: <b>10</b>"]
     assert list(figure.data[0].error_x.arrayminus) == pytest.approx([60, 5])
     assert list(figure.data[0].error_x.array) == pytest.approx([0, 5])

@@ -6,7 +6,7 @@ from reference.resource_logs import Mark, takes
 from reference.small_machines import NS, machine, packets
 
 from npexplore.errors import ModelError, SimulationError, UnknownNameError
-from npexplore.machine.lone import lone
+from npexplore.machine.lone import unloaded_visit
 from npexplore.machine.program import visit
 from npexplore.machine.resources import (
     Accelerator,
@@ -146,7 +146,7 @@ def test_channel_of_a_memory(select, shares):
 def test_bursts_and_efficiency_lengthen_what_is_occupied():
     memory = WordMemory("sram", 4, 5 * NS, 2 * NS, 30 * NS, burst_words=4, efficiency=0.8)
     for size, bursts in ((1, 1), (16, 1), (17, 2), (32, 2)):
-        uses = lone(visit(memory, "read", bytes=size))
+        uses = unloaded_visit(visit(memory, "read", bytes=size))
         assert float(uses.holds[0].seconds) == pytest.approx((2 + bursts * 4 * 5 / 0.8) * NS)
         assert float(uses.latency - uses.holds[0].seconds) == pytest.approx(30 * NS)
 

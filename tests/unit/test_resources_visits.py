@@ -8,7 +8,7 @@ from reference.small_machines import CASES, NS, QUIET, busy, machine, packets, s
 from npexplore.errors import ModelError, NpexploreError
 from npexplore.machine.described.part_files import PARTS, shelf_part
 from npexplore.machine.described.parts import Part
-from npexplore.machine.lone import lone
+from npexplore.machine.lone import unloaded_visit
 from npexplore.machine.program import visit
 from npexplore.machine.resources import KINDS, BufferPool, Delay, FifoServer, Processor, WordMemory
 from npexplore.machine.resources.base import Resource, Server, count_of, rate_of, time_of
@@ -40,7 +40,7 @@ def test_listed_means_tested():
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_latency_is_the_one_by_hand(case):
-    assert float(lone(visit(case.resource, case.method, **case.operands)).latency) == pytest.approx(
+    assert float(unloaded_visit(visit(case.resource, case.method, **case.operands)).latency) == pytest.approx(
         case.latency_ns * NS, rel=1e-12
     )
 
@@ -64,7 +64,7 @@ def test_servers_are_busy_as_long_as_the_visit_says(case):
 def test_what_a_visit_uses_is_declared(case):
     visited = [case.resource, *case.resource.visited()]
     declared = {server.name for resource in visited for server in resource.servers()}
-    uses = lone(visit(case.resource, case.method, **case.operands))
+    uses = unloaded_visit(visit(case.resource, case.method, **case.operands))
     assert {hold.server for hold in uses.holds} <= declared
     assert {server for _, server in uses.spent if server} <= declared
     spent = sum(float(s) for s in uses.spent.values()) - sum(float(s) for s in uses.overlap.values())
@@ -166,5 +166,7 @@ class Told(Resource):
 def test_faults_of_a_kind_of_ones_own_are_told(changes, message):
     kind = type("Changed", (Told,), {"more": {}, **changes})
     with pytest.raises(NpexploreError) as found:
-        lone(visit(kind("told"), "go", **{name: 1 for name in ("bytes", "bank") if name in kind.VISITS["go"]}))
+        unloaded_visit(
+            visit(kind("told"), "go", **{name: 1 for name in ("bytes", "bank") if name in kind.VISITS["go"]})
+        )
     assert message in str(found.value)

@@ -8,7 +8,7 @@ from npexplore.cli import main
 from npexplore.designs import DESIGNS, NETS, base_of, design, known_designs, with_machines
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.reads import remembered
-from npexplore.study.checking.changed import changed, machines_of, told
+from npexplore.study.checking.changed import changed_machines, compare_checks, told
 
 KEYS = ["ixp2400.fig9.bandwidth.n0", "ixp2400.fig9.loss30"]
 
@@ -33,27 +33,27 @@ def test_a_machine_stands_in_under_a_listed_name_and_only_there(tmp_path):
 
 
 def test_settings_go_to_the_machines_that_have_the_knob(tmp_path):
-    found = machines_of((), {"bus_clock_mhz": "0.1 GHz"})
+    found = changed_machines((), {"bus_clock_mhz": "0.1 GHz"})
     assert set(found) == {name for name in DESIGNS if "bus_clock_mhz" in DESIGNS[name]().parameters.file.parameter}
     assert all(made.parameters.bus_clock_mhz == 100 for made in found.values())
     assert told("ixp2400", found["ixp2400"]) == "ixp2400: bus_clock_mhz=100.0"
     path = written(tmp_path, 'extends = "ixp2400"\nset = { banks = 16 }')
-    assert told("ixp2400", machines_of([path], {"threads": 3})["ixp2400"]) == "mine: threads=3, banks=16"
+    assert told("ixp2400", changed_machines([path], {"threads": 3})["ixp2400"]) == "mine: threads=3, banks=16"
     with pytest.raises(UnknownNameError, match=r"knob of ixp2400 'bank' is unknown .nearest: banks"):
-        machines_of([path], {"bank": 3})
+        changed_machines([path], {"bank": 3})
     with pytest.raises(InputError, match="replaces ixp2400, which another machine already replaces"):
-        machines_of([path, "ixp2400"], {})
+        changed_machines([path, "ixp2400"], {})
     with pytest.raises(InputError, match="nothing is changed"):
-        changed(machines_of(["ixp2400"], {}))
+        compare_checks(changed_machines(["ixp2400"], {}))
 
 
 def test_a_slower_bus_breaks_the_bandwidth_and_a_knob_nobody_reads_nothing():
-    slow = changed(machines_of(["ixp2400_dram"], {"bus_clock_mhz": 120}), keys=KEYS, seeds=2, packets=600)
+    slow = compare_checks(changed_machines(["ixp2400_dram"], {"bus_clock_mhz": 120}), keys=KEYS, seeds=2, packets=600)
     rows = {row["key"]: row for row in slow.rows()}
     assert (rows[KEYS[0]]["change"], rows[KEYS[1]]["verdict_after"]) == ("breaks", "off")
     assert rows[KEYS[0]]["after"] / rows[KEYS[0]]["before"] == pytest.approx(120 / 200, rel=0.1)
     assert slow.rms()["after"] > slow.rms()["before"]
-    same = changed(machines_of(["ixp2400_dram"], {"me_clock_mhz": 500}), keys=KEYS, seeds=2, packets=600)
+    same = compare_checks(changed_machines(["ixp2400_dram"], {"me_clock_mhz": 500}), keys=KEYS, seeds=2, packets=600)
     assert [row["change"] for row in same.rows()] == ["same", "same"]
     assert same.rms()["before"] == same.rms()["after"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from npexplore.designs import design
 from npexplore.designs.gorilla.steps import engine_program
-from npexplore.designs.gorilla.traffic import box, lowered
+from npexplore.designs.gorilla.traffic import lowered, router_tables
 from npexplore.errors import InputError
 from npexplore.ledger import load
 from npexplore.plot import gorilla as drawings
@@ -123,7 +123,7 @@ def test_updates_of_tables_are_seen_at_the_write_ports():
 
 
 def test_drawings_say_what_they_show():
-    compiled = engine_program(box())
+    compiled = engine_program(router_tables())
     pieces = {name: len(parts) for name, parts in compiled.pieces.items()}
     calls = {name: [c.accelerator for s in parts for c in s.calls] for name, parts in compiled.pieces.items()}
     nothing = pd.DataFrame()

@@ -5,7 +5,7 @@ import pytest
 
 from npexplore.designs import design
 from npexplore.designs.gorilla.steps import PROTOCOLS, engine_program
-from npexplore.designs.gorilla.traffic import box
+from npexplore.designs.gorilla.traffic import router_tables
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.machine.step_programs.layout import scratchpad
 from npexplore.study.papers.gorilla import area, performance, structures
@@ -78,7 +78,9 @@ def test_rate_per_area_of_schedulers():
 
 def layouts():
     return [
-        scratchpad(engine_program(box(), names, width_bits=w)) for names in (PROTOCOLS, ("ipv4",)) for w in (64, 128)
+        scratchpad(engine_program(router_tables(), names, width_bits=w))
+        for names in (PROTOCOLS, ("ipv4",))
+        for w in (64, 128)
     ]
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from npexplore.designs import design
 from npexplore.ledger import facts
-from npexplore.machine.mixes import load_mix, solve, standing_in
+from npexplore.machine.mixes import load_mix, solve_mix, standing_in
 from npexplore.machine.workload import workload
 from npexplore.paths import share
 from npexplore.study.checking.check import check
@@ -25,7 +25,7 @@ def test_the_file_is_what_would_be_written():
 
 @pytest.mark.parametrize("file", MIXES)
 def test_each_mix_meets_every_printed_property(file):
-    mix, printed = solve(file), facts()
+    mix, printed = solve_mix(file), facts()
     below = printed[f"ixp2400.trace.below64.{file.name}"]
     assert below.inside(100 * mix.probability[:64].sum())
     used = np.flatnonzero(mix.probability)
@@ -38,7 +38,7 @@ def test_each_mix_meets_every_printed_property(file):
 
 def test_with_a_mode_at_64_bytes_as_many_packets_fit_the_chip_as_printed():
     full = dict(zip(lengths.SHAPES, SETS, strict=False))["64"]
-    shares = {file.name: solve(file).probability[:65].sum() for file in full.mix}
+    shares = {file.name: solve_mix(file).probability[:65].sum() for file in full.mix}
     assert shares == pytest.approx(lengths.ON_CHIP, abs=1e-3)
 
 

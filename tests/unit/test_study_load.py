@@ -16,7 +16,7 @@ from npexplore.solve import queueing_model
 from npexplore.study.loading import lengths
 from npexplore.study.loading.curve import LATENCIES, POINTS, Offered, load_curve
 from npexplore.study.loading.lengths import packets_at
-from npexplore.study.loading.lossless import search
+from npexplore.study.loading.lossless import search_lossless
 from npexplore.study.loading.mlrsearch import Goal
 
 LOAD = workload(packet_bytes=64)
@@ -145,7 +145,7 @@ def test_a_figure_holds_what_the_points_hold(curve):
 
 def test_rates_of_a_design_with_its_own_packets():
     made = design("ixp1200").with_(receivers=1, receiver_engines=1, rules=500)
-    found = search(made, losses=[0.0], goal=QUICK)
+    found = search_lossless(made, losses=[0.0], goal=QUICK)
     (ndr,) = found.found
     assert found.to_dict()["pdr"] is None
     assert ndr.low <= ndr.load <= (ndr.high or np.inf)
@@ -155,8 +155,8 @@ def test_rates_of_a_design_with_its_own_packets():
 def test_a_stopped_search_goes_on_from_its_file(tmp_path):
     kept, seen = tmp_path / "trials.parquet", []
     ask = {"losses": [0.01, 0.0], "goal": QUICK, "store": kept}
-    first = search(own(forward), LOAD, **ask)
-    again = search(own(forward), LOAD, **ask, progress=lambda *told: seen.append(told))
+    first = search_lossless(own(forward), LOAD, **ask)
+    again = search_lossless(own(forward), LOAD, **ask, progress=lambda *told: seen.append(told))
     assert again == first
     assert seen[0][1] == QUICK.initial
     assert [one.goal.loss_ratio for one in first.found] == [0.0, 0.01]
@@ -165,7 +165,7 @@ def test_a_stopped_search_goes_on_from_its_file(tmp_path):
 
 def test_a_machine_that_never_drops_reaches_what_it_forwards():
     """A buffer that no trial fills: nothing is lost, and no rate above saturation is claimed."""
-    found = search(own(forward, capacity_bytes=1 << 20), LOAD, losses=[0.0, 0.1], goal=QUICK)
+    found = search_lossless(own(forward, capacity_bytes=1 << 20), LOAD, losses=[0.0, 0.1], goal=QUICK)
     ndr, pdr = found.found
     assert ndr.load == pytest.approx(found.saturation.rate_pps)
     assert pdr.load == pytest.approx(found.saturation.rate_pps / 0.9)
@@ -179,8 +179,8 @@ def test_a_machine_that_never_drops_reaches_what_it_forwards():
         (lambda: load_curve(own(forward), LOAD, arrivals="poison"), "arrivals 'poison' is unknown"),
         (lambda: load_curve(own(forward), LOAD, arrivals="timestamps"), "has no time stamps"),
         (lambda: load_curve(own(forward)), "own has no packets of its own"),
-        (lambda: search(own(forward), LOAD, losses=[]), "at least one loss"),
-        (lambda: search(own(forward), LOAD, losses=[1.5]), "at least 0 and below 1, got 1.5"),
+        (lambda: search_lossless(own(forward), LOAD, losses=[]), "at least one loss"),
+        (lambda: search_lossless(own(forward), LOAD, losses=[1.5]), "at least 0 and below 1, got 1.5"),
     ],
 )
 def test_loads_that_cannot_be(ask, message):
@@ -193,7 +193,7 @@ def test_a_machine_that_never_frees_its_buffer_is_told():
         m.hash.serve()
 
     with pytest.raises(NpexploreError, match="own: stall"):
-        search(own(keeps), LOAD, goal=QUICK)
+        search_lossless(own(keeps), LOAD, goal=QUICK)
     stalled = load_curve(own(keeps), LOAD, rates=[1e6], packets=100)
     assert "stall" in stalled.refused["simulation"]
     assert replace(stalled, points=()).doubled_pps is None

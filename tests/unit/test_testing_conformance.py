@@ -13,7 +13,7 @@ import pytest
 from reference.faulty_router import FAULTS, FaultyRouter
 
 from npexplore.errors import InputError
-from npexplore.golden.router.configuration import PortRecord, RouteRecord, RouterFile, load_router, resolve
+from npexplore.golden.router.configuration import PortRecord, RouteRecord, RouterFile, load_router, resolve_router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.packets.frames import read_frames
 from npexplore.report.conformance_page import write_conformance_page
@@ -29,7 +29,7 @@ from npexplore.testing import (
 )
 from npexplore.testing.probes import probes
 
-ROUTER = resolve(
+ROUTER = resolve_router(
     RouterFile(
         port=[
             PortRecord(name="a", address="10.0.0.1/24", mac="02:00:00:00:00:01", peer_mac="02:00:00:00:01:01"),

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npexplore.errors import InputError
-from npexplore.golden.ipv4.addresses import mask_of, prefix_pair
+from npexplore.golden.ipv4.addresses import prefix_mask, prefix_pair
 from npexplore.golden.ipv4.header import with_checksum
-from npexplore.golden.ipv4.validate import validate
+from npexplore.golden.ipv4.validate import validate_ipv4
 from npexplore.golden.lookup import BinaryTrie, LinearLpm
 from npexplore.golden.reasons import Reason
-from npexplore.golden.router.configuration import PortRecord, RouteRecord, RouterFile, resolve
+from npexplore.golden.router.configuration import PortRecord, RouteRecord, RouterFile, resolve_router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.testing import (
     Bench,
@@ -28,7 +28,7 @@ from npexplore.testing import (
     run_captures,
 )
 
-ROUTER = resolve(
+ROUTER = resolve_router(
     RouterFile(
         port=[
             PortRecord(name="a", address="10.0.0.1/24", mac="02:00:00:00:00:01", peer_mac="02:00:00:00:01:01"),
@@ -100,7 +100,7 @@ class ForgetsCovering(LinearLpm):
         """Take away a route, and all that cover it."""
         value, length = prefix_pair(prefix)
         for covering, bits in list(self._hops):
-            if bits <= length and value & mask_of(bits) == covering:
+            if bits <= length and value & prefix_mask(bits) == covering:
                 self._remove(covering, bits)
 
 
@@ -215,7 +215,7 @@ def test_frames_fit_their_port_and_valid_ones_are_valid(router, data):
     port, frame = data.draw(frames(router, valid=True, port=len(router.ports) - 1))
     assert port == len(router.ports) - 1
     assert frame[:6] == router.ports[port].mac
-    assert validate(frame[14:]) is Reason.NONE
+    assert validate_ipv4(frame[14:]) is Reason.NONE
 
 
 @given(arrival_times(min_size=1, max_size=9, longest_gap_ns=50_000))

@@ -8,7 +8,7 @@ from hypothesis import Phase, find, given, settings
 
 import npexplore.testing
 from npexplore.golden.ipv4.addresses import prefix_pair
-from npexplore.golden.ipv4.validate import validate
+from npexplore.golden.ipv4.validate import validate_ipv4
 from npexplore.golden.reasons import Reason
 from npexplore.testing import addresses, addresses_near, ip_options, ipv4_packets, prefixes, routing_tables, updates
 
@@ -66,7 +66,7 @@ def test_updates_take_away_only_what_is_there(sequence):
 
 @given(ipv4_packets(valid=True))
 def test_valid_packets_are_valid(packet):
-    assert validate(packet) is Reason.NONE
+    assert validate_ipv4(packet) is Reason.NONE
 
 
 @given(ip_options())
@@ -78,7 +78,7 @@ def test_options_fit_a_header(options):
     "reason", [r for r in Reason if Reason.TOO_SHORT <= r <= Reason.BAD_CHECKSUM], ids=lambda reason: reason.name
 )
 def test_malformed_packets_fail_every_way(reason):
-    assert drawn(ipv4_packets(valid=False), lambda packet: validate(packet) is reason) is not None
+    assert drawn(ipv4_packets(valid=False), lambda packet: validate_ipv4(packet) is reason) is not None
 
 
 def test_packets_have_options_unless_told_otherwise():

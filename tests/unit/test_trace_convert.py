@@ -12,7 +12,7 @@ from reference import capture_files as make
 
 from npexplore.cli import main
 from npexplore.packets import read_capture
-from npexplore.packets.parquet import convert
+from npexplore.packets.parquet import convert_to_parquet
 from npexplore.paths import share
 
 WIKIPEDIA = share("data", "captures", "zeek_wikipedia.pcap")
@@ -80,7 +80,7 @@ def order_of(path):
 
 def test_row_groups_are_bounded_and_tell_their_times(tmp_path, small_groups):
     (tmp_path / "in").write_bytes(make.pcap([(n, 0, b"x", None) for n in range(100_500)]))
-    rows, damage = convert(tmp_path / "in", tmp_path / "t.parquet", workers=2)
+    rows, damage = convert_to_parquet(tmp_path / "in", tmp_path / "t.parquet", workers=2)
     assert rows == 100_500
     assert damage is None
     expected = [
@@ -94,7 +94,7 @@ def test_rows_are_sorted_by_time_within_the_window(tmp_path, small_groups):
     rng = np.random.default_rng(1)
     seconds = np.arange(60_000) + rng.integers(0, 500, 60_000)
     (tmp_path / "in").write_bytes(make.pcap([(int(n), 0, b"x", None) for n in seconds]))
-    convert(tmp_path / "in", tmp_path / "t.parquet")
+    convert_to_parquet(tmp_path / "in", tmp_path / "t.parquet")
     table = pd.read_parquet(tmp_path / "t.parquet")
     assert (table["t_ns"] // 10**9).tolist() == sorted(seconds.tolist())
     assert order_of(tmp_path / "t.parquet")["late_packets"] == 0
@@ -107,7 +107,7 @@ def test_rows_are_sorted_by_time_within_the_window(tmp_path, small_groups):
 def test_packets_later_than_the_window_are_counted_and_kept(tmp_path, small_groups):
     seconds = [*range(1000, 70_000), 5, 6, *range(70_000, 80_000)]
     (tmp_path / "in").write_bytes(make.pcap([(n, 0, b"x", None) for n in seconds]))
-    convert(tmp_path / "in", tmp_path / "t.parquet")
+    convert_to_parquet(tmp_path / "in", tmp_path / "t.parquet")
     found = pd.read_parquet(tmp_path / "t.parquet")["t_ns"] // 10**9
     assert sorted(found.tolist()) == sorted(seconds)
     assert order_of(tmp_path / "t.parquet")["late_packets"] == 2
@@ -119,7 +119,7 @@ def test_a_filter_by_time_reads_the_row_groups_it_needs(tmp_path, small_groups):
 
     path = tmp_path / "t.parquet"
     (tmp_path / "in").write_bytes(make.pcap([(n, 0, b"x", None) for n in range(50_000)]))
-    convert(tmp_path / "in", path)
+    convert_to_parquet(tmp_path / "in", path)
     low, high = 20_100 * 10**9, 21_900 * 10**9
     wanted = (ds.field("t_ns") >= low) & (ds.field("t_ns") < high)
     (fragment,) = ds.dataset(path).get_fragments(wanted)
@@ -136,7 +136,7 @@ def test_packets_without_time_stay_behind_their_neighbours(tmp_path):
     parts = [make.section(), make.interface(resolution=9), make.simple(b"0")]
     parts += [make.enhanced(b"9", 9), make.simple(b"99"), make.enhanced(b"5", 5), make.simple(b"5555")]
     (tmp_path / "in").write_bytes(b"".join(parts))
-    convert(tmp_path / "in", tmp_path / "t.parquet")
+    convert_to_parquet(tmp_path / "in", tmp_path / "t.parquet")
     table = pd.read_parquet(tmp_path / "t.parquet")
     assert table["length"].tolist() == [1, 1, 4, 1, 2]
     assert table["t_ns"].isna().tolist() == [True, False, True, False, True]

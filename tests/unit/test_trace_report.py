@@ -14,7 +14,7 @@ from npexplore.cli import main
 from npexplore.designs import DESIGNS
 from npexplore.errors import InputError
 from npexplore.packets.statistics import count_capture
-from npexplore.packets.synthetic import Traffic, fixed, poisson
+from npexplore.packets.synthetic import Traffic, fixed_length, poisson_arrivals
 from npexplore.paths import share
 from npexplore.plot import theme
 from npexplore.report.capture_page import capture_page, read
@@ -78,15 +78,15 @@ def test_page_tells_the_facts_of_trace_stats(page):
 def test_every_machine_that_takes_a_workload_has_a_row(page):
     for name in on_capture.machines_for_captures():
         assert f">{name}</td>" in page
-    for name in (*on_capture.PARTS, *on_capture.unclocked()):
+    for name in (*on_capture.PARTS, *on_capture.machines_without_clock()):
         assert f">{name}</td>" not in page
-    assert {"soclib", "smartnic"} == set(on_capture.unclocked())
+    assert {"soclib", "smartnic"} == set(on_capture.machines_without_clock())
 
 
 def test_machines_are_compared_by_packets_whatever_bits_they_count():
     table = pd.DataFrame({"machine": ["a", "b"], "bounds_bps": [8e9, 6e9], "queueing_bps": [6e9, None],
                           "simulated_bps": [4e9, None], "rate_pps": [1e6, 3e6]})  # fmt: skip
-    found = on_capture.in_packets(table).set_index(["machine", "solver"])["mpps"].to_dict()
+    found = on_capture.packet_rates(table).set_index(["machine", "solver"])["mpps"].to_dict()
     assert found == pytest.approx(
         {("a", "bounds"): 2, ("a", "queueing"): 1.5, ("a", "simulated"): 1, ("b", "bounds"): 3}
     )
@@ -172,7 +172,7 @@ def test_a_machine_that_cannot_is_a_row_that_says_why(monkeypatch):
 
     monkeypatch.setitem(DESIGNS, "broken", broken)
     monkeypatch.setattr(on_capture, "machines_for_captures", lambda: ["ixp2400", "broken"])
-    rows = on_capture.on_machines(read(WIKIPEDIA).workload).set_index("machine")
+    rows = on_capture.compare_on_capture(read(WIKIPEDIA).workload).set_index("machine")
     assert rows.loc["broken", "refused"] == "cannot be built"
     found = rows.loc["ixp2400"]
     assert found["bounds_bps"] >= found["low_bps"] > 0
@@ -181,8 +181,8 @@ def test_a_machine_that_cannot_is_a_row_that_says_why(monkeypatch):
 
 def test_hurst_is_not_claimed_for_few_packets(tmp_path):
     rng = np.random.default_rng(1)
-    Traffic.made(poisson(300, 1000, rng), fixed(100), rng).write(tmp_path / "few.pcap")
-    Traffic.made(poisson(50_000, 1e5, rng), fixed(100), rng).write(tmp_path / "many.pcap")
+    Traffic.made(poisson_arrivals(300, 1000, rng), fixed_length(100), rng).write(tmp_path / "few.pcap")
+    Traffic.made(poisson_arrivals(50_000, 1e5, rng), fixed_length(100), rng).write(tmp_path / "many.pcap")
     assert count_capture(tmp_path / "few.pcap")[0].hurst() is None
     found = count_capture(tmp_path / "many.pcap")[0].hurst()
     assert found.low - 0.1 < 0.5 < found.high + 0.1
@@ -206,9 +206,9 @@ def test_memory_of_a_report_does_not_grow_with_the_packets(tmp_path):
     rng = np.random.default_rng(1)
     peaks = []
     for packets in (100_000, 400_000):
-        Traffic.made(poisson(packets, 1e6, rng), fixed(100), rng, dst=np.full(packets, 1, np.uint32)).write(
-            tmp_path / "in"
-        )
+        Traffic.made(
+            poisson_arrivals(packets, 1e6, rng), fixed_length(100), rng, dst=np.full(packets, 1, np.uint32)
+        ).write(tmp_path / "in")
         data = bytearray((tmp_path / "in").read_bytes())
         frames = np.frombuffer(data, np.uint8)[24:].reshape(packets, -1)
         frames[:, 16 + 26 : 16 + 30] = frames[0, 16 + 26 : 16 + 30]  # one source, so one flow

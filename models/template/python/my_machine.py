@@ -2,13 +2,21 @@
 
 from pathlib import Path
 
-from npexplore.designs import Design
-from npexplore.machine.machine import Machine, Pool
-from npexplore.machine.parameters import Parameters
-from npexplore.machine.program import Packet, Recorder
-from npexplore.machine.resources import DramController, DramPolicy, LineCard, Processor, WordMemory
-from npexplore.machine.resources.dram_device import dram_device
-from npexplore.machine.resources.ingress import Ingress
+from npexplore import Design
+from npexplore.machine import (
+    DramController,
+    DramPolicy,
+    Ingress,
+    LineCard,
+    Machine,
+    Packet,
+    Parameters,
+    Pool,
+    Processor,
+    Recorder,
+    WordMemory,
+    dram_device,
+)
 
 
 def build(p: Parameters) -> Machine:

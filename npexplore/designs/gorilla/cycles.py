@@ -23,7 +23,7 @@ from npexplore.designs.gorilla.hardware import EngineFiles
 from npexplore.designs.gorilla.hardware_cases import rated
 from npexplore.designs.gorilla.lowered import WORD, window_of
 from npexplore.designs.gorilla.processor import ProcessorFiles
-from npexplore.designs.gorilla.traffic import box, lowered
+from npexplore.designs.gorilla.traffic import lowered, router_tables
 from npexplore.errors import InputError
 from npexplore.machine.parameters import Parameters, Value
 from npexplore.paths import share
@@ -76,7 +76,7 @@ def trials() -> tuple[Trial, ...]:
 def tried(p: Parameters, one: Trial, simulator: str = "iverilog") -> float:
     """Return the cycles that a packet of a trial takes in a fresh run, once the machine is full."""
     count = ROUND * (ROUNDS + 1) * one.threads
-    tables, protocols = box("deep", one.counting), one.program.split("+")
+    tables, protocols = router_tables("deep", one.counting), one.program.split("+")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if one.where == ENGINE:

@@ -18,7 +18,7 @@ import numpy as np
 from npexplore.designs.gorilla.hardware import BENCH
 from npexplore.designs.gorilla.hardware_cases import rated
 from npexplore.designs.gorilla.processor import PROCESSOR, ProcessorFiles, Ran
-from npexplore.designs.gorilla.traffic import FRAME, MIXES, box
+from npexplore.designs.gorilla.traffic import FRAME, MIXES, router_tables
 from npexplore.engine.intervals import interval, ratio_interval
 from npexplore.errors import InputError, RefusedError
 from npexplore.machine.parameters import Parameters
@@ -49,7 +49,7 @@ class Rig:
         counting = p.flow_counting == "on"
         both = p.source_lookup == "always" or (p.source_lookup == "with_counting" and counting)
         try:
-            self.made = ProcessorFiles(p, box(str(p.addresses), both), self.spoken)
+            self.made = ProcessorFiles(p, router_tables(str(p.addresses), both), self.spoken)
         except InputError as error:
             raise RefusedError(f"rtl: {error}") from error
         before = [(folder / name).read_text(encoding="utf-8") for name in FILES if (folder / name).exists()]

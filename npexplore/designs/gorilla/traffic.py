@@ -26,7 +26,7 @@ from npexplore.golden.ipv6 import addresses as addresses6
 from npexplore.golden.ipv6 import header as header6
 from npexplore.golden.mpls.impose import TtlModel
 from npexplore.golden.mpls.switch import HERE
-from npexplore.golden.router.configuration import resolve
+from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.golden.router.records import LabelRecord, PortRecord, RouteRecord, RouterFile
 from npexplore.machine.mixes import load_mix
@@ -54,12 +54,15 @@ def _mac(port: int) -> bytes:
     return bytes([2, 0, 0, 0, 0, port])
 
 
-def box(addresses: str = "deep", source_lookup: bool = False, labels: str = "warm", pipes: bool = False) -> Box:
+def router_tables(
+    addresses: str = "deep", source_lookup: bool = False, labels: str = "warm", pipes: bool = False
+) -> Box:
     """Return the tables of a router with four ports.
 
     addresses: routes as long as the tries are deep (every lookup reads all levels), or of mixed lengths. labels: a
     cluster's table has them from the beginning (warm), or has a single set and misses most (cold). pipes: with two
     labels more that keep their time to live to themselves (RFC 3443), so that one may end below them.
+    source_lookup: whether source addresses are looked up, too.
     """
     rng, deep = np.random.default_rng(1), addresses == "deep"
     ports = [
@@ -78,7 +81,7 @@ def box(addresses: str = "deep", source_lookup: bool = False, labels: str = "war
         wide = (FAR6 << 112 | int(rng.integers(0, 1 << 48)) << 64) >> (128 - length) << (128 - length)
         routes.append(RouteRecord(prefix=addresses6.prefix_text(wide, length), via=f"2001:db8:{k % PORTS}::2"))
     record = RouterFile(port=ports, route=routes, label=_labels(rng, pipes))
-    made = Box(Forwarder(resolve(record), lookup="trie20_4_8"), source_lookup, 64 if labels == "warm" else 1)
+    made = Box(Forwarder(resolve_router(record), lookup="trie20_4_8"), source_lookup, 64 if labels == "warm" else 1)
     assert made.labels is not None
     for label in made.labels.number if labels == "warm" else ():
         made.label_cache.look_up(label)
@@ -163,7 +166,7 @@ def most_and_fewest_calls() -> tuple[int, int]:
     The fewest are those of a frame that is of no protocol the router knows.
     """
     found = [len(t.calls) for mix in MIXES for counting in (False, True) for t in traces_of(mix, counting)[:8]]
-    tables = box()
+    tables = router_tables()
     unknown = _mac(0) + PEER + b"\x88\xcc" + bytes(NETWORK)  # LLDP
     alone = forward(engine_program(tables), accelerators(tables), 0, unknown)
     return min(*found, len(alone.calls)), max(found)
@@ -178,14 +181,14 @@ def _traces(
 
     caches: entries of a cluster's cache, and clusters, to which frames go in turn.
     """
-    tables, rng = box(addresses, both, labels), np.random.default_rng(2)
+    tables, rng = router_tables(addresses, both, labels), np.random.default_rng(2)
     program, units = engine_program(tables, counting=counting), dict(accelerators(tables))
     for name in ("lookup4", "lookup6") if chip else ():
         units[name] = _without_first_read(units[name])
     near = RouteCaches(*caches)
     for name in ("lookup4", "lookup6") if caches[0] else ():
         units[name] = near.in_front_of(units[name])
-    known = box(addresses, both, labels) if updates else tables  # senders know no change
+    known = router_tables(addresses, both, labels) if updates else tables  # senders know no change
     updated, found = changes(tables, updates), []
     for k, kind in enumerate(kinds(mix) * (WARM if caches[0] else 1)):
         made, near.cluster = frame(kind, known, rng, 1 if _every(k, exceptions) else 64), k % caches[1]
@@ -217,7 +220,7 @@ def _every(k: int, share: float) -> bool:
 @lru_cache
 def header_bytes(kind: str) -> int:
     """Return the bytes of a frame of a kind of traffic that go with the header; the others are its body."""
-    return len(split(frame(kind, box(), np.random.default_rng(2)))[0])
+    return len(split(frame(kind, router_tables(), np.random.default_rng(2)))[0])
 
 
 @lru_cache

@@ -69,6 +69,7 @@ def accesses_of_capture(path: str | Path, p: Parameters, router: Router | None =
 
     router: whose routes and rules decide, and the port that packets come in by (None: models/routers/through.toml,
     which sends everything on). Packets have buffers of `buffer_bytes`, in the order that `allocation` says.
+    path: the capture. p: parameters of `ixp2400_dram`. port: the name of the input port.
     Raises InputError for a file that is not a capture, or has no IP packet.
     """
     steps = Replay(load_router("through") if router is None else router, {port: path}, any_station=True)

@@ -17,7 +17,7 @@ from typing import Literal
 from npexplore.designs.base import Design
 from npexplore.designs.raw.chip import MESSAGE_WORDS, Chip, Version, numbered
 from npexplore.designs.raw.files import NUMBER
-from npexplore.designs.raw.larger_layouts import crossing, scaled
+from npexplore.designs.raw.larger_layouts import crossing_layout, scaled_layout
 from npexplore.designs.raw.layouts import Layout, load_layout
 from npexplore.designs.raw.memory import configure, fetch, lines_of, miss, write
 from npexplore.designs.raw.traffic import dressed, lookup_cycles
@@ -62,9 +62,9 @@ def version_of(p: Parameters) -> tuple[Version, Layout]:
     if p.tiles != "4x4":
         if name not in ("v3", "v3d"):
             raise ModelError(f"beyond 4 x 4 tiles only v3 and v3d are laid out, got {name} on {p.tiles}")
-        return version, scaled(8, LARGER[p.tiles], "dynamic" if name == "v3d" else "static")
+        return version, scaled_layout(8, LARGER[p.tiles], "dynamic" if name == "v3d" else "static")
     if p.layout.startswith("crossed"):
-        return version, crossing(p.layout == "crossed_in_turns")
+        return version, crossing_layout(p.layout == "crossed_in_turns")
     return version, load_layout(version.layout if p.layout == "own" else p.layout)
 
 

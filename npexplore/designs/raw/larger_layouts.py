@@ -21,7 +21,7 @@ from npexplore.designs.raw.layouts import (
     Pipeline,
     Stream,
     Switch,
-    checked,
+    check_layout,
     load_layout,
 )
 from npexplore.errors import ModelError
@@ -29,7 +29,7 @@ from npexplore.errors import ModelError
 CROSSED = {1: ("buffer_2", [13, 9, 5, 6, 7]), 2: ("buffer_1", [14, 10, 9, 8, 4])}  # by port: where its payload goes
 
 
-def crossing(in_turns: bool) -> Layout:
+def crossing_layout(in_turns: bool) -> Layout:
     """Return Version III with the packet buffers of ports 1 and 2 swapped, so that their payloads cross at tile 9.
 
     in_turns: its switch has a program, one payload of each port in turn (a static switch cannot look who is there);
@@ -42,7 +42,7 @@ def crossing(in_turns: bool) -> Layout:
         if one.carries == "payload" and one.port in CROSSED else one for one in file.stream
     ]  # fmt: skip
     met = [k for k, one in enumerate(streams) if one.carries == "payload" and one.port in CROSSED]
-    return checked(msgspec.structs.replace(
+    return check_layout(msgspec.structs.replace(
         file, name="crossed", title="Version III with two payload streams that cross", stream=streams,
         source="Sec. 4: static networks cannot be made to cross, since all operands must be there",
         memory=[
@@ -52,7 +52,7 @@ def crossing(in_turns: bool) -> Layout:
     ))  # fmt: skip
 
 
-def scaled(
+def scaled_layout(
     columns: int,
     bands: Sequence[Literal["south", "north"]] = ("south",),
     feed: Literal["static", "dynamic"] = "dynamic",
@@ -63,6 +63,8 @@ def scaled(
     pins of those in. Packet buffers are on the western and eastern sides, so that columns <= 2 x rows. feed "static":
     Version III; headers go up their columns on network 1, payloads on network 2 up to a row of their own and to the
     side, the outer columns in the rows nearer to the cards, so that no two cross.
+    columns: tiles from west to east. bands: the sides that line cards of each band stand on. feed: the network that
+    brings headers to the stages, "static" or "dynamic".
     """
     depth = 4
     rows = depth * len(bands)
@@ -95,7 +97,7 @@ def scaled(
         payload = [up[:step] + across]
         streams.append(Stream(port=port, network="static2", carries="payload", to=name, routes=payload))
     static = feed == "static"
-    return checked(LayoutFile(
+    return check_layout(LayoutFile(
         name=f"{columns}x{rows}", title=f"Version {'III' if static else 'III.d'} on {columns} x {rows} tiles",
         columns=columns, rows=rows, source="Sec. 4: what larger chips would need", line_card=cards, memory=memories,
         pipeline=pipelines, stream=streams if static else [], feed=feed, assumption="pins and tiles of the larger chip",

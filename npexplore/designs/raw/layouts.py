@@ -75,7 +75,7 @@ class Switch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class LayoutFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Schema of models/raw/*.toml. feed: headers reach the stages by static streams or by the dynamic network.
+    """Schema of `models/raw/*.toml`. feed: headers reach the stages by static streams or by the dynamic network.
 
     crossings: whether streams of different ports may meet on a network; in the order in which they come, or as a
     `switch` has them in turns.
@@ -181,18 +181,18 @@ def load_layout(name: str | Path) -> Layout:
 @lru_cache(maxsize=64)
 def _read(path: Path, changed_ns: int) -> Layout:
     """Read a layout once for each time its file was changed."""
-    return checked(decode(path.read_bytes(), LayoutFile, path))
+    return check_layout(decode(path.read_bytes(), LayoutFile, path))
 
 
 def layout_schema() -> dict[str, Any]:
-    """Return the JSON Schema of models/raw/*.toml."""
+    """Return the JSON Schema of `models/raw/*.toml`."""
     return msgspec.json.schema(LayoutFile)
 
 
 # ---- what is refused
 
 
-def checked(file: LayoutFile) -> Layout:
+def check_layout(file: LayoutFile) -> Layout:
     """Return the layout of a file; raises ModelError, naming the tiles, for one that cannot be wired."""
     if not file.source.strip():
         raise ModelError(f"layout {file.name} has no source")

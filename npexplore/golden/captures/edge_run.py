@@ -18,7 +18,7 @@ from npexplore.golden.captures.replay import Step
 from npexplore.golden.captures.spool import Spool
 from npexplore.golden.captures.tally import Tally
 from npexplore.golden.columns import Packets
-from npexplore.golden.diffserv import Arrivals, Fate, Outcome, simulate
+from npexplore.golden.diffserv import Arrivals, Fate, Outcome, simulate_diffserv
 from npexplore.golden.diffserv.edge import HEAD, SHORTEST, Edge
 from npexplore.golden.diffserv.link_rate import CHECK
 from npexplore.golden.diffserv.mark import mark_dscps
@@ -71,7 +71,7 @@ class EdgeRun:
         sent = {name: np.concatenate([part[name] for part in self._parts or nothing]) for name in COLUMNS}
         times = np.maximum(np.maximum.accumulate(sent["time_ns"]), 0) if len(sent["time_ns"]) else sent["time_ns"]
         arrivals = Arrivals.of(times, sent["length"], sent["rule"], sent["port"], source=sent["source"])
-        outcome = self._outcome = simulate(self.edge.diffserv, arrivals, seed)
+        outcome = self._outcome = simulate_diffserv(self.edge.diffserv, arrivals, seed)
         if self.captures is not None and len(arrivals):
             frames = self.spool.all()
             mark_dscps(_inner(frames), outcome.dscp, in_place=True)

@@ -19,7 +19,7 @@ from npexplore.errors import InputError, UnknownNameError, one_of, told_at
 from npexplore.golden.classify.rules import MAX_RULES, Range, Rule, Rules, class_number, prefix_length, range_text
 from npexplore.golden.diffserv.records import PolicerRecord, PortQueuesRecord, QueueRecord
 from npexplore.golden.diffserv.setup import CLASSES
-from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_number, mask_of, prefix_pair, prefix_text
+from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_number, prefix_mask, prefix_pair, prefix_text
 from npexplore.golden.ipv4.five_tuple import BITS, FIELDS, PROTOCOLS
 from npexplore.toml import Record, decode
 
@@ -176,7 +176,7 @@ def _addresses(name: str, value: Field, bits: int) -> Range:
         first, length = prefix_pair(value)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
-    return first, first | ~mask_of(length) & MAX_ADDRESS
+    return first, first | ~prefix_mask(length) & MAX_ADDRESS
 
 
 def _numbers(name: str, value: Field, bits: int) -> Range:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from npexplore.errors import InputError, one_of, positive
 from npexplore.golden.classify.rules import ANY_PORT, ANY_PROTOCOL, CLASSES, MAX_RULES, Range, Rule, Rules, class_number
-from npexplore.golden.ipv4.addresses import MAX_ADDRESS, mask_of
+from npexplore.golden.ipv4.addresses import MAX_ADDRESS, prefix_mask
 from npexplore.golden.ipv4.five_tuple import PROTOCOLS, TYPES, Columns, FiveTuple
 from npexplore.paths import share
 from npexplore.toml import Record, decode
@@ -92,6 +92,8 @@ def generate_rules(
 
     default: make the last rule match every packet (BE). Raises InputError for a count outside 1 .. 16,384 or a profile
     that does not have so many different rules.
+    count: how many rules. profile: the shares of prefix lengths and port ranges, by name or as a record. seed: an
+    integer or a generator.
     """
     if not 1 <= count <= MAX_RULES:
         raise InputError(f"rules to generate must be 1 to {MAX_RULES}, got {count}")
@@ -134,6 +136,7 @@ def headers_within(
     """Return headers as columns, each drawn at random from the ranges of one rule (an earlier rule may match it too).
 
     row: which rule each header is drawn from; at random without it.
+    rules: the rules to draw from. count: how many headers. seed: an integer or a generator. row: shape (count,).
     """
     rng = np.random.default_rng(seed)
     chosen = rng.integers(0, len(rules), count) if row is None else np.asarray(row)
@@ -181,10 +184,10 @@ class _Draw:
             around = [prefix for prefix in before if 0 < prefix[1] < length]
             if around and self._rng.random() < self._profile.nesting:
                 outer, bits = around[int(self._rng.integers(len(around)))]
-                value = outer | value & ~mask_of(bits)
-            value &= mask_of(length)
+                value = outer | value & ~prefix_mask(bits)
+            value &= prefix_mask(length)
             before.append((value, length))
-        return value, value | ~mask_of(length) & MAX_ADDRESS
+        return value, value | ~prefix_mask(length) & MAX_ADDRESS
 
     def _port(self, shares: dict[str, float]) -> Range:
         kind = self._one_of(shares)

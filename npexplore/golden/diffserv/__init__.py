@@ -7,7 +7,7 @@ from npexplore.golden.diffserv.arrivals import Arrivals
 from npexplore.golden.diffserv.outcome import Fate, Outcome
 from npexplore.golden.diffserv.reference import simulate_plainly
 from npexplore.golden.diffserv.setup import CLASSES, ClassQueue, DiffServ, OutputPort, Receiver, Shaping, Treatment
-from npexplore.golden.diffserv.simulation import simulate
+from npexplore.golden.diffserv.simulation import simulate_diffserv
 
 __all__ = [
     "CLASSES",
@@ -20,6 +20,6 @@ __all__ = [
     "Receiver",
     "Shaping",
     "Treatment",
-    "simulate",
+    "simulate_diffserv",
     "simulate_plainly",
 ]

@@ -19,7 +19,7 @@ from npexplore.golden.diffserv.arrivals import Arrivals
 from npexplore.golden.diffserv.outcome import Outcome
 from npexplore.golden.diffserv.queues import QueueLimits
 from npexplore.golden.diffserv.setup import CLASSES, ClassQueue, DiffServ, OutputPort, Receiver, Treatment
-from npexplore.golden.diffserv.simulation import simulate
+from npexplore.golden.diffserv.simulation import simulate_diffserv
 from npexplore.golden.police import LeakyBucket
 from npexplore.golden.schedule import halving_quanta
 from npexplore.golden.token_rate import NS, TokenRate
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Bench:
+class DiffServBench:
     """Links of one speed, packets of one length, and the router between them.
 
     line_rate: of every link, `100Mb/s`. overhead_bytes: preamble and gap. queue_packets: a class's queue.
@@ -91,7 +91,7 @@ class Bench:
 
 
 def shared_link(
-    bench: Bench, load: float, flows: Sequence[str], limits_pps: dict[str, float], seed: int = 0
+    bench: DiffServBench, load: float, flows: Sequence[str], limits_pps: dict[str, float], seed: int = 0
 ) -> Outcome:  # fmt: skip
     """Return what becomes of flows that share an output link, one per class and input. limits_pps: by class."""
     order = [name for name in flows if name in limits_pps]
@@ -104,13 +104,17 @@ def shared_link(
     time = np.concatenate(times)
     rows = np.argsort(time, kind="stable")
     arrivals = Arrivals.of(time[rows], bench.packet_bytes, flow[rows], source=flow[rows])
-    return simulate(router, arrivals, seed)
+    return simulate_diffserv(router, arrivals, seed)
 
 
 def load_sweep(
-    bench: Bench, loads: Sequence[float], flows: Sequence[str], limits_pps: dict[str, float], seed: int = 0
+    bench: DiffServBench, loads: Sequence[float], flows: Sequence[str], limits_pps: dict[str, float], seed: int = 0
 ) -> pd.DataFrame:  # fmt: skip
-    """Return one row per load and class: columns of `Outcome.by_class` with `load` (share of an input's line rate)."""
+    """Return one row per load and class: columns of `Outcome.by_class` with `load` (share of an input's line rate).
+
+    bench: links and router. loads: offered loads of each input, as shares of its line rate. flows: the class of
+    each flow, one flow per input. limits_pps: the policed rate of a class, packets a second. seed: of the arrivals.
+    """
     import pandas as pd
 
     parts = []
@@ -121,7 +125,7 @@ def load_sweep(
 
 
 def many_flows(
-    bench: Bench, load: float, flows: int, limit_pps: float, class_name: str = "AF1", *,
+    bench: DiffServBench, load: float, flows: int, limit_pps: float, class_name: str = "AF1", *,
     shuffle: bool = False, seed: int = 0,
 ) -> Outcome:  # fmt: skip
     """Return what becomes of equal flows of one input, each with a rule and a policer of its own.
@@ -136,10 +140,12 @@ def many_flows(
     turns = -(-len(time) // flows)
     order = np.tile(np.arange(flows), (turns, 1))
     flow = (rng.permuted(order, axis=1) if shuffle else order).ravel()[: len(time)]
-    return simulate(router, Arrivals.of(time, bench.packet_bytes, flow), seed)
+    return simulate_diffserv(router, Arrivals.of(time, bench.packet_bytes, flow), seed)
 
 
-def rates_of_flows(bench: Bench, loads: Sequence[float], flows: int, limit_pps: float, seed: int = 0) -> pd.DataFrame:
+def rates_of_flows(
+    bench: DiffServBench, loads: Sequence[float], flows: int, limit_pps: float, seed: int = 0
+) -> pd.DataFrame:
     """Return one row per load and flow: columns of `Outcome.by_rule` with `load` and `flow` (from 1)."""
     import pandas as pd
 

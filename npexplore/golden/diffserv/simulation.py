@@ -20,7 +20,7 @@ from npexplore.golden.schedule import SCHEDULERS
 MOST_TAG = 1 << 62  # of self-clocked fair queueing
 
 
-def simulate(router: DiffServ, arrivals: Arrivals, seed: int = 0) -> Outcome:
+def simulate_diffserv(router: DiffServ, arrivals: Arrivals, seed: int = 0) -> Outcome:
     """Return the fate of each packet: lost, dropped or sent, and when.
 
     A scheduler without a kernel (`wfq`) is simulated by the slower reference.

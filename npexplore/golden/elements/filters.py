@@ -13,7 +13,7 @@ from dataclasses import replace
 from npexplore.errors import InputError
 from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, limited, number
 from npexplore.golden.elements.ip import prefix
-from npexplore.golden.ipv4.addresses import mask_of
+from npexplore.golden.ipv4.addresses import prefix_mask
 from npexplore.golden.ipv4.header import read_header
 from npexplore.golden.reasons import Reason
 
@@ -156,7 +156,7 @@ class _Reader:
         value, length = prefix(word) if kind == "net" or "/" in word else (address(word), 32)
 
         def within(packet: bytes, at: int) -> bool:
-            return not (int.from_bytes(packet[at : at + 4], "big") ^ value) & mask_of(length)
+            return not (int.from_bytes(packet[at : at + 4], "big") ^ value) & prefix_mask(length)
 
         test = _negated(relation, "an address", _sides(way, within, (12, 16)))
         return test if layer in ("", "ip") else _of((layer,), test)

@@ -10,7 +10,7 @@ from npexplore.errors import InputError
 from npexplore.golden.checksum import internet_checksum
 from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, limited, number, truth
 from npexplore.golden.elements.names import named
-from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_number, mask_of
+from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_number, prefix_mask
 from npexplore.golden.ipv4.delivery import Links
 from npexplore.golden.ipv4.fragment import fragment
 from npexplore.golden.ipv4.header import DF, read_header, with_checksum
@@ -18,7 +18,7 @@ from npexplore.golden.ipv4.icmp import IcmpError, icmp_error, silence
 from npexplore.golden.ipv4.martians import martian_list
 from npexplore.golden.ipv4.options import forward_options, read_options
 from npexplore.golden.ipv4.ttl import decrement_ttl
-from npexplore.golden.ipv4.validate import validate
+from npexplore.golden.ipv4.validate import validate_ipv4
 from npexplore.golden.lookup import LPMS
 from npexplore.golden.reasons import Reason
 
@@ -50,12 +50,12 @@ class CheckIPHeader(Element):
             own, _, _ = one.partition("/")
             value, length = prefix(one)
             self.welcome.add(address(own))
-            self.refused |= {0, MAX_ADDRESS, value | MAX_ADDRESS & ~mask_of(length)}
+            self.refused |= {0, MAX_ADDRESS, value | MAX_ADDRESS & ~prefix_mask(length)}
 
     def take(self, pack: Pack, port: int) -> Out:
         """The packet without what the link added behind it."""
         data = pack.data[self.offset :]
-        reason = validate(data)
+        reason = validate_ipv4(data)
         if reason == Reason.BAD_CHECKSUM and not self.sums:
             reason = Reason.NONE
         header = read_header(data)
@@ -149,14 +149,14 @@ def prefix(text: str) -> tuple[int, int]:
     if "." in tail:
         mask = address_number(tail)
         length = mask.bit_count()
-        if mask != mask_of(length):
+        if mask != prefix_mask(length):
             raise InputError(f"a mask must be ones and then zeros, got {tail!r}")
     else:
         length = number(tail) if tail else 32
         if not 0 <= length <= 32:
             raise InputError(f"prefix length must be 0 to 32, got {text!r}")
     short = head.count(".") < 3 and head.replace(".", "").isdigit()  # 10/8
-    return address(head + ".0" * (3 - head.count(".")) if short else head) & mask_of(length), length
+    return address(head + ".0" * (3 - head.count(".")) if short else head) & prefix_mask(length), length
 
 
 class DropBroadcasts(Element):

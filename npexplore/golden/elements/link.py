@@ -9,7 +9,7 @@ from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, lim
 from npexplore.golden.elements.ip import prefix
 from npexplore.golden.elements.names import named
 from npexplore.golden.elements.plain import ONE_PACKET
-from npexplore.golden.ipv4.addresses import mask_of
+from npexplore.golden.ipv4.addresses import prefix_mask
 from npexplore.golden.reasons import Reason
 
 SWITCH_HEADER = 8  # bytes; `Strip(8)` takes them off again
@@ -75,7 +75,7 @@ class ARPResponder(Element):
                 raise InputError(f"an entry is ADDRESS MAC, got {text!r}")
             for one in addresses or [owner]:
                 value, length = prefix(one) if "/" in one else (address(one), 32)
-                self.known.append((value, mask_of(length), mac(owner)))
+                self.known.append((value, prefix_mask(length), mac(owner)))
 
     def owner(self, wanted: int) -> bytes | None:
         """Return the MAC to tell for an address."""

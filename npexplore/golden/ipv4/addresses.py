@@ -18,7 +18,7 @@ Prefix = str | IPv4Network
 MAX_ADDRESS = 0xFFFFFFFF
 
 
-def mask_of(length: int) -> int:
+def prefix_mask(length: int) -> int:
     """Return the number whose first `length` of 32 bits are set."""
     return MAX_ADDRESS << (32 - length) & MAX_ADDRESS
 

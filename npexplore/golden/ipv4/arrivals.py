@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from npexplore._kernels import golden_forward as kernels
 from npexplore.golden.ethernet import ETHERNET
-from npexplore.golden.ipv4.addresses import mask_of
+from npexplore.golden.ipv4.addresses import prefix_mask
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.frames import Frames, words_of_macs
 from npexplore.golden.router.sides import Side4
@@ -25,13 +25,13 @@ class Arrivals4:
         self._mac, self._notable = words_of_macs(side.router.ports), _notable_blocks(side)
         self._martians = (
             np.array([row.value for row in rows], np.uint32),
-            np.array([mask_of(row.length) for row in rows], np.uint32),
+            np.array([prefix_mask(row.length) for row in rows], np.uint32),
             np.array([row.source for row in rows], np.bool_),
             np.array([row.destination for row in rows], np.bool_),
         )
         self._links = (
             np.array(links.address, np.uint32),
-            np.array([mask_of(length) for length in links.length], np.uint32),
+            np.array([prefix_mask(length) for length in links.length], np.uint32),
             np.array(links.length, np.int64) < 31,
         )
 
@@ -75,6 +75,6 @@ def _notable_blocks(side: Side4) -> NDArray[np.bool_]:
         notable[first : first + max(1, 1 << _BLOCK_BITS >> row.length)] = True
     for port in side.router.ports:
         for address, length in port.subnets:
-            for one in (address, address & mask_of(length), *port.broadcasts):
+            for one in (address, address & prefix_mask(length), *port.broadcasts):
                 notable[one >> (32 - _BLOCK_BITS)] = True
     return notable

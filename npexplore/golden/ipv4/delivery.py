@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore._kernels import golden_headers as kernels
-from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_column, mask_of
+from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_column, prefix_mask
 from npexplore.golden.pairs import Pair
 from npexplore.golden.reasons import Reason
 
@@ -55,12 +55,12 @@ class Links:
 
     def holds(self, row: int, address: int) -> bool:
         """Return whether an address lies in the network of a row."""
-        return (address ^ self.address[row]) & mask_of(self.length[row]) == 0
+        return (address ^ self.address[row]) & prefix_mask(self.length[row]) == 0
 
     def is_broadcast(self, address: int) -> bool:
         """Say whether an address is a broadcast of an attached network (RFC 1812 section 4.2.2.11 (d))."""
         return any(
-            length < 31 and self.holds(row, address) and address | mask_of(length) == MAX_ADDRESS
+            length < 31 and self.holds(row, address) and address | prefix_mask(length) == MAX_ADDRESS
             for row, length in enumerate(self.length)
         )
 
@@ -73,7 +73,7 @@ def destination_kind(destination: int, links: Links) -> Destination:
         return Destination.MULTICAST
     if destination in links.address:
         return Destination.LOCAL
-    attached = [mask_of(n) for row, n in enumerate(links.length) if n < 31 and links.holds(row, destination)]
+    attached = [prefix_mask(n) for row, n in enumerate(links.length) if n < 31 and links.holds(row, destination)]
     if any(destination | mask == MAX_ADDRESS for mask in attached):
         return Destination.DIRECTED_BROADCAST
     if any(destination & ~mask == 0 for mask in attached):
@@ -84,7 +84,7 @@ def destination_kind(destination: int, links: Links) -> Destination:
 def destination_kinds(destination: NDArray[np.integer], links: Links) -> NDArray[np.uint8]:
     """Return the kind of each destination."""
     address = np.array(links.address, np.uint32)
-    mask = np.array([mask_of(length) for length in links.length], np.uint32)
+    mask = np.array([prefix_mask(length) for length in links.length], np.uint32)
     out = np.empty(len(destination), np.uint8)
     kernels.destinations(address_column(destination), address, mask, np.array(links.length, np.int64) < 31, out)
     return out

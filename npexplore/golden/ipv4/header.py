@@ -75,6 +75,9 @@ def write_packet(
 ) -> bytes:
     """Return a packet with right lengths and checksum; options are padded with End of Option List to whole words.
 
+    source, destination: addresses as integers. payload: bytes behind the header. options: bytes of options. tos:
+    DSCP and ECN. identification, flags, fragment_offset: fields of fragments, the offset in units of 8 bytes. ttl,
+    protocol: header fields.
     Raises InputError for options beyond 40 bytes or a packet beyond 65,535.
     """
     options += bytes(-len(options) % 4)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from npexplore._kernels import golden_headers as kernels
 from npexplore.errors import one_of
-from npexplore.golden.ipv4.addresses import address_column, mask_of, prefix_pair
+from npexplore.golden.ipv4.addresses import address_column, prefix_mask, prefix_pair
 from npexplore.golden.pairs import Pair
 from npexplore.golden.reasons import Reason
 from npexplore.paths import share
@@ -38,7 +38,7 @@ class Martians:
     def row(self, address: int) -> MartianPrefix | None:
         """Return the longest prefix of the list that holds an address."""
         for prefix in self.prefixes:
-            if address & mask_of(prefix.length) == prefix.value:
+            if address & prefix_mask(prefix.length) == prefix.value:
                 return prefix
         return None
 
@@ -73,7 +73,7 @@ def martian_many(
     """Return the reason code of each pair of addresses."""
     rows = martians.prefixes
     value = np.array([row.value for row in rows], np.uint32)
-    mask = np.array([mask_of(row.length) for row in rows], np.uint32)
+    mask = np.array([prefix_mask(row.length) for row in rows], np.uint32)
     bad_source = np.array([row.source for row in rows], np.bool_)
     bad_destination = np.array([row.destination for row in rows], np.bool_)
     out = np.empty(len(source), np.uint8)

@@ -7,7 +7,7 @@ hop; it has no source route.
 import numpy as np
 from numpy.typing import NDArray
 
-from npexplore.golden.ipv4.addresses import mask_of
+from npexplore.golden.ipv4.addresses import prefix_mask
 from npexplore.golden.ipv4.delivery import Links
 from npexplore.golden.pairs import Pair
 
@@ -32,7 +32,7 @@ def redirects_many(
     same_network = np.zeros(len(came), np.bool_)
     for row, (address, length) in enumerate(zip(links.address, links.length, strict=True)):
         here = came == (links.port[row] if links.port else row)
-        same_network |= here & np.all([(end ^ address) & mask_of(length) == 0 for end in ends], axis=0)
+        same_network |= here & np.all([(end ^ address) & prefix_mask(length) == 0 for end in ends], axis=0)
     return np.asarray((in_port == out_port) & same_network & ~np.asarray(source_routed, np.bool_))
 
 

@@ -15,7 +15,7 @@ from npexplore.golden.pairs import Pair
 from npexplore.golden.reasons import Reason
 
 
-def validate(packet: bytes) -> Reason:
+def validate_ipv4(packet: bytes) -> Reason:
     """Return the reason to drop a packet as the link handed it over (padding may follow it), Reason.NONE for none."""
     if len(packet) < SHORTEST:
         return Reason.TOO_SHORT
@@ -35,11 +35,11 @@ def validate(packet: bytes) -> Reason:
     return Reason.NONE
 
 
-def validate_many(packets: Packets) -> NDArray[np.uint8]:
+def validate_ipv4_many(packets: Packets) -> NDArray[np.uint8]:
     """Return the reason code of each packet, 0 for none."""
     out = np.empty(len(packets), np.uint8)
     kernels.validate(packets.buffer, packets.words, packets.offset, packets.length, out)
     return out
 
 
-PAIRS = [Pair(validate, validate_many, "ipv4_packets")]
+PAIRS = [Pair(validate_ipv4, validate_ipv4_many, "ipv4_packets")]

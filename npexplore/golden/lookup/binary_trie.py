@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore._kernels import golden_binary_trie as kernels
-from npexplore.golden.ipv4.addresses import mask_of
+from npexplore.golden.ipv4.addresses import prefix_mask
 from npexplore.golden.lookup.base import NO_READ, Lpm, MemoryReads, Read, Routes
 
 
@@ -105,6 +105,6 @@ class BinaryTrie(Lpm):
 
     def _build(self, value: NDArray[np.uint32], length: NDArray[np.uint8], next_hop: NDArray[np.int32]) -> None:
         # every distinct leading part of a prefix is a node
-        nodes = sum(len(np.unique(value[length >= n] & np.uint32(mask_of(n)))) for n in range(1, 33))
+        nodes = sum(len(np.unique(value[length >= n] & np.uint32(prefix_mask(n)))) for n in range(1, 33))
         self._make_room(nodes)
         self._add(value, length, next_hop)

@@ -8,7 +8,7 @@ is not the doing of whoever sent the packet below it.
 from __future__ import annotations
 
 from npexplore.golden.ethernet import ETHERNET, IPV4_TYPE, IPV6_TYPE, MPLS_TYPE, UPSTREAM_TYPE
-from npexplore.golden.mpls.switch import switch
+from npexplore.golden.mpls.switch import switch_labels
 from npexplore.golden.reasons import Reason, by_code
 from npexplore.golden.router.rules import Rules, Rules4, Stage
 from npexplore.golden.router.sides import Side4
@@ -35,7 +35,7 @@ def labels(side: Side4, walk: Walk4) -> Reason:
     """Do what the label map says: the frame leaves by the entry's port, or IP below the stack is looked at here."""
     known = side.router.labels
     assert known is not None
-    made = switch(walk.packet, known)
+    made = switch_labels(walk.packet, known)
     if made.reason:
         return by_code(made.reason)
     kind = MPLS_TYPE if made.labels else IPV6_TYPE if made.packet[0] >> 4 == 6 else IPV4_TYPE

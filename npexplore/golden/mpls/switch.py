@@ -125,7 +125,7 @@ class LabelColumns(NamedTuple):
     uniform: NDArray[np.bool_]
 
 
-def switch(packet: bytes, known: LabelMap) -> Switched:
+def switch_labels(packet: bytes, known: LabelMap) -> Switched:
     """Return the treatment of a packet that begins with a label stack."""
     shape = read_stack(packet)
     if shape.reason:
@@ -242,4 +242,4 @@ def rewrite_rows(
     )  # fmt: skip
 
 
-PAIRS = [Pair(switch, switch_many, "label_stacks", "label_maps")]
+PAIRS = [Pair(switch_labels, switch_many, "label_stacks", "label_maps")]

@@ -97,7 +97,7 @@ def load_router(path: str | Path) -> Router:
     except OSError as error:
         raise InputError(f"{error.filename or path}: {error.strerror or error}") from None
     try:
-        router = resolve(record, lines)
+        router = resolve_router(record, lines)
     except InputError as error:
         raise InputError(f"{file.name}: {error}") from None
     if record.diffserv is None:
@@ -107,7 +107,7 @@ def load_router(path: str | Path) -> Router:
     return replace(router, edge=load_edge(file.parent / record.diffserv.rules, router.ports))
 
 
-def resolve(record: RouterFile, more: Placed = ()) -> Router:
+def resolve_router(record: RouterFile, more: Placed = ()) -> Router:
     """Return a router in numbers. more: further routes with the place they come from. Raises InputError."""
     if not record.port:
         raise InputError("port: a router needs at least one port, got none")

@@ -21,7 +21,7 @@ from npexplore.golden.ipv4.options import (
 )
 from npexplore.golden.ipv4.redirect import redirects
 from npexplore.golden.ipv4.ttl import decrement_ttl
-from npexplore.golden.ipv4.validate import validate
+from npexplore.golden.ipv4.validate import validate_ipv4
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.rules import Rules, Rules4, Stage
 from npexplore.golden.router.sides import UNICAST, Side, Side4
@@ -45,7 +45,7 @@ def link(side: Side, walk: Walk[Any]) -> Reason:
 
 def valid(side: Side4, walk: Walk4) -> Reason:
     """Check the header; cut off what the link added behind the packet."""
-    reason = validate(walk.packet)
+    reason = validate_ipv4(walk.packet)
     if not reason:
         walk.packet = walk.packet[: walk.header.total_length]
     return reason

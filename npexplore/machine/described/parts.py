@@ -71,7 +71,11 @@ class Parts:
 
 
 def part(kind: str, name: str, **given: Value) -> Part:
-    """Return a part of the shelf under a name, with its parameters; raises UnknownNameError, InputError."""
+    """Return a part of the shelf under a name, with its parameters; raises UnknownNameError, InputError.
+
+    kind: the part's name in models/parts. name: the resource's name in the machine. given: values of the part's
+    parameters.
+    """
     return Parts().made(kind, name, given)
 
 

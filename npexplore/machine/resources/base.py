@@ -191,7 +191,10 @@ def known(resource: Resource, method: str, operand: str, values: Mapping[str, Va
 
 
 def count_of(subject: str, value: int, least: int = 1) -> int:
-    """Return `value` if it is an integer of at least `least`, else raise ModelError."""
+    """Return `value` if it is an integer of at least `least`, else raise ModelError.
+
+    subject: what the value is of, for the message. value: the number to check. least: the smallest value allowed.
+    """
     if not isfinite(value) or value != int(value) or value < least:
         raise ModelError(f"{subject} must be an integer of at least {least}, got {value!r}")
     return int(value)

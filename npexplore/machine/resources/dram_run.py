@@ -94,6 +94,9 @@ def run_accesses(
     bank counts over the pseudo-channels of a channel. time_s: when each comes (0: all at once, the memory saturated).
     commands: how many of each channel's first commands to keep. Raises ModelError for banks, rows or times that there
     are not.
+    device: of one generation. policy: of the controller (None: the default). bank, row, write, channel, time_s,
+    bursts: one number for all accesses or arrays of shape (n,); write: 1 for a write; bursts: lengths in bursts.
+    channels: how many channels the memory has.
     """
     policy = policy or DramPolicy()
     given = [np.asarray(one) for one in (bank, row, write, channel, bursts, time_s)]

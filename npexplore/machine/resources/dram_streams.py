@@ -33,7 +33,7 @@ class Accesses:
     write: npt.NDArray[np.bool_]
 
 
-def accesses(
+def dram_accesses(
     device: DramDevice, pattern: Pattern, n: int, seed: int, *, writes: float = 0.0, interval: float = 0.0,
     among: tuple[int, int] | None = None, units: int | None = None,
 ) -> Accesses:  # fmt: skip
@@ -41,6 +41,8 @@ def accesses(
 
     interval: mean clocks between arrivals, a Poisson process (0: all at once). among: how many groups, and how many
     banks of each, are used (None: all). units: over how many pseudo-channels, in turn (None: all of the device).
+    device: whose banks and rows are accessed. pattern: how banks and rows follow each other. n: how many accesses.
+    seed: of the random numbers. writes: the share of writes, 0 to 1.
     """
     one_of("pattern of accesses", pattern, get_args(Pattern))
     rng = np.random.default_rng([seed, n])

@@ -66,7 +66,7 @@ def length_shares(link: LengthCdf, ip: LengthCdf) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True)
 
 
-def rates(counts: CaptureCounts) -> pd.DataFrame:
+def rate_table(counts: CaptureCounts) -> pd.DataFrame:
     """Return time_s from the first packet on, packets_per_s and bits_per_s in some hundred bins of one width."""
     import pandas as pd
 
@@ -140,7 +140,7 @@ def ccdf(values: NDArray[np.number]) -> pd.DataFrame:
     return pd.DataFrame({"value": value, "share": share})
 
 
-def lorenz(flows: pd.DataFrame) -> pd.DataFrame:
+def lorenz_curve(flows: pd.DataFrame) -> pd.DataFrame:
     """Return which share of the bytes (`bytes`) the largest share of the flows (`flows`) carries."""
     import pandas as pd
 
@@ -150,7 +150,7 @@ def lorenz(flows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(shares)
 
 
-def hit_ratios(table: PacketTable) -> pd.DataFrame:
+def hit_ratio_table(table: PacketTable) -> pd.DataFrame:
     """Return key, entries and hit_ratio of LRU caches of destination addresses and of their prefixes."""
     import pandas as pd
 

@@ -13,12 +13,12 @@ from npexplore.errors import InputError, positive
 Times = NDArray[np.int64]
 
 
-def periodic(count: int, rate_pps: float) -> Times:
+def periodic_arrivals(count: int, rate_pps: float) -> Times:
     """Return `count` times at equal distances of 1 / rate, the first at 0."""
     return np.asarray(np.floor(np.arange(count) * (1e9 / positive("rate", rate_pps))), dtype=np.int64)
 
 
-def poisson(count: int, rate_pps: float, rng: np.random.Generator) -> Times:
+def poisson_arrivals(count: int, rate_pps: float, rng: np.random.Generator) -> Times:
     """Return the arrival times of a Poisson process, int64 nanoseconds, shape (count,).
 
     count: packets. rate_pps: packets a second. rng: the random numbers to use.
@@ -26,7 +26,7 @@ def poisson(count: int, rate_pps: float, rng: np.random.Generator) -> Times:
     return np.cumsum(rng.exponential(1e9 / positive("rate", rate_pps), count)).astype(np.int64)
 
 
-def trains(count: int, rate_pps: float, mean_packets: float, gap_s: float, rng: np.random.Generator) -> Times:
+def packet_trains(count: int, rate_pps: float, mean_packets: float, gap_s: float, rng: np.random.Generator) -> Times:
     """Return the arrival times of packet trains, int64 nanoseconds, shape (count,).
 
     count: packets. rate_pps: mean packets a second. mean_packets: mean length of a train, which is geometric. gap_s:
@@ -51,7 +51,7 @@ def trains(count: int, rate_pps: float, mean_packets: float, gap_s: float, rng: 
     return np.floor(np.cumsum(gaps) * 1e9).astype(np.int64)
 
 
-def on_off(
+def on_off_arrivals(
     count: int,
     rate_pps: float,
     hurst: float,

@@ -59,12 +59,12 @@ class LengthMix:
         return rng.permutation(np.repeat(self.length_bytes, numbers))
 
 
-def fixed(length_bytes: int) -> LengthMix:
+def fixed_length(length_bytes: int) -> LengthMix:
     """Return the mix of one length."""
     return LengthMix.of({length_bytes: 1.0})
 
 
-def flat(low: int, high: int) -> LengthMix:
+def uniform_lengths(low: int, high: int) -> LengthMix:
     """Return the mix of all lengths from low to high in equal shares."""
     return LengthMix.of(dict.fromkeys(range(low, high + 1), 1.0))
 

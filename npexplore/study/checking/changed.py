@@ -24,7 +24,7 @@ MEET = ("inside", "close")
 MOVED = 1e-3  # of a value: less is no change
 
 
-def machines_of(designs: Sequence[str], settings: Mapping[str, Value]) -> dict[str, Design]:
+def changed_machines(designs: Sequence[str], settings: Mapping[str, Value]) -> dict[str, Design]:
     """Return the machines that replace listed designs, by the design's name.
 
     designs: names and paths of machine files (none: all listed designs). settings: knob values, set on each machine
@@ -104,11 +104,16 @@ def _change(row: Mapping[str, Any]) -> Change:
     return "moves" if abs(float(other) - float(one)) > MOVED * abs(float(one)) else "same"
 
 
-def changed(
+def compare_checks(
     machines: Mapping[str, Design], against: Mapping[str, Design] | None = None, *, seeds: int = 3,
     ledger: Ledger | None = None, packets: int | None = None, keys: Sequence[str] | None = None,
 ) -> Changed:  # fmt: skip
-    """Check the published rows of changed machines, and of the machines before (None: the listed designs)."""
+    """Check the published rows of changed machines, and of the machines before (None: the listed designs).
+
+    machines: what to check, by the name of the listed design that each replaces. against: what to compare with.
+    seeds: simulations of each row. ledger: the published rows (None: those of the package). packets: measured by
+    each simulation. keys: rows to check (None: all).
+    """
     more: dict[str, Any] = {"seeds": seeds, "ledger": ledger, "keys": keys}
     more |= {} if packets is None else {"packets": packets}
     if not machines:

@@ -17,7 +17,7 @@ from functools import cached_property
 
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.ledger import Ledger, Row
-from npexplore.ledger.audit import identities
+from npexplore.ledger.auditing import identities
 from npexplore.ledger.identities import Identity
 from npexplore.ledger.records import READABLE
 from npexplore.ledger.ties import Ties, keys_of

@@ -45,7 +45,7 @@ class LeftOut:
         return float(np.median([abs(error) for error in self.errors.values()])) if self.errors else float("nan")
 
 
-def groups_of(of: str) -> dict[str, list[str]]:
+def row_groups(of: str) -> dict[str, list[str]]:
     """Return the visible rows of a design that have a number, by group: the server's rates by series, others as scored.
 
     Transfers over PCI Express are also grouped by size, so such a row is in two groups.
@@ -66,8 +66,12 @@ def groups_of(of: str) -> dict[str, list[str]]:
     return found
 
 
-def left_out(of: str, group: str, keys: Sequence[str], *, seeds: int = 1, starts: int = 1) -> LeftOut:
-    """Return how well all other rows predict those of a group; raises UnknownNameError for an unknown group."""
+def leave_group_out(of: str, group: str, keys: Sequence[str], *, seeds: int = 1, starts: int = 1) -> LeftOut:
+    """Return how well all other rows predict those of a group; raises UnknownNameError for an unknown group.
+
+    of: the name of a design. group: the name of the group. keys: the rows of the group, as `row_groups` lists them.
+    seeds: simulations of each row. starts: starts of the fit.
+    """
     gone, base = set(keys), design(of)
     touched = {name: told - gone for name, told in _fitted(base).items() if told & gone}
     untold = tuple(name for name, others in touched.items() if not others)
@@ -110,7 +114,7 @@ def _fitted(base: Design) -> dict[str, set[str]]:
 
 def table(of: str) -> list[dict[str, object]]:
     """Return a line for each group: rows, predicted rows, median and worst error, undetermined parameters."""
-    found = [left_out(of, group, keys) for group, keys in groups_of(of).items()]
+    found = [leave_group_out(of, group, keys) for group, keys in row_groups(of).items()]
     return [
         {
             "design": of, "group": one.group, "rows": one.rows, "answered": len(one.errors), "median": one.median,

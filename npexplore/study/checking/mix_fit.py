@@ -15,7 +15,7 @@ import msgspec
 from npexplore.designs import Design
 from npexplore.errors import InputError
 from npexplore.ledger import Facts, facts
-from npexplore.machine.mixes import load_mix, solve
+from npexplore.machine.mixes import load_mix, solve_mix
 from npexplore.study.checking.fitted_rows import ROLE
 from npexplore.study.checking.quantities.base import knobs_of
 
@@ -40,7 +40,7 @@ def fitted_mean(
     mean, printed = file.target.mean_cells, row.si(row.point)
     for _ in range(STEPS):
         target = msgspec.structs.replace(file.target, mean_cells=mean)
-        load = solve(msgspec.structs.replace(file, target=target)).workload()
+        load = solve_mix(msgspec.structs.replace(file, target=target)).workload()
         runs = [made.simulate(load, seed, packets=packets) for seed in seeds]
         busy = fmean(run.utilization[str(row.conditions["resource"])].busy for run in runs)
         if abs(busy / printed - 1) < AGREES:

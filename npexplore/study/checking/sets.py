@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from npexplore.designs import design
-from npexplore.machine.mixes import MixFile, solve
+from npexplore.machine.mixes import MixFile, solve_mix
 from npexplore.machine.parameters import Value
 from npexplore.paths import share
 from npexplore.toml import Record, decode
@@ -45,7 +45,7 @@ def load_sets(name: str) -> list[ParameterSet]:
     for one in file.set:
         design(file.design).with_(**one.set)
         for mix in one.mix:
-            solve(mix)
+            solve_mix(mix)
     return file.set
 
 

@@ -17,7 +17,7 @@ PARTS = ("ixp2400_dram", "pcie")  # a packet buffer and a bus: they move packets
 SOLVERS = ("bounds", "queueing", "simulated")
 
 
-def unclocked() -> list[str]:
+def machines_without_clock() -> list[str]:
     """Return the listed machines whose clock no source states: their rates would be those of an assumption."""
     return [
         name for name in DESIGNS if name not in PARTS and any(
@@ -29,13 +29,14 @@ def unclocked() -> list[str]:
 
 def machines_for_captures() -> list[str]:
     """Return the listed machines that forward packets and whose clock a source states."""
-    left_out = {*PARTS, *unclocked()}
+    left_out = {*PARTS, *machines_without_clock()}
     return [name for name in DESIGNS if name not in left_out]
 
 
-def on_machines(load: Workload, *, seed: int = 1, progress: Callable[[str], None] | None = None) -> pd.DataFrame:
+def compare_on_capture(load: Workload, *, seed: int = 1, progress: Callable[[str], None] | None = None) -> pd.DataFrame:
     """Return a row for each of `machines_for_captures`, with its default parameters (columns as in `compare`).
 
+    load: the packets. seed: of the simulations. progress: called with names of machines.
     Raises InputError if there is none; `progress` is told each machine's name before its turn.
     """
     names = machines_for_captures()
@@ -44,7 +45,7 @@ def on_machines(load: Workload, *, seed: int = 1, progress: Callable[[str], None
     return compare(load, names, seed=seed, progress=progress)
 
 
-def in_packets(table: pd.DataFrame) -> pd.DataFrame:
+def packet_rates(table: pd.DataFrame) -> pd.DataFrame:
     """Return millions of packets a second: the columns machine, solver, mpps, a row for each answer of a comparison.
 
     Machines count bits of different things (packets, frames, padded cells); packets are the same for all.

@@ -127,6 +127,15 @@ def load_curve(
     (None: 20 rates, from a twentieth of the highest rate that the machine forwards to a seventh above it). packets:
     measured at each load (None: 16,384, fewer if a packet takes many events). store: a Parquet file from which a
     stopped curve is resumed. progress: called with (points done, points in all). Raises InputError.
+    design: the machine. arrivals: the process, such as "poisson" or "periodic". rates: offered, packets a second.
+    seeds: simulations at each load. executor, workers: where the simulations run (None: processes on this
+    computer). resume: whether to take what the store has.
+
+    Example:
+        >>> import npexplore as npx
+        >>> curve = npx.load_curve(npx.design("smartnic"), npx.workload(packet_bytes=65), rates=[20e6], packets=500)
+        >>> sorted({point.solver for point in curve.points})
+        ['queueing', 'simulation']
     """
     import pandas as pd
 

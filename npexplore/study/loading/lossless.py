@@ -60,7 +60,7 @@ def _rates(found: Found) -> dict[str, Any]:
     return {name: None if value is None else value / 1e6 for name, value in rates.items()}
 
 
-def search(
+def search_lossless(
     design: DesignLike, workload: WorkloadLike | None = None, *, losses: Sequence[float] = LOSSES,
     arrivals: str = "periodic", goal: Goal | None = None, seed: int = 1, store: str | Path | None = None,
     resume: bool = True, progress: Progress | None = None,
@@ -69,6 +69,8 @@ def search(
 
     workload: the packets (None: the design's own), which arrive by `arrivals`. goal: width of the interval and lengths
     of trials (its loss ratio is not used). store: a Parquet file of the trials, from which a stopped search is resumed.
+    design: the machine. losses: accepted loss ratios. arrivals: the process, such as "periodic" or "poisson". seed:
+    of the simulations. resume: whether to take what the store has. progress: called with each trial.
     Raises InputError for a loss ratio that no load achieves.
     """
     design = design_of(design)

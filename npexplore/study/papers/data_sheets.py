@@ -28,6 +28,8 @@ def qdr_peaks(
     """Return useful Gb/s of a QDR SRAM with both ports busy, by words per request: bursts of two and of four.
 
     Columns: setting, words, sheet_gbps, bounds_gbps, simulated_gbps.
+    clock_mhz: of the memory. words: words of each request. packets: measured by each simulation. word_bytes: bytes
+    of a word.
     """
 
     def access(m: Recorder, packet: Packet) -> None:
@@ -56,6 +58,8 @@ def hash_rates(
 
     shares: offered keys as shares of the peak. Columns: setting, offered_mpps, sheet_mpps, bounds_mpps, simulated_mpps,
     load, sheet_ns, simulated_ns (mean time of a key; the sheet gives none above the peak).
+    clock_mhz: of the unit. latency_clocks: of one key. key_bytes: lengths of keys. packets: measured by each
+    simulation.
     """
     rows = []
     for size in key_bytes:

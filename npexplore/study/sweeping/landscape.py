@@ -84,6 +84,8 @@ def landscape(
 ) -> Landscape:
     """Return the landscape of a design; `packet_bytes` of a machine without that knob changes the packets that come.
 
+    design: the machine. workload: the packets (None: its own). knobs: values of each knob. between: knobs that may
+    also take values between those.
     Raises InputError unless each knob has rising numbers above zero, or names.
     """
     grid = {name: tuple(values) for name, values in knobs.items()}

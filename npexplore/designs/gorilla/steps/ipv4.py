@@ -10,7 +10,7 @@ from npexplore.golden.ipv4.header import read_header
 from npexplore.golden.ipv4.martians import martian
 from npexplore.golden.ipv4.redirect import redirects
 from npexplore.golden.ipv4.ttl import decrement_ttl
-from npexplore.golden.ipv4.validate import validate
+from npexplore.golden.ipv4.validate import validate_ipv4
 from npexplore.golden.reasons import Reason
 from npexplore.machine.step_programs import Call, Context, Field, Kept, StepProgram
 
@@ -101,4 +101,4 @@ def ipv4_steps(box: Box, counting: bool) -> StepProgram:
     return program
 
 
-INTEGRITY = {"integrity4": validate}
+INTEGRITY = {"integrity4": validate_ipv4}

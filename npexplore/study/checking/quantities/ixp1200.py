@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore.designs import Design, design
-from npexplore.golden.diffserv.experiments import Bench
+from npexplore.golden.diffserv.experiments import DiffServBench
 from npexplore.ledger import Row
 from npexplore.ledger.rules import rule
 from npexplore.machine.parameters import Value
@@ -166,7 +166,7 @@ def loss_free(row: Row, get: Get) -> float:
     return get(point.with_(load=load)).throughput_bps
 
 
-def _bench(row: Row) -> Bench:
+def _bench(row: Row) -> DiffServBench:
     return diffserv.bench(design(row.design))
 
 
@@ -183,7 +183,7 @@ def offered_load(row: Row) -> float:
     return diffserv.alike_until(made, float(design(row.design).parameters.alike_latency))
 
 
-def shared(plain: Callable[[Bench], float], timed: Callable[[Mapping[str, ClassOfPackets]], float]) -> Quantity:
+def shared(plain: Callable[[DiffServBench], float], timed: Callable[[Mapping[str, ClassOfPackets]], float]) -> Quantity:
     """Return a quantity of four classes at full load: of the machine, and without contention of the functional router.
 
     plain: from the links and queues alone; timed: from the classes EF, AF1, AF2, AF3 of a simulation.
@@ -201,7 +201,7 @@ def shared(plain: Callable[[Bench], float], timed: Callable[[Mapping[str, ClassO
     return Quantity(points, value)
 
 
-def expedited(made: Bench) -> float:
+def expedited(made: DiffServBench) -> float:
     """Return the rate that expedited forwarding sends at full load."""
     return float(diffserv.at_load(made, 1.0).loc["EF", "sent_pps"])
 

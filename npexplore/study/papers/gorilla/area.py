@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from npexplore.designs.gorilla.steps import PROTOCOLS, engine_program
-from npexplore.designs.gorilla.traffic import box
+from npexplore.designs.gorilla.traffic import router_tables
 from npexplore.errors import one_of
 from npexplore.machine.parameters import Parameters
 
@@ -26,7 +26,7 @@ DEVICES: Mapping[str, str] = {
 @cache
 def steps_of(protocols: tuple[str, ...], counting: bool = False) -> int:
     """Return the steps of a program for some protocols, after splitting."""
-    return len(engine_program(box(), protocols, counting))
+    return len(engine_program(router_tables(), protocols, counting))
 
 
 def scale(p: Parameters, device: str) -> float:

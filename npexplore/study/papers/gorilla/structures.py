@@ -18,7 +18,7 @@ from collections.abc import Mapping
 
 from npexplore.designs.gorilla.steps import PROTOCOLS, engine_program
 from npexplore.designs.gorilla.steps.router import PORTS, WIDTH_BITS
-from npexplore.designs.gorilla.traffic import box, header_words
+from npexplore.designs.gorilla.traffic import header_words, router_tables
 from npexplore.golden.flow_counters import FlowCounters
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.step_programs.layout import scratchpad
@@ -57,7 +57,7 @@ def number_bits(count: int) -> int:
 
 def request_bits(p: Parameters) -> Mapping[str, int]:
     """Return by port of a cluster's accelerators the bits of a request: its argument, and who asks."""
-    program = engine_program(box(), counting=True).program
+    program = engine_program(router_tables(), counting=True).program
     asker = number_bits(int(p.engines)) + number_bits(int(p.threads))
     arguments = {
         "lookup4": program.fields["ipv4_addresses"].bits // 2, "lookup6": program.fields["ipv6_addresses"].bits // 2,
@@ -120,7 +120,7 @@ def lut_share(p: Parameters, device: str = REFERENCE, protocols: tuple[str, ...]
 def block_ram(p: Parameters) -> Mapping[str, int]:
     """Return the block RAM of a configuration's scratchpads: bits used, and blocks of 18 Kb that they take."""
     protocols = PROTOCOLS if p.protocols == "all" else ("ipv4",)
-    layout = scratchpad(engine_program(box(), protocols))
+    layout = scratchpad(engine_program(router_tables(), protocols))
     engines, threads = int(p.clusters) * int(p.engines), int(p.threads)
     deep = BLOCK_RAM_BITS // BLOCK_RAM_WIDTH
     blocks = math.ceil(layout.width_bits / BLOCK_RAM_WIDTH) * math.ceil(threads * layout.words / deep)

@@ -14,7 +14,7 @@ import numpy as np
 
 from npexplore.designs import Design
 from npexplore.golden.diffserv import CLASSES, Receiver
-from npexplore.golden.diffserv.experiments import Bench, load_sweep, rates_of_flows
+from npexplore.golden.diffserv.experiments import DiffServBench, load_sweep, rates_of_flows
 from npexplore.ledger import facts
 from npexplore.ledger.rules import rule
 from npexplore.reads import remembered
@@ -27,17 +27,17 @@ ONSET_STEP = 1 / 400
 SHARED = rule("ixp1200.shared")
 
 
-def bench(design: Design) -> Bench:
+def bench(design: Design) -> DiffServBench:
     """Return the links, queues and packets of a design's fast Ethernet ports, with receivers that take no time."""
     p = design.parameters
-    return Bench(
+    return DiffServBench(
         f"{p.fe_mbps:g}Mb/s", p.packet_bytes, p.gap_bytes, queue_packets=p.queue_packets // len(CLASSES),
         depth_packets=p.bucket_packets, tick_ns=round(p.timer_us * 1e3),
         quantum_bytes=p.quantum_packets * p.packet_bytes, duration_s=0.4,
     )  # fmt: skip
 
 
-def coupled(design: Design, receivers: int, rules: int, seed: int = 1) -> Bench:
+def coupled(design: Design, receivers: int, rules: int, seed: int = 1) -> DiffServBench:
     """Return the bench with receivers as slow as the machine's: `receivers` active ports, four to an engine."""
     made = design.with_(receivers=receivers, receiver_engines=-(-receivers // 4), rules=rules)
     rate = made.simulate(seed=seed).rate_pps / receivers
@@ -83,24 +83,24 @@ def limit_of(key: str) -> float:
     return point
 
 
-def shared(made: Bench, loads: Sequence[float], seed: int = 0) -> pd.DataFrame:
+def shared(made: DiffServBench, loads: Sequence[float], seed: int = 0) -> pd.DataFrame:
     """Return Figs. 7 and 8: a row for each load and class; EF is rate-limited, the AF flows are not."""
     return load_sweep(made, loads, FLOWS, {"EF": limit_of("fig7.ef_limit")}, seed)
 
 
-def flows(made: Bench, loads: Sequence[float], seed: int = 0) -> pd.DataFrame:
+def flows(made: DiffServBench, loads: Sequence[float], seed: int = 0) -> pd.DataFrame:
     """Return Fig. 9: a row for each load and flow, each flow with its own rule and limit."""
     made = replace(made, duration_s=2.0)  # a packet more or less is then one a second
     return rates_of_flows(made, loads, round(limit_of("fig9.flows")), limit_of("fig9.bw_per_flow"), seed)
 
 
 @remembered(32)
-def at_load(made: Bench, load: float) -> pd.DataFrame:
+def at_load(made: DiffServBench, load: float) -> pd.DataFrame:
     """Return one load of Figs. 7 and 8 by class."""
     return shared(made, (load,)).set_index("class")
 
 
-def drop_onset(made: Bench) -> float:
+def drop_onset(made: DiffServBench) -> float:
     """Return the lowest load at which packets of AF3 find their queue full, on a grid of a quarter of a per cent."""
     for load in np.arange(0.2, 1.0, ONSET_STEP):
         if at_load(made, round(float(load), 6)).loc["AF3", "queue_full"] > 0:
@@ -108,7 +108,7 @@ def drop_onset(made: Bench) -> float:
     return 1.0
 
 
-def alike_until(made: Bench, alike: float) -> float:
+def alike_until(made: DiffServBench, alike: float) -> float:
     """Return the highest load up to which all flows have the same mean latency, within the factor `alike`."""
     last = 0.0
     for load in np.arange(0.2, 1.0, ONSET_STEP):
@@ -119,7 +119,7 @@ def alike_until(made: Bench, alike: float) -> float:
     return last
 
 
-def neighbours(made: Bench, column: str, load: float = 1.0) -> float:
+def neighbours(made: DiffServBench, column: str, load: float = 1.0) -> float:
     """Return the ratio of `column` between neighbouring classes of assured forwarding, the larger over the smaller."""
     return ratio_of(at_load(made, load).loc[["AF1", "AF2", "AF3"], column].to_list())
 

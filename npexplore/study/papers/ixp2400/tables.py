@@ -9,7 +9,7 @@ import numpy as np
 
 from npexplore.designs import Design
 from npexplore.engine.timeline import timeline
-from npexplore.machine.lone import lone
+from npexplore.machine.lone import unloaded_visit
 from npexplore.machine.tree import visit
 from npexplore.machine.workload import Workload
 
@@ -54,7 +54,7 @@ def access_steps(design: Design, access_bytes: int) -> pd.DataFrame:
     dram = design.machine().resources["dram"]
     table = {}
     for method in ("read", "write"):
-        holds = lone(visit(dram, method, bytes=access_bytes, bank=0)).holds
+        holds = unloaded_visit(visit(dram, method, bytes=access_bytes, bank=0)).holds
         occupied = {s.name: sum(1e9 * float(h.seconds) for h in holds if h.server == s.name) for s in dram.servers()}
         table[f"{method}_ns"] = {name: ns for name, ns in occupied.items() if ns}
     return pd.DataFrame(table).rename_axis("server").reset_index()

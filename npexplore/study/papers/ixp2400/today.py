@@ -11,7 +11,7 @@ from npexplore.designs import design
 from npexplore.machine.resources.dram_device import dram_devices
 from npexplore.machine.resources.dram_policy import DramPolicy
 from npexplore.machine.resources.dram_run import run_accesses
-from npexplore.machine.resources.dram_streams import accesses
+from npexplore.machine.resources.dram_streams import dram_accesses
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +27,7 @@ def memory_of_today(n: int = 20_000) -> pd.DataFrame:
     then = design("ixp2400_dram").with_(narrow_share=0, read_share=0.5).simulate().throughput_bps / 1e9
     found = {THEN: then}
     for name, device in dram_devices().items():
-        made = accesses(device, "random", n, seed=1, writes=0.5)
+        made = dram_accesses(device, "random", n, seed=1, writes=0.5)
         bursts = -(-ACCESS_BYTES // device.burst_bytes)
         policy = DramPolicy(page="closed")
         run = run_accesses(device, policy, bank=made.bank, row=made.row, write=made.write, bursts=bursts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from npexplore.designs.raw.larger_layouts import scaled
+from npexplore.designs.raw.larger_layouts import scaled_layout
 from npexplore.errors import ModelError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def crossing_free() -> int:
     most = 0
     for columns, bands in ((4, ["south"]), (8, ["south"]), (8, ["south", "north"])):
         try:
-            most = max(most, len(scaled(columns, bands, "static").ports))  # type: ignore[arg-type]
+            most = max(most, len(scaled_layout(columns, bands, "static").ports))  # type: ignore[arg-type]
         except ModelError:
             break
     return most

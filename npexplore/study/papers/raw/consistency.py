@@ -1,6 +1,6 @@
 """Which readings of printed numbers can be true together? Intervals of ratios and rates, a linear program over logs.
 
-    log lo <= sum of coefficient x log rate - slack <= log hi;    minimise the sum of |slack|
+    log lo <= sum of coefficient x log rate - slack <= log hi;    minimise the sum of abs(slack)
 
 A ratio a / b in [lo, hi] is linear in log a and log b, so a chain of ratios and rates is a set of linear constraints.
 With a least sum of 0 all can be true; else the relations with slack have to give way, as little as possible.

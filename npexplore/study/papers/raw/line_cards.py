@@ -3,8 +3,8 @@
     in:     one file per card; a capture is split by source address, each source behind a random card
     tiles:  golden functions: 1 DIR-24-8, 2 checks of RFC 1812 section 5.2.2, 3 TTL and the RFC 1141 update
     out:    one file per card in the machine's order: the header as stage 3 left it, the payload as it was stored
-    check:  the golden router forwards the same files: same port, same bytes, same reasons; and between two cards the
-            order of the files is kept
+    check:  the golden router forwards the same files: same port, same bytes, same reasons
+    order:  between two cards the order of the files is kept
 
 Routes have 24 bits and lead to random cards, as in the study. A checksum of 0xffff (RFC 1141) is one of 0 (RFC 1624).
 """
@@ -30,7 +30,7 @@ from npexplore.errors import InputError, SimulationError
 from npexplore.golden.captures.replay import Replay
 from npexplore.golden.checksum import update_checksums_rfc1141
 from npexplore.golden.columns import Packets
-from npexplore.golden.ipv4.validate import validate_many
+from npexplore.golden.ipv4.validate import validate_ipv4_many
 from npexplore.golden.lookup import Dir24_8
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.configuration import load_router
@@ -135,7 +135,7 @@ def _write(path: Path, packets: list[bytes], t_ns: Integers) -> None:
 def tiles(given: Input, table: Dir24_8) -> tuple[Integers, Integers, list[bytes]]:
     """Return for each packet why stage 3 discards it (if it does), its output, and its bytes with the new header."""
     packets = given.packets
-    reason = np.asarray(validate_many(packets), dtype=np.int64)
+    reason = np.asarray(validate_ipv4_many(packets), dtype=np.int64)
     output = np.asarray(table.lookup_many(_words(packets, 16).astype(np.uint32)), dtype=np.int64)
     ttl_word = _words(packets, 8)
     old, new = ttl_word >> 16, (ttl_word >> 16) - 0x100

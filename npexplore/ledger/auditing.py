@@ -58,7 +58,11 @@ def audit(
     ledger: Ledger | None = None,
     formulas: Iterable[Identity] | None = None,
 ) -> list[Finding]:
-    """Judge the identities of the named papers (default: all); raises UnknownNameError for a paper or key not known."""
+    """Judge the identities of the named papers (default: all); raises UnknownNameError for a paper or key not known.
+
+    papers: names of papers (None: all). ledger: the published rows (None: those of the package). formulas: the
+    identities to judge (None: those of the package).
+    """
     ledger = load() if ledger is None else ledger
     wanted = set(ledger.papers) if papers is None else {ledger.paper(name) for name in papers}
     return [judge(i, ledger) for i in (identities() if formulas is None else formulas) if i.paper in wanted]

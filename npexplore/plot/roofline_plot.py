@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import plotly.graph_objects as go
 
 from npexplore.plot import theme
-from npexplore.plot.curves import LOG_AXIS, finished
+from npexplore.plot.line_plots import LOG_AXIS, with_layout
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,6 +19,7 @@ def roofline(ceilings: pd.DataFrame, answers: pd.DataFrame, knob: str, *, title:
     """Return the ceilings of all resources as lines, the lowest one thick, and the solvers' answers as dots.
 
     ceilings: columns knob, resource, ceiling_gbps, binding, counted. answers: the table of a sweep over the knob.
+    knob: the column on the horizontal axis. title, x_title: texts of the figure.
     """
     figure = go.Figure()
     lowest = ceilings[ceilings["binding"]]
@@ -41,7 +42,7 @@ def roofline(ceilings: pd.DataFrame, answers: pd.DataFrame, knob: str, *, title:
         )  # fmt: skip
     for solver, symbol, fill in (("queueing", "square", "white"), ("simulation", "circle", None)):
         part = answers[answers["solver"] == solver]
-        colour = theme.ORIGIN[solver]
+        colour = theme.ORIGIN_COLOURS[solver]
         figure.add_trace(
             go.Scatter(
                 x=part[knob], y=part["throughput_bps"] / 1e9, name=solver, mode="markers",
@@ -60,7 +61,7 @@ def roofline(ceilings: pd.DataFrame, answers: pd.DataFrame, knob: str, *, title:
     ticks = sorted(ceilings[knob].unique())
     figure.update_xaxes(type="log", title_text=x_title, tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
     figure.update_yaxes(LOG_AXIS, title_text=f"throughput (Gb/s of {ceilings['counted'].iloc[0]})")
-    return finished(figure, title, 560, legend_rows=3).update_layout(margin_t=64)
+    return with_layout(figure, title, 560, legend_rows=3).update_layout(margin_t=64)
 
 
 def _log(value: float) -> float:

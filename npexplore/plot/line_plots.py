@@ -19,7 +19,7 @@ FORMATS = {"%": ":.1%"}
 STEPS = 300  # heights that a step curve can show: a screen gives it as many pixels
 # Around a prediction of a number that is held back, or was when it was predicted.
 WITHHELD, FROZEN = "withheld: predicted only", "blind: predicted before the value was known"
-RING = {"symbol": "circle-open", "color": theme.ORIGIN["simulated"], "size": 19, "line": {"width": 1.6}}
+RING = {"symbol": "circle-open", "color": theme.ORIGIN_COLOURS["simulated"], "size": 19, "line": {"width": 1.6}}
 # Ticks of a logarithmic axis: 1, 2, 5 in every decade that somebody may see.
 LOG_TICKS = [digit * 10.0**k for k in range(-4, 6) for digit in (1, 2, 5)]
 LOG_AXIS = {"type": "log", "tickvals": LOG_TICKS, "ticktext": [f"{tick:,g}" for tick in LOG_TICKS]}
@@ -39,6 +39,10 @@ def curves(
     published: a table with columns x, y (and panel), hover text in `key`, drawn as black diamonds. withheld: the same
     for predictions of withheld numbers, drawn as rings; frozen: for predictions made before the number was known.
     percent: y is a fraction, shown in per cent.
+    table: one row a point. x, y: columns on the axes. series: the column whose values are lines. panel: the column
+    whose values are panels (None: one panel). panel_names, names: labels of panels and lines, by value. colours: of
+    lines, by value. title, x_title, y_title: texts. log_x: logarithmic horizontal axis. step: draw steps. x_values:
+    values marked on the horizontal axis (None: chosen by plotly). height: in pixels.
     """
     panels = list(table[panel].unique()) if panel else [None]
     heads = [str((panel_names or {}).get(value, value)) for value in panels] if panel else None
@@ -67,7 +71,7 @@ def curves(
             )  # fmt: skip
         if published is not None:
             chosen = published if panel is None else published[published[panel] == of_panel]
-            figure.add_trace(printed(chosen, x, y, percent=percent), 1, column)
+            figure.add_trace(published_points(chosen, x, y, percent=percent), 1, column)
         for name, rings in ((WITHHELD, withheld), (FROZEN, frozen)):
             if rings is not None:
                 figure.add_trace(
@@ -83,7 +87,7 @@ def curves(
         figure.update_xaxes(
             tickvals=list(x_values), ticktext=[f"{value:g}" for value in x_values], minor_showgrid=False
         )
-    return finished(legend_once(figure), title, height)
+    return with_layout(legend_once(figure), title, height)
 
 
 def _thinned(part: pd.DataFrame, y: str) -> pd.DataFrame:
@@ -97,14 +101,18 @@ def _thinned(part: pd.DataFrame, y: str) -> pd.DataFrame:
     return part.iloc[kept]
 
 
-def printed(rows: pd.DataFrame, x: str, y: str, *, name: str = "published", percent: bool = False) -> go.Scatter:
+def published_points(
+    rows: pd.DataFrame, x: str, y: str, *, name: str = "published", percent: bool = False
+) -> go.Scatter:
     """Return published numbers as black diamonds with their intervals; hovering shows their `key`.
 
     A row of the ledger has its interval in `lo` and `hi`, in the unit of `point`; y may be in another unit.
+    rows: the published rows. x, y: columns on the axes. name: in the legend. percent: y is a fraction, shown in per
+    cent.
     """
     return go.Scatter(
         x=rows[x], y=rows[y], name=name, mode="markers", error_y=interval(rows, y),
-        marker={"symbol": "diamond", "size": 11, "color": theme.ORIGIN["published"],
+        marker={"symbol": "diamond", "size": 11, "color": theme.ORIGIN_COLOURS["published"],
                 "line": {"width": 1.5, "color": "white"}},
         customdata=rows[["key"]] if "key" in rows else None,
         hovertemplate=f"published: %{{y{FORMATS['%'] if percent else ':.4g'}}}<br>%{{customdata[0]}}<extra></extra>",
@@ -118,7 +126,7 @@ def interval(rows: pd.DataFrame, of: str) -> dict[str, Any] | None:
     scale = (rows[of] / rows["point"]).astype(float)
     up, down = ((rows[end] - rows["point"]).abs().astype(float) * scale for end in ("hi", "lo"))
     bars = {"array": up.fillna(0.0), "arrayminus": down.fillna(0.0), "thickness": 2, "width": 6}
-    return {**bars, "color": theme.ORIGIN["published"]}
+    return {**bars, "color": theme.ORIGIN_COLOURS["published"]}
 
 
 def legend_once(figure: go.Figure) -> go.Figure:
@@ -131,8 +139,12 @@ def legend_once(figure: go.Figure) -> go.Figure:
     return figure
 
 
-def levels(figure: go.Figure, x: Sequence[float], rows: pd.DataFrame, y: str, label: str) -> go.Figure:
-    """Add published numbers that have no x of their own as dotted horizontal lines from x[0] to x[-1]."""
+def published_levels(figure: go.Figure, x: Sequence[float], rows: pd.DataFrame, y: str, label: str) -> go.Figure:
+    """Add published numbers that have no x of their own as dotted horizontal lines from x[0] to x[-1].
+
+    figure: the figure to draw in. x: the two ends of the lines. rows: the published rows. y: the column with their
+    heights. label: the column with their names.
+    """
     for k, row in enumerate(rows.to_dict("records")):
         figure.add_trace(
             go.Scatter(
@@ -144,8 +156,11 @@ def levels(figure: go.Figure, x: Sequence[float], rows: pd.DataFrame, y: str, la
     return figure
 
 
-def finished(figure: go.Figure, title: str, height: int, *, legend_rows: int = 1) -> go.Figure:
-    """Give a figure the theme, its title, and a legend of so many rows below the plot, where it covers nothing."""
+def with_layout(figure: go.Figure, title: str, height: int, *, legend_rows: int = 1) -> go.Figure:
+    """Give a figure the theme, its title, and a legend of so many rows below the plot, where it covers nothing.
+
+    figure: the figure to change. title: its title. height: in pixels. legend_rows: rows of the legend.
+    """
     figure.update_layout(
         template="npexplore", title=title, height=height, hovermode="closest",
         margin={"t": 96 if figure.layout.annotations else 64, "b": 72 + 24 * legend_rows},

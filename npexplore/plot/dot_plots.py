@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from npexplore.plot import theme
-from npexplore.plot.curves import FROZEN, RING, WITHHELD, finished, interval, legend_once
+from npexplore.plot.line_plots import FROZEN, RING, WITHHELD, interval, legend_once, with_layout
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,6 +25,8 @@ def comparison(
     """Return dot plots side by side, one for each panel; lines: rows of a cross-check (study.papers.tables.compared).
 
     label: gives a row's name on the vertical axis. panels: (query that selects rows, title of the axis).
+    rows: a table with columns key, label, verdict, point, lo, hi, bounds, queueing, simulated, ci95. title: of the
+    figure.
     """
     many = len(panels) > 2
     figure = make_subplots(
@@ -39,7 +41,7 @@ def comparison(
         figure.update_xaxes(title_text=axis, row=1, col=column)
     figure.update_yaxes(categoryorder="array", categoryarray=names, range=[-0.6, len(names) - 0.4])
     figure.update_xaxes(tickangle=0, tickformat=",", nticks=12 // len(panels) + 2)
-    return finished(legend_once(figure), title, 172 + 30 * len(names))
+    return with_layout(legend_once(figure), title, 172 + 30 * len(names))
 
 
 def _traces(part: pd.DataFrame) -> list[go.Scatter]:
@@ -53,8 +55,8 @@ def _traces(part: pd.DataFrame) -> list[go.Scatter]:
         *(
             go.Scatter(
                 x=there[of], y=there["line"], mode="markers", name=name,
-                marker={"symbol": symbol, "size": 11, "color": theme.ORIGIN[of],
-                        "line": {"color": theme.ORIGIN[of], "width": 2}},
+                marker={"symbol": symbol, "size": 11, "color": theme.ORIGIN_COLOURS[of],
+                        "line": {"color": theme.ORIGIN_COLOURS[of], "width": 2}},
                 hovertemplate=f"%{{y}}: %{{x:.4g}}<extra>{name}</extra>",
             )
             for of, (symbol, name) in marks.items()
@@ -63,7 +65,8 @@ def _traces(part: pd.DataFrame) -> list[go.Scatter]:
         go.Scatter(
             x=simulated["simulated"], y=simulated["line"], mode="markers", name="simulated, 95 % interval",
             error_x={"array": half, "thickness": 1.5, "width": 4},
-            marker={"color": theme.ORIGIN["simulated"], "size": 10}, customdata=simulated[["key", "label", "verdict"]],
+            marker={"color": theme.ORIGIN_COLOURS["simulated"], "size": 10},
+            customdata=simulated[["key", "label", "verdict"]],
             hovertemplate="%{y}<br>simulated: %{x:.4g}<br>%{customdata[1]}, %{customdata[2]}"
             "<br>%{customdata[0]}<extra></extra>",
         ),
@@ -78,7 +81,7 @@ def _traces(part: pd.DataFrame) -> list[go.Scatter]:
         go.Scatter(
             x=known["point"], y=known["line"], mode="markers", name="published",
             customdata=known[["key", "role"]], error_x=interval(known, "point"),
-            marker={"symbol": "line-ns", "size": 17, "line": {"color": theme.ORIGIN["published"], "width": 3}},
+            marker={"symbol": "line-ns", "size": 17, "line": {"color": theme.ORIGIN_COLOURS["published"], "width": 3}},
             hovertemplate="%{y}<br>published: %{x:.4g} (%{customdata[1]})<br>%{customdata[0]}<extra></extra>",
         ),
     ]  # fmt: skip

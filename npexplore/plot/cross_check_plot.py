@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from npexplore.plot import theme
-from npexplore.plot.curves import finished
+from npexplore.plot.line_plots import with_layout
 from npexplore.plot.tables import number
 
 if TYPE_CHECKING:
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 OPEN_END = 60.0  # how far, in per cent, the interval of a row is drawn that prints one end alone
 
 
-def beside(rows: pd.DataFrame, names: Mapping[str, str], *, title: str) -> go.Figure:
+def cross_check(rows: pd.DataFrame, names: Mapping[str, str], *, title: str) -> go.Figure:
     """Return a dot plot of the rows of a cross-check (`Check.frame()`) that have a name, one line each, in that order.
 
     The published number is at 100 %, its interval a bar; bounds, queueing and simulation are marks relative to it.
+    rows: the table of a cross-check. names: key of a row -> its label. title: of the figure.
     """
     by_key = {row["key"]: row for row in rows.to_dict("records")}
     chosen = [by_key[key] | {"name": name} for key, name in names.items() if _reference(by_key[key])]
@@ -35,7 +36,7 @@ def beside(rows: pd.DataFrame, names: Mapping[str, str], *, title: str) -> go.Fi
     figure.add_trace(
         go.Scatter(
             x=[100.0] * len(chosen), y=lines, name="published", mode="markers",
-            marker={"symbol": "line-ns", "size": 18, "line": {"color": theme.ORIGIN["published"], "width": 3}},
+            marker={"symbol": "line-ns", "size": 18, "line": {"color": theme.ORIGIN_COLOURS["published"], "width": 3}},
             error_x={"array": [high - 100 for _, high in ends], "arrayminus": [100 - low for low, _ in ends],
                      "thickness": 9, "width": 0, "color": theme.GREY},
             customdata=[[row["key"], _told(row, row["published"])] for row in chosen],
@@ -51,15 +52,15 @@ def beside(rows: pd.DataFrame, names: Mapping[str, str], *, title: str) -> go.Fi
         figure.add_trace(
             go.Scatter(
                 x=[100 * row[solver] / _reference(row) for row, _ in known], y=[line for _, line in known], name=told,
-                mode="markers", marker={"symbol": symbol, "size": 11, "color": theme.ORIGIN[solver],
-                                        "line": {"color": theme.ORIGIN[solver], "width": 2}},
+                mode="markers", marker={"symbol": symbol, "size": 11, "color": theme.ORIGIN_COLOURS[solver],
+                                        "line": {"color": theme.ORIGIN_COLOURS[solver], "width": 2}},
                 customdata=[[row["key"], _told(row, number(row[solver], 3))] for row, _ in known],
                 hovertemplate=f"{told}: %{{customdata[1]}}<br>%{{customdata[0]}}<extra></extra>",
             )
         )  # fmt: skip
     figure.update_xaxes(title_text="% of the published number", rangemode="tozero", ticksuffix=" %")
     figure.update_yaxes(categoryorder="array", categoryarray=lines[::-1], tickfont_size=12)
-    figure = finished(figure, title, 130 + 34 * len(chosen))
+    figure = with_layout(figure, title, 130 + 34 * len(chosen))
     return figure.update_layout(title={"xref": "container", "x": 0.02}, legend_font_size=12)
 
 
