@@ -18,20 +18,5 @@ if TYPE_CHECKING:
     from npexplore.designs.shelf import known_designs as known_designs
     from npexplore.designs.shelf import own_names as own_names
     from npexplore.designs.shelf import with_machines as with_machines
-
-# public name -> the module that holds it
-_HOMES = {
-    "DESIGNS": "npexplore.designs.shelf",
-    "NETS": "npexplore.designs.shelf",
-    "Design": "npexplore.designs.base",
-    "DesignLike": "npexplore.designs.shelf",
-    "base_of": "npexplore.designs.shelf",
-    "design": "npexplore.designs.shelf",
-    "design_names": "npexplore.designs.shelf",
-    "known_designs": "npexplore.designs.shelf",
-    "own_names": "npexplore.designs.shelf",
-    "with_machines": "npexplore.designs.shelf",
-}
-
-__all__ = [*_HOMES]
-__getattr__, __dir__ = on_demand(__name__, _HOMES)
+else:
+    __all__, __getattr__, __dir__ = on_demand(__name__)

@@ -6,8 +6,8 @@ from npexplore.names import on_demand
 
 if TYPE_CHECKING:
     from npexplore.networks.description import load_network as load_network
-    from npexplore.networks.jmt import read_jmva as read_jmva
     from npexplore.networks.jmt import read_jsimg as read_jsimg
+    from npexplore.networks.jmva import read_jmva as read_jmva
     from npexplore.networks.records import CustomerClass as CustomerClass
     from npexplore.networks.records import Network as Network
     from npexplore.networks.records import Station as Station

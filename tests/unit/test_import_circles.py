@@ -1,6 +1,6 @@
 """No module imports itself by way of others, even where imports inside functions and those for types alone count.
 
-Names that a package only lists (names.py) are imported by those who use them.
+Names that a package lists (names.py) are imported by those who take them from there.
 """
 
 import ast
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import npexplore
+from npexplore.names import listed_imports
 
 ROOT = Path(npexplore.__file__).parent
 STEPS = "npexplore.designs.gorilla.steps"
@@ -52,9 +53,11 @@ def imports():
         for path in ROOT.rglob("*.py")
     }
     graph = {}
-    for name, path in files.items():
+    texts = {name: path.read_text() for name, path in files.items()}
+    lists = {name: listed_imports(text) for name, text in texts.items() if any(map(lists_names, ast.parse(text).body))}
+    for name in files:
         named = set()
-        tree = ast.parse(path.read_text())
+        tree = ast.parse(texts[name])
         tree.body = [node for node in tree.body if not lists_names(node)]
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
@@ -63,6 +66,8 @@ def imports():
                 assert not node.level, f"{name} imports relatively"
                 inside = {f"{node.module}.{alias.name}" for alias in node.names}
                 named |= inside if inside <= files.keys() else {node.module, *inside}
+                listed = lists.get(node.module, {})
+                named |= {listed[alias.name][0] for alias in node.names if alias.name in listed}
         graph[name] = named & files.keys() - {name}
     return graph
 
