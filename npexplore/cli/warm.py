@@ -229,13 +229,14 @@ def _use_controller() -> None:
 
 
 def _use_anonymising() -> None:
-    """Replace an address of four bytes, and one of sixteen."""
-    import numpy as np
+    """Write a capture with packets of both families, their addresses replaced."""
+    from tempfile import TemporaryDirectory
 
-    from npexplore.packets.anonymise import Anonymiser
+    from npexplore.packets.writing import rewrite
+    from npexplore.paths import share
 
-    for size in (4, 16):
-        Anonymiser(bytes(32)).images(np.zeros((1, size), np.uint8))
+    with TemporaryDirectory() as folder:
+        rewrite(share("data", "captures", "zeek_wikipedia.pcap"), Path(folder) / "a.pcap", key=bytes(32))
 
 
 USES: dict[str, Callable[[], None]] = {
