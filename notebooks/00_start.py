@@ -51,7 +51,7 @@ first_screen(
         "How far can that be trusted?": f"Of the throughputs printed of it, {agreement_sentence(check)} "
         "Other numbers of the study are met less often: see its page.",
     },
-    cross_check(check.frame(), printed, title="What was measured of this machine, and what comes out here"),
+    cross_check(check.to_frame(), printed, title="What was measured of this machine, and what comes out here"),
     tries={"what is in a capture": "#What-is-in-a-capture", "more threads": "#What-it-would-do-to-a-machine",
            "a capture of your own": "61_your_capture.html", "the whole study": "10_ixp2400.html",
            "turn the knobs": "64_play.html#ixp2400"},

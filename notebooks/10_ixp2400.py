@@ -50,7 +50,7 @@ schemes = {
 
 # %%
 check = npx.check(["ixp2400", "ixp2400_dram"], seeds=3, packets=8192, alternatives=True)
-judged = check.frame()
+judged = check.to_frame()
 told = row_sentences(check)
 fullest = {name: machine.with_(scheme=name).bounds(amp).bottleneck for name in ("base", "fcb_tb")}
 paper_screen(

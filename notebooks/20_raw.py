@@ -42,7 +42,7 @@ short, long, trace = npx.workload(packet_bytes=64), npx.workload(packet_bytes=15
 
 # %%
 check = npx.check(["raw"], seeds=1)
-judged = check.frame()
+judged = check.to_frame()
 told = row_sentences(check)
 binds = {version: raw.with_(version=version).bounds(long).bottleneck for version in ("v1", "v2", "v4")}
 paper_screen(

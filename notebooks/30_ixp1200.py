@@ -42,7 +42,7 @@ facts = router.parameters
 # %%
 check = npx.check(["ixp1200"], seeds=2)
 simulations = Simulations.of(check.predictions)
-judged = check.frame()
+judged = check.to_frame()
 told = row_sentences(check)
 full = {rules: router.with_(rules=rules).bounds().bottleneck for rules in (1, 512)}
 paper_screen(

@@ -46,7 +46,7 @@ colours = dict(zip(study.ARCHITECTURES, (plot.BLUE, plot.VERMILION, plot.GREEN),
 
 # %%
 check = npx.check(["soclib"], seeds=3)
-judged = check.frame()
+judged = check.to_frame()
 told = row_sentences(check)
 paper_screen(
     check,

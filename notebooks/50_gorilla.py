@@ -62,7 +62,7 @@ heads = {"flow_counting": "flow counting", "issue_cycles": "engine's cycles", "r
 
 # %%
 check = npx.check(["gorilla"], seeds=1)
-judged = check.frame()
+judged = check.to_frame()
 told = row_sentences(check)
 paper_screen(
     check,

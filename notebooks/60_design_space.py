@@ -38,7 +38,7 @@ MACHINE = npx.design("ixp2400")
 space = {"banks": [2, 4, 8, 16], "bus_bits": [32, 64, 128], "threads": list(range(1, 33)),
          "scheme": ["base", "hb", "fcb", "fcb_tb"]}  # fmt: skip
 best = npx.optimise(MACHINE, LOAD, knobs=space, costs=("memory_bits", "banks", "bus_pins", "threads"))
-front = best.frame()
+front = best.to_frame()
 front["gbps"] = front.throughput_bps / 1e9
 front["memory_kb"] = front.cost_memory_bits / 8192
 top = front.loc[front.gbps.idxmax()]

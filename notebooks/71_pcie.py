@@ -36,8 +36,8 @@ keys = [
     or (row.conditions["host"], row.conditions.get("memory_socket")) == ("bdw2630", 0)
 ]  # fmt: skip
 check = npx.check(["pcie"], keys=keys, seeds=1)
-rows = check.frame().assign(**{
-    name: [ledger[key].conditions.get(name) for key in check.frame()["key"]]
+rows = check.to_frame().assign(**{
+    name: [ledger[key].conditions.get(name) for key in check.to_frame()["key"]]
     for name in ("host", "op", "transfer_bytes", "window_bytes", "iommu", "memory_socket", "control_socket", "cache")
 })  # fmt: skip
 small = rows[rows.window_bytes.isna()]

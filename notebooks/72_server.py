@@ -31,7 +31,7 @@ from npexplore.study import read_results
 plot.use_theme()
 ledger = load()
 check = npx.check(["server"], seeds=1)
-rows = check.frame()
+rows = check.to_frame()
 CONDITIONS = (
     "stack",
     "program",

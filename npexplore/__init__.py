@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from npexplore.study.explaining.compare import compare as compare
     from npexplore.study.explaining.explain import Explanation as Explanation
     from npexplore.study.explaining.explain import explain as explain
+    from npexplore.study.frames import to_frame as to_frame
+    from npexplore.study.frames import to_xarray as to_xarray
     from npexplore.study.loading.curve import load_curve as load_curve
     from npexplore.study.optimising.optimise import optimise as optimise
     from npexplore.study.optimising.optimum import Optimum as Optimum

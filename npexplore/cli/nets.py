@@ -69,10 +69,7 @@ def solve_net(
         raise InputError(f"{model.name}: {error}") from None
     except SimulationError as error:
         raise SimulationError(error.kind, f"{model.name}: {str(error).removeprefix(f'{error.kind}: ')}") from None
-    results = [
-        {"solver": name, **{field.name: getattr(answer, field.name) for field in fields(answer)}}
-        for name, answer in answers.items()
-    ]
+    results = [answer.to_dict() for answer in answers.values()]
     document = {
         "model": net.name, "method": method, "timing": net.timing, "ignored": list(left_out), "notes": list(net.notes),
         "results": results,

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import math
-import os
 import shutil
 import sys
 import textwrap
@@ -15,6 +14,7 @@ import click
 
 from npexplore.errors import shown
 from npexplore.progress import Task, printing, written
+from npexplore.results import plain
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -37,7 +37,7 @@ def emit(document: Any, text: str | Callable[[], str], *, as_json: bool) -> None
     """Print `document` as JSON if `as_json`, else the text for people (a function is only called if it is needed)."""
     if as_json:
         with printing():
-            print(json.dumps(jsonable(document), indent=2, allow_nan=False))
+            print(json.dumps(plain(document), indent=2, allow_nan=False))
     else:
         say(text() if callable(text) else text)
 
@@ -57,27 +57,6 @@ def wrapped(text: str, width: int) -> str:
         else line
         for line in text.split("\n")
     )
-
-
-def jsonable(value: Any) -> Any:
-    """Return `value` in JSON's own types: NaN and infinities become null, arrays lists, records objects, keys text."""
-    if isinstance(value, str | os.PathLike):
-        return shown(value)
-    if isinstance(value, bool | int | None):
-        return value
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {str(jsonable(key)): jsonable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [jsonable(item) for item in value]
-    if hasattr(value, "tolist"):  # numpy scalars and arrays, pandas columns
-        return jsonable(value.tolist())
-    if hasattr(value, "__struct_fields__"):  # msgspec records
-        return {name: jsonable(getattr(value, name)) for name in value.__struct_fields__}
-    if dataclasses.is_dataclass(value):
-        return {field.name: jsonable(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
 def table(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -103,7 +103,7 @@ def command(
         results = [_without(result, left_out) for result in results]
     document = {
         "model": network.name, "method": method, "ignored": list(left_out),
-        "results": [asdict(result) for result in results],
+        "results": [result.to_dict() for result in results],
     }  # fmt: skip
     emit(document, lambda: "\n\n".join(_text(result) for result in results), as_json=as_json)
 

@@ -48,7 +48,7 @@ def published(folder: Path | None = None) -> "pd.DataFrame":
         >>> rows.loc["ixp2400.fig15.throughput.w128_b4", ["value", "unit", "role"]].tolist()
         ['3460', 'Mb/s', 'calibration']
     """
-    return load(folder).frame()
+    return load(folder).to_frame()
 
 
 @cache

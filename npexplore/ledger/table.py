@@ -95,7 +95,7 @@ class Ledger:
         self._facts = self._facts or Facts(self)
         return self._facts
 
-    def frame(self) -> "pd.DataFrame":
+    def to_frame(self) -> "pd.DataFrame":
         """Return the rows as a table with a file's columns, `paper` and `frozen` (in `unit`); conditions as text."""
         import pandas as pd
 

@@ -31,6 +31,11 @@ class Recorded:
     body: Body
 
 
+def _name(program: Any) -> str:
+    """Return what a pool's program is called."""
+    return f"{program.__name__}()" if hasattr(program, "__name__") else "program of its file"
+
+
 class Machine:
     """Resources, one or more pools of threads, and what is counted as throughput.
 
@@ -105,7 +110,7 @@ class Machine:
         return f"Machine({self.name}: {self.threads} threads, {', '.join(self.resources)})"
 
     def _repr_html_(self) -> str:
-        pools = [(f"pool {pool.name}", f"{pool.count} threads, {pool.program.__name__}()") for pool in self.pools]
+        pools = [(f"pool {pool.name}", f"{pool.count} threads, {_name(pool.program)}") for pool in self.pools]
         return html_table((), [*pools, *((name, repr(one)) for name, one in self.resources.items())], self.name)
 
     @property

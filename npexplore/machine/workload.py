@@ -25,6 +25,8 @@ from npexplore.rows.expressions import Values
 from npexplore.units import parse_rate, parse_time, quantity, readable, split
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from npexplore.packets import Capture
     from npexplore.packets.synthetic import Traffic
 
@@ -253,6 +255,15 @@ class Workload:
             "lengths": lengths,
             "arrivals": f"{self.arrivals}{rate}",
         }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the packets as a table, one row each; times in nanoseconds where they arrive by time stamps."""
+        import pandas as pd
+
+        times = {"t_ns": self.t_ns} if self.arrivals == "timestamps" and self.t_ns is not None else {}
+        frame = pd.DataFrame({**times, **self.columns})
+        frame.attrs["units"] = {"packet_bytes": "bytes"} | ({"t_ns": "ns"} if times else {})
+        return frame
 
     def _repr_html_(self) -> str:
         more = {"note": self.note, "assumption": self.assumption, "damage": self.damage}

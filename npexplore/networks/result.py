@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from npexplore.networks.records import Network, Station
+from npexplore.records import content_hash
+from npexplore.results import Result
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class ClassResult:
 
 
 @dataclass(frozen=True)
-class NetworkResult:
+class NetworkResult(Result):
     """One solver's answer. Unless `exact`, `approximation` names the method, or `refused` says why there is none."""
 
     solver: str
@@ -66,6 +69,23 @@ class NetworkResult:
     station_classes: Mapping[str, Mapping[str, StationClassResult]] = field(default_factory=dict)
     states: int | None = None  # of a Markov chain
     error: float | None = None  # certified, relative, of every mean of a Markov chain (of small ones in thousandths)
+
+    UNITS: ClassVar[Mapping[str, str]] = dict.fromkeys(("mean_wait", "mean_response", "p50", "p95", "p99"), "s")
+    __hash__ = content_hash
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each station, for each class at it if there are several, and for each class."""
+        several = self.station_classes if len(self.classes) > 1 else {}
+        rows: list[dict[str, Any]] = []
+        for name, station in self.stations.items():
+            rows.append({"station": name, "class": None, **vars(station)})
+            rows += [{"station": name, "class": c, **vars(one)} for c, one in several.get(name, {}).items()]
+        return rows + [{"station": None, "class": name, **vars(one)} for name, one in self.classes.items()]
+
+    def heading(self) -> str:
+        """Return the solver, how exact it is, and the bottleneck."""
+        how = f"refused: {self.refused}" if self.refused else "exact" if self.exact else self.approximation
+        return f"{self.solver} ({how}), bottleneck {self.bottleneck or 'none'}"
 
 
 def refusal(network: Network, solver: str, reason: str) -> NetworkResult:

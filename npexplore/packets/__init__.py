@@ -7,7 +7,6 @@ from npexplore.names import on_demand
 if TYPE_CHECKING:
     from npexplore.packets.anonymise import Anonymiser as Anonymiser
     from npexplore.packets.capture import Capture as Capture
-    from npexplore.packets.capture import LengthCdf as LengthCdf
     from npexplore.packets.capture import read_capture as read_capture
     from npexplore.packets.columns import PacketTable as PacketTable
     from npexplore.packets.files import find_captures as find_captures
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from npexplore.packets.filters import matching_packets as matching_packets
     from npexplore.packets.frames import read_frames as read_frames
     from npexplore.packets.frames import write_frames as write_frames
+    from npexplore.packets.length_cdf import LengthCdf as LengthCdf
     from npexplore.packets.parquet import convert_to_parquet as convert_to_parquet
     from npexplore.packets.scan import CaptureScan as CaptureScan
     from npexplore.packets.scan import Damage as Damage

@@ -3,18 +3,19 @@
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from npexplore.errors import one_of, shown
 from npexplore.packets.columns import STORED, PacketTable, TableBuilder
 from npexplore.packets.files import Files, open_captures
+from npexplore.packets.length_cdf import LengthCdf
 from npexplore.packets.links import link_format
 from npexplore.packets.memory import check_fits
 from npexplore.packets.pcapng import Interface
 from npexplore.packets.scan import Damage
+from npexplore.results import plain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,26 +23,7 @@ if TYPE_CHECKING:
 ROW_BYTES = sum(np.dtype(kind).itemsize for kind in STORED.values())
 
 
-@dataclass(frozen=True)
-class LengthCdf:
-    """Cumulative distribution of packet lengths: `share[i]` of the packets are at most `length_bytes[i]` long."""
-
-    length_bytes: NDArray[np.uint32]
-    share: NDArray[np.float64]
-    packets: NDArray[np.int64]
-
-    def quantile(self, q: float) -> int:
-        """Return the q-quantile: the smallest length that at least a share q of the packets does not exceed."""
-        return int(self.length_bytes[np.searchsorted(self.share, q - 1e-12)])
-
-    def modes(self, count: int = 5) -> list[tuple[int, float]]:
-        """Return the most frequent lengths with their shares, most frequent first (40, 576, 1500 in classic traces)."""
-        order = np.argsort(-self.packets, kind="stable")[:count]
-        total = self.packets.sum()
-        return [(int(self.length_bytes[i]), float(self.packets[i] / total)) for i in order]
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Capture:
     """All packets of one capture file, as columns.
 
@@ -66,6 +48,25 @@ class Capture:
 
         derived = ("ipv4", "ipv6", "arp", "dscp", "vlan_id", "mpls_label", "link_type")
         return pd.DataFrame({**self.columns.stored, **{name: self.columns[name] for name in derived}}, copy=False)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return `packets`, with the unit of each column that has one in `attrs["units"]`."""
+        frame = self.packets
+        frame.attrs["units"] = {"t_ns": "ns", **dict.fromkeys(("length", "captured", "l3_length"), "bytes")}
+        return frame
+
+    def to_dict(self, *, cell_bytes: int = 64) -> dict[str, Any]:
+        """Return the counts as in the JSON document of `npexplore trace stats`.
+
+        cell_bytes: the cell size of a packet buffer, for the share of narrow accesses.
+        """
+        from npexplore.packets.statistics.counting import CaptureCounts
+
+        counts = CaptureCounts()
+        counts.add(self.columns)
+        document = counts.document(self.path, self.format, self.damage)
+        document["narrow_accesses"] = {"cell_bytes": cell_bytes, "share": counts.narrow_share(cell_bytes)}
+        return {name: plain(value) for name, value in document.items()}
 
     def length_cdf(self, *, layer: Literal["link", "ip"] = "link") -> LengthCdf:
         """Return the distribution of packet lengths: `link` original frame lengths, `ip` IP packets' total lengths."""

@@ -75,7 +75,7 @@ DERIVED: dict[str, Callable[["PacketTable"], Column]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tags:
     """VLAN tags and MPLS label stack entries in the order of the packets, outermost first (the first 8 of a packet).
 
@@ -88,7 +88,7 @@ class Tags:
     value: NDArray[np.uint32]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ipv6Addresses:
     """What only IPv6 has: int64 row of the packet; uint8 (n, 16) source and destination; uint32 flow label."""
 
@@ -106,7 +106,7 @@ class Ipv6Addresses:
         return cls(*(np.concatenate([getattr(part, name.name) for part in parts]) for name in fields(cls)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class PacketTable(Mapping[str, Column]):
     """Columns by name: the stored ones (STORED) and the derived ones (DERIVED); both are listed by iteration."""
 
@@ -125,6 +125,12 @@ class PacketTable(Mapping[str, Column]):
 
     def __contains__(self, name: object) -> bool:
         return name in self.stored or name in DERIVED
+
+    __eq__ = object.__eq__  # columns are compared as arrays, not a table at once
+    __hash__ = object.__hash__
+
+    def __repr__(self) -> str:
+        return f"PacketTable({self.rows:,} packets; columns {', '.join(self)})"
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self)

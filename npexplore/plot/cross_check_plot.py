@@ -23,7 +23,7 @@ OPEN_END = 60.0  # how far, in per cent, the interval of a row is drawn that pri
 
 
 def cross_check(rows: pd.DataFrame, names: Mapping[str, str], *, title: str) -> go.Figure:
-    """Return a dot plot of the rows of a cross-check (`Check.frame()`) that have a name, one line each, in that order.
+    """Return a dot plot of the rows of a cross-check (`Check.to_frame()`) that have a name, a line each, in order.
 
     The published number is at 100 %, its interval a bar; bounds, queueing and simulation are marks relative to it.
     rows: the table of a cross-check. names: key of a row -> its label. title: of the figure.

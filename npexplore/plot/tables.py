@@ -119,8 +119,8 @@ def identity_table(found: Sequence[Finding], *, height: int | None = 720) -> Tab
 def cross_check_table(frame: pd.DataFrame, where: Mapping[str, str], *, height: int | None = 720) -> Table:
     """Return the cross-check: one line per published number, three solvers, error, label, verdict, spread, reason.
 
-    frame: `Check.frame()`. where: place in the paper by key. The spread is that over alternative structures. A column
-    that would be empty (a solver that does not apply, alternatives not asked for, frozen predictions) is left out.
+    frame: `Check.to_frame()`. where: place in the paper by key. The spread is that over alternative structures.
+    A column that would be empty (a solver that does not apply, no alternatives, no frozen predictions) is left out.
     Error and verdict of a blind row are those of its frozen prediction.
     height: in pixels, scrolled beyond (None: all rows shown).
     """

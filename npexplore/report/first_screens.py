@@ -118,7 +118,7 @@ def paper_screen(
     names = rows if isinstance(rows, Mapping) else {key: key.removeprefix(rows) for key in _spread(check)}
     return first_screen(
         {**answers, f"How close to the {source}?": agreement_sentence(check)},
-        cross_check(check.frame(), names, title=f"What {who}, and what comes out here"),
+        cross_check(check.to_frame(), names, title=f"What {who}, and what comes out here"),
         check=check,
         tries={**tries, **({"turn the knobs": f"64_play.html#{play}"} if play else {})},
     )

@@ -11,10 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from npexplore.records import content_hash
+from npexplore.results import Result
+from npexplore.units import readable
 
 if TYPE_CHECKING:
     from npexplore.engine.accounts import Tally
@@ -39,7 +43,7 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Breakdown:
+class Breakdown(Result):
     """Parts of a latency in seconds, the longest first; those that take no time are left out.
 
     quantiles: "p50" and "p99", each the mean breakdown of the packets around it: those whose latency falls into the
@@ -59,15 +63,32 @@ class Breakdown:
         total = sum(part.total_s for part in present) if latency_s is None else latency_s
         return Breakdown(total, tuple(sorted(present, key=lambda part: -part.total_s)))
 
+    __hash__ = content_hash
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each resource, times in nanoseconds."""
+        return [
+            {"resource": p.resource or "elsewhere", "service_ns": p.service_s * 1e9, "waiting_ns": p.waiting_s * 1e9,
+             "held_ns": p.held_s * 1e9, "total_ns": p.total_s * 1e9} for p in self.parts
+        ]  # fmt: skip
+
+    def heading(self) -> str:
+        """Return the latency."""
+        return f"Latency {readable(self.latency_s, 's')}"
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{p.resource or 'elsewhere'} {readable(p.total_s, 's')}" for p in self.parts)
+        return f"Breakdown({readable(self.latency_s, 's')}: {parts})"
+
     @property
     def waiting(self) -> tuple[tuple[str, float], ...]:
         """What packets wait for, with seconds (waiting and held), the longest first."""
         waits = [(part.resource, part.waiting_s + part.held_s) for part in self.parts]
         return tuple(sorted((wait for wait in waits if wait[1] > 0), key=lambda wait: -wait[1]))
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the JSON form, times in nanoseconds."""
-        found: dict[str, object] = {
+        found: dict[str, Any] = {
             "latency_ns": self.latency_s * 1e9,
             "parts": [
                 {"resource": p.resource, "service_ns": p.service_s * 1e9, "waiting_ns": p.waiting_s * 1e9,

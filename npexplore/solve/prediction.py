@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from npexplore.display import html_table
 from npexplore.reads import Reads
 from npexplore.records import content_hash
+from npexplore.results import Result, plain, units_of
 from npexplore.rows.server import Server
 from npexplore.solve.breakdown import Breakdown
 from npexplore.units import readable
 
 if TYPE_CHECKING:
+    import pandas as pd
     import plotly.graph_objects as go
 
 NEARLY_FULL = 0.85
+UTILIZATION = "utilization_"  # how the columns of a row begin that hold the busy shares of resources
 
 
 class Utilization(NamedTuple):
@@ -62,7 +65,7 @@ class ClassOfPackets(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Prediction:
+class Prediction(Result):
     """One solver's answer for one design point and workload.
 
     Args:
@@ -127,10 +130,73 @@ class Prediction:
 
         return ceilings(self) if self.solver == "bounds" else utilizations(self)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the answer as in the JSON document of `npexplore explain`: times in ns, rates as the keys say."""
+        return {
+            "solver": self.solver,
+            "throughput_bps": self.throughput_bps,
+            "rate_mpps": self.rate_pps / 1e6,
+            "counted": self.counted,
+            "bottleneck": self.bottleneck,
+            "ci95": plain(self.ci95.get("throughput_bps")),
+            "latency_ns": {name: _nanoseconds(s) for name, s in self.latency_s._asdict().items()},
+            "utilization": {name: share._asdict() for name, share in self.utilization.items()},
+            "drops": dict(self.drops),
+            "offered_mpps": None if self.offered_pps is None else self.offered_pps / 1e6,
+            "loss": self.loss,
+            "exact": self.exact,
+            "approximation": self.approximation,
+            "seed": self.seed,
+            "about": plain(self.about),
+        }
+
+    def record(self) -> dict[str, Any]:
+        """Return the answer as one row, under the names of a sweep's columns, without what was asked."""
+        low, high = self.ci95.get("throughput_bps", (None, None))
+        early, late = self.ci95.get("latency_s", (None, None))
+        return {
+            "throughput_bps": self.throughput_bps,
+            "throughput_low_bps": low,
+            "throughput_high_bps": high,
+            "counted": self.counted,
+            "rate_mpps": self.rate_pps / 1e6,
+            "bottleneck": self.bottleneck,
+            **{f"latency_{name}_ns": _nanoseconds(s) for name, s in self.latency_s._asdict().items()},
+            "latency_low_ns": _nanoseconds(early),
+            "latency_high_ns": _nanoseconds(late),
+            "loss": self.loss,
+            "dropped": sum(self.drops.values()) if self.solver == "simulation" else None,
+            "refused": None,
+            **{UTILIZATION + name: share.busy for name, share in self.utilization.items()},
+        }
+
+    def to_series(self) -> pd.Series[Any]:
+        """Return the answer as one row of a table (`npexplore.to_frame` makes a table of several)."""
+        import pandas as pd
+
+        row = {"solver": self.solver, "seed": self.seed, **self.record()}
+        series = pd.Series(row, name=self.solver, dtype=object)
+        series.attrs["units"] = units_of(row)
+        return series
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each resource: shares of time busy and blocked, packets that wait."""
+        none = Queue(float("nan"), 0)
+        lines = {name: self.queue.get(name, none) for name in self.utilization}
+        return [
+            {"resource": name, **share._asdict()}
+            | ({"waiting": lines[name].mean, "longest_line": lines[name].longest} if self.queue else {})
+            for name, share in self.utilization.items()
+        ]
+
     def _repr_html_(self) -> str:
         rows = [(name, f"{100 * u.busy:.1f} %", f"{100 * u.blocked:.1f} %") for name, u in self.utilization.items()]
         latency = "" if self.latency_s == Latency() else self.latency_s._repr_html_()
         return html_table(("resource", "busy", "blocked"), rows, repr(self)) + latency
+
+
+def _nanoseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds * 1e9
 
 
 def bottleneck(

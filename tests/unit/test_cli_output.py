@@ -9,7 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from npexplore.cli.output import cell, emit, facts, jsonable, table
+from npexplore.cli.output import cell, emit, facts, table
+from npexplore.results import plain
 
 
 @pytest.mark.parametrize(
@@ -27,14 +28,14 @@ from npexplore.cli.output import cell, emit, facts, jsonable, table
     ],
 )
 def test_jsonable_holds_only_json_types(value, expected):
-    got = jsonable(value)
+    got = plain(value)
     assert got == expected
     assert type(got) is type(expected)
 
 
 def test_jsonable_refuses_what_has_no_json_form():
     with pytest.raises(TypeError, match="object has no JSON form"):
-        jsonable({"a": object()})
+        plain({"a": object()})
 
 
 def test_emit_prints_one_document_or_the_text(capsys):

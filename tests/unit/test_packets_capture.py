@@ -8,7 +8,7 @@ from reference import capture_files as make
 
 from npexplore.errors import UnknownNameError
 from npexplore.packets import read_capture
-from npexplore.packets.capture import LengthCdf
+from npexplore.packets.length_cdf import LengthCdf
 from npexplore.paths import share
 
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from npexplore._kernels import capture_counts as rows
 from npexplore._kernels.capture_counts import count_packets
 from npexplore.errors import InputError
-from npexplore.packets.capture import LengthCdf
 from npexplore.packets.columns import PacketTable
+from npexplore.packets.length_cdf import LengthCdf
 from npexplore.packets.links import link_format
 from npexplore.packets.scan import CaptureScan, Damage
 from npexplore.packets.statistics.flow_set import LG_KEPT, FlowSet

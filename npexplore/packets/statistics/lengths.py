@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from npexplore._kernels.capture_counts import LENGTHS
 from npexplore.display import ShownByArguments
-from npexplore.packets.capture import LengthCdf
+from npexplore.packets.length_cdf import LengthCdf
 
 
 class LengthCounter(ShownByArguments):

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore.errors import InputError
-from npexplore.packets.capture import LengthCdf
 from npexplore.packets.columns import PacketTable
+from npexplore.packets.length_cdf import LengthCdf
 from npexplore.packets.statistics.counting import CaptureCounts
 from npexplore.packets.statistics.flow_counter import FlowCounter
 from npexplore.packets.statistics.flows import train_lengths

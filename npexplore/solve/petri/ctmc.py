@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
 from npexplore.errors import RefusedError, one_of
 from npexplore.machine.petri import Net
+from npexplore.records import content_hash
 from npexplore.rows.distributions import Exponential
 from npexplore.solve.chains import Chain, stationary
 from npexplore.solve.petri.durations import as_race, not_exponential
 from npexplore.solve.petri.graph import MOST_STATES, Graph, find_graph, refuse_large
 from npexplore.solve.petri.markings import find_growth
+from npexplore.solve.petri.net_result import NetResult, means
 from npexplore.solve.petri.vanishing import remove_vanishing, settled
 from npexplore.solve.queueing.inputs import Floats
 
@@ -43,7 +45,7 @@ class Throughput:
 
 
 @dataclass(frozen=True)
-class NetChain:
+class NetChain(NetResult):
     """A net's steady state. error: how far the worst of the means can be from the truth. states: tangible ones."""
 
     refused: str | None
@@ -52,6 +54,13 @@ class NetChain:
     places: dict[str, PlaceMean] | None
     transitions: dict[str, Throughput] | None
     error: float | None
+
+    solver = "ctmc"
+    __hash__ = content_hash
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each place and transition: its mean, and between which values it lies."""
+        return means(places=self.places, transitions=self.transitions)
 
 
 def solve_chain(

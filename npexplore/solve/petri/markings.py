@@ -7,14 +7,17 @@ one on the way to it (Karp & Miller, J. Comput. Syst. Sci. 3(2), 1969), and what
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
 
 from npexplore.errors import RefusedError
 from npexplore.machine.petri import Arc, Formula, Net
+from npexplore.records import content_hash
 from npexplore.solve.petri.firing import Firing
 from npexplore.solve.petri.graph import MOST_STATES, find_graph
+from npexplore.solve.petri.net_result import NetResult
 
 SEARCHED, DEEPEST = 5_000, 400  # markings, and firings one after the other, among which growth is looked for
 
@@ -37,7 +40,7 @@ class Growth:
 
 
 @dataclass(frozen=True)
-class Markings:
+class Markings(NetResult):
     """The markings of a net; None where not explored: `refused` says why. vanishing: those in which no time passes."""
 
     refused: str | None
@@ -50,6 +53,13 @@ class Markings:
     max_tokens_in_marking: int | None
     bounded: bool | None
     witness: Growth | None
+
+    solver = "markings"
+    __hash__ = content_hash
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one row with all counts."""
+        return [{name: value for name, value in vars(self).items() if name not in ("refused", "deadlock", "witness")}]
 
 
 def find_markings(net: Net, most_states: int = MOST_STATES, most_bytes: int | None = None) -> Markings:

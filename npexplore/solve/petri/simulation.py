@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +16,10 @@ from npexplore._kernels import petri as kernel
 from npexplore.engine.intervals import Floats, quantiles, ratio_interval
 from npexplore.errors import InputError, RefusedError
 from npexplore.machine.petri import Net
+from npexplore.records import content_hash
 from npexplore.solve.petri.arrays import program
 from npexplore.solve.petri.ctmc import PlaceMean, Throughput
+from npexplore.solve.petri.net_result import NetResult, means
 from npexplore.solve.petri.run import FOREVER, Run, Snapshot
 
 FIRINGS = 200_000  # measured in each seed, about
@@ -55,7 +58,7 @@ class Dead:
 
 
 @dataclass(frozen=True)
-class NetSimulation:
+class NetSimulation(NetResult):
     """What a net does in the long run, each number with its 95 % interval; None where nothing can fire any more.
 
     seeds: one run each. firings: measured. time: measured, in the net's unit. latency: by the transition that ends.
@@ -70,6 +73,15 @@ class NetSimulation:
     utilization: dict[str, Busy] | None
     latency: dict[str, Age] | None
     dead: Dead | None
+
+    solver = "simulation"
+    __hash__ = content_hash
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each place, transition, resource and end of tokens: its mean, interval and quantiles."""
+        return means(
+            places=self.places, transitions=self.transitions, resources=self.utilization, ages=self.latency,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)

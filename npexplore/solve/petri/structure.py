@@ -7,12 +7,15 @@ y >= 0 with y C = 0 (P), x >= 0 with C x = 0 (T), for C = given - taken; those o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from npexplore.errors import RefusedError
 from npexplore.machine.petri import Formula, Net
+from npexplore.records import content_hash
 from npexplore.solve.petri.firing import Array, refuse_data
+from npexplore.solve.petri.net_result import NetResult
 
 MOST_ROWS = 3_000  # candidates at once
 LARGEST = 1 << 30  # of a coefficient: sums of products stay within 64 bits
@@ -27,7 +30,7 @@ class Semiflow:
 
 
 @dataclass(frozen=True)
-class Structure:
+class Structure(NetResult):
     """A net's minimal semiflows; None where they are too many (`refused` says so) or the arcs are no numbers.
 
     uncovered_places: in no P-semiflow, so that these do not show them bounded.
@@ -40,6 +43,17 @@ class Structure:
     p_semiflows: list[Semiflow] | None
     t_semiflows: list[Semiflow] | None
     uncovered_places: list[str] | None
+
+    solver = "structure"
+    __hash__ = content_hash
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each semiflow: its weights, and of places the tokens that every marking has."""
+        kinds = {"places": self.p_semiflows, "transitions": self.t_semiflows}
+        return [
+            {"of": kind, "semiflow": " + ".join(name if n == 1 else f"{n} {name}" for name, n in flow.weights.items()),
+             "tokens": flow.tokens} for kind, flows in kinds.items() for flow in flows or ()
+        ]  # fmt: skip
 
 
 def find_structure(net: Net, most_rows: int = MOST_ROWS) -> Structure:

@@ -10,15 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, diags
 
 from npexplore.errors import InputError, RefusedError
 from npexplore.machine.petri import Net
+from npexplore.records import content_hash
 from npexplore.solve.chains import Chain
 from npexplore.solve.petri.ctmc import PlaceMean, Throughput, reduced
 from npexplore.solve.petri.graph import MOST_STATES
+from npexplore.solve.petri.net_result import NetResult, means
 from npexplore.solve.queueing.inputs import Floats
 
 MOST_STEPS = 2_000_000
@@ -28,7 +31,7 @@ ROUNDING = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
-class NetTransient:
+class NetTransient(NetResult):
     """A net at `times`, one entry of each list for each. error: how far the worst can be from the truth."""
 
     refused: str | None
@@ -37,6 +40,19 @@ class NetTransient:
     places: dict[str, list[PlaceMean]] | None
     transitions: dict[str, list[Throughput]] | None
     error: float | None
+
+    solver = "transient"
+    __hash__ = content_hash
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each time and each place and transition."""
+        return [
+            {"time": time, **row} for k, time in enumerate(self.times)
+            for row in means(
+                places={name: one[k] for name, one in (self.places or {}).items()},
+                transitions={name: one[k] for name, one in (self.transitions or {}).items()},
+            )
+        ]  # fmt: skip
 
 
 def solve_transient(

@@ -27,12 +27,13 @@ from npexplore.errors import InputError, NpexploreError, UnknownNameError, one_o
 from npexplore.ledger import Facts, Row
 from npexplore.ledger.ties import keys_of
 from npexplore.machine.parameters import Parameter, Value
+from npexplore.results import Result, plain
 from npexplore.study.checking.fitted_rows import Judge, score
 from npexplore.study.checking.structures import SLACK
 from npexplore.study.sweeping.grid import SOLVERS, Span
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 Floats = npt.NDArray[np.float64]
 TIGHT = 0.05
@@ -56,7 +57,7 @@ class Fit:
 
 
 @dataclass(frozen=True)
-class Calibration:
+class Calibration(Result):
     """The fitted parameters with their errors, and which other values fit the rows almost as well.
 
     fits: one for each start and combination of choices, best first. evaluation: relative errors of the best with the
@@ -97,7 +98,7 @@ class Calibration:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document of `npexplore calibrate`."""
-        return {
+        document = {
             "free": {name: _told(free) for name, free in self.free.items()}, "values": dict(self.best.values),
             "score": self.best.score, "evaluation_score": self.evaluation_score,
             "rows": [{"key": key, "error": self.best.errors[key], "evaluation_error": self.evaluation[key]}
@@ -107,12 +108,11 @@ class Calibration:
             "starts": [{"values": dict(fit.values), "score": fit.score} for fit in self.fits],
             "fit_seeds": self.fit_seeds, "evaluation_seeds": self.evaluation_seeds,
         }  # fmt: skip
+        return {name: plain(value) for name, value in document.items()}
 
-    def frame(self) -> pd.DataFrame:
-        """Return the fits as a table: parameters, relative error of each row, score."""
-        import pandas as pd
-
-        return pd.DataFrame([{**fit.values, **fit.errors, "score": fit.score} for fit in self.fits])
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each fit: parameters, relative error of each row, score."""
+        return [{**fit.values, **fit.errors, "score": fit.score} for fit in self.fits]
 
 
 def _told(free: Free) -> Any:

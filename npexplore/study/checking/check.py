@@ -23,6 +23,7 @@ from npexplore.machine.mixes import standing_in
 from npexplore.machine.parameters import Value
 from npexplore.progress import Task
 from npexplore.reads import SOLVER, Reads, names, reading
+from npexplore.results import Result, plain
 from npexplore.solve.simulate import PACKETS
 from npexplore.study.checking.labels import Labels, free, hints
 from npexplore.study.checking.quantities import Quantity, quantity_of, refuse_another_unit, without_rule
@@ -45,7 +46,7 @@ FIELDS = (
 
 
 @dataclass
-class Check:
+class Check(Result):
     """Published numbers beside their predictions.
 
     rows: dicts with FIELDS. alternatives: name -> {key: best value} of alternative structures.
@@ -68,22 +69,28 @@ class Check:
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document of `npexplore check`."""
         own = {} if self.results is None else {"results": self.results}
-        return {
+        document = {
             "version": __version__, "rows": self.rows, "scores": self.scores(),
             "free_parameters": self.free_parameters, **own,
         }  # fmt: skip
+        return {name: plain(value) for name, value in document.items()}
 
     def scores(self) -> list[dict[str, Any]]:
         """Return the scores by group (study/checking/scores.py)."""
         return lines(self, self.ledger or load())
 
-    def frame(self) -> pd.DataFrame:
+    def records(self) -> list[dict[str, Any]]:
+        """Return the rows of `to_frame`."""
+        return list(self.to_frame().to_dict("records"))
+
+    def to_frame(self) -> pd.DataFrame:
         """Return the rows as a table; alternatives are columns `alternative: NAME`."""
         import pandas as pd
 
         frame = pd.DataFrame(self.rows, columns=list(dict.fromkeys([*FIELDS, *(k for row in self.rows for k in row)])))
         for name, values in self.alternatives.items():
             frame[f"alternative: {name}"] = frame["key"].map(values)
+        frame.attrs["units"] = {"error": "1"}
         return frame
 
     def errors(
@@ -91,9 +98,6 @@ class Check:
     ) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Return the relative errors of chosen rows, each measurement once."""
         return np.array([r["error"] for r in self.rows if r["error"] is not None and not r["same_as"] and keys(r)])
-
-    def _repr_html_(self) -> str:
-        return str(self.frame()._repr_html_())
 
 
 def check(
@@ -134,7 +138,7 @@ def check(
     Example:
         >>> import npexplore as npx
         >>> found = npx.check(keys=["ixp2400.validation.petri.peak"], seeds=2, packets=500)
-        >>> found.frame().loc[0, ["published", "unit", "label"]].tolist()
+        >>> found.to_frame().loc[0, ["published", "unit", "label"]].tolist()
         ['3210', 'Mb/s', 'post_hoc']
     """
     with with_machines(machines or {}):

@@ -17,6 +17,8 @@ from npexplore.display import html_table
 from npexplore.errors import ModelError, RefusedError, SimulationError
 from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload, WorkloadLike
+from npexplore.records import content_hash
+from npexplore.results import Result, plain
 from npexplore.solve.prediction import Prediction
 from npexplore.study.explaining.sensitivity import Sensitivity, sensitivity_in_stages
 from npexplore.study.explaining.whatif import WhatIf, what_if_in_stages
@@ -62,7 +64,7 @@ def headroom(bound: Prediction, best: Prediction) -> Headroom:
 
 
 @dataclass(frozen=True, repr=False)
-class Explanation:
+class Explanation(Result):
     """What the solvers predict for one machine and workload. predictions: by solver; refused: why a solver has none."""
 
     design: str
@@ -102,7 +104,7 @@ class Explanation:
             return self.predictions[name].throughput_bps if name in self.predictions else None
 
         changes = self.sensitivity
-        return {
+        document = {
             "throughput_bps": best.throughput_bps,
             "rate_mpps": best.rate_pps / 1e6,
             "counted": best.counted,
@@ -128,7 +130,7 @@ class Explanation:
                 "note": self.workload.note or None,
                 "damage": self.workload.damage,
             },
-            "solvers": {name: _solver(self.predictions[name]) for name in self.solvers if name in self.predictions},
+            "solvers": {name: self.predictions[name].to_dict() for name in self.solvers if name in self.predictions},
             "refused": {name: self.refused.get(name) for name in self.solvers},
             "headroom": None if self.headroom is None else self.headroom._asdict(),
             "what_if": None if self.what_if is None else [asdict(change) for change in self.what_if.changes],
@@ -138,6 +140,13 @@ class Explanation:
             "not_varied": None if changes is None else dict(changes.not_varied),
             RTL: throughput(RTL),
         }
+        return {name: plain(value) for name, value in document.items()}
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each solver: design, knobs that were set, workload, answer or refusal."""
+        asked = {"design": self.design, **self.knobs, "workload": self.workload.name}
+        answers = [{**asked, "solver": name, "seed": p.seed, **p.record()} for name, p in self.predictions.items()]
+        return answers + [{**asked, "solver": name, "refused": reason} for name, reason in self.refused.items()]
 
     def plot(self) -> go.Figure:
         """Return the picture: ceilings, how busy every resource is, and what single changes would gain."""
@@ -149,6 +158,7 @@ class Explanation:
         return in_words(self)
 
     __repr__ = __str__
+    __hash__ = content_hash
 
     def _repr_html_(self) -> str:
         solvers = [
@@ -315,16 +325,3 @@ def _nanoseconds(p: Prediction) -> dict[str, float | None]:
 
 def _broken(p: Prediction | None) -> dict[str, object] | None:
     return None if p is None or p.breakdown is None else p.breakdown.to_dict()
-
-
-def _solver(p: Prediction) -> dict[str, Any]:
-    return {
-        "throughput_bps": p.throughput_bps,
-        "rate_mpps": p.rate_pps / 1e6,
-        "bottleneck": p.bottleneck,
-        "ci95": p.ci95.get("throughput_bps"),
-        "latency_ns": _nanoseconds(p),
-        "exact": p.exact,
-        "approximation": p.approximation,
-        "about": dict(p.about),
-    }

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from math import log
+from typing import Any
 
 from npexplore.designs import Design
 from npexplore.errors import InputError, positive
 from npexplore.machine.parameters import Kind
 from npexplore.machine.workload import Workload, WorkloadLike
+from npexplore.records import content_hash
+from npexplore.results import Result
 from npexplore.study.explaining.paired import MOST, Forwarded, Ratio, forwarded, packets_for, ratio
 from npexplore.study.sweeping.asked import asked
 from npexplore.study.sweeping.grid import SOLVERS, SweepPoint
@@ -73,12 +76,22 @@ class Elasticity:
 
 
 @dataclass(frozen=True)
-class Sensitivity:
+class Sensitivity(Result):
     """Elasticities that matter, largest first; parameters without effect beyond noise; those that were not varied."""
 
     found: tuple[Elasticity, ...] = ()
     without_effect: tuple[str, ...] = ()
     not_varied: Mapping[str, str] = field(default_factory=dict)  # name -> why
+
+    __hash__ = content_hash
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each elasticity."""
+        return [{"knob": one.knob, "elasticity": one.elasticity, **asdict(one)} for one in self.found]
+
+    def heading(self) -> str:
+        """Return what the table is."""
+        return "Elasticities: per cent of throughput for one per cent more of a parameter"
 
 
 def sensitivity(

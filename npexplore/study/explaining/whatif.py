@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from math import exp
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,8 @@ from npexplore.designs import Design
 from npexplore.errors import InputError
 from npexplore.machine.parameters import Kind, Value
 from npexplore.machine.workload import Workload, WorkloadLike
+from npexplore.records import content_hash
+from npexplore.results import Result
 from npexplore.solve.prediction import Prediction
 from npexplore.study.explaining.paired import MOST, Forwarded, forwarded, packets_for, ratio
 from npexplore.study.explaining.sensitivity import solvers_for
@@ -72,13 +75,23 @@ class Knee:
 
 
 @dataclass(frozen=True)
-class WhatIf:
+class WhatIf(Result):
     """Changes with an effect, best first; those without one; impossible ones, and why; knees of the knobs."""
 
     changes: tuple[Change, ...] = ()
     without_effect: tuple[str, ...] = ()
     impossible: Mapping[str, str] = field(default_factory=dict)
     knees: tuple[Knee, ...] = ()
+
+    __hash__ = content_hash
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each change that has an effect, best first."""
+        return [asdict(one) for one in self.changes]
+
+    def heading(self) -> str:
+        """Return what the table is."""
+        return "Single changes: share of throughput gained, and what binds then"
 
     @property
     def gains(self) -> tuple[Change, ...]:

@@ -21,10 +21,13 @@ from npexplore.designs import design as design_of
 from npexplore.engine.intervals import interval
 from npexplore.errors import InputError, NpexploreError, positive
 from npexplore.machine.workload import Workload, WorkloadLike, parse_arrivals
+from npexplore.records import content_hash
+from npexplore.results import Result, plain
 from npexplore.study.loading.lengths import PACKETS, packets_at
 from npexplore.study.sweeping.executors import Wanted
 from npexplore.study.sweeping.grid import SweepPoint
 from npexplore.study.sweeping.sweep import opened, sweep
+from npexplore.units import readable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +48,7 @@ class Saturation:
 
 
 @dataclass(frozen=True)
-class LoadPoint:
+class LoadPoint(Result):
     """A solver's answer at one offered load: packets a second, share lost, latencies in seconds (None: unknown)."""
 
     solver: str
@@ -56,10 +59,22 @@ class LoadPoint:
     ci95: dict[str, tuple[float, float] | None]
     packets: int | None = None  # measured in each simulation
 
+    __hash__ = content_hash
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return the point as one row."""
+        (low, high), (early, late) = (self.ci95[name] or (None, None) for name in ("rate_pps", "latency_s"))
+        return [{
+            "solver": self.solver, "offered_mpps": self.offered_pps / 1e6, "rate_mpps": self.rate_pps / 1e6,
+            "rate_low_mpps": low and low / 1e6, "rate_high_mpps": high and high / 1e6, "loss": self.loss,
+            **{f"latency_{name}_ns": None if s is None else s * 1e9 for name, s in self.latency_s.items()},
+            "latency_low_ns": early and early * 1e9, "latency_high_ns": late and late * 1e9, "packets": self.packets,
+        }]  # fmt: skip
+
     def to_dict(self) -> dict[str, Any]:
         """Return the point in the units of its names."""
         rate, latency = self.ci95["rate_pps"], self.ci95["latency_s"]
-        return {
+        document = {
             "solver": self.solver, "offered_mpps": self.offered_pps / 1e6, "rate_mpps": self.rate_pps / 1e6,
             "loss": self.loss, "packets": self.packets,
             "latency_ns": {name: None if s is None else s * 1e9 for name, s in self.latency_s.items()},
@@ -68,10 +83,11 @@ class LoadPoint:
                 "latency_mean_ns": latency and [end * 1e9 for end in latency],
             },
         }  # fmt: skip
+        return {name: plain(value) for name, value in document.items()}
 
 
 @dataclass(frozen=True)
-class LoadCurve:
+class LoadCurve(Result):
     """A machine at many offered loads; for each solver where it saturates, and why a solver has no answer."""
 
     design: str
@@ -99,10 +115,21 @@ class LoadCurve:
         share = (TWICE * means[0] - means[k - 1]) / (means[k] - means[k - 1])
         return float(loads[k - 1] + share * (loads[k] - loads[k - 1]))
 
+    __hash__ = content_hash
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each solver and offered load."""
+        return [row for point in self.points for row in point.records()]
+
+    def heading(self) -> str:
+        """Return the machine and where it saturates."""
+        full = [f"{name} {readable(s.rate_pps, 'packets/s')}" for name, s in self.saturation.items()]
+        return f"{self.design}, {self.workload}, {self.arrivals}: saturates at {', '.join(full)}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the curve in plain types, units in the names."""
         doubled = self.doubled_pps
-        return {
+        document = {
             "design": self.design, "workload": self.workload, "arrivals": self.arrivals,
             "points": [point.to_dict() for point in self.points],
             "saturation": {
@@ -114,6 +141,7 @@ class LoadCurve:
             "latency_doubles_at_mpps": None if doubled is None else doubled / 1e6,
             "refused": dict(self.refused),
         }  # fmt: skip
+        return {name: plain(value) for name, value in document.items()}
 
 
 def load_curve(

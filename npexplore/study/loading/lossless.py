@@ -18,9 +18,12 @@ from npexplore.designs import DesignLike
 from npexplore.designs import design as design_of
 from npexplore.errors import InputError, NpexploreError
 from npexplore.machine.workload import WorkloadLike
+from npexplore.records import content_hash
+from npexplore.results import Result, plain
 from npexplore.study.loading.curve import LoadPoint, Offered, Saturation, of_rows
 from npexplore.study.loading.mlrsearch import Found, Goal, Search
 from npexplore.study.sweeping.sweep import opened, sweep
+from npexplore.units import readable
 
 FLOOR = 1e-3  # of what is forwarded at most: where the search begins
 LOSSES = (0.0, 0.005)
@@ -28,7 +31,7 @@ Progress = Callable[[float, int, int], None]  # load, packets of its next trials
 
 
 @dataclass(frozen=True)
-class LoadSearch:
+class LoadSearch(Result):
     """The result of a search: by goal what it found, the points that it measured, and where the machine saturates."""
 
     design: str
@@ -38,10 +41,21 @@ class LoadSearch:
     points: tuple[LoadPoint, ...]
     saturation: Saturation
 
+    __hash__ = content_hash
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each loss that was searched for: the highest rate within it, and its interval."""
+        return [{"loss": found.goal.loss_ratio, **_rates(found)} for found in self.found]
+
+    def heading(self) -> str:
+        """Return the machine and where it saturates."""
+        full = readable(self.saturation.rate_pps, "packets/s")
+        return f"{self.design}, {self.workload}, {self.arrivals}: saturates at {full} ({self.saturation.bottleneck})"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the search in plain types, units in the names."""
         rates = [{"loss": found.goal.loss_ratio, **_rates(found)} for found in self.found]
-        return {
+        document = {
             "design": self.design, "workload": self.workload, "arrivals": self.arrivals,
             "points": [point.to_dict() for point in self.points],
             "saturation": {
@@ -50,6 +64,7 @@ class LoadSearch:
             "ndr": next(({k: v for k, v in one.items() if k != "loss"} for one in rates if not one["loss"]), None),
             "pdr": [one for one in rates if one["loss"]] or None,
         }  # fmt: skip
+        return {name: plain(value) for name, value in document.items()}
 
 
 def _rates(found: Found) -> dict[str, Any]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from npexplore.machine.parameters import Value
-
-if TYPE_CHECKING:
-    import pandas as pd
+from npexplore.results import Result, plain
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ ENOUGH = 0.95  # of the fastest: what more buys is rarely worth its cost
 
 
 @dataclass(frozen=True)
-class Optimum:
+class Optimum(Result):
     """The best machines for their cost (the front), best merit first, and what became of all other points.
 
     counts: points = impossible + pruned_by_bounds + ranked_lower + queueing + simulated, each point counted at the last
@@ -86,24 +84,20 @@ class Optimum:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document of `npexplore optimise`."""
-        return {
+        document = {
             "design": self.design, "workload": self.workload, "costs": self.costs, "merits": self.merits,
             "points": dict(self.counts), "machines_built": self.built, "simulations_saved": self.saved,
             "unconfirmed": self.unconfirmed, "tolerance": self.tolerance,
             "recommendation": (found := self.recommended()) and {"knobs": dict(found[0].knobs), "reason": found[1]},
             "front": [_line(best) for best in self.front],
         }  # fmt: skip
+        return {name: plain(value) for name, value in document.items()}
 
-    def frame(self) -> pd.DataFrame:
-        """Return the front as a table: knobs, costs as cost_NAME, throughput_bps, latency_ns, each solver's value."""
-        import pandas as pd
-
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each machine of the front: knobs, costs as cost_NAME, throughput, latency, each solver's."""
         lines = [_line(best) for best in self.front]
         costs = [{f"cost_{name}": value for name, value in line.pop("costs").items()} for line in lines]
-        return pd.DataFrame([{**line.pop("knobs"), **cost, **line} for line, cost in zip(lines, costs, strict=True)])
-
-    def _repr_html_(self) -> str:
-        return str(self.frame()._repr_html_())
+        return [{**line.pop("knobs"), **cost, **line} for line, cost in zip(lines, costs, strict=True)]
 
 
 def _line(best: Best) -> dict[str, Any]:

@@ -94,7 +94,7 @@ def compared(check: Check, ledger: Iterable[Row], where: str) -> pd.DataFrame:
     import pandas as pd
 
     rows = {row.key: row for row in ledger if row.where == where}
-    frame = check.frame()
+    frame = check.to_frame()
     frame = frame[frame["key"].isin(rows)].reset_index(drop=True)
     conditions = pd.DataFrame([dict(rows[key].conditions) for key in frame["key"]])
     return pd.concat([frame, conditions], axis=1)

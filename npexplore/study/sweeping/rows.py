@@ -19,6 +19,7 @@ from npexplore.designs import Design
 from npexplore.errors import InputError
 from npexplore.machine.workload import Workload, offered_rate
 from npexplore.solve.batch import Answers
+from npexplore.solve.prediction import UTILIZATION
 from npexplore.study.sweeping.answers import Answer, Refusal, solved
 from npexplore.study.sweeping.grid import SweepPoint
 from npexplore.study.sweeping.identity import code_version, model_key
@@ -43,7 +44,6 @@ UNITS = {
     "latency_p95_ns": "ns", "latency_p99_ns": "ns", "latency_p999_ns": "ns",
     "latency_low_ns": "ns", "latency_high_ns": "ns", "loss": "1", "dropped": "packets",
 }  # fmt: skip
-SHARE = "utilization_"
 # knobs whose own name is a column of every sweep already
 RENAMED = {"version": "design_version", "rate_mpps": "design_rate_mpps", "arrivals": "design_arrivals"}
 
@@ -121,23 +121,7 @@ def answered(answer: Answer) -> dict[str, Any]:
     """Return the columns of a solver's answer, or of the reason why there is none."""
     if isinstance(answer, Refusal):
         return {**dict.fromkeys(ANSWERED), "refused": answer.reason}
-    low, high = answer.ci95.get("throughput_bps", (None, None))
-    early, late = answer.ci95.get("latency_s", (None, None))
-    return {
-        "throughput_bps": answer.throughput_bps,
-        "throughput_low_bps": low,
-        "throughput_high_bps": high,
-        "counted": answer.counted,
-        "rate_mpps": answer.rate_pps / 1e6,
-        "bottleneck": answer.bottleneck,
-        **{f"latency_{name}_ns": None if s is None else s * 1e9 for name, s in answer.latency_s._asdict().items()},
-        "latency_low_ns": None if early is None else early * 1e9,
-        "latency_high_ns": None if late is None else late * 1e9,
-        "loss": answer.loss,
-        "dropped": sum(answer.drops.values()) if answer.solver == "simulation" else None,
-        "refused": None,
-        **{SHARE + name: share.busy for name, share in answer.utilization.items()},
-    }
+    return answer.record()
 
 
 def answered_rows(points: Sequence[SweepPoint], packets: int) -> pa.Table:
@@ -164,7 +148,7 @@ def _batch_rows(answers: Answers) -> pa.Table:
         name: pa.array(known[name], kind) if name in known else pa.nulls(len(answers), kind)
         for name, kind in ANSWERED.items()
     }
-    shares = {SHARE + name: pa.array(busy, REAL) for name, busy in answers.utilization.items()}
+    shares = {UTILIZATION + name: pa.array(busy, REAL) for name, busy in answers.utilization.items()}
     return pa.table({**columns, **shares})
 
 
@@ -176,17 +160,17 @@ def units(designs: Iterable[Design], names: Iterable[str]) -> dict[str, str]:
             if parameter.unit:
                 found.setdefault(RENAMED.get(name, name), parameter.unit)
     return {
-        name: "1" if name.startswith(SHARE) else found[name]
+        name: "1" if name.startswith(UTILIZATION) else found[name]
         for name in names
-        if name in found or name.startswith(SHARE)
+        if name in found or name.startswith(UTILIZATION)
     }
 
 
 def arranged(names: Iterable[str], asked: Sequence[str]) -> list[str]:
     """Return column names in a fixed order: the question (`asked`: its names), other knobs, answer, utilizations."""
     rest = [name for name in names if name not in asked]
-    knobs = sorted(name for name in rest if name not in ANSWERED and not name.startswith(SHARE))
-    shares = sorted(name for name in rest if name.startswith(SHARE))
+    knobs = sorted(name for name in rest if name not in ANSWERED and not name.startswith(UTILIZATION))
+    shares = sorted(name for name in rest if name.startswith(UTILIZATION))
     return [*(name for name in asked if name in names), *knobs, *(name for name in ANSWERED if name in rest), *shares]
 
 
@@ -201,7 +185,7 @@ def _columns(designs: Sequence[Design]) -> dict[str, list[str]]:
         chosen[design.name].update(dict.fromkeys(design.parameters.changed()))
     for design in {design.name: design for design in designs}.values():
         for name in chosen[design.name]:
-            if RENAMED.get(name, name) in SCHEMA or name.startswith(SHARE):
+            if RENAMED.get(name, name) in SCHEMA or name.startswith(UTILIZATION):
                 raise InputError(f"knob {name!r} of {design.name} has the name of a column of every sweep")
             kind = type(design.parameters.file.parameter[name].value)
             other, where = kinds.setdefault(name, (kind, design.name))

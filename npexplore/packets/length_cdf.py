@@ -1,0 +1,42 @@
+"""The cumulative distribution of packet lengths."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore.results import Result
+
+
+@dataclass(frozen=True, eq=False)
+class LengthCdf(Result):
+    """Cumulative distribution of packet lengths: `share[i]` of the packets are at most `length_bytes[i]` long."""
+
+    length_bytes: NDArray[np.uint32]
+    share: NDArray[np.float64]
+    packets: NDArray[np.int64]
+
+    def __repr__(self) -> str:
+        some = (0.05, 0.5, 0.95) if len(self.share) else ()
+        quantiles = ", ".join(f"{100 * q:.0f} % at most {self.quantile(q)} bytes" for q in some)
+        return f"LengthCdf({int(self.packets.sum()):,} packets of {len(self.packets)} lengths: {quantiles or 'none'})"
+
+    def heading(self) -> str:
+        """Return the number of packets and quantiles."""
+        return repr(self)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each length: its packets, and the share of all that are at most so long."""
+        columns = (self.length_bytes.tolist(), self.packets.tolist(), self.share.tolist())
+        return [{"length_bytes": n, "packets": k, "share": share} for n, k, share in zip(*columns, strict=True)]
+
+    def quantile(self, q: float) -> int:
+        """Return the q-quantile: the smallest length that at least a share q of the packets does not exceed."""
+        return int(self.length_bytes[np.searchsorted(self.share, q - 1e-12)])
+
+    def modes(self, count: int = 5) -> list[tuple[int, float]]:
+        """Return the most frequent lengths with their shares, most frequent first (40, 576, 1500 in classic traces)."""
+        order = np.argsort(-self.packets, kind="stable")[:count]
+        total = self.packets.sum()
+        return [(int(self.length_bytes[i]), float(self.packets[i] / total)) for i in order]

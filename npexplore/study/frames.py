@@ -1,0 +1,131 @@
+"""Several results as one tidy table, and a sweep over a grid as an array with a name and values for each axis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from npexplore.designs import Design
+from npexplore.errors import InputError
+from npexplore.results import Result, frame_of, units_of
+from npexplore.solve.prediction import UTILIZATION, Prediction
+from npexplore.study.sweeping.rows import ANSWERED, RENAMED
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
+
+ASKED_OF_ALL = ("workload_key", "arrivals", "packets", "version", "model")  # they follow from other columns
+
+
+def to_frame(results: Any) -> pd.DataFrame:
+    """Return results as one tidy table: a row each, under the names of a sweep's columns; units in `attrs["units"]`.
+
+    Args:
+        results: predictions; or by name, as a mapping; or pairs of a design (or a mapping of columns) and a prediction,
+            whose knobs are columns where they differ. A single result gives its own table, several explanations one row
+            for each solver.
+
+    Raises:
+        InputError: for what is no result.
+
+    Example:
+        >>> import npexplore as npx
+        >>> machine = npx.design("ixp2400")
+        >>> table = npx.to_frame([machine.with_(banks=n).bounds(64) for n in (2, 4)])
+        >>> table[["solver", "bottleneck"]].values.tolist(), table.attrs["units"]["rate_mpps"]
+        ([['bounds', 'dram.bank'], ['bounds', 'hash']], 'Mpps')
+    """
+    if hasattr(results, "to_frame") and not isinstance(results, type):
+        own: pd.DataFrame = results.to_frame()
+        return own
+    if isinstance(results, Mapping):
+        return frame_of([{"name": name, **row} for name, one in results.items() for row in _rows(one)])
+    if not isinstance(results, Iterable) or isinstance(results, str):
+        raise InputError(f"a table needs results such as predictions, got {type(results).__name__}")
+    items = list(results)
+    designs = [one[0] for one in items if isinstance(one, tuple) and isinstance(one[0], Design)]
+    return frame_of([row for one in items for row in _rows(one, designs)], _units(designs))
+
+
+def _rows(one: Any, designs: Sequence[Design] = ()) -> list[dict[str, Any]]:
+    """Return the rows of one result."""
+    match one:
+        case (Design() as made, answer):
+            knobs = {RENAMED.get(name, name): made.parameters[name] for name in _differing(designs)
+                     if name in made.parameters}  # fmt: skip
+            return [{"design": made.name, **knobs, **row} for row in _rows(answer)]
+        case (dict() as columns, answer):
+            return [{**columns, **row} for row in _rows(answer)]
+        case Prediction():
+            return [{"solver": one.solver, "seed": one.seed, **one.record()}]
+        case Result():
+            return one.records()
+    raise InputError(f"a table needs results such as predictions, got {type(one).__name__}")
+
+
+def _differing(designs: Sequence[Design]) -> list[str]:
+    """Return the names of knobs that are changed in some of the designs."""
+    return list(dict.fromkeys(name for design in designs for name in design.parameters.changed()))
+
+
+def _units(designs: Sequence[Design]) -> dict[str, str]:
+    known = {name: p.unit for design in designs for name, p in design.parameters.file.parameter.items() if p.unit}
+    return {RENAMED.get(name, name): unit for name, unit in known.items()}
+
+
+def to_xarray(rows: pd.DataFrame, dims: Sequence[str] | None = None) -> xr.Dataset:
+    """Return the rows of a sweep as arrays with one named axis for each knob, workload, solver and seed that varies.
+
+    A combination that was not asked is missing (NaN). Answers of solvers without seeds stand at every seed.
+
+    Args:
+        rows: the table that `sweep` returns, of a grid.
+        dims: the columns that become axes (None: those of the question that vary).
+
+    Raises:
+        InputError: rows that these columns do not tell apart.
+        ImportError: without xarray, which npexplore installs with its extra `xarray`.
+
+    Example:
+        >>> import npexplore as npx
+        >>> points = npx.grid("ixp2400", npx.workload(packet_bytes=64), solver="bounds", banks=[2, 4], threads=[8, 16])
+        >>> array = npx.to_xarray(npx.sweep(points))
+        >>> sorted(array.sizes.items()), array["bottleneck"].sel(banks=2, threads=16).item()
+        ([('banks', 2), ('threads', 2)], 'dram.bank')
+    """
+    import pandas as pd
+
+    try:
+        import_module("xarray")
+    except ModuleNotFoundError:
+        raise ImportError("to_xarray needs xarray: install npexplore with its extra `xarray`") from None
+    answers = [name for name in rows.columns if name in ANSWERED or name.startswith(UTILIZATION)]
+    asked = [name for name in rows.columns if name not in answers and name not in ASKED_OF_ALL]
+    missing = [name for name in dims or () if name not in rows.columns]
+    if missing:
+        raise InputError(f"axis {missing[0]!r} is no column of the sweep ({', '.join(asked)})")
+    axes = list(dims) if dims is not None else [name for name in asked if rows[name].nunique(dropna=False) > 1]
+    table = rows
+    if "seed" in axes and rows["seed"].isna().any() and rows["seed"].notna().any():
+        seeds = rows["seed"].dropna().unique()
+        alike = rows[rows["seed"].isna()].drop(columns="seed").merge(pd.DataFrame({"seed": seeds}), how="cross")
+        table = pd.concat([rows[rows["seed"].notna()], alike])
+    if "seed" in axes and table["seed"].notna().all():
+        table = table.astype({"seed": "int64"})
+    if not axes:
+        axes = [asked[0]]
+    same = table[table.duplicated(axes, keep=False)]
+    if len(same):
+        told = ", ".join(f"{name} {same.iloc[0][name]}" for name in axes)
+        more = [name for name in asked if name not in axes and same[name].nunique(dropna=False) > 1]
+        hint = f"; {', '.join(more)} differ" if more else "; each point may stand there once"
+        raise InputError(f"axes {', '.join(axes)} do not tell rows apart: {len(same)} rows have {told}{hint}")
+    array: xr.Dataset = table.set_index(axes)[answers].to_xarray()
+    units = {**units_of(map(str, rows.columns)), **rows.attrs.get("units", {})}
+    for name in array.variables:
+        if str(name) in units:
+            array[name].attrs["units"] = units[str(name)]
+    array.attrs = {name: rows[name].iloc[0] for name in asked if name not in axes and rows[name].nunique() == 1}
+    return array
