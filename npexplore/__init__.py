@@ -1,11 +1,29 @@
 """Describe a packet-forwarding machine once; learn how fast it is, what holds it back, and whether it is right.
 
-    import npexplore as npx
-    machine = npx.design("ixp2400").with_(threads=16)
-    load = npx.workload(mix="amp")
-    machine.bounds(load), machine.queueing(load), machine.simulate(load, seed=1)
+Call first:
 
-Names are imported when they are first used, so that `import npexplore` costs nothing.
+    >>> import npexplore as npx
+    >>> machine = npx.design("ixp2400")        # npx.design_names(), or a .toml or .py file of yours
+    >>> load = npx.workload(mix="amp")         # npx.mix_names(), or packet_bytes=64, trace="my.pcap"
+    >>> print(machine.bounds(load))            # an upper bound; .queueing(load), .simulate(load)
+    bounds: 5.302 Gb/s (padded cells), 857.9 kpps, bottleneck dram.bus
+
+Then ask:
+
+    what binds, what would help?       npx.explain(machine, load)
+    what if one knob changes?          machine.with_(threads=32); machine.parameters lists them
+    many points                        npx.sweep(npx.grid(machine, load, threads=[8, 16, 32]))
+    latency and loss over the load     npx.load_curve(machine, load)
+    the best machines for their cost   npx.optimise(machine, load, knobs={"threads": [8, 16, 32]})
+    what is in a capture?              npx.read_capture("my.pcap")
+    is the prediction right?           npx.check(["ixp2400"]), npx.published()
+    a machine of your own              npx.machine, npx.step_programs, npx.hardware
+    is my router right?                npx.golden, npx.testing
+    networks, nets, formulas           npx.networks, npx.petri, npx.queueing, npx.solvers
+    figures and tables                 npx.plot
+
+Other groups of names: npx.packets, npx.study, npx.ledger, npx.papers, npx.report, npx.errors. What they
+list is public (docs/api.md). Names are imported when they are first used.
 """
 
 import sys

@@ -45,6 +45,7 @@ COMMANDS = {
     "hardware": ("npexplore.cli.hardware:command", "Write an engine's step program as Verilog, and verify it."),
     "schema": ("npexplore.cli.schema:command", "Print the JSON Schema of a kind of TOML file."),
     "report": ("npexplore.cli.report:command", "Run the notebooks and write the offline HTML report."),
+    "notebooks": ("npexplore.cli.notebooks:command", "Write the notebooks as .ipynb without outputs."),
     "route": ("npexplore.cli.route:command", "Forward captures through the golden router."),
     "conform": (
         "npexplore.cli.conform:command",

@@ -50,6 +50,14 @@ class Design:
             threads (None: it is one).
         reader: (parameters, file) -> the workload of a file format of the design's own, besides captures.
         hardware: (parameters, packets) -> what its generated Verilog does, cycle by cycle (None: it has none).
+
+    Example:
+        >>> import npexplore as npx
+        >>> machine = npx.design("ixp2400").with_(banks=2)
+        >>> machine
+        Design(ixp2400: banks=2)
+        >>> machine.parameters["banks"]
+        2
     """
 
     name: str

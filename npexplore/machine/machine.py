@@ -54,6 +54,17 @@ class Machine:
 
     Raises:
         ModelError: names that clash or do not exist, or pools that get no packets.
+
+    Example:
+        >>> import npexplore as npx
+        >>> from npexplore.machine import FifoServer, Ingress, Machine, Pool
+        >>> def forward(m, packet):
+        ...     m.hash.serve()
+        ...     m.receive.free(bytes=packet.packet_bytes)
+        >>> parts = {"hash": FifoServer("hash", service_s=50e-9)}
+        >>> machine = Machine("mine", Pool("thread", 4, forward), Ingress("receive", 8192, 64), parts)
+        >>> print(npx.design(machine).bounds(npx.workload(packet_bytes=64)))
+        bounds: 10.24 Gb/s (packet bytes), 20 Mpps, bottleneck hash
     """
 
     def __init__(

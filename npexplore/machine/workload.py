@@ -58,6 +58,11 @@ class Workload:
         assumption: what is assumed about the packets without a source.
         damage: where and why the capture could not be read further (None: it is whole).
         bursts: sizes of batches, or mean on and off spans (batch and on_off only).
+
+    Example:
+        >>> import npexplore as npx
+        >>> npx.workload(packet_bytes=64)
+        Workload(64 bytes: packets of one length, mean 64.0 bytes, saturated)
     """
 
     name: str

@@ -30,6 +30,12 @@ class Capture:
     columns: mapping of column names to numpy arrays, one element per packet (npexplore.packets.columns lists them);
     format: `pcap`, `pcap-ns`, `pcap-modified`, `pcapng`, `erf`, with `+gzip` or `+zstd`; damage: None, or where and why
     reading ended early: the packets before it are all here.
+
+    Example:
+        >>> import npexplore as npx
+        >>> capture = npx.read_capture("sample:zeek_wikipedia")
+        >>> len(capture), int(capture.columns["length"].sum()), capture.format
+        (136, 25260, 'pcap')
     """
 
     path: str

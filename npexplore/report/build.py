@@ -15,8 +15,8 @@ from typing import Any
 from npexplore import signals
 from npexplore.errors import NpexploreError
 from npexplore.report.execute import Run, execute, stored
-from npexplore.report.kept import STORE, Kept, page_of, shared_files
-from npexplore.report.notebooks import Notebook
+from npexplore.report.kept import STORE, Kept, downloads, page_of, shared_files
+from npexplore.report.notebooks import Notebook, as_ipynb
 from npexplore.toml import decode
 
 
@@ -66,6 +66,10 @@ def build(notebooks: Sequence[Notebook], out: Path, *, single_file: bool = False
         if run.error is None:
             kept.note(name, source, run.seconds)
 
+    for notebook in notebooks:
+        for name in downloads(notebook.path, single_file):
+            (out / name).write_text(as_ipynb(notebook), encoding="utf-8")
+            kept.note(name, sources[page_of(notebook.path)])
     with tqdm(total=to_run, unit="cell", desc="report", disable=None if to_run else True) as bar:
         runs = asyncio.run(_all(notebooks, longest_first(notebooks, kept), known, out / STORE, bar, write))
     index = out / "index.html"

@@ -80,7 +80,7 @@ def unchanged(notebooks: Sequence[Path], out: Path, *, single_file: bool = False
     if not kept.files:
         return None
     every = kept.sources(notebooks)
-    pages = {page_of(path): kept.source(path) for path in notebooks}
+    pages = {name: kept.source(path) for path in notebooks for name in (page_of(path), *downloads(path, single_file))}
     shared = dict.fromkeys(shared_files(single_file), every)
     return out / "index.html" if all(kept.good(*one) for one in (pages | shared).items()) else None
 
@@ -88,6 +88,11 @@ def unchanged(notebooks: Sequence[Path], out: Path, *, single_file: bool = False
 def page_of(notebook: Path) -> str:
     """Return the name of a notebook's page."""
     return f"{notebook.stem}.html"
+
+
+def downloads(notebook: Path, single_file: bool) -> tuple[str, ...]:
+    """Return the files that a notebook's page links; a page that is sent alone holds them itself."""
+    return () if single_file else (f"{notebook.stem}.ipynb",)
 
 
 def shared_files(single_file: bool) -> tuple[str, ...]:

@@ -61,6 +61,22 @@ def read_notebook(path: Path) -> Notebook:
     return Notebook(path, cells)
 
 
+def as_ipynb(notebook: Notebook) -> str:
+    """Return a notebook as the text of an .ipynb file (nbformat 4) without outputs; equal ones give equal texts."""
+    import copy
+
+    import nbformat
+
+    cells = copy.deepcopy(notebook.cells)
+    cells.metadata.pop("jupytext", None)
+    cells.nbformat_minor = 5
+    for number, cell in enumerate(cells.cells):
+        cell.id = f"cell-{number}"
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    return str(nbformat.writes(cells, version=4)) + "\n"  # type: ignore[no-untyped-call]
+
+
 def find_files(folder: Path | None = None, designs: Sequence[str] = ()) -> list[Path]:
     """Return the notebook files of a folder (default: npexplore's) in order of their numbers, without reading them.
 

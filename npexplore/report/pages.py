@@ -1,6 +1,7 @@
 """An executed notebook as one HTML page that needs no network: figures as divs, formulas as MathML, code folded."""
 
 import re
+from base64 import b64encode
 from functools import cache
 from typing import Any
 
@@ -15,6 +16,7 @@ from npexplore.report.chapters import chapters, split_cells
 from npexplore.report.execute import Run
 from npexplore.report.key_numbers import MIME as HEADLINE
 from npexplore.report.lean import lean
+from npexplore.report.notebooks import as_ipynb
 from npexplore.report.playground import MIME as PLAYGROUND
 from npexplore.report.playground import playground_div
 from npexplore.report.shell import PLOTLY_JS, SEARCH_JS, TEMPLATES, environment, figure_div, library
@@ -88,8 +90,11 @@ def page(run: Run, *, single_file: bool = False) -> str:
     found = {} if not drawn else library(None) if single_file else {"plotly_file": PLOTLY_JS}
     search = None if single_file else SEARCH_JS
     template = templates().get_template("page.html.j2")
-    return template.render(run=run, first=first, chapters=rest, search_file=search, plays="data-play" in body,
-                           said_once=said_once, code_style=code_style(body), **found)  # fmt: skip
+    link = f"{run.notebook.name}.ipynb"
+    if single_file:
+        link = f"data:application/x-ipynb+json;base64,{b64encode(as_ipynb(run.notebook).encode()).decode()}"
+    return template.render(run=run, link=link, first=first, chapters=rest, search_file=search, said_once=said_once,
+                           plays="data-play" in body, code_style=code_style(body), **found)  # fmt: skip
 
 
 def code_style(body: str) -> str:

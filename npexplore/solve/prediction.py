@@ -91,6 +91,12 @@ class Prediction(Result):
         batches: packets and seconds of each batch of a simulation.
         seconds: how long the answer took (estimate only).
         reads: the parameters and ledger rows that the answer depends on, if they were recorded.
+
+    Example:
+        >>> import npexplore as npx
+        >>> bound = npx.design("ixp2400").with_(banks=2).bounds(npx.workload(packet_bytes=64))
+        >>> bound.solver, bound.bottleneck, round(bound.rate_pps)
+        ('bounds', 'dram.bank', 4166667)
     """
 
     solver: str

@@ -1,21 +1,51 @@
-"""Every public name of the package has an example in its docstring, and the example prints what it says."""
+"""Every public function and class of npexplore has an example in its docstring; all examples print what they say."""
 
 import doctest
 import inspect
+import re
 
 import pytest
+from reference.public_names import public_packages
 
 import npexplore
 
-FUNCTIONS = [name for name in npexplore.__all__ if inspect.isfunction(getattr(npexplore, name))]
+PACKAGES = public_packages()
+HELD = [name for name in npexplore.__all__ if f"npexplore.{name}" not in PACKAGES]
+WITH_EXAMPLE = {
+    f"{package}.{name}": getattr(module, name) for package, module in PACKAGES.items() for name in module.__all__
+    if callable(getattr(module, name)) and ">>>" in (getattr(module, name).__doc__ or "")
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("name", [*FUNCTIONS, "Span"])
-def test_the_example_of_a_public_name_runs(name):
-    found = doctest.DocTestParser().get_examples(getattr(npexplore, name).__doc__)
-    assert any(f"npx.{name}" in example.source for example in found)  # it shows this name, and
-    assert any(example.want for example in found)  # says what comes out
+def examples(text):
+    return doctest.DocTestParser().get_examples(text or "")
+
+
+def run(found, name):
     test = doctest.DocTest(found, {}, name, None, None, None)
     printed = []
     result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test, out=printed.append)
     assert result.failed == 0, "".join(printed)
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_public_name_has_an_example(name):
+    item = getattr(npexplore, name)
+    found = examples(item.__doc__)
+    assert any(example.want for example in found)  # it says what comes out, and
+    assert inspect.isclass(item) or any(f"npx.{name}" in example.source for example in found)  # shows this name
+
+
+@pytest.mark.parametrize("name", WITH_EXAMPLE)
+def test_the_example_of_a_public_name_runs(name):
+    run(examples(WITH_EXAMPLE[name].__doc__), name)
+
+
+def test_help_begins_with_one_screen_of_what_to_call():
+    text = npexplore.__doc__
+    run(examples(text), "npexplore")
+    assert len(text.splitlines()) <= 36
+    assert max(map(len, text.splitlines())) <= 111
+    called = re.findall(r"\bnpx\.(\w+)", text)
+    assert [name for name in called if name not in npexplore.__all__] == []
+    assert {name.rpartition(".")[2] for name in PACKAGES if name.count(".") == 1} <= {*called}

@@ -3,7 +3,7 @@
 import pytest
 
 from npexplore.report import kept as module
-from npexplore.report.kept import RECORD, STORE, Kept, page_of, shared_files, unchanged
+from npexplore.report.kept import RECORD, STORE, Kept, downloads, page_of, shared_files, unchanged
 
 
 @pytest.fixture
@@ -17,6 +17,9 @@ def made(tmp_path):
     for path in notebooks:
         (out / page_of(path)).write_text(f"page of {path.stem}")
         kept.note(page_of(path), kept.source(path), 2.5)
+        for name in downloads(path, False):
+            (out / name).write_text("{}")
+            kept.note(name, kept.source(path))
     for name in shared_files(False):
         (out / name).write_text(name)
         kept.note(name, kept.sources(notebooks))
@@ -37,6 +40,10 @@ def _edit_page(notebooks, out):
     (out / "10_one.html").write_text("another page")
 
 
+def _remove_download(notebooks, out):
+    (out / "10_one.ipynb").unlink()
+
+
 def _remove_library(notebooks, out):
     (out / "plotly.min.js").unlink()
 
@@ -49,7 +56,9 @@ def _empty_record(notebooks, out):
     (out / STORE / RECORD).write_bytes(b"")
 
 
-@pytest.mark.parametrize("change", [_edit_notebook, _edit_page, _remove_library, _break_record, _empty_record])
+@pytest.mark.parametrize(
+    "change", [_edit_notebook, _edit_page, _remove_library, _remove_download, _break_record, _empty_record]
+)
 def test_any_change_is_seen(made, change):
     change(*made)
     assert unchanged(*made) is None

@@ -21,7 +21,13 @@ SATURATED, TIMESTAMPS = "saturated", "timestamps"
 
 
 class Ingress(OwnFaces):
-    """A receive buffer of `capacity_bytes`, filled in cells of `cell_bytes`."""
+    """A receive buffer of `capacity_bytes`, filled in cells of `cell_bytes`.
+
+    Example:
+        >>> from npexplore.machine import Ingress
+        >>> Ingress("receive", capacity_bytes=8192, cell_bytes=64)
+        Ingress('receive', capacity_bytes=8192, cell_bytes=64)
+    """
 
     WHY = "packets come by themselves, into room that others free"
     VISITS = {"free": ("bytes",)}

@@ -20,7 +20,13 @@ WhenFull = Literal["stall", "drop"]
 
 
 class LineCard(Resource):
-    """`ports` alike cards; `half_duplex`: both directions share one wire. `gap_bytes` pass between packets."""
+    """`ports` alike cards; `half_duplex`: both directions share one wire. `gap_bytes` pass between packets.
+
+    Example:
+        >>> from npexplore.machine import LineCard
+        >>> LineCard("line", bytes_per_s=100e9 / 8, gap_bytes=24)              # m.line.send(bytes=packet.packet_bytes)
+        LineCard('line', bytes_per_s=12500000000.0, gap_bytes=24)
+    """
 
     VISITS = {"receive": ("bytes", "member"), "send": ("bytes", "member")}
     OPTIONAL = {"member": 0}

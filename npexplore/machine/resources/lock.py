@@ -32,6 +32,11 @@ class Lock(Resource):
     memory: the visit that each poll makes (spin), or each sleeper that a release scans (suspend; none by default).
     idle: the visit that a sleeper's processor makes again and again, gap_cycles apart, and wake_visits times more when
     its task has the lock: a context is loaded (suspend; none by default).
+
+    Example:
+        >>> from npexplore.machine import Lock
+        >>> Lock("mutex", clock_hz=1e9, acquire_cycles=20)                     # m.mutex.acquire(), m.mutex.release()
+        Lock('mutex', clock_hz=1000000000.0, acquire_cycles=20)
     """
 
     VISITS = {"acquire": (), "release": ()}

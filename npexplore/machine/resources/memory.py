@@ -17,6 +17,11 @@ class WordMemory(Resource):
 
     burst_words: words move in whole bursts of so many. efficiency: the share of its words' pace that the bus reaches.
     select: how a channel is chosen; by key it is address // interleave_bytes mod channels.
+
+    Example:
+        >>> from npexplore.machine import WordMemory
+        >>> WordMemory("sram", word_bytes=4, word_s=4e-9, latency_s=80e-9)     # m.sram.read(bytes=8)
+        WordMemory('sram', word_bytes=4, word_s=4e-09, latency_s=8e-08)
     """
 
     VISITS = {"read": ("bytes", "address"), "write": ("bytes", "address")}

@@ -26,7 +26,13 @@ Discipline = Literal["ready_on_stall", "ready_round_robin", "strict_round_robin"
 
 
 class Processor(Resource):
-    """`engines` alike processors; `switch_cycles` are lost at each visit; only strict turns ask for all `threads`."""
+    """`engines` alike processors; `switch_cycles` are lost at each visit; only strict turns ask for all `threads`.
+
+    Example:
+        >>> from npexplore.machine import Processor
+        >>> Processor("core", engines=4, clock_hz=1e9)                         # m.core.compute(cycles=100)
+        Processor('core', engines=4, clock_hz=1000000000.0)
+    """
 
     VISITS = {"compute": ("cycles",)}
 

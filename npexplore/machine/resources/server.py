@@ -13,6 +13,11 @@ class FifoServer(Resource):
     """`members` alike servers, each with a line and `units` places, occupied `service_s` a visit.
 
     service_s: seconds, or a distribution (rows/distributions.py), drawn anew on each arrival.
+
+    Example:
+        >>> from npexplore.machine import Exponential, FifoServer
+        >>> FifoServer("hash", service_s=Exponential(mean=50e-9), units=2)     # m.hash.serve()
+        FifoServer('hash', service_s=Exponential(mean=5e-08), units=2)
     """
 
     VISITS = {"serve": ("member",)}
@@ -36,7 +41,13 @@ class FifoServer(Resource):
 
 
 class Delay(Resource):
-    """Time that passes at no server: `seconds` of a visit, or a distribution that all visits draw from."""
+    """Time that passes at no server: `seconds` of a visit, or a distribution that all visits draw from.
+
+    Example:
+        >>> from npexplore.machine import Delay
+        >>> Delay("think", 200e-9)                                             # m.think.wait()
+        Delay('think', 2e-07)
+    """
 
     VISITS = {"wait": ("seconds",)}
     OPTIONAL = {"seconds": 0}

@@ -63,6 +63,13 @@ class Calibration(Result):
     fits: one for each start and combination of choices, best first. evaluation: relative errors of the best with the
     evaluation seeds, `evaluation_score` their root mean square. profile: for each parameter, (value, score) pairs.
     admissible: for each parameter the values, sorted, whose score is within SLACK of the best.
+
+    Example:
+        >>> import npexplore as npx
+        >>> row = "ixp2400.fig9.bandwidth.n0"
+        >>> fit = npx.calibrate({"banks": [4, 8]}, [row], of="ixp2400_dram", solver="bounds", profiles=False)
+        >>> fit.rows
+        ('ixp2400.fig9.bandwidth.n0',)
     """
 
     free: Mapping[str, Free]

@@ -55,6 +55,12 @@ class Check(Result):
     was read to compute the row's value. ledger: the published rows. sets: for each design, the rows' values with each
     of its recorded parameter sets. results: a user's numbers beside the published and predicted ones
     (study/checking/results.py), None if none were given.
+
+    Example:
+        >>> import npexplore as npx
+        >>> result = npx.check(["ixp2400_dram"], seeds=1, packets=200)
+        >>> result.rows[0]["role"], len(result.rows) == len(result.frame())
+        ('check', True)
     """
 
     rows: list[dict[str, Any]]

@@ -65,7 +65,14 @@ def headroom(bound: Prediction, best: Prediction) -> Headroom:
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Result):
-    """What the solvers predict for one machine and workload. predictions: by solver; refused: why a solver has none."""
+    """What the solvers predict for one machine and workload. predictions: by solver; refused: why a solver has none.
+
+    Example:
+        >>> import npexplore as npx
+        >>> answer = npx.explain(npx.design("ixp2400"), npx.workload(mix="amp"), elasticities=False)
+        >>> answer.predictions["bounds"].bottleneck
+        'dram.bus'
+    """
 
     design: str
     knobs: Mapping[str, Value]

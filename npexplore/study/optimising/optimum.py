@@ -37,6 +37,13 @@ class Optimum(Result):
     step it reached; pruned are those that a simulated point dominates even at their bound. unconfirmed: points whose
     estimates put them on the front but that the budget left unsimulated. built: machines built to compute the bounds of
     all points.
+
+    Example:
+        >>> import npexplore as npx
+        >>> machine, load = npx.design("ixp2400"), npx.workload(mix="amp")
+        >>> best = npx.optimise(machine, load, knobs={"threads": [8, 16]}, costs=("threads",), packets=500)
+        >>> best.front[0].knobs, best.counts["points"]
+        ({'threads': 8}, 2)
     """
 
     design: str
