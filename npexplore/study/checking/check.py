@@ -59,7 +59,7 @@ class Check(Result):
     Example:
         >>> import npexplore as npx
         >>> result = npx.check(["ixp2400_dram"], seeds=1, packets=200)
-        >>> result.rows[0]["role"], len(result.rows) == len(result.frame())
+        >>> result.rows[0]["role"], len(result.rows) == len(result.to_frame())
         ('check', True)
     """
 
