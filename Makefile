@@ -94,5 +94,5 @@ lock:
 	  $$(sed -n 's/^\([a-z0-9._-]*\)==.*/--no-emit-package \1/p' requirements.lock)
 
 clean:
-	rm -rf .venv dist build reports/*.html reports/*.js reports/*.json reports/.executed
+	rm -rf .venv dist build npexplore/_kernels/compiled reports/*.html reports/*.js reports/*.json reports/.executed
 	find npexplore tests -name __pycache__ -prune -exec rm -rf {} +

@@ -124,6 +124,7 @@ def _explain(
     elasticities: bool, aloud: bool,
 ) -> tuple[Explanation, str]:  # fmt: skip
     """Return an explanation, and those of its lines that were printed as soon as they were known (aloud)."""
+    from npexplore.engine.cold import meanwhile
     from npexplore.study.explaining.explain import explain
     from npexplore.study.explaining.words import answer_in_words
 
@@ -135,9 +136,9 @@ def _explain(
             printed.extend(lines)
             say("\n".join(lines))
 
-    if aloud:
-        _say_first_number(design, load, seed)
     with Task("solvers") as solving, ExitStack() as opened:
+        if aloud:
+            opened.enter_context(meanwhile(lambda: _say_first_number(design, load, seed)))
         tasks: list[Task] = []
 
         def progress(done: int, total: int) -> None:
@@ -162,16 +163,13 @@ FIRST_PACKETS = 500
 
 
 def _say_first_number(design: Design, load: Workload | None, seed: int) -> None:
-    """Print what a few packets say where the kernels are not compiled yet: those packets are interpreted meanwhile."""
-    from npexplore.engine.cold import is_compiling
-
+    """Print what a few packets say, which are interpreted while the event loop is compiled."""
     if load is not None and load.arrivals == "timestamps":
         return
-    with suppress(NpexploreError), Task(f"simulating {FIRST_PACKETS} packets"):  # the explanation reports it
+    with suppress(NpexploreError), Task(f"simulating {FIRST_PACKETS} packets"):  # the explanation reports the error
         first = design.simulate(load, packets=FIRST_PACKETS, seed=seed)
-        if is_compiling():
-            rate = f"about {first.rate_pps / 1e6:.4g} Mpps"
-            say(f"{rate}, from the first {FIRST_PACKETS} packets; kernels are being compiled, once")
+        rate = f"about {first.rate_pps / 1e6:.4g} Mpps"
+        say(f"{rate}, from the first {FIRST_PACKETS} packets; kernels are being compiled, once")
 
 
 def _formulas(design: Design, load: Workload | None) -> Formulas:

@@ -5,6 +5,8 @@ Both give the same bits (`jit.plain` is the same source), so a run changes over 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from subprocess import Popen
 from typing import Any
 
@@ -18,6 +20,20 @@ _ready: set[bool] = set()  # the loops that need no compilation any more, likewi
 _compilers: dict[bool, Popen[bytes]] = {}  # by whether they compile the loop with the DRAM controller
 
 
+_meanwhile: Callable[[], None] | None = None
+
+
+@contextmanager
+def meanwhile(action: Callable[[], None]) -> Iterator[None]:
+    """Call an action where a long run inside the block must wait for the compiler; it may simulate a few packets."""
+    global _meanwhile
+    _meanwhile = action
+    try:
+        yield
+    finally:
+        _meanwhile = None
+
+
 def event_loop(arguments: tuple[Any, ...], with_controller: bool, packets: int) -> Any:
     """Return what runs the event loop now: the kernel, or (packets few, the kernel not compiled yet) its source."""
     kernel: Any = engine.advance
@@ -26,6 +42,10 @@ def event_loop(arguments: tuple[Any, ...], with_controller: bool, packets: int) 
     if kernel.is_ready(*arguments):
         _ready.add(with_controller)
         return kernel
+    global _meanwhile
+    if packets > SHORT_PACKETS and _meanwhile is not None:
+        action, _meanwhile = _meanwhile, None
+        action()
     if 0 < packets <= SHORT_PACKETS and with_controller not in _compilers:
         compiler = kernel.compile_elsewhere(*arguments)
         if compiler is not None:
@@ -38,8 +58,3 @@ def event_loop(arguments: tuple[Any, ...], with_controller: bool, packets: int) 
     with Task("compiling kernels, once"):
         compiler.wait()
     return kernel
-
-
-def is_compiling() -> bool:
-    """Say whether the event loop is being compiled in another process."""
-    return any(compiler.poll() is None for compiler in _compilers.values())

@@ -47,6 +47,10 @@ class Kernel:
             return self.py_func(*arguments, **named)
         return (self._dispatcher or self.dispatcher)(*arguments, **named)
 
+    def __reduce__(self) -> str:
+        """Pickle by name, as functions are."""
+        return str(self.py_func.__qualname__)
+
     @property
     def dispatcher(self) -> Any:
         """numba's object for this function, built when it is first needed."""

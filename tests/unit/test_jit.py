@@ -2,6 +2,7 @@
 
 import ast
 import os
+import pickle
 import subprocess
 import sys
 import zipfile
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from npexplore import kernel_entries, progress
+from npexplore._kernels.caches import replay
 from npexplore.errors import InputError
 from npexplore.jit import files, kernel, plain, types
 from npexplore.jit.wheel import add_kernels
@@ -157,6 +159,10 @@ def test_a_change_in_an_imported_file_changes_the_hash(tmp_path, monkeypatch):
     low.write_text("SIZE = 2\n")
     files._digest.cache_clear()
     assert files.source_digest(str(high)) != before
+
+
+def test_kernels_go_to_other_processes_by_name():
+    assert pickle.loads(pickle.dumps(replay)) is replay
 
 
 def test_declared_types_are_compiled_at_the_first_call_and_others_refused():
