@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from time import time
@@ -14,10 +15,13 @@ MAX_AGE_DAYS = 30  # older entries of other sources are removed, and older parts
 
 def check(_places: Sequence[Path], repair: bool) -> list[Finding]:
     """Return a finding for each folder that has compiled kernels, and whether new ones can be kept."""
-    findings = [_check_folder(folder, repair) for folder in files.readable() if folder.is_dir()]
+    findings = [_check_folder(folder, repair) for folder in files.readable() if os.path.isdir(folder)]
     if not any(map(files.can_write, files.writable())):
-        note = "no folder can be written, so each process compiles what it needs; set NUMBA_CACHE_DIR to one that can"
-        return [*findings, Finding("compiled kernels", BROKEN, note)]
+        note = (
+            "no folder can be written, so each process compiles what is not kept; set NUMBA_CACHE_DIR to one that can"
+        )
+        shipped = any(one.subject == str(files.SHIPPED) for one in findings)
+        return [*findings, Finding("compiled kernels", GOOD if shipped else BROKEN, note)]
     return findings or [Finding("compiled kernels", GOOD, "none yet; each is compiled when it is first called")]
 
 

@@ -38,7 +38,8 @@ def read(name: str, key: str) -> bytes | None:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
-            _tell_damage(path, str(error.strerror or error))
+            if os.access(folder, os.R_OK | os.X_OK):  # a folder that is closed to this user holds nothing for him
+                _tell_damage(path, str(error.strerror or error))
             continue
         if fault := fault_of(content, key):
             _tell_damage(path, fault)
@@ -50,7 +51,7 @@ def read(name: str, key: str) -> bytes | None:
 
 def has(name: str, key: str) -> bool:
     """Say whether there is an entry for a key, whole or not."""
-    return any((folder / _file(name, key)).exists() for folder in readable())
+    return any(os.path.exists(folder / _file(name, key)) for folder in readable())
 
 
 def write(name: str, key: str, code: bytes) -> None:
