@@ -13,7 +13,8 @@ from npexplore.errors import ModelError
 from npexplore.machine.demands import Demands
 from npexplore.machine.flows import flows
 from npexplore.machine.machine import Machine, Recorded
-from npexplore.machine.workload import Workload
+from npexplore.machine.resources.ingress import Ingress
+from npexplore.machine.workload import RATED, Workload
 from npexplore.rows.expressions import Values
 from npexplore.rows.server import Server
 
@@ -90,7 +91,7 @@ class UnderLoad:
         return row
 
     def check_freed(self) -> None:
-        """Raise ModelError if programs free more or less of the receive buffer than packets take (none: it stalls)."""
+        """Raise ModelError if programs free more or less of the receive buffer than packets that arrive take."""
         ingress, freed = self.machine.ingress, self.demands.freed
         cells = -(-self.workload.packet_bytes // ingress.cell_bytes)
         taken = float(np.mean(cells * ingress.cell_bytes))
@@ -99,6 +100,14 @@ class UnderLoad:
                 f"{self.machine.name}: packets of {self.workload.name} take {taken:.6g} bytes of {ingress.name!r} in "
                 f"the mean (in cells of {ingress.cell_bytes}), the program frees {freed:.6g}"
             )
+
+
+def never_frees(name: str, ingress: Ingress) -> str:
+    """Return the fault of a machine whose programs never free a receive buffer of limited size."""
+    return (
+        f"{name}: no program frees the receive buffer {ingress.name!r} of {ingress.capacity} bytes: it fills up and "
+        f"the machine stalls; add m.{ingress.name}.free(bytes=packet.packet_bytes) where a packet leaves it"
+    )
 
 
 def ceilings(
@@ -136,12 +145,15 @@ def under_load(machine: Machine, workload: Workload, pools: list[Recorded] | Non
 
     seconds = flow.clock / weights
     mean = float(np.sum(flow.clock))
-    return UnderLoad(
+    found = UnderLoad(
         machine, workload, machine.servers(), flow.demands, counted_bits=bits(machine.counted_bytes),
         packet_bits=bits(lambda sizes: sizes), residence=flow.residence, by_pool=flow.by_pool, finished=finished,
         longest=float(np.max(seconds)), scv=max(float(weights @ seconds**2) / mean**2 - 1.0, 0.0) if mean else 0.0,
         kept=flow.kept, times=_kinds(seconds, weights),
     )  # fmt: skip
+    if workload.arrivals in RATED and not flow.demands.freed:
+        raise ModelError(never_frees(machine.name, machine.ingress))
+    return found
 
 
 def _kinds(seconds: Floats, weights: Floats) -> tuple[Floats, Floats]:

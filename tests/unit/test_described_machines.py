@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from reference.tables import TABLES
 
+import npexplore
 from npexplore.cli import main
 from npexplore.designs import design
 from npexplore.engine.model import build
@@ -564,3 +565,29 @@ def test_the_documented_machine_is_one(tmp_path):
     made = design(written(tmp_path, text[start : text.index("```", start)]))
     answer = made.simulate(workload(packet_bytes=64), packets=500)
     assert answer.rate_pps <= made.bounds(workload(packet_bytes=64)).rate_pps
+
+
+NEVER_FREES = """name = "pipe"
+title = "a pipeline"
+[receive]
+capacity_bytes = 8192
+[resource.pipe]
+type = "server"
+service_s = 1e-7
+[[pool]]
+name = "slot"
+count = 4
+program = "m.pipe.serve()"
+"""
+
+
+@pytest.mark.parametrize("solver", ["bounds", "queueing", "simulate"])
+def test_a_program_that_never_frees_its_receive_buffer_is_a_fault_in_every_solver(solver, tmp_path):
+    """Where packets arrive by themselves; where there is always one, nothing fills the buffer."""
+    path = tmp_path / "mine.toml"
+    path.write_text(NEVER_FREES, encoding="utf-8")
+    load = npexplore.workload(packet_bytes=64)
+    answer = getattr(npexplore.design(path), solver)
+    assert answer(load)
+    with pytest.raises(InputError, match=r"no program frees the receive buffer 'receive' of 8192 bytes: it fills up"):
+        answer(load.with_arrivals("poisson", "1Mpps"))
