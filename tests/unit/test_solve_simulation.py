@@ -12,7 +12,7 @@ from npexplore.engine.intervals import bin_edges, interval, quantiles
 from npexplore.engine.model import build
 from npexplore.engine.run import run
 from npexplore.engine.state import State, stream_keys
-from npexplore.errors import InputError, RefusedError, SimulationError
+from npexplore.errors import InputError, ModelError, RefusedError, SimulationError
 from npexplore.machine.resources import BufferPool, Delay, FifoServer
 from npexplore.machine.under_load import under_load
 from npexplore.machine.workload import Workload, offered_rate, workload
