@@ -248,6 +248,10 @@ class Design:
         from npexplore.solve.estimate.replications import Subject
         from npexplore.units import parse_time
 
+        if not self.by_engine:
+            raise RefusedError(
+                f"estimate: {self.name} is no machine of threads and resources; `simulate` has intervals"
+            )
         budget_s = parse_time("budget", budget) if isinstance(budget, str) else float(budget)
         packets = self.packets(workload)
         subject = Subject(self.machine(packets), self.workload(packets))

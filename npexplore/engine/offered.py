@@ -3,7 +3,7 @@
 Simulation and the control of `estimate` (solve/estimate/control.py) see the same packets at the same ticks: both take
 them from here.
 
-    mix        blocks of packets, each a systematic sample of the sorted mix (saturated); independent draws (open)
+    mix        blocks, each a packet of every stratum of the sorted mix (saturated); independent draws (open)
     capture    in order from a random packet on, around its end
     instants   Poisson, periodic from a random phase, batches, on-off (a renewal process: rows/distributions.py)
 """
@@ -66,9 +66,10 @@ def row_numbers(workload: Workload, r: np.random.Generator, packets: int, strati
         return np.asarray((int(r.integers(n)) + np.arange(packets)) % n)
     if not stratified:
         return r.integers(n, size=packets)
-    by_length = np.argsort(workload.packet_bytes, kind="stable")
+    order = r.permutation(n)  # of packets of one length, whatever else tells them apart
+    by_length = order[np.argsort(workload.packet_bytes[order], kind="stable")]
     blocks = -(-packets // STRATUM)
-    places = (np.arange(STRATUM) + r.random((blocks, 1))) * (n / STRATUM)
+    places = (np.arange(STRATUM) + r.random((blocks, STRATUM))) * (n / STRATUM)
     chosen: Integers = by_length[r.permuted(places.astype(np.int64), axis=1).ravel()[:packets]]
     return chosen
 

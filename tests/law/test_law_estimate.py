@@ -150,6 +150,18 @@ def test_recorded_times_are_played_whole_or_as_long_as_packets_say():
     assert low <= whole.latency_s.mean <= high
 
 
+def test_samples_of_a_mix_stand_for_all_its_columns():
+    """Columns that follow each other in a pattern, as ports do, keep their shares; each block has the mix's lengths."""
+    columns = {"packet_bytes": np.repeat([64, 1500], [3072, 1024]), "port": np.arange(4096) % 4}
+    load = Workload("ports", columns, ordered=False)
+    for arrivals, rate in (("saturated", None), ("poisson", 1e6)):
+        rows = packets_offered(load.with_arrivals(arrivals, rate), 5, 2048, 1e-12).rows
+        shares = np.bincount(columns["port"][rows], minlength=4) / 2048
+        assert np.all(np.abs(shares - 0.25) < 5 * (0.25 * 0.75 / 2048) ** 0.5)
+        mean = columns["packet_bytes"][rows].mean()
+        assert mean == pytest.approx(load.mean_packet_bytes, rel=1e-9 if rate is None else 0.2)
+
+
 MODES = """
 name = "modes"
 title = "six threads and two locks"

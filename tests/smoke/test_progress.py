@@ -82,7 +82,7 @@ def test_explain_prints_its_answer_before_anything_is_changed(name, monkeypatch,
     assert main(["explain", name, *packets]) == 130
     answer, binds = capsys.readouterr().out.splitlines()[:2]
     assert answer.startswith(f"{name} forwards ")
-    assert answer.endswith(", simulated.")
+    assert answer.endswith(", estimated.")
     assert binds.startswith("What binds is ")
 
 

@@ -1,6 +1,7 @@
 """Explanations: elasticities with known values, three solvers side by side, words that say what the numbers say."""
 
 import dataclasses
+from functools import partial
 
 import numpy as np
 import pytest
@@ -156,20 +157,28 @@ def test_the_three_answers_are_those_of_the_solvers():
     document = e.to_dict()
     for name, solve in {"bounds": DESIGN.bounds, "queueing": DESIGN.queueing}.items():
         assert document[name] == solve(LOAD).throughput_bps
-    assert document["throughput_bps"] == document["simulated"]
+    assert document["throughput_bps"] == document["estimate"]["throughput_bps"]
+    low, high = document["estimate"]["ci95"]["throughput_bps"]
+    assert low < document["throughput_bps"] < high
+    assert e.best.breakdown is e.predictions["simulated"].breakdown
     assert document["latency_ns"]["mean"] == e.best.latency_s.mean * 1e9
     assert document["utilization"]["hash"] == {"busy": e.best.utilization["hash"].busy, "blocked": 0.0}
     assert document["sensitivity"] is None
 
 
 def test_a_design_explains_itself():
-    assert DESIGN.explain(LOAD, elasticities=False).to_dict() == explain(DESIGN, LOAD, elasticities=False).to_dict()
+    found = [one(LOAD, elasticities=False).to_dict() for one in (DESIGN.explain, partial(explain, DESIGN))]
+    for one in found:
+        del one["estimate"]["seconds"]
+    assert found[0] == found[1]
 
 
 def test_seeds_are_replications():
     e = explain(DESIGN, LOAD, seed=5, seeds=3, elasticities=False)
     assert e.predictions["simulated"].about["seeds"] == 3
     assert e.seed == 5
+    assert e.best is e.predictions["simulated"]
+    assert "estimate" in e.refused
 
 
 def test_a_refusal_is_null_and_says_why():
@@ -199,9 +208,10 @@ def test_a_run_without_progress_leaves_the_other_answers(monkeypatch):
         raise npexplore.errors.SimulationError("deadlock", "16 tokens wait for segments")
 
     monkeypatch.setattr("npexplore.designs.base.Design.simulate", stuck)
+    monkeypatch.setattr("npexplore.designs.base.Design.estimate", stuck)
     e = explain(DESIGN, LOAD, elasticities=False)
     assert e.best is e.predictions["queueing"]
-    assert e.refused == {"simulated": "deadlock: 16 tokens wait for segments"}
+    assert e.refused == dict.fromkeys(("simulated", "estimate"), "deadlock: 16 tokens wait for segments")
     assert "No answer, simulated: deadlock" in str(e)
 
 

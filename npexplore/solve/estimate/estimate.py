@@ -27,7 +27,6 @@ from npexplore.solve.estimate.modes import Modes, modes_of
 from npexplore.solve.estimate.plan import (
     FIRST_RUNS,
     OVERLOAD,
-    WARM_UP,
     Ask,
     Plan,
     check_cost,
@@ -42,6 +41,7 @@ BUDGET_S = 5.0
 MORE_RUNS, MAX_RUNS = 4, 400
 SHORT_RUNS, SHORT_PACKETS = 30, 500  # by which machines with locks are searched for modes
 MAX_FILL = 100_000  # packets of a warm-up that fills a receive buffer
+LASTING = 0.6  # of the deviation between short runs that long ones must keep to be modes
 DRIFT = 0.03  # relative change from half to half of a window: less is no drift
 LENGTHENINGS = 4  # of runs that drift, each to twice the length
 RUNS_APART = 100_004  # seeds of runs between two seeds of the user
@@ -65,9 +65,9 @@ def estimate(
         kind: Literal["window", "recorded"] = "window" if subject.windowed else "recorded"
         plan = Plan(kind, packets=len(subject.workload.packet_bytes))
         return answer(subject, _until(subject, plan, [], ask), plan, None, ask, began)
-    short, modes = _saturated(subject, seed)
+    short, modes, plan = _saturated(subject, seed)
+    _check_finished(short)
     if subject.workload.arrivals == "saturated":
-        plan = Plan("saturated", *saturated_length(subject))
         done = short
         if modes is None:
             plan, done = _settled(subject, plan, short, ask)
@@ -77,7 +77,7 @@ def estimate(
     if plan.warm_up > MAX_FILL and plan.load is not None and plan.load > OVERLOAD and subject.alike and modes is None:
         return overloaded(subject, short, plan, ask, began)
     if runs is None:
-        check_cost(subject, plan, short, budget_s, perf_counter() - began)
+        check_cost(plan, short, budget_s)
     plan, done = _settled(subject, plan, [], ask)
     return answer(subject, _until(subject, plan, done, ask), plan, None, ask, began)
 
@@ -86,18 +86,39 @@ def _seeds(seed: int, first: int, count: int) -> list[int]:
     return [seed * RUNS_APART + k for k in range(first, first + count)]
 
 
-def _saturated(subject: Subject, seed: int) -> tuple[list[Replication], Modes | None]:
-    """Return saturated runs, and the modes that they fall into (None: they do not)."""
+def _saturated(subject: Subject, seed: int) -> tuple[list[Replication], Modes | None, Plan]:
+    """Return saturated runs, the modes that they fall into (None: they do not), and how long they are.
+
+    What looks like modes must look so in runs four times as long, and as far apart: else runs only change slowly.
+    """
     subject.saturated_model()
-    if subject.machine.threads > 1 and any(isinstance(one, Lock) for one in subject.machine.resources.values()):
-        warm_up, packets = max(WARM_UP, 4 * subject.inside), max(SHORT_PACKETS, 4 * subject.inside)
-        tried = replicate(lambda k: subject.saturated_run(k, warm_up, packets), _seeds(seed, 0, SHORT_RUNS))
-        modes = modes_of(tried)
+
+    def runs(plan: Plan, count: int) -> list[Replication]:
+        return replicate(lambda k: subject.saturated_run(k, plan.warm_up, plan.packets), _seeds(seed, 0, count))
+
+    plan = Plan("saturated", *saturated_length(subject))
+    short = Plan("saturated", *saturated_length(subject, SHORT_PACKETS))
+    locks = any(isinstance(one, Lock) for one in subject.machine.resources.values())
+    tries = [(plan, FIRST_RUNS)]
+    if subject.machine.threads > 1 and locks:
+        tries = [(short, SHORT_RUNS), *tries]
+    done: list[Replication] = []
+    for tried, count in tries:
+        done = runs(tried, count)
+        modes = modes_of(done)
         if modes is not None:
-            return tried, modes
-    warm_up, packets = saturated_length(subject)
-    found = replicate(lambda k: subject.saturated_run(k, warm_up, packets), _seeds(seed, 0, FIRST_RUNS))
-    return found, modes_of(found)
+            longer = replace(plan, warm_up=4 * plan.warm_up, packets=4 * plan.packets)
+            long_runs = runs(longer, FIRST_RUNS)
+            if spread(long_runs) > LASTING * spread(done) and modes_of(long_runs) is not None:
+                return done, modes, plan
+            return long_runs, None, longer
+    return done, None, plan
+
+
+def spread(runs: Sequence[Replication]) -> float:
+    """Return the standard deviation of the rates of runs, relative to their mean."""
+    rates = np.array([one.rate_pps for one in runs])
+    return float(np.std(rates, ddof=1) / rates.mean())
 
 
 def _until(subject: Subject, plan: Plan, done: list[Replication], ask: Ask) -> list[Replication]:
@@ -114,6 +135,7 @@ def _until(subject: Subject, plan: Plan, done: list[Replication], ask: Ask) -> l
     wanted = max(FIRST_RUNS, len(done)) if ask.runs is None else ask.runs
     while True:
         done = [*done[:wanted], *replicate(one_run, _seeds(ask.seed, len(done), wanted - len(done)))]
+        _check_finished(done)
         if ask.runs is not None or precision_of(done, plan) <= ask.precision:
             return done
         if perf_counter() >= ask.until or len(done) >= MAX_RUNS:
@@ -126,10 +148,6 @@ def _settled(subject: Subject, plan: Plan, done: list[Replication], ask: Ask) ->
     few = replace(ask, runs=max(FIRST_RUNS, len(done)))
     for _ in range(1 + LENGTHENINGS):
         done = _until(subject, plan, done, few)
-        if not any(one.packets for one in done):
-            raise RefusedError(
-                "estimate: no packet is finished after the warm-up; see what `simulate` says of its start"
-            )
         name = drifts(done)
         if name is None:
             return plan, done
@@ -138,6 +156,13 @@ def _settled(subject: Subject, plan: Plan, done: list[Replication], ask: Ask) ->
         f"estimate: {name} still changes after {plan.warm_up // 2:,} packets of each run: the machine has no steady "
         "state, or one that takes longer to reach"
     )
+
+
+def _check_finished(runs: Sequence[Replication]) -> None:
+    if not any(one.packets for one in runs):
+        raise RefusedError(
+            "estimate: no packet is finished while it is measured; see what `simulate` says of the start"
+        )
 
 
 def drifts(runs: Sequence[Replication]) -> str | None:

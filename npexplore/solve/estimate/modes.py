@@ -58,6 +58,8 @@ def modes_of(runs: Sequence[Replication]) -> Modes | None:
     ordered = rates[order]
     gap = np.maximum(WITHIN * ordered[:-1], WITHIN_DEVIATIONS * error**0.5)
     parts = np.split(order, np.flatnonzero(np.diff(ordered) > gap) + 1)
+    if len(parts) == 1:
+        return None
     return Modes(
         tuple(float(rates[part].mean()) for part in parts),
         tuple(tuple(sorted(runs[int(k)].seed for k in part)) for part in parts),

@@ -14,10 +14,11 @@ from typing import Literal
 
 import numpy as np
 
+from npexplore.engine.offered import STRATUM
 from npexplore.errors import RefusedError
 from npexplore.solve.estimate.control import Control, control_at, service_shapes
 from npexplore.solve.estimate.modes import Modes
-from npexplore.solve.estimate.replications import Replication, Subject, over
+from npexplore.solve.estimate.replications import WORKERS, Replication, Subject, over
 
 FIRST_RUNS = 8
 WARM_UP, PACKETS = 250, 2000  # of a run, at least
@@ -48,9 +49,10 @@ class Ask:
     runs: int | None
 
 
-def saturated_length(subject: Subject) -> tuple[int, int]:
-    """Return the packets before the window of a saturated run, and in it."""
-    return max(WARM_UP, 4 * subject.inside), max(PACKETS, 16 * subject.inside)
+def saturated_length(subject: Subject, packets: int = PACKETS) -> tuple[int, int]:
+    """Return the packets before the window of a saturated run, and in it: whole blocks, each like the mix."""
+    before, measured = max(WARM_UP, 4 * subject.inside), max(packets, 16 * subject.inside * packets // PACKETS)
+    return -(-before // STRATUM) * STRATUM, -(-measured // STRATUM) * STRATUM
 
 
 def plan_of(subject: Subject, short: Sequence[Replication], modes: Modes | None, seed: int) -> Plan:
@@ -91,10 +93,10 @@ def plan_of(subject: Subject, short: Sequence[Replication], modes: Modes | None,
     return Plan("open", warm_up, packets, load, tuple(one for one in controls if one is not None))
 
 
-def check_cost(subject: Subject, plan: Plan, short: Sequence[Replication], budget_s: float, took_s: float) -> None:
-    """Raise RefusedError where not even the first group of runs fits the budget."""
-    done = sum(one.packets for one in short)
-    needed = FIRST_RUNS * (plan.warm_up + plan.packets) * took_s / done
+def check_cost(plan: Plan, short: Sequence[Replication], budget_s: float) -> None:
+    """Raise RefusedError where the first group of runs takes far longer than the budget."""
+    packet_s = sum(one.processor_s for one in short) / sum(one.packets for one in short)
+    needed = FIRST_RUNS * (plan.warm_up + plan.packets) * packet_s / WORKERS
     if needed > MAX_OVERRUN * budget_s:
         raise RefusedError(
             f"estimate: {FIRST_RUNS} runs of {plan.warm_up + plan.packets:,} packets would take about {needed:.0f} s, "

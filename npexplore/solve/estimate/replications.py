@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from threading import Lock
+from time import thread_time
 
 import numpy as np
 import numpy.typing as npt
@@ -53,6 +54,7 @@ class Replication:
     latencies: Floats  # mean seconds in each batch (nan: no packet)
     losses: Floats  # share of the offered packets that is lost in each batch
     prediction: Prediction
+    processor_s: float = 0.0  # that the run took
 
     @property
     def rate_pps(self) -> float:
@@ -221,7 +223,12 @@ def _column(model: EngineModel, counters: Integers, start: str) -> Integers:
 
 def replicate(one_run: Callable[[int], Replication], seeds: Sequence[int]) -> list[Replication]:
     """Return the runs of some seeds, in their order whoever is first."""
+
+    def timed(seed: int) -> Replication:
+        began = thread_time()
+        return replace(one_run(seed), processor_s=thread_time() - began)
+
     if len(seeds) == 1:
-        return [one_run(seeds[0])]
+        return [timed(seeds[0])]
     with ThreadPoolExecutor(WORKERS) as pool:
-        return list(pool.map(one_run, seeds))
+        return list(pool.map(timed, seeds))

@@ -18,15 +18,16 @@ from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.resources import Processor
 from npexplore.machine.workload import Workload, WorkloadLike, as_workload
-from npexplore.study.explaining.explain import SOLVERS, explain
+from npexplore.study.explaining.explain import ESTIMATE, SOLVERS, explain
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CLOCKS = ("clock_mhz", "me_clock_mhz")
-RATES = (*(f"{solver}_bps" for solver in SOLVERS), "low_bps", "high_bps", "rate_pps", "packet_bps")
+ANSWERS = (*SOLVERS, ESTIMATE)
+RATES = (*(f"{solver}_bps" for solver in ANSWERS), "low_bps", "high_bps", "rate_pps", "packet_bps")
 COLUMNS = (
-    "machine", "clock_mhz", *(f"{solver}_bps" for solver in SOLVERS), "low_bps", "high_bps", "counted", "rate_pps",
+    "machine", "clock_mhz", *(f"{solver}_bps" for solver in ANSWERS), "low_bps", "high_bps", "counted", "rate_pps",
     "packet_bps", "bottleneck", "latency_s", "note", "refused",
 )  # fmt: skip
 
@@ -95,8 +96,9 @@ def one(of: DesignLike, load: Workload, seed: int = 1) -> dict[str, Any]:
         found = explain(made, load, seed=seed, elasticities=False)
     except NpexploreError as error:
         return row | {"refused": str(error)}
-    for solver, prediction in found.predictions.items():
-        row[f"{solver}_bps"] = prediction.throughput_bps
+    for solver in ANSWERS:
+        if solver in found.predictions:
+            row[f"{solver}_bps"] = found.predictions[solver].throughput_bps
     best = found.best
     row["low_bps"], row["high_bps"] = best.ci95.get("throughput_bps", (None, None))
     row |= {"counted": best.counted, "rate_pps": best.rate_pps, "bottleneck": best.bottleneck}

@@ -19,16 +19,18 @@ from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload, WorkloadLike
 from npexplore.records import content_hash
 from npexplore.results import Result, plain
+from npexplore.solve.estimate.document import document as estimate_document
 from npexplore.solve.prediction import Prediction
 from npexplore.study.explaining.sensitivity import Sensitivity, sensitivity_in_stages
 from npexplore.study.explaining.whatif import WhatIf, what_if_in_stages
-from npexplore.study.explaining.words import CEILING, gain_text, in_words, value_text
+from npexplore.study.explaining.words import CEILING, NOT_ESTIMATED, gain_text, in_words, value_text
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 LATENCIES = ("mean", "p50", "p95", "p99")  # of the document
 SOLVERS = ("bounds", "queueing", "simulated")
+ESTIMATE, ESTIMATE_BUDGET_S = "estimate", 1.0  # the number with an interval that comes first, and the time it may take
 CHAIN, RTL = "chain", "rtl"  # of small machines, and of those with hardware, where they are asked for
 
 
@@ -90,7 +92,7 @@ class Explanation(Result):
     def solvers(self) -> tuple[str, ...]:
         """The names of all solvers that were asked."""
         asked = {**self.predictions, **self.refused}
-        return (*SOLVERS, *(one for one in (CHAIN, RTL) if one in asked))
+        return (*SOLVERS, ESTIMATE, *(one for one in (CHAIN, RTL) if one in asked))
 
     @property
     def headroom(self) -> Headroom | None:
@@ -100,8 +102,15 @@ class Explanation(Result):
 
     @property
     def best(self) -> Prediction:
-        """The most accurate prediction available: simulation, else queueing, else bounds."""
-        return next(self.predictions[name] for name in reversed(SOLVERS) if name in self.predictions)
+        """The most accurate prediction available: the estimate, else simulation, else queueing, else bounds.
+
+        Where the time of packets goes is always told by a simulation; an estimate takes that over.
+        """
+        best = next(self.predictions[name] for name in (ESTIMATE, *reversed(SOLVERS)) if name in self.predictions)
+        simulated = self.predictions.get("simulated")
+        if simulated is not None and best.solver == ESTIMATE:
+            best = replace(best, breakdown=simulated.breakdown)
+        return best
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document of `npexplore explain`; times in nanoseconds, rates as the keys say."""
@@ -116,7 +125,7 @@ class Explanation(Result):
             "rate_mpps": best.rate_pps / 1e6,
             "counted": best.counted,
             "bottleneck": best.bottleneck,
-            **{name: throughput(name) for name in self.solvers if name != RTL},
+            **{name: throughput(name) for name in self.solvers if name not in (RTL, ESTIMATE)},
             "utilization": {name: share._asdict() for name, share in best.utilization.items()},
             "latency_ns": _nanoseconds(best),
             "drops": dict(best.drops),
@@ -125,7 +134,7 @@ class Explanation(Result):
             else [{"knob": e.knob, "elasticity": e.elasticity, **asdict(e)} for e in changes.found],
             "assumptions": [asdict(assumption) for assumption in self.assumptions],
             "seed": self.seed,
-            "breakdown": {name: _broken(self.predictions.get(name)) for name in self.solvers},
+            "breakdown": {name: _broken(self.predictions.get(name)) for name in self.solvers if name != ESTIMATE},
             "design": self.design,
             "knobs": dict(self.knobs),
             "workload": {
@@ -146,6 +155,7 @@ class Explanation(Result):
             "without_effect": None if changes is None else list(changes.without_effect),
             "not_varied": None if changes is None else dict(changes.not_varied),
             RTL: throughput(RTL),
+            ESTIMATE: estimate_document(self.predictions.get(ESTIMATE)),
         }
         return {name: plain(value) for name, value in document.items()}
 
@@ -216,13 +226,13 @@ def explain(
     answered: Callable[[Explanation], None] | None = None,
     first: Callable[[Explanation], None] | None = None,
 ) -> Explanation:
-    """Ask bounds, queueing and simulation, and how throughput changes with every parameter that the machine reads.
+    """Ask every solver, the estimate first, and how throughput changes with every parameter that the machine reads.
 
     Args:
         design: the machine, as anything that `npexplore.design` takes.
         workload: the packets, as anything that `npexplore.workload` takes (None: the design's own).
         seed: seed of the first replication of the simulation.
-        seeds: number of replications.
+        seeds: number of replications of the simulation; of more than one, or with `packets`, no estimate is made.
         packets: simulated packets for each replication (None: as Design.simulate chooses).
         chain_phases: also ask the machine's Markov chain, with constant times as Erlang times of so many phases (None:
             do not). A machine without states, or with too many, is in `refused`.
@@ -232,7 +242,7 @@ def explain(
         executor: a `concurrent.futures` executor that runs the simulations (None: threads).
         workers: the number of threads (None: one for each usable core).
         progress: called with (points done, points in all).
-        answered: called with the explanation so far after each solver's answer, bounds first and simulation second.
+        answered: called with the explanation so far after each solver's answer: bounds, estimate, simulation, the rest.
         first: called with the explanation as soon as its first lines are known. Simulations that follow can still
             change those lines where bounds and queueing name the wrong largest elasticity.
 
@@ -253,6 +263,7 @@ def explain(
     refused: dict[str, str] = {}
     questions: dict[str, Callable[[], Prediction]] = {
         "bounds": lambda: design.bounds(workload),
+        ESTIMATE: lambda: design.estimate(workload, budget=ESTIMATE_BUDGET_S, seed=seed),
         "simulated": lambda: design.simulate(workload, seed, seeds=seeds, packets=packets),
         "queueing": lambda: design.queueing(workload),
     }
@@ -260,7 +271,10 @@ def explain(
         questions[CHAIN] = lambda: design.chain(workload, chain_phases)
     if rtl:
         questions[RTL] = lambda: design.rtl(workload)
-    shown = (*SOLVERS, *(name for name in questions if name not in SOLVERS))
+    if packets is not None or seeds > 1:
+        del questions[ESTIMATE]
+        refused[ESTIMATE] = NOT_ESTIMATED
+    shown = (*SOLVERS, ESTIMATE, *(name for name in questions if name not in (*SOLVERS, ESTIMATE)))
 
     def so_far() -> Explanation:
         return Explanation(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 HELPFUL = 0.02  # gains below are not worth a word
 MOST_PARTS, SMALL_PART = 5, 0.01  # of a latency, told one by one
 CEILING = "ceiling_pps."
+NOT_ESTIMATED = "packets or seeds of one simulation were chosen, which is then the answer"
 
 
 def in_words(e: Explanation) -> str:
@@ -58,7 +59,12 @@ def _answer(e: Explanation) -> Iterator[str]:
     knobs = ", ".join(f"{name}={value}" for name, value in e.knobs.items())
     low, high = best.ci95.get("throughput_bps", (0.0, 0.0))
     pps = f"{best.rate_pps / 1e6:.4g} Mpps" if best.rate_pps >= 1e4 else f"{short(best.rate_pps, 4)} packets/s"
-    by = {"bounds": "at most, by the bounds", "queueing": "by the queueing model", "simulation": "simulated"}
+    by = {
+        "bounds": "at most, by the bounds",
+        "queueing": "by the queueing model",
+        "simulation": "simulated",
+        "estimate": "estimated",
+    }
     yield (
         f"{e.design}{f' ({knobs})' if knobs else ''} forwards {e.workload.name} "
         f"at {rate(best.throughput_bps, (high - low) / 2)} "
@@ -235,9 +241,14 @@ def _changes(tried: WhatIf | None) -> Iterator[str]:
 
 def _agreement(e: Explanation) -> Iterator[str]:
     for name, p in e.predictions.items():
-        if p is not e.best and name != "bounds":
-            yield f"The queueing model says {rate(p.throughput_bps)} ({_difference(p, e.best)})."
+        if p.solver != e.best.solver and name not in ("bounds", "chain", "rtl"):
+            says = "One simulation" if name == "simulated" else "The queueing model"
+            yield f"{says} says {rate(p.throughput_bps)} ({_difference(p, e.best)})."
+    if "modes" in e.best.about:
+        yield f"Runs of this machine fall into modes: {e.best.about['modes']}."
     for name, reason in e.refused.items():
+        if reason == NOT_ESTIMATED:
+            continue
         yield f"No answer, {name}: {reason.removeprefix(f'{name}: ')}."
 
 

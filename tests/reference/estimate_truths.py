@@ -1,0 +1,158 @@
+"""Truths of random machines for the gates of `estimate`: long independent runs, stored in estimate_truths.csv.
+
+    python tests/reference/estimate_truths.py make [MACHINES]     makes the file anew (about five minutes of one core)
+    python tests/reference/estimate_truths.py judge [MACHINES]    estimates every point; prints coverage and time
+
+Each point: a machine of random_machines.py, arrivals and a rate; runs whose windows are 8 times and warm-ups 4 times as
+long as those of an estimate, from other seeds.
+"""
+
+import csv
+import sys
+from dataclasses import replace
+from pathlib import Path
+from time import process_time
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from reference.random_machines import random_machine
+
+from npexplore.errors import NpexploreError, RefusedError
+from npexplore.solve.estimate.answer import answer
+from npexplore.solve.estimate.estimate import _saturated, _until
+from npexplore.solve.estimate.plan import Ask, plan_of
+from npexplore.solve.estimate.replications import Subject
+
+FILE = Path(__file__).with_suffix(".csv")
+MACHINES = 60
+SEED = 77  # of the truths; estimates are judged with others
+RUNS, LONGER, WARMER = 8, 8, 4
+POISSON = (0.5, 0.8, 0.95)
+OTHERS = (("batch:8", 0.6), ("periodic", 0.8), ("batch:4:geometric", 0.4), ("poisson", 0.001))  # one a machine, in turn
+NAMES = ("mean", "p50", "p95", "p99")
+COLUMNS = (
+    "machine", "arrivals", "load", "offered_pps", "rate_pps", "rate_half", "loss", "loss_half",
+    *(f"{name}{end}_ns" for name in NAMES for end in ("", "_half")),
+)  # fmt: skip
+
+
+def half_of(ends):
+    return 0.0 if ends is None else (ends[1] - ends[0]) / 2
+
+
+def numbers(prediction):
+    """Return what is compared: name -> (value, half width) of every number with an interval."""
+    ci95 = prediction.ci95
+    found = {"rate": (prediction.rate_pps, half_of(ci95.get("rate_pps")))}
+    if "loss" in ci95:
+        found["loss"] = prediction.loss, half_of(ci95["loss"])
+    for name in NAMES:
+        key = "latency_s" if name == "mean" else f"latency_s.{name}"
+        if key in ci95:
+            found[name] = 1e9 * getattr(prediction.latency_s, name), 1e9 * half_of(ci95[key])
+    return found
+
+
+def truth(drawn, arrivals, rate):
+    """Return the long runs' answer; raises RefusedError where estimates refuse too."""
+    load = drawn.workload(arrivals, rate)
+    subject = Subject(drawn.design.machine(load), load)
+    short, modes, saturated = _saturated(subject, SEED)
+    if modes is not None:
+        raise RefusedError(f"modes: {modes}")
+    plan = saturated if rate is None else plan_of(subject, short, None, SEED)
+    plan = replace(plan, warm_up=WARMER * plan.warm_up, packets=LONGER * plan.packets)
+    ask = Ask(SEED, 0.0, 0.0, RUNS)
+    return answer(subject, _until(subject, plan, [], ask), plan, None, ask, 0.0)
+
+
+def make(machines):
+    """Write the truths of machines 0 .. machines - 1."""
+    with FILE.open("w", newline="") as file:
+        out = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        out.writeheader()
+        for seed in range(machines):
+            drawn, full = random_machine(seed), 0.0
+            for arrivals, load in (("saturated", None), *(("poisson", x) for x in POISSON), OTHERS[seed % len(OTHERS)]):
+                rate = None if load is None else float(f"{load * full:.4g}")
+                try:
+                    found = numbers(truth(drawn, arrivals, rate))
+                except NpexploreError as error:
+                    print(seed, arrivals, load, error, file=sys.stderr)
+                    if load is None:
+                        break
+                    continue
+                full = full or found["rate"][0]
+                row = {"machine": seed, "arrivals": arrivals, "load": load or "", "offered_pps": rate or ""}
+                names = {"rate": "rate_pps", "loss": "loss", **{name: f"{name}_ns" for name in NAMES}}
+                halves = {"rate": "rate_half", "loss": "loss_half", **{name: f"{name}_half_ns" for name in NAMES}}
+                for name, (value, half) in found.items():
+                    row |= {names[name]: f"{value:.7g}", halves[name]: f"{half:.3g}"}
+                out.writerow(row)
+                file.flush()
+
+
+def points():
+    """Return the stored truths: (machine, arrivals, load, offered rate or None, {name: (value, half width)})."""
+    found = []
+    for row in csv.DictReader(FILE.read_text().splitlines()):
+        values = {
+            name: (float(row[value]), float(row[half]))
+            for name, value, half in (
+                ("rate", "rate_pps", "rate_half"), ("loss", "loss", "loss_half"),
+                *((name, f"{name}_ns", f"{name}_half_ns") for name in NAMES),
+            ) if row[value]
+        }  # fmt: skip
+        load, rate = (float(row[name]) if row[name] else None for name in ("load", "offered_pps"))
+        found.append((int(row["machine"]), row["arrivals"], load, rate, values))
+    return found
+
+
+def inside(found, true):
+    """Return, by name, whether the truth lies in the interval, the truth's own error beside it."""
+    return {
+        name: abs(value - true[name][0]) <= (half**2 + true[name][1] ** 2) ** 0.5 + 1e-9 * value
+        for name, (value, half) in found.items() if name in true
+    }  # fmt: skip
+
+
+def judge(machines, seed=1):
+    """Print coverage, precision and time of estimates with the default precision and budget."""
+    covered, misses, precise, times, refused = {}, [], [], [], 0
+    for machine, arrivals, load, rate, true in points():
+        if machine >= machines:
+            continue
+        drawn = random_machine(machine)
+        began = process_time()
+        try:
+            found = drawn.design.estimate(drawn.workload(arrivals, rate), seed=seed)
+        except RefusedError as error:
+            refused += 1
+            print(machine, arrivals, load, error)
+            continue
+        times.append(process_time() - began)
+        precise.append(float(found.about["precision"]))
+        if "modes" in found.about:
+            continue
+        group = "saturated" if load is None else f"{arrivals} {load}"
+        for name, is_in in inside(numbers(found), true).items():
+            covered.setdefault((group, name), []).append(is_in)
+            if not is_in:
+                misses.append((machine, arrivals, load, name, numbers(found)[name], true[name]))
+    for miss in misses:
+        print("outside:", *miss)
+    for (group, name), hits in sorted(covered.items()):
+        print(f"{group:24} {name:6} {100 * sum(hits) / len(hits):6.1f} % of {len(hits)}")
+    for name in ("rate", "loss", *NAMES):
+        hits = [hit for (_, one), group in covered.items() for hit in group if one == name]
+        print(f"{'all':24} {name:6} {100 * sum(hits) / len(hits):6.1f} % of {len(hits)}")
+    n = len(precise)
+    print(
+        f"refused {refused}; of {n}: 2 % in {sum(p <= 0.02 for p in precise)}, 10 % in {sum(p <= 0.1 for p in precise)}"
+    )
+    print(f"processor time: median {sorted(times)[n // 2]:.2f} s, in all {sum(times):.0f} s")
+
+
+if __name__ == "__main__":
+    command, *more = sys.argv[1:]
+    {"make": make, "judge": judge}[command](*(map(int, more) if more else (MACHINES,)))
