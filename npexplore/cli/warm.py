@@ -73,6 +73,7 @@ def _begin(generic: bool) -> None:
     os.environ["TQDM_DISABLE"] = "1"
     if generic:
         os.environ |= {files.ONLY: str(files.SHIPPED), "NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+        import_module("npexplore.jit.dispatch").forget_folders()
 
 
 def _warm(job: str) -> set[Path]:

@@ -4,6 +4,7 @@ Kernels are compiled for this processor. Code for any processor of its kind (tar
 it) serves as well: it is looked for second.
 """
 
+import os
 import pickle
 import re
 import sys
@@ -125,6 +126,20 @@ class Cache(NullCache):
             f"settings {config.OPT!r} {config.LOOP_VECTORIZE} {config.SLP_VECTORIZE} {config.BOUNDSCHECK} "
             f"{config.DEBUGINFO_DEFAULT}",
         ])  # fmt: skip
+
+
+def forget_folders() -> None:
+    """Let code that is compiled from now on name source files by their place in a package: for other machines."""
+    from numba.core.ir import Loc
+
+    begin: Any = Loc.__init__
+    roots = sorted(filter(None, sys.path), key=len, reverse=True)
+
+    def begin_without_folder(self: Any, filename: str, *rest: Any, **named: Any) -> None:
+        root = next((root for root in roots if filename.startswith(f"{root}{os.sep}")), None)
+        begin(self, filename if root is None else os.path.relpath(filename, root), *rest, **named)
+
+    Loc.__init__ = begin_without_folder  # type: ignore[method-assign]
 
 
 def _targets(target_context: Any) -> list[tuple[str, str, str]]:
