@@ -6,7 +6,7 @@ from html import escape
 from typing import Any, Self
 
 MAX_HEIGHT_PX = 420  # of a shown table, beyond which it scrolls: some machines have hundreds of resources
-DIGITS = 5  # significant ones of a number in a table
+DIGITS = 4  # significant ones of a number in a table
 
 
 def cell(value: object) -> str:

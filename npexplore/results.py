@@ -39,8 +39,16 @@ class Result:
     def _repr_html_(self) -> str:
         rows = self.records()
         more = len(rows) - MAX_ROWS_SHOWN
-        table = html_records([_readable(row, self.UNITS) for row in rows[:MAX_ROWS_SHOWN]], self.heading())
+        present = {name for row in rows for name, value in row.items() if value is not None and value == value}
+        shown_rows = [
+            {name.replace("_", " "): value for name, value in _readable(row, self.UNITS).items() if name in present}
+            for row in rows[:MAX_ROWS_SHOWN]
+        ]
+        table = html_records(shown_rows, self.heading())
         return table + (f"<p>{more:,} more rows: to_frame()</p>" if more > 0 else "")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.heading()})"
 
     def heading(self) -> str:
         """Return the line above the table in notebooks."""

@@ -29,6 +29,7 @@ from npexplore.hardware.programs import INTEGRITY, Inline, LoweredProgram, Outsi
 from npexplore.hardware.shapes import BYTE, Fixed, Octets, Parts, Shape, Whole
 from npexplore.machine.step_programs import Answer, Compiled, Trace, execute
 from npexplore.machine.step_programs.execution import Accelerator
+from npexplore.records import content_hash
 
 Case = Mapping[str, Any]
 TEMPLATES: Mapping[str, Accelerator] = {INTEGRITY: lambda data: Answer(internet_checksum(data))}
@@ -40,6 +41,8 @@ class StepHardware:
 
     cases: given a number, so many packets to try it with (at most; names of `begins` with their values), else drawn.
     """
+
+    __hash__ = content_hash
 
     compiled: Compiled
     begins: Mapping[str, Shape]

@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from npexplore.display import ShownByArguments
 from npexplore.errors import InputError, one_of
 from npexplore.hardware.allocation import places_of
 from npexplore.hardware.bench import MOST_PACKETS
@@ -79,7 +80,7 @@ def knobs_of(texts: Mapping[str, str]) -> Knobs:
     return Knobs(**values)
 
 
-class ProgramFiles:
+class ProgramFiles(ShownByArguments):
     """The text of a step program's files."""
 
     def __init__(self, hardware: StepHardware, knobs: Knobs | None = None) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from npexplore.hardware.graph import Graph
 from npexplore.hardware.shapes import Leaf, Shape
+from npexplore.records import content_hash
 
 ENDS = "(end)"
 INTEGRITY = "integrity"  # the Internet checksum of a field, of whole bytes
@@ -27,6 +28,8 @@ class Outside:
     table: what an answered number stands for, where the engine itself has that as constants. template: of hardware
     that answers, inside the design (`INTEGRITY`); else whatever is around it does.
     """
+
+    __hash__ = content_hash
 
     reply: Shape
     table: Sequence[Any] | None = None
@@ -73,6 +76,8 @@ class LoweredProgram:
 
     begins, results: the registers that have a value before the first step, and those that are the program's answer.
     """
+
+    __hash__ = content_hash
 
     name: str
     start: str

@@ -59,6 +59,9 @@ class Packet:
     def __contains__(self, name: str) -> bool:
         return name in self._columns
 
+    def __repr__(self) -> str:
+        return f"Packet({', '.join(self._columns)})"
+
     def __getattr__(self, name: str) -> Variable:
         try:
             return self._columns[name]

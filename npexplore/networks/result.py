@@ -54,7 +54,7 @@ class ClassResult:
     loss: float | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NetworkResult(Result):
     """One solver's answer. Unless `exact`, `approximation` names the method, or `refused` says why there is none."""
 

@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore._kernels import capture_write as kernels
+from npexplore.display import ShownByArguments
 from npexplore.errors import InputError
 from npexplore.packets.columns import PacketTable
 
 Bytes = NDArray[np.uint8]
 
 
-class Anonymiser:
+class Anonymiser(ShownByArguments):
     """The address mapping of a 32-byte key: 16 bytes are the AES key, the secret pad is made from the other 16."""
 
     def __init__(self, key: bytes) -> None:

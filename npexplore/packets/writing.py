@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore._kernels.capture_write import NO_TIME, pack_pcap, pack_pcapng
+from npexplore.display import ShownByArguments
 from npexplore.errors import InputError, one_of
 from npexplore.packets.anonymise import Anonymiser
 from npexplore.packets.columns import PacketTable
@@ -25,7 +26,7 @@ FORMATS = ("pcap", "pcap-ns", "pcapng")
 _MAGIC = {"pcap": 0xA1B2C3D4, "pcap-ns": 0xA1B23C4D}
 
 
-class CaptureWriter:
+class CaptureWriter(ShownByArguments):
     """Append packets to a new capture file; use it in a `with` block.
 
     format: `pcap` (microseconds; finer time stamps are cut off), `pcap-ns` or `pcapng` (nanoseconds, several

@@ -15,6 +15,7 @@ import numpy as np
 
 from npexplore.machine.parameters import Value
 from npexplore.plot.explorer import Explorer
+from npexplore.records import content_hash
 from npexplore.report.shell import as_json
 from npexplore.study.sweeping.landscape import Landscape
 
@@ -25,6 +26,8 @@ POINTS, SEED = 25, 23  # random points at which interpolated values are held to 
 @dataclass(frozen=True)
 class Playground:
     """A landscape with the machine's name in words, and the initial positions of its sliders."""
+
+    __hash__ = content_hash
 
     title: str
     found: Landscape

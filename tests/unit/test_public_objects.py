@@ -1,5 +1,11 @@
 """Objects that users hold: equal ones have equal hashes, and every one of them prints as what it is."""
 
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from inspect import isclass, ismodule
+
+import pytest
+
 import npexplore as npx
 from npexplore.machine.parameters import MachineFile, Parameters
 from npexplore.units import readable
@@ -45,3 +51,27 @@ def test_values_are_shown_in_units_of_sensible_size():
     }  # fmt: skip
     assert {key: readable(*key) for key in cases} == cases
     assert readable(3.105e9, "bit/s", 0.13e9) == "3.105 ± 0.13 Gb/s"
+
+
+PACKAGES = [npx, *(getattr(npx, name) for name in npx.__all__ if ismodule(getattr(npx, name)))]
+CLASSES = {
+    value for package in PACKAGES for name in package.__all__
+    if isclass(value := getattr(import_module(package.__name__), name)) and not issubclass(value, BaseException)
+}  # fmt: skip
+UNHASHABLE = ("Mapping", "dict", "list", "Sequence", "set[")
+ARRAYS = ("NDArray", "ndarray", "Integers", "Floats", "Ints", "Column")  # have no equality of their own
+
+
+def test_many_public_classes_are_walked():
+    assert len(CLASSES) > 150
+
+
+@pytest.mark.parametrize("kind", sorted(CLASSES, key=lambda kind: kind.__qualname__))
+def test_a_public_class_prints_and_hashes_as_it_compares(kind):
+    assert kind.__repr__ is not object.__repr__, "it prints as <object at 0x...>: see npexplore/display.py"
+    if not is_dataclass(kind) or not (kind.__dataclass_params__.frozen and kind.__dataclass_params__.eq):
+        return
+    types = [str(field.type) for field in fields(kind) if field.compare]
+    if any(word in text for text in types for word in UNHASHABLE) and kind is not npx.Design:
+        generated = getattr(kind.__hash__, "__code__", None) and kind.__hash__.__code__.co_filename == "<string>"
+        assert not generated or any(word in text for text in types for word in ARRAYS), "see npexplore/records.py"

@@ -17,6 +17,7 @@ from npexplore.golden.captures.tally import Tally
 from npexplore.golden.compare.comparison import Comparison, Verdict
 from npexplore.golden.router.configuration import Router
 from npexplore.golden.router.rules import Profile
+from npexplore.records import content_hash
 
 
 class Sink(Protocol):
@@ -29,6 +30,8 @@ class Sink(Protocol):
 @dataclass(frozen=True)
 class Routed:
     """The result of a run: its replay (inputs, counters), counts, files written, and the verdict of a comparison."""
+
+    __hash__ = content_hash
 
     replay: Replay
     tally: Tally

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+from npexplore.display import ShownByArguments
 from npexplore.errors import InputError
 from npexplore.golden.elements.names import named
 from npexplore.golden.ipv4.addresses import address_number
@@ -54,7 +55,7 @@ class Pack:
 Out = Sequence[tuple[int, Pack]]
 
 
-class Element:
+class Element(ShownByArguments):
     """One element of a graph; subclasses declare and say what they do.
 
     INPUTS, OUTPUTS: fewest and most ports. PROCESSING: inputs/outputs, a letter per port (h push, l pull, a agnostic),

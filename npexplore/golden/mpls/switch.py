@@ -42,6 +42,7 @@ from npexplore.golden.mpls.stack import (
 )
 from npexplore.golden.pairs import Pair
 from npexplore.golden.reasons import Reason
+from npexplore.records import content_hash
 
 HERE = -1
 
@@ -77,6 +78,8 @@ class Switched(NamedTuple):
 @dataclass(frozen=True)
 class LabelMap:
     """The incoming label map: entries, and the number of each label's entry. Columns of it are for kernels."""
+
+    __hash__ = content_hash
 
     entries: tuple[LabelEntry, ...]
     number: Mapping[int, int]

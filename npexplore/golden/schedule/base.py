@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import ClassVar, NamedTuple
 
+from npexplore.display import ShownByArguments
 from npexplore.errors import InputError
 from npexplore.golden.work import Meter
 
@@ -22,7 +23,7 @@ class QueuedPacket(NamedTuple):
     time_ns: int = 0
 
 
-class Scheduler(ABC):
+class Scheduler(ShownByArguments, ABC):
     """One port's scheduler. weights: one per class; what they mean is said by each scheduler (`WEIGHT`).
 
     bytes_per_ns, overhead_bytes: of the link, read by those that follow an ideal server. Raises InputError for weights
@@ -81,10 +82,10 @@ class Scheduler(ABC):
     def choose(self, now: int) -> int:
         """Return the class whose first packet goes; at least one has a packet."""
 
-    def joins(self, number: int, packet: QueuedPacket) -> None:  # noqa: B027
+    def joins(self, number: int, packet: QueuedPacket) -> None:
         """Take note of a packet that is about to join its class."""
 
-    def left(self, number: int, packet: QueuedPacket) -> None:  # noqa: B027
+    def left(self, number: int, packet: QueuedPacket) -> None:
         """Take note of a packet that has just left its class."""
 
     def unfairness(self, one: int, other: int, largest_bytes: int) -> Fraction | None:

@@ -4,12 +4,13 @@ A packet may start when the bucket holds the largest packet; it takes its own le
 only then, so a packet of a higher class that arrived meanwhile goes first.
 """
 
+from npexplore.display import ShownByArguments
 from npexplore.errors import InputError
 from npexplore.golden.schedule.base import QueuedPacket, Scheduler
 from npexplore.golden.token_rate import TokenRate
 
 
-class Shaper:
+class Shaper(ShownByArguments):
     """rate: in bytes. burst, largest_bytes: the bucket's depth must hold the largest packet. Raises InputError."""
 
     def __init__(self, rate: TokenRate, burst: int, largest_bytes: int) -> None:
@@ -34,7 +35,7 @@ class Shaper:
         self.tokens -= self.rate.cost(length_bytes)
 
 
-class Shaped:
+class Shaped(ShownByArguments):
     """A scheduler behind a shaper, with the same two calls; `ready` says when to ask again."""
 
     def __init__(self, scheduler: Scheduler, shaper: Shaper) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from npexplore.errors import ModelError, UnknownNameError
 from npexplore.machine.step_programs.language import Call, Step, StepProgram
+from npexplore.records import content_hash
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class Substep:
 @dataclass(frozen=True)
 class Compiled:
     """A program after splitting; `pieces[step]` are the substeps of a step in their order."""
+
+    __hash__ = content_hash
 
     program: StepProgram
     width_bits: int

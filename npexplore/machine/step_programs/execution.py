@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
+from npexplore.display import ShownByArguments
 from npexplore.errors import ModelError, UnknownNameError
 from npexplore.machine.step_programs.compiler import Compiled
 from npexplore.machine.step_programs.language import Call
+from npexplore.records import content_hash
 
 MOST_STEPS = 10_000
 
@@ -22,6 +24,8 @@ MOST_STEPS = 10_000
 @dataclass(frozen=True)
 class Answer:
     """What an accelerator answers, and what it used: amounts by name, as `{"memory": 3}`."""
+
+    __hash__ = content_hash
 
     value: Any
     used: Mapping[str, int] = field(default_factory=dict)
@@ -142,7 +146,7 @@ def _call(program: str, call: Call, context: Context, accelerators: Mapping[str,
     return Called(call.accelerator, answer.used)
 
 
-class Composite:
+class Composite(ShownByArguments):
     """An accelerator that is a step program: its arguments go by `takes`, its answer is what it keeps as `answer`."""
 
     def __init__(self, compiled: Compiled, takes: tuple[str, ...], accelerators: Mapping[str, Accelerator]) -> None:

@@ -17,7 +17,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from npexplore.display import ShownByArguments
 from npexplore.errors import ModelError, UnknownNameError
+from npexplore.records import content_hash
 
 if TYPE_CHECKING:
     from npexplore.machine.step_programs.execution import Context
@@ -83,6 +85,8 @@ class Call:
     takes: names of fields or of what the context keeps. when: names a kept value; the call is made where it is true.
     """
 
+    __hash__ = content_hash
+
     reply: str
     accelerator: str
     takes: Sequence[str] = ()
@@ -105,7 +109,7 @@ class Step:
     keeps: tuple[Kept, ...] = ()
 
 
-class StepProgram:
+class StepProgram(ShownByArguments):
     """Steps by name, in the order in which they were written, and the one to begin with."""
 
     def __init__(self, name: str, start: str, fields: Iterable[Field] = ()) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from npexplore.errors import InputError, one_of
 from npexplore.machine.step_programs.compiler import Compiled
+from npexplore.records import content_hash
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class Place:
 @dataclass(frozen=True)
 class Scratchpad:
     """The layout for one thread: places by field, words of `width_bits`."""
+
+    __hash__ = content_hash
 
     width_bits: int
     words: int

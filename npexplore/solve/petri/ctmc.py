@@ -44,7 +44,7 @@ class Throughput:
     high: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NetChain(NetResult):
     """A net's steady state. error: how far the worst of the means can be from the truth. states: tangible ones."""
 

@@ -39,7 +39,7 @@ class Growth:
     again: list[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Markings(NetResult):
     """The markings of a net; None where not explored: `refused` says why. vanishing: those in which no time passes."""
 

@@ -20,7 +20,10 @@ class NetResult(Result):
 
     def heading(self) -> str:
         """Return the method, and why it has no answer if it has none."""
-        return f"{self.solver} (refused: {self.refused})" if self.refused else self.solver
+        if self.refused:
+            return f"{self.solver}, refused: {self.refused}"
+        counts = [f"{name.replace('_', ' ')} {n:,}" for name, n in vars(self).items() if type(n) is int]
+        return ", ".join([self.solver, *counts])
 
 
 def means(**groups: Mapping[str, Any] | None) -> list[dict[str, Any]]:

@@ -57,7 +57,7 @@ class Dead:
     marking: dict[str, int]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NetSimulation(NetResult):
     """What a net does in the long run, each number with its 95 % interval; None where nothing can fire any more.
 

@@ -25,11 +25,13 @@ LARGEST = 1 << 30  # of a coefficient: sums of products stay within 64 bits
 class Semiflow:
     """Whole weights by name. tokens: of places, the weighted sum that every marking has."""
 
+    __hash__ = content_hash
+
     weights: dict[str, int]
     tokens: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Structure(NetResult):
     """A net's minimal semiflows; None where they are too many (`refused` says so) or the arcs are no numbers.
 

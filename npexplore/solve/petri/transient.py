@@ -30,7 +30,7 @@ LEFT_OUT = 1e-14  # chance of the numbers of steps that are left out
 ROUNDING = float(np.finfo(float).eps)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class NetTransient(NetResult):
     """A net at `times`, one entry of each list for each. error: how far the worst can be from the truth."""
 

@@ -27,6 +27,7 @@ from npexplore.errors import InputError, NpexploreError, UnknownNameError, one_o
 from npexplore.ledger import Facts, Row
 from npexplore.ledger.ties import keys_of
 from npexplore.machine.parameters import Parameter, Value
+from npexplore.records import content_hash
 from npexplore.results import Result, plain
 from npexplore.study.checking.fitted_rows import Judge, score
 from npexplore.study.checking.structures import SLACK
@@ -50,6 +51,8 @@ Free = Span | tuple[Value, ...]
 class Fit:
     """The result of one start. values: the parameters; errors: of each row, relative; score: their root mean square."""
 
+    __hash__ = content_hash
+
     values: Mapping[str, Value]
     errors: Mapping[str, float]
     score: float
@@ -71,6 +74,8 @@ class Calibration(Result):
         >>> fit.rows
         ('ixp2400.fig9.bandwidth.n0',)
     """
+
+    __hash__ = content_hash
 
     free: Mapping[str, Free]
     rows: tuple[str, ...]

@@ -19,6 +19,7 @@ from npexplore.errors import NpexploreError
 from npexplore.ledger import load
 from npexplore.ledger.ties import keys_of
 from npexplore.machine.parameters import Parameters, Value
+from npexplore.records import content_hash
 from npexplore.study.checking.calibrate import calibrate
 from npexplore.study.checking.check import check
 from npexplore.study.checking.groups import SCORES
@@ -32,6 +33,8 @@ VISIBLE = ("calibration", "check")
 @dataclass(frozen=True)
 class LeftOut:
     """A group that was left out: its rows, their errors if predicted, parameters fitted anew, and undetermined ones."""
+
+    __hash__ = content_hash
 
     group: str
     rows: int

@@ -22,6 +22,7 @@ from npexplore.errors import InputError, UnknownNameError, one_of
 from npexplore.ledger import Ledger, Row, load
 from npexplore.machine.mixes import mix_names
 from npexplore.machine.parameters import Value
+from npexplore.records import content_hash
 from npexplore.study.checking.quantities import GENERAL, QUANTITIES
 from npexplore.units import UNITS, factor
 
@@ -46,6 +47,8 @@ class Result:
 @dataclass(frozen=True)
 class Results:
     """All numbers of a file; called with a ledger row, returns the user's value in the row's unit (None: not given)."""
+
+    __hash__ = content_hash
 
     file: str
     listed: tuple[Result, ...]

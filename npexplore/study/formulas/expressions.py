@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.machine.parameters import Value
+from npexplore.records import content_hash
 
 if TYPE_CHECKING:
     import sympy
@@ -31,6 +32,8 @@ class Formula:
 
     held: knobs that act on it in steps, and the values for which the formula is valid.
     """
+
+    __hash__ = content_hash
 
     name: str
     expression: sympy.Expr
@@ -75,6 +78,8 @@ class Formulas:
     values: present values of all symbols: knobs, and a packet's demands. refused: numbers without a formula, and why.
     given: choices and tables that all formulas assume. latency: None if a part of it has no formula.
     """
+
+    __hash__ = content_hash
 
     design: str
     workload: str

@@ -20,7 +20,7 @@ from npexplore.designs import Design, DesignLike
 from npexplore.designs import design as design_of
 from npexplore.engine.intervals import interval
 from npexplore.errors import InputError, NpexploreError, positive
-from npexplore.machine.workload import Workload, WorkloadLike, parse_arrivals
+from npexplore.machine.workload import Arrival, Workload, WorkloadLike, parse_arrivals
 from npexplore.records import content_hash
 from npexplore.results import Result, plain
 from npexplore.study.loading.lengths import PACKETS, packets_at
@@ -86,7 +86,7 @@ class LoadPoint(Result):
         return {name: plain(value) for name, value in document.items()}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LoadCurve(Result):
     """A machine at many offered loads; for each solver where it saturates, and why a solver has no answer."""
 
@@ -145,7 +145,7 @@ class LoadCurve(Result):
 
 
 def load_curve(
-    design: DesignLike, workload: WorkloadLike | None = None, *, arrivals: str = "poisson",
+    design: DesignLike, workload: WorkloadLike | None = None, *, arrivals: Arrival | str = "poisson",
     rates: Sequence[float] | None = None, seeds: int = 1, packets: int | None = None, executor: Wanted = None,
     workers: int | None = None, store: str | Path | None = None, resume: bool = True, progress: Progress | None = None,
 ) -> LoadCurve:  # fmt: skip

@@ -30,7 +30,7 @@ LOSSES = (0.0, 0.005)
 Progress = Callable[[float, int, int], None]  # load, packets of its next trials, trials so far
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LoadSearch(Result):
     """The result of a search: by goal what it found, the points that it measured, and where the machine saturates."""
 

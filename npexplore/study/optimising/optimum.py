@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from npexplore.machine.parameters import Value
+from npexplore.records import content_hash
 from npexplore.results import Result, plain
 
 
@@ -29,7 +30,7 @@ class Best:
 ENOUGH = 0.95  # of the fastest: what more buys is rarely worth its cost
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Optimum(Result):
     """The best machines for their cost (the front), best merit first, and what became of all other points.
 
@@ -45,6 +46,8 @@ class Optimum(Result):
         >>> best.front[0].knobs, best.counts["points"]
         ({'threads': 8}, 2)
     """
+
+    __hash__ = content_hash
 
     design: str
     workload: str
@@ -99,6 +102,11 @@ class Optimum(Result):
             "front": [_line(best) for best in self.front],
         }  # fmt: skip
         return {name: plain(value) for name, value in document.items()}
+
+    def heading(self) -> str:
+        """Return what was searched, and what to take."""
+        found = self.recommended()
+        return f"{self.design}, {self.workload}: {found[1] if found else 'no machine is possible'}"
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each machine of the front: knobs, costs as cost_NAME, throughput, latency, each solver's."""

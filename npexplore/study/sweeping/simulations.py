@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from npexplore.designs import Design
+from npexplore.display import ShownByArguments
 from npexplore.machine.parameters import Value
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.simulate import PACKETS
@@ -21,7 +22,7 @@ def key_of(design: Design) -> Key:
     return design.name, tuple(sorted(design.parameters.changed().items()))
 
 
-class Simulations:
+class Simulations(ShownByArguments):
     """Answers of designs that bring their own workload, with one seed; earlier answers are remembered.
 
     packets: how many each new simulation measures.
