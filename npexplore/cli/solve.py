@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -58,6 +58,11 @@ ALL = "all"
     metavar="ELEMENT",
     help="Leave out what has this name in MODEL, knowingly; the answer names it and is never exact. Repeatable.",
 )
+@click.option(
+    "--compare-stored",
+    is_flag=True,
+    help="Show the results that JMT stored in MODEL (.jsimg, .jmva) beside ours.",
+)
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of MODEL.toml and do nothing else.")
 @json_option
 def command(
@@ -68,6 +73,7 @@ def command(
     customers: int | None,
     constants: tuple[str, ...],
     left_out: tuple[str, ...],
+    compare_stored: bool,
     schema: bool,
     as_json: bool,
 ) -> None:
@@ -75,6 +81,7 @@ def command(
     from npexplore.cli.nets import is_net, solve_net
     from npexplore.networks.ctmc import MOST_STATES
     from npexplore.networks.description import load_network, network_schema
+    from npexplore.networks.jmt_results import beside, stored_results
     from npexplore.networks.simulation import CUSTOMERS
     from npexplore.networks.solve import METHODS, solve_network
 
@@ -83,6 +90,8 @@ def command(
         return
     if model is None:
         raise InputError("solve needs a network, MODEL.toml (or --schema)")
+    if compare_stored and model.suffix not in (".jsimg", ".jsim", ".jmva"):
+        raise InputError(f"--compare-stored needs a file of JMT (.jsimg, .jsim, .jmva), got {model.name}")
     if is_net(model):
         solve_net(model, method, constants, states, seeds, customers, as_json, left_out)
         return
@@ -90,6 +99,7 @@ def command(
         raise InputError(f"--set is for constants of Petri nets, got {constants[0]!r} for a network")
     methods = METHODS[:3] if method == ALL else (one_of("method", method, (*METHODS, ALL)),)
     network = load_network(model, left_out)
+    stored = stored_results(model) if compare_stored else []
     simulates = "simulation" in methods
     with Task(network.name, unit="seed" if simulates else "", total=seeds, keep_bar=True) as task:
         try:
@@ -101,11 +111,20 @@ def command(
             raise InputError(f"{model.name}: {error}") from None
     if left_out:
         results = [_without(result, left_out) for result in results]
+    rows = beside(stored, results)
     document = {
         "model": network.name, "method": method, "ignored": list(left_out),
         "results": [result.to_dict() for result in results],
-    }  # fmt: skip
-    emit(document, lambda: "\n\n".join(_text(result) for result in results), as_json=as_json)
+    } | ({"stored": rows} if compare_stored else {})  # fmt: skip
+    emit(document, lambda: "\n\n".join([*map(_text, results), *_beside(rows)]), as_json=as_json)
+
+
+def _beside(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Return stored results beside ours as a table, nothing if there are none."""
+    if not rows:
+        return []
+    keys = ("station", "class", "measure", "stored", "low", "high")
+    return ["stored results beside ours\n\n" + table([{key: row[key] for key in keys} | row["ours"] for row in rows])]
 
 
 def _without(result: NetworkResult, left_out: Sequence[str]) -> NetworkResult:

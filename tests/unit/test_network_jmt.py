@@ -306,3 +306,42 @@ def test_a_user_leaves_a_part_out_knowingly(tmp_path, capsys):
     assert "--ignore 'setupTimes': no part of the file has this name" in capsys.readouterr().err
     assert main(["solve", "mm1", "--method", "queueing", "--ignore", "about"]) == 0
     assert "(exact, but of the file without about)" in capsys.readouterr().out
+
+
+STORED = """<results pollingInterval="1.0">
+<measure name="Q_Number of Customers" referenceStation="Q" referenceClass="" type="0" finalValue="1.008" alpha="0.99"
+ precision="0.03" analyzedSamples="1"><sample meanValue="1.008" lowerBound="0.98" upperBound="1.03"/></measure>
+<measure name="Q_A_Response Time" referenceStation="Q" referenceClass="A" type="2" finalValue="1.99" alpha="0.99"
+ precision="0.03" analyzedSamples="1"/>
+<measure name="A_System Throughput" referenceStation="" referenceClass="A" type="16" finalValue="0.5" alpha="0.99"
+ precision="0.03" analyzedSamples="1"/>
+<measure name="Q_Drop Rate" referenceStation="Q" referenceClass="" type="8" finalValue="0" alpha="0.99"
+ precision="0.03" analyzedSamples="1"/></results>"""
+
+
+def test_stored_results_stand_beside_ours(tmp_path, capsys):
+    path = tmp_path / "mine.jsimg"
+    text = one_queue(0.5)
+    path.write_text(text[: text.index("<results")] + STORED + "</archive>")
+    assert main(["solve", str(path), "--method", "queueing", "--compare-stored", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["stored"]
+    ours = [row["ours"]["queueing"] for row in rows]
+    assert ours == [pytest.approx(1.0), pytest.approx(2.0), pytest.approx(0.5), None]
+    assert (rows[0]["low"], rows[0]["high"], rows[0]["measure"]) == (0.98, 1.03, "Number of Customers")
+    assert rows[1]["difference"]["queueing"] == pytest.approx(2 / 1.99 - 1)
+    assert main(["solve", str(path), "--method", "queueing", "--compare-stored"]) == 0
+    assert "stored results beside ours" in capsys.readouterr().out
+    path.write_text(text[: text.index("<results")] + "</archive>")
+    assert main(["solve", str(path), "--compare-stored"]) == 2
+    assert "no results are stored in this file" in capsys.readouterr().err
+    assert main(["solve", "mm1", "--compare-stored"]) == 2
+    solved = (
+        '<solutions ok="true"><stationresults station="cpu"><classresults customerclass="c"><measure measureType="'
+        'Throughput" meanValue="1.5" successful="true"/></classresults></stationresults></solutions></model>'
+    )
+    path = tmp_path / "mine.jmva"
+    path.write_text(JMVA.replace("</model>", solved))
+    assert main(["solve", str(path), "--method", "queueing", "--compare-stored", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["stored"]
+    assert (row["station"], row["class"], row["stored"]) == ("cpu", "c", 1.5)
+    assert row["ours"]["queueing"] > 0
