@@ -138,13 +138,23 @@ class Entry:
             if child.key in self.asked:
                 yield from child.unread(irrelevant)
             elif not {child.key, child.kind} & listed:
-                inside = "" if self.landmark or self.parent is None else f" in {self.title}"
-                yield InputError(f"{child.place} is not supported{inside}{self._nearest(child.key)}")
+                yield self._unsupported(child)
 
     def finish(self, irrelevant: Irrelevant) -> None:
         """Raise InputError for the first part that nobody read."""
         for error in self.unread(irrelevant):
             raise error
+
+    def only(self, irrelevant: Irrelevant) -> None:
+        """Raise InputError for the first child that was neither asked for nor listed, whatever is inside the others."""
+        listed = {part for place in (self.kind, self.key, "*") for part in irrelevant.get(place, ())}
+        for child in self.children:
+            if not {child.key, child.kind} & {*self.asked, *listed}:
+                raise self._unsupported(child)
+
+    def _unsupported(self, child: Entry) -> InputError:
+        inside = "" if self.landmark or self.parent is None else f" in {self.title}"
+        return InputError(f"{child.place} is not supported{inside}{self._nearest(child.key)}")
 
     def _unknown(self, name: str, mark: str) -> str:
         return f"{'attribute' if mark else 'keyword'} {name!r} is not supported{self._nearest(mark + name)}"

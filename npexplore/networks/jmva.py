@@ -55,6 +55,7 @@ def _counted(entry: Entry, *kinds: str) -> list[Entry]:
     children = entry.every(*kinds)
     said = entry.value("@number", str(len(children)))
     if entry.whole(said, "number") != len(children):
+        entry.only(IRRELEVANT)  # an unknown kind of child is the reason, not the number
         raise entry.refused(f"number is {said}, but {len(children)} of {', '.join(kinds)} follow")
     return children
 

@@ -285,7 +285,8 @@ def test_visits_below_one(one, times, key, right, tmp_path):
         f'<visits><visit customerclass="C">0.5</visit></visits></listation>' for n, t in times.items()
     )  # fmt: skip
     path = tmp_path / "mine.jmva"
-    path.write_text(f"<model><parameters><classes>{one}</classes><stations>{stations}</stations></parameters></model>")
+    stations = f'<stations number="{len(times)}">{stations}</stations>'
+    path.write_text(f"<model><parameters><classes>{one}</classes>{stations}</parameters></model>")
     (answer,) = solve_network(load_network(path), ["queueing"])
     assert answer.exact
     assert getattr(answer.classes["C"], key) == pytest.approx(right, rel=1e-9)
