@@ -20,6 +20,7 @@ EXTRAS = {
     "test": "npexplore.testing: random packets that test your router",
     "png": "figures as PNG from Python",
     "cluster": "trace stats and sweep with --cluster: workers of Dask",
+    "xarray": "results as labelled arrays: to_xarray()",
 }
 PROGRAMS = {
     "make": "the targets of the Makefile, in a checkout",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from subprocess import Popen
+from threading import Lock
 from typing import Any
 
 from npexplore._kernels import engine
@@ -17,6 +18,7 @@ from npexplore.progress import Task
 SHORT_PACKETS = 600  # longer runs wait for the compiler: some 400 packets a second are interpreted
 
 _ready: set[bool] = set()  # the loops that need no compilation any more, likewise
+_lock = Lock()
 _compilers: dict[bool, Popen[bytes]] = {}  # by whether they compile the loop with the DRAM controller
 
 
@@ -43,17 +45,20 @@ def event_loop(arguments: tuple[Any, ...], with_controller: bool, packets: int) 
         _ready.add(with_controller)
         return kernel
     global _meanwhile
-    if packets > SHORT_PACKETS and _meanwhile is not None:
-        action, _meanwhile = _meanwhile, None
+    short, action = 0 < packets <= SHORT_PACKETS, None
+    with _lock:  # one compiler for all threads
+        if packets > SHORT_PACKETS:
+            action, _meanwhile = _meanwhile, None
+        if (short or action) and with_controller not in _compilers:
+            compiler = kernel.compile_elsewhere(*arguments)
+            if compiler is not None:
+                _compilers[with_controller] = compiler
+    if action is not None:
         action()
-    if 0 < packets <= SHORT_PACKETS and with_controller not in _compilers:
-        compiler = kernel.compile_elsewhere(*arguments)
-        if compiler is not None:
-            _compilers[with_controller] = compiler
     compiler = _compilers.get(with_controller)
     if compiler is None or compiler.poll() is not None:
         return kernel
-    if 0 < packets <= SHORT_PACKETS:
+    if short:
         return plain(kernel)
     with Task("compiling kernels, once"):
         compiler.wait()
