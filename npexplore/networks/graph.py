@@ -32,6 +32,7 @@ class Node:
     hit: dict[str, str] = field(default_factory=dict)  # class after a hit, by class
     miss: dict[str, str] = field(default_factory=dict)
     join: str = ""  # of a fork
+    tasks: dict[str, int] = field(default_factory=dict)  # of a fork: how many it sends to a station, 1 unless told
 
 
 @dataclass
@@ -73,7 +74,8 @@ class Graph:
         }
         for name, node in self.nodes.items():
             if node.kind == "fork" and name in used:
-                found["fork"][_plain(name)] = {"stations": [_plain(s) for s in self._branches(name)]}
+                sent = [_plain(s) for s in self._branches(name) for _ in range(node.tasks.get(s, 1))]
+                found["fork"][_plain(name)] = {"stations": sent}
         for c, kind in self.classes.items():
             one = self._class(c, kind, reached)
             if one is not None:
@@ -184,7 +186,7 @@ class Graph:
                     raise InputError(f"{self.name}: fork {name!r}: {node!r} has no service time for class {c!r}")
                 if node not in branches:
                     branches.append(node)
-        if len(branches) < 2:
+        if sum(fork.tasks.get(branch, 1) for branch in branches) < 2:
             raise InputError(f"{self.name}: fork {name!r}: it needs two branches or more, got {len(branches)}")
         return branches
 

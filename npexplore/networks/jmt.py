@@ -22,6 +22,7 @@ from npexplore.networks.jmt_file import (
     plain,
     read_file,
     value_in,
+    whole_in,
 )
 from npexplore.networks.jmt_regions import region
 from npexplore.networks.jmt_stations import SERVING, check_unused_queue, station
@@ -217,19 +218,27 @@ def _forks(graph: Graph, name: str, section: Entry, targets: list[str]) -> None:
     simplified = entry.truth(simple)
     entry, tasks = plain(section, "jobsPerLink", "1")
     each = entry.whole(tasks)
-    if simplified and each != 1:
-        raise entry.refused(f"several tasks on a connection are not supported, got {each} (supported: 1)")
+    if each < 1:
+        raise entry.refused(f"it must be at least 1, got {each}")
+    linked = dict.fromkeys(targets, each)
+    by_class_tasks = []
     for c, strategy in by_class(section, "ForkStrategy", graph.classes).items():
         one_of(f"{strategy.place}: fork", kind_of(strategy), ("ProbabilitiesFork",))
         branches = _branches(strategy, targets)
-        graph.routes[name, c] = [(target, c, 1.0) for target in (targets if simplified else branches)]
+        sent = linked if simplified else branches
+        graph.routes[name, c] = [(target, c, 1.0) for target in sent]
+        by_class_tasks.append(sent)
+        if sent != by_class_tasks[0]:
+            raise strategy.refused("classes that are split in different ways are not supported")
+    graph.nodes[name].tasks = by_class_tasks[0] if by_class_tasks else linked
     if simplified and parameter(section, "ForkStrategy") is None:
         for c in graph.classes:
             graph.routes[name, c] = [(target, c, 1.0) for target in targets]
 
 
-def _branches(strategy: Entry, targets: list[str]) -> list[str]:
-    branches = []
+def _branches(strategy: Entry, targets: list[str]) -> dict[str, int]:
+    """Return how many tasks each branch gets."""
+    branches: dict[str, int] = {}
     for array in strategy.of_kind("subParameter"):
         for path in array.of_kind("subParameter"):
             unit = path.one("subParameter outUnitProbability")
@@ -237,11 +246,14 @@ def _branches(strategy: Entry, targets: list[str]) -> list[str]:
             chance = number_in(unit.one("subParameter probability"))
             if chance != 1:
                 raise unit.refused(f"a branch that is taken by chance is not supported, got {chance:g} (supported: 1)")
-            for entry in path.one("subParameter JobsPerLinkDis").of_kind("subParameter"):
-                number = entry.one("subParameter numbers")
-                if number_in(number) != 1 or number_in(entry.one("subParameter probability")) != 1:
-                    raise number.refused("other than one task on a branch is not supported (supported: 1)")
-            branches.append(target)
+            numbers = path.one("subParameter JobsPerLinkDis").of_kind("subParameter")
+            if len(numbers) != 1 or number_in(numbers[0].one("subParameter probability")) != 1:
+                raise unit.refused("a number of tasks that differs by chance is not supported (supported: one number)")
+            if target in branches:
+                raise unit.refused(f"station {target!r} stands twice")
+            branches[target] = whole_in(numbers[0].one("subParameter numbers"))
+            if branches[target] < 1:
+                raise unit.refused(f"a branch needs at least one task, got {branches[target]}")
     return branches
 
 

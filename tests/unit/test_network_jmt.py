@@ -11,7 +11,9 @@ from reference.jmt_files import (
     by_class,
     exponential,
     file,
+    fork,
     full,
+    join,
     links,
     node,
     plain,
@@ -346,3 +348,22 @@ def test_stored_results_stand_beside_ours(tmp_path, capsys):
     (row,) = json.loads(capsys.readouterr().out)["stored"]
     assert (row["station"], row["class"], row["stored"]) == ("cpu", "c", 1.5)
     assert row["ours"]["queueing"] > 0
+
+
+@pytest.mark.parametrize("simplified", [True, False])
+def test_a_fork_sends_several_tasks_on_a_connection(simplified, tmp_path):
+    """Two tasks to each of two M/M/1: batches of 2, so N = rho / (1 - rho) x 3 / 2 (M^X/M/1) at rho = 0.6."""
+    one, ways = {"A": exponential(1.0)}, {"A": {"J": 1.0}}
+    text = file(
+        OPEN.format("A", 0), source({"A": exponential(0.3)}, {"A": {"F": 1.0}}),
+        fork("A", ("P", "Q"), tasks=2, simplified=simplified), station("P", one, ways), station("Q", one, ways),
+        join("A", {"A": {"Sink": 1.0}}), SINK,
+        links(("Source", "F"), ("F", "P"), ("F", "Q"), ("P", "J"), ("Q", "J"), ("J", "Sink")),
+    )  # fmt: skip
+    path = tmp_path / "mine.jsimg"
+    path.write_text(text if simplified else text.replace('name="numbers"><value>1', 'name="numbers"><value>2'))
+    network = load_network(path)
+    assert network.fork["F"].stations == ["P", "P", "Q", "Q"]
+    (answer,) = solve_network(network, ["ctmc"])
+    assert answer.stations["P"].utilization == pytest.approx(0.6, rel=1e-6)
+    assert answer.stations["P"].mean_number == pytest.approx(2.25, rel=1e-6)
