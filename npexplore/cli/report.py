@@ -8,6 +8,11 @@ from npexplore.cli.output import note
 from npexplore.errors import InputError
 
 
+def _tell(page: Path, ready: int, count: int) -> None:
+    if ready < count or page.name != "index.html":
+        note(f"report: {page} stands ({ready} of {count} pages)")
+
+
 @click.command("report")
 @click.option("--design", "designs", multiple=True, help="Only the notebooks about this design; may be repeated.")
 @click.option(
@@ -27,7 +32,9 @@ def command(designs: tuple[str, ...], out: Path, single_file: bool, force: bool)
             return
         from npexplore.report.build import build
 
-        report = build([read_notebook(path) for path in files], out, single_file=single_file, force=force)
+        report = build(
+            [read_notebook(path) for path in files], out, single_file=single_file, force=force, on_page=_tell
+        )
     except KeyboardInterrupt:
         raise KeyboardInterrupt("notebooks that had finished are kept, and not run again") from None
     except ModuleNotFoundError as error:

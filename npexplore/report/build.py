@@ -1,4 +1,4 @@
-"""From notebooks to a folder of offline pages: run what changed, write each page when it is ready, then the index.
+"""From notebooks to a folder of offline pages: an index at once, then run what changed and write each page when ready.
 
 As many notebooks run at once as there are cores.
 """
@@ -6,14 +6,15 @@ As many notebooks run at once as there are cores.
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from npexplore import signals
 from npexplore.errors import NpexploreError
+from npexplore.packets.output import replacing
+from npexplore.progress import Task
 from npexplore.report.execute import Run, execute, stored
 from npexplore.report.kept import STORE, Kept, downloads, page_of, shared_files
 from npexplore.report.notebooks import Notebook, as_ipynb
@@ -34,19 +35,26 @@ class Report:
             raise NpexploreError(f"{len(errors)} of {len(self.runs)} notebooks failed: {'; '.join(errors)}")
 
 
-def build(notebooks: Sequence[Notebook], out: Path, *, single_file: bool = False, force: bool = False) -> Report:
-    """Write one page per notebook and `index.html` into `out`, with a progress bar over the cells to run.
+def build(
+    notebooks: Sequence[Notebook], out: Path, *, single_file: bool = False, force: bool = False,
+    on_page: Callable[[Path, int, int], None] | None = None,
+) -> Report:  # fmt: skip
+    """Write one page per notebook and `index.html` into `out`; the index stands before the first notebook runs.
 
     A notebook whose fingerprint has not changed is not run again unless `force`, and a page that is up to date is not
-    written again. Notebooks that took longest are run first. The page of a failing notebook ends at the failing cell,
-    and the others go on; `raise_for_errors` of the result raises what failed.
-    """
-    from tqdm import tqdm
+    written again. The index is written again whenever a page arrives, and when the report is stopped. The page of a
+    failing notebook ends at the failing cell, and the others go on; `raise_for_errors` names what failed.
 
-    from npexplore.report.index import index_page
+    Args:
+        notebooks: what to run, in the order of the index.
+        out: the folder to write to.
+        single_file: whether each page carries plotly.js.
+        force: whether to run every notebook again.
+        on_page: called with the index, then with each page that is written; how many pages stand, and of how many.
+    """
+    from npexplore.report.index import Index
     from npexplore.report.pages import page
-    from npexplore.report.search import search_js
-    from npexplore.report.shell import SEARCH_JS, library
+    from npexplore.report.shell import library
 
     out.mkdir(parents=True, exist_ok=True)
     if not single_file:
@@ -55,31 +63,59 @@ def build(notebooks: Sequence[Notebook], out: Path, *, single_file: bool = False
     files = [notebook.path for notebook in notebooks]
     sources, every = {page_of(path): kept.source(path) for path in files}, kept.sources(files)
     known = {notebook.name: None if force else stored(notebook, out / STORE) for notebook in notebooks}
-    to_run = sum(notebook.code_cells for notebook in notebooks if known[notebook.name] is None)
+    to_run = [notebook for notebook in notebooks if known[notebook.name] is None]
+    index = Index(notebooks, out, single_file=single_file)
 
     def write(run: Run) -> None:
         name = page_of(run.notebook.path)
         source = sources[name]
-        if run is known[run.notebook.name] and kept.good(name, source):
-            return
-        (out / name).write_text(page(run, single_file=single_file), encoding="utf-8")
-        if run.error is None:
-            kept.note(name, source, run.seconds)
+        if run is not known[run.notebook.name] or not kept.good(name, source):
+            with replacing("-", out / name) as part:
+                part.write_text(page(run, single_file=single_file), encoding="utf-8")
+            if run.error is None:
+                kept.note(name, source, run.seconds)
+        index.put(run)
+
+    def arrive(run: Run) -> None:
+        write(run)
+        tell(out / page_of(run.notebook.path))
+
+    def begin(notebook: Notebook) -> None:
+        index.begin(notebook)
+        index.write()
+
+    def tell(path: Path) -> None:
+        index.write()
+        if on_page is not None:
+            on_page(path, index.ready, len(notebooks))
 
     for notebook in notebooks:
         for name in downloads(notebook.path, single_file):
             (out / name).write_text(as_ipynb(notebook), encoding="utf-8")
             kept.note(name, sources[page_of(notebook.path)])
-    with tqdm(total=to_run, unit="cell", desc="report", disable=None if to_run else True) as bar:
-        runs = asyncio.run(_all(notebooks, longest_first(notebooks, kept), known, out / STORE, bar, write))
-    index = out / "index.html"
-    if not single_file:
-        (out / SEARCH_JS).write_text(search_js(notebooks), encoding="utf-8")
-    index.write_text(index_page(runs, single_file=single_file), encoding="utf-8")
+    for run in known.values():
+        if run is not None:
+            write(run)
+    tell(index.path)
+    with Task("report", unit="cell", total=sum(notebook.code_cells for notebook in to_run)) as task:
+        try:
+            ran = asyncio.run(_all(begin_order(to_run, kept), out / STORE, task, begin, arrive)) if to_run else {}
+        except KeyboardInterrupt:
+            index.stop()
+            index.write()
+            raise
+    runs = tuple(run or ran[name] for name, run in known.items())
     if not any(run.error for run in runs):
         for name in shared_files(single_file):
             kept.note(name, every)
-    return Report(index, tuple(runs))
+    return Report(index.path, runs)
+
+
+def begin_order(notebooks: Sequence[Notebook], kept: Kept) -> list[Notebook]:
+    """Return the notebooks in the order in which they are begun: the shortest one about a paper, then longest first."""
+    longest = longest_first(notebooks, kept)
+    first = [notebook for notebook in longest if notebook.on_paper][-1:]
+    return first + [notebook for notebook in longest if notebook not in first]
 
 
 def longest_first(notebooks: Sequence[Notebook], kept: Kept) -> list[Notebook]:
@@ -109,14 +145,12 @@ def _noted(folders: Iterable[Path]) -> dict[str, float]:
 
 
 async def _all(
-    notebooks: Sequence[Notebook], begun: Sequence[Notebook], known: Mapping[str, Run | None], store: Path, bar: Any,
-    write: Callable[[Run], None],
-) -> list[Run]:  # fmt: skip
-    """Return the runs of all notebooks in their order, as many at once as there are cores; each is written when ready.
+    begun: Sequence[Notebook], store: Path, task: Task, begin: Callable[[Notebook], None], arrive: Callable[[Run], None]
+) -> dict[str, Run]:
+    """Return the runs of all notebooks by name, as many at once as there are cores, begun in their order.
 
-    begun: the same notebooks in the order in which they are begun.
-
-    Stopped from outside, the kernels are stopped too.
+    begin: called with a notebook that is begun. arrive: called with each run that ended. Stopped from outside, the
+    kernels are stopped too.
     """
     places = asyncio.Semaphore(os.cpu_count() or 1)
     running: list[str] = []
@@ -134,28 +168,28 @@ async def _all(
                 loop.add_signal_handler(number, stop, number)
 
     async def one(notebook: Notebook) -> Run:
-        run = known[notebook.name]
-        if run is None:
-            async with places:
-                running.append(notebook.name)
-                bar.set_description(", ".join(running))
-                try:
-                    run = await execute(notebook, store, bar.update, listen)  # a kernel's client listens for itself
-                finally:
-                    listen()
-                    running.remove(notebook.name)
-        write(run)
+        async with places:
+            running.append(notebook.name)
+            begin(notebook)
+            task.describe(f"report: {', '.join(running)}")
+            try:
+                run = await execute(notebook, store, task.advance, listen)  # a kernel's client listens for itself
+            finally:
+                listen()
+                running.remove(notebook.name)
+        arrive(run)
         return run
 
+    listen()
     try:
-        made = await asyncio.gather(*(one(notebook) for notebook in begun), return_exceptions=True)
+        results = await asyncio.gather(*(one(notebook) for notebook in begun), return_exceptions=True)
     except asyncio.CancelledError:
         if stopped.is_set():
             raise KeyboardInterrupt from None
         raise
     runs = {}
-    for run in made:
-        if isinstance(run, BaseException):
-            raise run
-        runs[run.notebook.name] = run
-    return [runs[notebook.name] for notebook in notebooks]
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+        runs[result.notebook.name] = result
+    return runs

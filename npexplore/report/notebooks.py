@@ -47,6 +47,11 @@ class Notebook:
         return sum(cell.cell_type == "code" and bool(cell.source.strip()) for cell in self.cells.cells)
 
     @property
+    def on_paper(self) -> bool:
+        """Whether it holds a machine to what a paper printed, on its first screen."""
+        return any(cell.cell_type == "code" and "paper_screen(" in cell.source for cell in self.cells.cells)
+
+    @property
     def _prose(self) -> str:
         return "\n\n".join(cell.source for cell in self.cells.cells if cell.cell_type == "markdown")
 

@@ -10,9 +10,14 @@ from npexplore.report.pages import prose
 from npexplore.report.shell import as_json
 
 
-def search_js(notebooks: Iterable[Notebook]) -> str:
+def search_js(lines: Iterable[dict[str, str]]) -> str:
     """Return the script that holds the index; text from notebooks is escaped, so that it never becomes HTML or code."""
-    return f"window.NPEXPLORE_PAGES = {as_json([line for one in notebooks for line in _lines(one)])};\n"
+    return f"window.NPEXPLORE_PAGES = {as_json(list(lines))};\n"
+
+
+def search_lines(notebook: Notebook) -> list[dict[str, str]]:
+    """Return a notebook's entries: its page, section, the section's anchor, and its text."""
+    return list(_lines(notebook))
 
 
 def _lines(notebook: Notebook) -> Iterator[dict[str, str]]:

@@ -15,7 +15,7 @@ from reference.browser import screenshot, share_of_colour
 
 from npexplore.paths import share
 from npexplore.plot.theme import BLUE
-from npexplore.report.build import build, longest_first
+from npexplore.report.build import begin_order, build, longest_first
 from npexplore.report.kept import Kept, unchanged
 from npexplore.report.notebooks import find_notebooks
 
@@ -113,6 +113,37 @@ def test_a_page_is_made_again_only_if_it_is_not_there_as_it_would_be_made(made, 
     assert unchanged(files, out) == out / "index.html"
 
 
+def test_the_index_stands_before_the_first_page_and_tells_of_each(made, tmp_path):
+    folder, out = made[0], tmp_path / "out"
+    seen = []
+
+    def look(path, ready, count):
+        index = (out / "index.html").read_text()
+        links = re.findall(r'<h2><a href="(.*?)">', index)
+        seen.append((path.name, ready, count, len(links), "http-equiv" in index))
+        assert path.is_file()
+        assert path.name in (*links, "index.html")
+
+    report = build(find_notebooks(folder), out, on_page=look)
+    assert seen[0] == ("index.html", 0, 3, 0, True)
+    assert [one[1:] for one in seen[1:]] == [(1, 3, 1, True), (2, 3, 2, True), (3, 3, 3, False)]
+    assert "pages stand" not in (out / "index.html").read_text()
+    assert "Stopped: 01_bad.py, code cell 2" in (out / "index.html").read_text()
+    assert not list(out.glob(".*.part"))
+    again = []
+    build(find_notebooks(folder), out, on_page=lambda path, ready, count: again.append((path.name, ready)))
+    assert again == [("index.html", 2), ("01_bad.html", 3)]
+    assert report.index == out / "index.html"
+
+
+def test_the_shortest_notebook_about_a_paper_is_begun_first(tmp_path):
+    for name, paper, seconds in (("10_a", True, 9), ("20_b", True, 5), ("30_c", False, 1), ("40_d", False, 7)):
+        (tmp_path / f"{name}.py").write_text(f"# %%\n{'paper_screen(check)' if paper else seconds}\n")
+    (tmp_path / "seconds.toml").write_text('"10_a" = 9\n"20_b" = 5\n"30_c" = 1\n"40_d" = 7\n')
+    begun = begin_order(find_notebooks(tmp_path), Kept(tmp_path / "out"))
+    assert [one.name for one in begun] == ["20_b", "10_a", "40_d", "30_c"]
+
+
 def test_those_that_took_longest_are_begun_first(made, tmp_path):
     folder, _, _ = made
     notebooks = find_notebooks(folder)
@@ -187,10 +218,18 @@ build(find_notebooks(Path({str(tmp_path)!r})), Path({str(tmp_path / "out")!r}))
             and (tmp_path / "out/00_good.html").exists()
         )
     )
+    index = tmp_path / "out/index.html"
+    wait_for(lambda: "1 of 3 pages stand. Being made now: 10_long, 11_long." in index.read_text())
+    assert 'http-equiv="refresh"' in index.read_text()
     running.send_signal(number)
     _, said = running.communicate(timeout=600)
     assert running.returncode != 0
     assert said.rstrip().endswith("KeyboardInterrupt")
+    left = index.read_text()
+    assert "1 of 3 pages stand. Not made: 10_long, 11_long." in left
+    assert 'http-equiv="refresh"' not in left
+    assert ('href="00_good.html"' in left, 'href="10_long.html"' in left) == (True, False)
+    assert "10_long.html" not in (tmp_path / "out/search.js").read_text()
     kernels = [int(place.read_text()) for place in places if place.exists()]
     wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in kernels), seconds=120)
     again = build(find_notebooks(tmp_path)[:1], tmp_path / "out")

@@ -23,7 +23,7 @@ from npexplore.report.index import index_page
 from npexplore.report.load_page import load_page
 from npexplore.report.pages import page
 from npexplore.report.playground import Playground
-from npexplore.report.search import search_js
+from npexplore.report.search import search_js, search_lines
 from npexplore.report.shell import library
 from npexplore.study.loading.curve import load_curve
 from npexplore.study.sweeping.landscape import landscape
@@ -47,7 +47,7 @@ def folder(tmp_path_factory, played):
     run = first_layer(shown(played))
     library(out / "index.html")
     (out / "10_thing.html").write_text(page(run))
-    (out / "search.js").write_text(search_js([run.notebook]))
+    (out / "search.js").write_text(search_js(search_lines(run.notebook)))
     (out / "index.html").write_text(index_page([run]))
     return out
 

@@ -23,7 +23,7 @@ from npexplore.report.chapters import split_cells
 from npexplore.report.first_screens import LINES, agreement_sentence, first_screen, paper_screen, score_line, words_for
 from npexplore.report.index import index_page
 from npexplore.report.pages import page
-from npexplore.report.search import search_js
+from npexplore.report.search import search_js, search_lines
 from npexplore.report.shell import as_json, figure_div, library, si
 from npexplore.report.small import small
 from npexplore.study.checking.changed import CHANGES
@@ -45,7 +45,8 @@ def test_nothing_hostile_becomes_markup():
     html = page(run) + index_page([run]) + index_page([run], single_file=True)
     assert "<img" not in html
     assert "</script><" not in re.sub(r"</script>\s*<(?!img)", "", html)
-    index = json.loads(search_js([run.notebook]).removeprefix("window.NPEXPLORE_PAGES = ").removesuffix(";\n"))
+    lines = search_js(search_lines(run.notebook))
+    index = json.loads(lines.removeprefix("window.NPEXPLORE_PAGES = ").removesuffix(";\n"))
     assert any(HOSTILE in line["text"] for line in index)
 
 
