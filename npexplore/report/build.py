@@ -177,6 +177,8 @@ async def _all(
             finally:
                 listen()
                 running.remove(notebook.name)
+        if stopped.is_set():  # whatever the run says now, its kernel was stopped
+            raise asyncio.CancelledError
         arrive(run)
         return run
 
