@@ -33,7 +33,7 @@ from npexplore.papers.raw import check_layout, conclusions, consistency, line_ca
 from npexplore.papers.raw import performance as study
 from npexplore.plot import curves
 from npexplore.plot import raw as drawings
-from npexplore.report import headline, paper_screen, row_sentences, scores
+from npexplore.report import headline, paper_screen, precomputed, row_sentences, scores
 
 plot.use_theme()
 ledger = load()
@@ -532,7 +532,10 @@ plot.identity_table(audit(["raw_router"]), height=460)
 # %%
 plot.table(
     pd.concat(
-        [study.readings(("v1", "v2", "v3", "v3d", "v5"), size, packets) for size, packets in ((64, 480), (1500, 240))]
+        [
+            precomputed(study.readings, ("v1", "v2", "v3", "v3d", "v5"), size, packets, machines=["raw"])
+            for size, packets in ((64, 480), (1500, 240))
+        ]
     ),
     digits=3,
 )

@@ -31,7 +31,7 @@ from npexplore.papers.ixp1200 import performance as edge
 from npexplore.papers.ixp1200 import remedies as remedy
 from npexplore.plot import comparison, curves, published_levels
 from npexplore.plot import ixp1200 as drawings
-from npexplore.report import headline, paper_screen, row_sentences, scores
+from npexplore.report import headline, paper_screen, precomputed, row_sentences, scores
 from npexplore.study import Simulations
 
 plot.use_theme()
@@ -390,7 +390,7 @@ drawings.remedies(gains, title="Whole system with each remedy (caches of 16 entr
 #   than they approach.
 
 # %%
-spread = edge.beside_published(edge.structures(router, simulations), ledger)
+spread = edge.beside_published(precomputed(edge.structures, router, machines=["ixp1200"]), ledger)
 shares = {f"{case}_{resource}": f"Table {1 + (case == 'rm')}: {resource}" for case, resource in edge.SHARES}
 shown = spread.assign(**{name: 100 * spread[name] for name in shares}).rename(columns={
     "one_many": "1 thread, 512 rules (Mb/s)", "one_few": "1 thread, 1 rule (Mb/s)",

@@ -34,7 +34,7 @@ from npexplore.papers.soclib import sets as study_sets
 from npexplore.papers.soclib import ways as packets
 from npexplore.plot import curves
 from npexplore.plot import soclib as drawings
-from npexplore.report import headline, paper_screen, row_sentences, scores
+from npexplore.report import headline, paper_screen, precomputed, row_sentences, scores
 
 plot.use_theme()
 ledger = load()
@@ -217,7 +217,7 @@ headline("conflict cycles at 28 processors (withheld)", float(best["soclib.exp2.
 # peak of 72 stands for 72 and more, one of 14 with one bank for 14 and more.
 
 # %%
-sets = study_sets.predictions([*study_sets.load_sets()[::2], *study_sets.free(8, seed=3)])
+sets = precomputed(study_sets.spread, 2, 8, 3, machines=["soclib"])
 printed = {
     "one_bank_peak": 8, "knee": 6, "mutex_peak": 27, "mutex_at_27": 0.3, "left": None, "conflicts_at_28": None,
     "spin_over_mutex": None, "spin_peak": 45, "spin_at_peak": 0.56, "faster_than_one": 0.56 / 45 / (689 * 32 / 2e6),

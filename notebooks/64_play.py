@@ -21,13 +21,11 @@
 # %%
 import pandas as pd
 
-import npexplore as npx
 from npexplore import plot
-from npexplore.report import Playground
-from npexplore.study import landscape
+from npexplore.report import Playground, precomputed, solve_landscape
 
 plot.use_theme()
-small = npx.workload(packet_bytes=64)
+small = {"packet_bytes": 64}
 
 
 def play(name, title, load=None, fixed=None, between=(), **knobs):
@@ -36,7 +34,8 @@ def play(name, title, load=None, fixed=None, between=(), **knobs):
     between: knobs whose sliders also stand between nodes; the others step.
     """
     grid, start = {knob: nodes for knob, (nodes, _) in knobs.items()}, {knob: at for knob, (_, at) in knobs.items()}
-    return Playground(title, landscape(npx.design(name).with_(**(fixed or {})), load, grid, between=between), start)
+    solved = precomputed(solve_landscape, name, load, fixed or {}, grid, list(between), machines=[name])
+    return Playground(title, solved, start)
 
 
 # %% [markdown]
@@ -44,7 +43,7 @@ def play(name, title, load=None, fixed=None, between=(), **knobs):
 
 # %%
 play(
-    "ixp2400", "IXP2400 with real traffic (AMP)", npx.workload(mix="amp"), between=["threads"],
+    "ixp2400", "IXP2400 with real traffic (AMP)", {"mix": "amp"}, between=["threads"],
     threads=([1, 2, 3, 4, 6, 8, 12, 16, 24, 32], 16),
     bus_bits=([32, 64, 128], 64), banks=([2, 4, 8], 4), scheme=(["base", "hb", "fcb", "fcb_tb"], "base"),
 )  # fmt: skip

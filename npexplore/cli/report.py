@@ -1,5 +1,6 @@
 """`npexplore report`: run the notebooks and write the offline HTML."""
 
+import os
 from pathlib import Path
 
 import click
@@ -20,9 +21,14 @@ def _tell(page: Path, ready: int, count: int) -> None:
 )
 @click.option("--single-file", is_flag=True, help="Put plotly.js into every page, so that one can be sent alone.")
 @click.option("--force", is_flag=True, help="Run every notebook again, changed or not.")
-def command(designs: tuple[str, ...], out: Path, single_file: bool, force: bool) -> None:
+@click.option("--compute", is_flag=True, help="The same, and compute again what the package has stored results of.")
+def command(designs: tuple[str, ...], out: Path, single_file: bool, force: bool, compute: bool) -> None:
     """Run the notebooks and write the offline HTML report; unchanged notebooks are not run again."""
     try:
+        if compute:
+            from npexplore.report.precomputing import SETTING
+
+            os.environ[SETTING], force = "0", True  # each notebook runs in a process of its own
         from npexplore.report.kept import unchanged
         from npexplore.report.notebooks import find_files, read_notebook
 

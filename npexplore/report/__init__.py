@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from npexplore.report.first_screens import row_sentences as row_sentences
     from npexplore.report.key_numbers import headline as headline
     from npexplore.report.playground import Playground as Playground
+    from npexplore.report.playground import solve_landscape as solve_landscape
+    from npexplore.report.precomputing import precomputed as precomputed
     from npexplore.report.shown_scores import scores as scores
 else:
     __all__, __getattr__, __dir__ = on_demand(__name__)

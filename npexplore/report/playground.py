@@ -5,7 +5,7 @@ In JupyterLab the same numbers are an explorer with a slider for each knob.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import product
@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from npexplore.designs import design
 from npexplore.machine.parameters import Value
+from npexplore.machine.workload import workload
 from npexplore.plot.explorer import Explorer
 from npexplore.records import content_hash
 from npexplore.report.shell import as_json
-from npexplore.study.sweeping.landscape import Landscape
+from npexplore.study.sweeping.landscape import Landscape, landscape
 
 MIME = "application/vnd.npexplore.playground+json"
 POINTS, SEED = 25, 23  # random points at which interpolated values are held to the solvers
@@ -25,43 +27,31 @@ POINTS, SEED = 25, 23  # random points at which interpolated values are held to 
 
 @dataclass(frozen=True)
 class Playground:
-    """A landscape with the machine's name in words, and the initial positions of its sliders."""
+    """The record of a solved landscape with the machine's name in words, and the initial positions of its sliders."""
 
     __hash__ = content_hash
 
     title: str
-    found: Landscape
+    solved: Mapping[str, Any]
     start: Mapping[str, Value]
 
     def record(self) -> dict[str, Any]:
         """Return the data for the page's script: knobs with their nodes, and rates, flat in the knobs' order."""
-        missed = self.found.misses(POINTS, SEED)
-        return {
-            "design": self.found.design,
-            "title": self.title,
-            "knobs": [
-                {"name": name, "values": list(values), "start": self.start[name], "between": name in self.found.between}
-                for name, values in self.found.knobs.items()
-            ],
-            "ceilings": {name: _short(array) for name, array in self.found.ceilings.items()},
-            "queueing": _short(self.found.queueing),
-            "bits": _short(self.found.bits),
-            "counted": self.found.counted,
-            "nodes": self.found.nodes,
-            "points": POINTS,
-            "missed": {name: _worst(values) for name, values in missed.items()},
-        }
+        knobs = [{**knob, "start": self.start[knob["name"]]} for knob in self.solved["knobs"]]
+        return {**self.solved, "title": self.title, "knobs": knobs}
 
     def explorer(self) -> Explorer:
         """Return the same numbers for JupyterLab: the highest possible rate and queueing over the first knob."""
         import pandas as pd
 
-        names = list(self.found.knobs)
-        lowest = np.minimum.reduce(list(self.found.ceilings.values()))
+        values = {knob["name"]: knob["values"] for knob in self.solved["knobs"]}
+        names = list(values)
+        nodes = zip(*self.solved["ceilings"].values(), strict=True)
+        lowest = [min(filter(None, at), default=float("nan")) for at in nodes]
         rows = [
-            (*values, solver, float(array[place]) / 1e6)
-            for solver, array in (("bound", lowest), ("queueing", self.found.queueing))
-            for place, values in zip(np.ndindex(lowest.shape), product(*self.found.knobs.values()), strict=True)
+            (*point, solver, float("nan") if rate is None else rate / 1e6)
+            for solver, rates in (("bound", lowest), ("queueing", self.solved["queueing"]))
+            for rate, point in zip(rates, product(*values.values()), strict=True)
         ]
         table = pd.DataFrame(rows, columns=[*names, "solver", "mpps"])
         return Explorer(
@@ -71,6 +61,42 @@ class Playground:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         return self.explorer()._repr_mimebundle_() | {MIME: self.record()}
+
+
+def solve_landscape(
+    name: str, packets: Mapping[str, Any] | None, fixed: Mapping[str, Value], knobs: Mapping[str, Sequence[Value]],
+    between: Sequence[str],
+) -> dict[str, Any]:  # fmt: skip
+    """Return the record of a listed design's landscape, for a `Playground`.
+
+    Args:
+        name: the design.
+        packets: arguments of `npexplore.workload` (None: the design's own packets).
+        fixed: knobs that have no slider, and their values.
+        knobs: the nodes of each knob that has one.
+        between: knobs whose sliders also stand between nodes.
+    """
+    load = None if packets is None else workload(**packets)
+    return landscape_record(landscape(design(name).with_(**fixed), load, knobs, between=between))
+
+
+def landscape_record(solved: Landscape) -> dict[str, Any]:
+    """Return a landscape as numbers of five digits, with its errors between the nodes."""
+    missed = solved.misses(POINTS, SEED)
+    return {
+        "design": solved.design,
+        "knobs": [
+            {"name": name, "values": list(values), "between": name in solved.between}
+            for name, values in solved.knobs.items()
+        ],
+        "ceilings": {name: _short(array) for name, array in solved.ceilings.items()},
+        "queueing": _short(solved.queueing),
+        "bits": _short(solved.bits),
+        "counted": solved.counted,
+        "nodes": solved.nodes,
+        "points": POINTS,
+        "missed": {name: _worst(values) for name, values in missed.items()},
+    }
 
 
 def playground_div(record: Mapping[str, Any]) -> str:

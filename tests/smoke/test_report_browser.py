@@ -22,7 +22,7 @@ from npexplore.report.explanation_page import explanation_page
 from npexplore.report.index import index_page
 from npexplore.report.load_page import load_page
 from npexplore.report.pages import page
-from npexplore.report.playground import Playground
+from npexplore.report.playground import Playground, landscape_record
 from npexplore.report.search import search_js, search_lines
 from npexplore.report.shell import library
 from npexplore.study.loading.curve import load_curve
@@ -38,7 +38,7 @@ KNOBS = {"cores": [1, 2, 4, 6], "ring": [512, 1024], "program": ["drop", "tx"]}
 def played():
     start = {"cores": 2, "ring": 512, "program": "drop"}
     found = landscape(design("server"), npx.workload(packet_bytes=64), KNOBS, between=["cores"])
-    return Playground("Server", found, start)
+    return Playground("Server", landscape_record(found), start)
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from npexplore.plot import theme
 pytestmark = pytest.mark.slow
 
 FEWER = {  # the same questions with fewer packets, at fewer points
-    "seeds=3, packets=8192, alternatives=True": "seeds=2, packets=400, alternatives=True",
+    "seeds=3, packets=8192": "seeds=2, packets=400",
     "counts = (1, 2, 4, 8, 16, 32, 64)": "counts = (1, 8, 64)",
     "counts = (8, 16, 32, 64)": "counts = (8, 64)",
     "packets=2048": "packets=256",

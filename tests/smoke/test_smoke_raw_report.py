@@ -12,7 +12,6 @@ pytestmark = pytest.mark.slow
 
 FEWER = {  # the same questions with fewer packets
     'npx.check(["raw"], seeds=1)': 'npx.check(["raw"], seeds=1, packets=320)',
-    "((64, 480), (1500, 240))": "((64, 64),)",
     "packets=320": "packets=64",
     "packets=960": "packets=160",
     "packets=1600": "packets=160",

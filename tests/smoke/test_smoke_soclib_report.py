@@ -10,8 +10,6 @@ pytestmark = pytest.mark.slow
 
 FEWER = {  # the same questions at fewer points
     'npx.check(["soclib"], seeds=3)': 'npx.check(["soclib"], seeds=1, packets=400)',
-    "load_sets()[::2]": "load_sets()[:1]",
-    "study_sets.free(8, seed=3)": "study_sets.free(1, seed=3)",
     "(1, 2, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20)": "(1, 8)",
     "(1, 8, 16, 24, 27, 28, 29, 32, 40)": "(1, 27, 30)",
     "(1, 16, 28, 36, 45, 47, 48, 60)": "(1, 45)",

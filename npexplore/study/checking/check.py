@@ -188,8 +188,7 @@ def _check(
         for entry, row in zip(out.rows, rows, strict=True):
             entry["results"] = results(row)
     if alternatives:
-        for name, changed in _alternatives(row for row, _ in modelled).items():
-            out.alternatives[name] = _with(changed, modelled, max(1, packets // 2), executor, name)
+        out.alternatives.update(_of_alternatives(modelled, max(1, packets // 2), executor))
     if sets:
         for name in sorted({row.design for row, _ in modelled} & set(designs_with_sets())):
             mine = [(row, quantity) for row, quantity in modelled if row.design == name]
@@ -199,6 +198,22 @@ def _check(
                 out.sets.setdefault(name, []).append(found)
             _swings(out.rows, out.sets[name])
     return out
+
+
+def alternative_values(designs: Sequence[str], packets: int) -> dict[str, dict[str, float | None]]:
+    """Return what the published rows of some designs come to with each alternative structure, by its name and by key.
+
+    packets: simulated for each point, with one seed.
+    """
+    rows = [row for row in load().select(roles=ROLES) if row.design in designs]
+    return _of_alternatives([(row, quantity) for row in rows if (quantity := quantity_of(row))], packets, None)
+
+
+def _of_alternatives(
+    modelled: Sequence[tuple[Row, Quantity]], packets: int, executor: Executor | None
+) -> dict[str, dict[str, float | None]]:
+    changes = _alternatives(row for row, _ in modelled)
+    return {name: _with(changed, modelled, packets, executor, name) for name, changed in changes.items()}
 
 
 def _with(

@@ -207,6 +207,11 @@ def last_growing(
     return best, found[best]
 
 
+def spread(every: int, count: int, seed: int) -> pd.DataFrame:
+    """Return the predictions of every so many of the fitted sets, and of `count` sets drawn freely by a seed."""
+    return predictions([*load_sets()[::every], *free(count, seed=seed)])
+
+
 def predictions(sets: Sequence[ParameterSet], seed: int = 1) -> pd.DataFrame:
     """Return what each set predicts: one row per set, a run for each number of processors.
 
