@@ -5,6 +5,7 @@
 # make pythons  the wheel's tour on each Python of pyproject.toml that is here
 # make bench    benchmarks as ratios, into reports/bench.json
 # make accuracy  writes reports/accuracy.md anew
+# make precomputed computes the stored results of long computations again
 # make docs     the documentation site, into docs/_build/VERSION/index.html
 # make lock     pins the dependencies anew (needs uv)
 
@@ -23,7 +24,7 @@ INSTALL = $(if $(shell uv --version 2>/dev/null),uv pip install --quiet --python
   { $(call HALVES,$(1)); $(call HALF,0) & first=$$!; $(call HALF,1) && wait $$first; }
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: accuracy docs report test quick test-rest test-all pythons lab bench lock check clean
+.PHONY: accuracy docs precomputed report test quick test-rest test-all pythons lab bench lock check clean
 .DELETE_ON_ERROR:
 
 report: .venv/pages
@@ -31,6 +32,10 @@ report: .venv/pages
 
 accuracy: .venv/warm
 	$(BIN)/npexplore check --design ixp2400 --design ixp2400_dram --design ixp1200 --design raw --design soclib --design gorilla --design pcie --design server --design smartnic --sets --markdown reports/accuracy.md
+
+# Computes the results again that data/precomputed stores, and says which have changed: a few minutes.
+precomputed: .venv/pages
+	$(BIN)/python -m npexplore.report.precomputing
 
 test: check quick
 

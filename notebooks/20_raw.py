@@ -355,7 +355,7 @@ plot.table(study.crossed(packets=800), digits=3)
 # here: streams instead of lines, to which the study credits them, and four lines on request instead of two.
 
 # %%
-plot.table(study.memory_steps(packets=1200, done=check.predictions), digits=3)
+plot.table(precomputed(study.memory_steps, 1200, machines=["raw"]), digits=3)
 
 # %% [markdown]
 # ## Seven conclusions, tested
@@ -398,10 +398,9 @@ drawings.chip(scaled_layout(8, ("south", "north"), "static"))
 # memory network's links.
 
 # %%
-done = check.predictions
 sizes = [
-    study.scaling(64, packets=960, done=done),
-    study.scaling(1500, sizes=("4x4", "8x8"), packets=1600, done=done),
+    precomputed(study.scaling, 64, ("v3", "v3d"), ("4x4", "8x4", "8x8"), 960, machines=["raw"]),
+    precomputed(study.scaling, 1500, ("v3", "v3d"), ("4x4", "8x8"), 1600, machines=["raw"]),
 ]
 plot.table(pd.concat(sizes), digits=3)
 
@@ -443,8 +442,8 @@ plot.table(pd.DataFrame(played, columns=columns), digits=3)
 
 # %%
 sets = [
-    study.random_sets(("v1", "v2", "v3", "v4"), 64, done=done),
-    study.random_sets(("v3", "v4"), 1500, packets=800, done=done),
+    precomputed(study.random_sets, ("v1", "v2", "v3", "v4"), 64, 4, 2000, machines=["raw"]),
+    precomputed(study.random_sets, ("v3", "v4"), 1500, 4, 800, machines=["raw"]),
 ]
 plot.table(pd.concat(sets), digits=4)
 

@@ -3,7 +3,7 @@
 While pages are being made the index lists those that stand, says what becomes of the others, and loads itself again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -123,7 +123,7 @@ def _page(entries: Sequence[Entry], *, single_file: bool) -> str:
         templates()
         .get_template("index.html.j2")
         .render(
-            cards=[entry.card for entry in entries],
+            cards=[entry.card for entry in sorted(entries, key=lambda entry: entry.run is None)],
             in_short=in_short(lines, pages, titles)._repr_html_() if lines else None,
             words=words_for(", ".join(LABELS)),
             scoreboard=by_paper(lines, pages)._repr_html_() if lines else None,
@@ -134,17 +134,18 @@ def _page(entries: Sequence[Entry], *, single_file: bool) -> str:
     )
 
 
-def _progress(entries: Iterable[Entry]) -> str:
-    """Return a sentence on how many pages stand and what becomes of the others; nothing if all stand."""
-    names: dict[State, list[str]] = {}
+def _progress(entries: Sequence[Entry]) -> str:
+    """Return how many pages stand, which failed, and what becomes of the others; nothing if all are whole."""
+    names: dict[str, list[str]] = {}
     for entry in entries:
-        names.setdefault(entry.state, []).append(entry.notebook.name)
-    ready, count = len(names.pop("ready", [])), sum(map(len, names.values()))
-    if not count:
+        failed = entry.run is not None and entry.run.error is not None
+        names.setdefault("failed" if failed else entry.state, []).append(entry.notebook.name)
+    if list(names) in ([], ["ready"]):
         return ""
-    verbs: dict[State, str] = {"running": "being made now", "waiting": "still to be made", "not made": "not made"}
-    others = "; ".join(f"{verb}: {', '.join(names[state])}" for state, verb in verbs.items() if state in names)
-    return f"{ready} of {ready + count} pages stand. {others[0].upper()}{others[1:]}."
+    ready = sum(entry.run is not None for entry in entries)
+    verbs = {"failed": "Failed", "running": "Being made now", "waiting": "Still to be made", "not made": "Not made"}
+    others = [f"{verb}: {', '.join(names[state])}." for state, verb in verbs.items() if state in names]
+    return " ".join([f"{ready} of {len(entries)} pages stand.", *others])
 
 
 def _put(path: Path, text: str) -> None:

@@ -16,7 +16,7 @@ from reference.browser import screenshot, share_of_colour
 from npexplore.paths import share
 from npexplore.plot.theme import BLUE
 from npexplore.report.build import begin_order, build, longest_first
-from npexplore.report.kept import Kept, unchanged
+from npexplore.report.kept import Kept, Page, unchanged
 from npexplore.report.notebooks import find_notebooks
 
 pytestmark = pytest.mark.slow
@@ -127,7 +127,7 @@ def test_the_index_stands_before_the_first_page_and_tells_of_each(made, tmp_path
     report = build(find_notebooks(folder), out, on_page=look)
     assert seen[0] == ("index.html", 0, 3, 0, True)
     assert [one[1:] for one in seen[1:]] == [(1, 3, 1, True), (2, 3, 2, True), (3, 3, 3, False)]
-    assert "pages stand" not in (out / "index.html").read_text()
+    assert "3 of 3 pages stand. Failed: 01_bad." in (out / "index.html").read_text()
     assert "Stopped: 01_bad.py, code cell 2" in (out / "index.html").read_text()
     assert not list(out.glob(".*.part"))
     again = []
@@ -149,7 +149,7 @@ def test_those_that_took_longest_are_begun_first(made, tmp_path):
     notebooks = find_notebooks(folder)
     kept = Kept(tmp_path)
     assert [one.name for one in longest_first(notebooks, kept)][-1] == "01_bad"  # the shortest text
-    kept.files = {"01_bad.html": {"seconds": 90.0}, "00_good.html": {"seconds": 1.0}, "02_last.html": {"seconds": 2.0}}
+    kept.files = {f"{name}.html": Page("", "", s) for name, s in (("01_bad", 90), ("00_good", 1), ("02_last", 2))}
     assert [one.name for one in longest_first(notebooks, kept)] == ["01_bad", "02_last", "00_good"]
 
 
@@ -163,9 +163,9 @@ def test_a_first_run_begins_with_those_that_took_longest_when_measured(made, tmp
     shutil.copytree(made[0], folder)
     (folder / "seconds.toml").write_text("01_bad = 50\n02_last = 1\n")
     notebooks, kept = find_notebooks(folder), Kept(tmp_path)
-    kept.files = {"02_last.html": {"seconds": 3.0}, "00_good.html": {"seconds": 151.0}}
+    kept.files = {"02_last.html": Page("", "", 3.0), "00_good.html": Page("", "", 151.0)}
     assert [one.name for one in longest_first(notebooks, kept)] == ["00_good", "01_bad", "02_last"]  # 50 s are 150 here
-    kept.files["00_good.html"] = {"seconds": 149.0}
+    kept.files["00_good.html"] = Page("", "", 149.0)
     assert [one.name for one in longest_first(notebooks, kept)] == ["01_bad", "00_good", "02_last"]
 
 

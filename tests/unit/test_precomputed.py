@@ -134,12 +134,13 @@ def test_some_nodes_of_a_landscape_are_solved_again(name):
 
 
 @pytest.mark.slow
-def test_readings_of_raw_are_simulated_again():
+def test_tables_of_raw_are_simulated_again():
     (name,) = (name for name in chosen("readings") if record(FILES[name])["arguments"][1] == 64)
     _, size, packets = record(FILES[name])["arguments"]
     stored = precomputing._decoded(record(FILES[name])["result"])
     again = raw.readings(["v1"], size, packets)
     assert same(again, stored[list(again)])
+    assert all(compute_again(FILES[name], write=False) for name in chosen("memory_steps"))
 
 
 @pytest.mark.slow
