@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from npexplore.study.checking.changed import Changed as Changed
     from npexplore.study.checking.changed import changed_machines as changed_machines
     from npexplore.study.checking.changed import compare_checks as compare_checks
+    from npexplore.study.checking.check import alternative_values as alternative_values
     from npexplore.study.checking.left_out import LeftOut as LeftOut
     from npexplore.study.checking.left_out import leave_group_out as leave_group_out
     from npexplore.study.checking.left_out import row_groups as row_groups
