@@ -107,7 +107,7 @@ def test_the_screen_of_a_study_closes_with_how_close_it_comes_and_shows_rows_no_
          "bounds": None, "queueing": None, "simulated": 10.0 + k}
         for k in range(50)
     ]  # fmt: skip
-    check = SimpleNamespace(rows=rows, frame=lambda: pd.DataFrame(rows), scores=lambda: [LINE | {"error": 4.5}])
+    check = SimpleNamespace(rows=rows, to_frame=lambda: pd.DataFrame(rows), scores=lambda: [LINE | {"error": 4.5}])
     two = dict(list(THREE.items())[:2])
     made = paper_screen(check, two, "paper.", tries={}, source="measurements", play="soclib")
     assert made.words.answers["How close to the measurements?"] == agreement_sentence(check)
