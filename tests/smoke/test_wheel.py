@@ -71,7 +71,13 @@ def test_it_compiles_nothing_where_nothing_can_be_kept(installed, tmp_path):
         printed(*words)
     native = run(sys.executable, "-m", "npexplore", *EXPLAIN, cwd=ROOT, NPEXPLORE_KERNELS=str(tmp_path))
     assert [*tmp_path.glob("engine.advance*")]
-    assert printed(*EXPLAIN) == native
+    assert repeatable(printed(*EXPLAIN)) == repeatable(native)
+
+
+def repeatable(document):
+    """What an explanation says without the clock, which ends the estimate and is printed with it."""
+    kept = json.loads(document)
+    return json.dumps([kept[part][solver] for part in ("solvers", "breakdown") for solver in ("simulated", "queueing")])
 
 
 def test_compiled_kernels_name_no_folder_of_the_building_machine(installed):
