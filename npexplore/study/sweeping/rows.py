@@ -23,7 +23,7 @@ from npexplore.solve.prediction import UTILIZATION
 from npexplore.study.sweeping.answers import Answer, Refusal, solved
 from npexplore.study.sweeping.grid import SweepPoint
 from npexplore.study.sweeping.identity import code_version, model_key
-from npexplore.study.sweeping.tables import SLICE_ROWS, beside, concatenate, tabulate
+from npexplore.study.sweeping.tables import SLICE_ROWS, beside, concatenate, tabulate, taken
 
 T = TypeVar("T")
 TEXT, WHOLE, REAL = pa.string(), pa.int64(), pa.float64()
@@ -55,22 +55,29 @@ def questions(points: Sequence[SweepPoint], packets: int) -> pa.Table:
     common, a design or its workload, is described once.
     """
     of_design = _numbered(points, lambda point: id(point.design))
-    with_load = _numbered(points, lambda point: (id(point.design), id(point.workload)))
+    with_load = _numbered(points, _load_of)
     designs = [points[k].design for k in of_design.first]
     shown = _columns(designs)
     described = _in_slices(designs, lambda design: {**_asked(design, shown[design.name]), "model": model_key(design)})
+    described = taken(described, of_design.number)
     offered = _in_slices([points[k] for k in with_load.first], lambda point: _offered(point.design, point.workload))
+    offered = taken(offered, with_load.number)
     simulated = np.array([point.solver == "simulation" for point in points])
     seeds = np.array([1 if point.seed is None else point.seed for point in points], np.int64)
-    table = beside(described.take(of_design.number), offered.take(with_load.number))
     more = {
         "solver": pa.array([point.solver for point in points], TEXT),
         "seed": pa.array(seeds, WHOLE, mask=~simulated),
         "packets": pa.array(np.full(len(points), packets, np.int64), WHOLE, mask=~simulated),
         "version": pa.array([code_version()] * len(points), TEXT),
     }
-    table = beside(table, pa.table(more))
+    table = beside(beside(described, offered), pa.table(more))
     return table.select([name for name in table.column_names if name != "model"] + ["model"])
+
+
+def _load_of(point: SweepPoint) -> Hashable:
+    """Return what the packets of a point depend on: the workload, and a design that brings or changes packets."""
+    plain = point.design.own is None and point.design.dress is None
+    return id(point.workload) if plain else (id(point.design), id(point.workload))
 
 
 class _Numbered(NamedTuple):
@@ -95,7 +102,7 @@ def _in_slices(things: Sequence[T], describe: Callable[[T], dict[str, Any]]) -> 
     """Return a row a thing; no more than SLICE_ROWS of them are Python objects at once."""
     starts = range(0, len(things), SLICE_ROWS)
     slices = (things[start : start + SLICE_ROWS] for start in starts)
-    return concatenate([tabulate([describe(one) for one in part], SCHEMA) for part in slices])
+    return concatenate([tabulate([describe(one) for one in part], SCHEMA) for part in slices]).combine_chunks()
 
 
 def _asked(design: Design, shown: Sequence[str]) -> dict[str, Any]:

@@ -102,11 +102,12 @@ def _answer(
     open_ = first[~np.isin(keys[first], rows.digests)]
     _tell_of_other_versions(rows, keys[open_])
     before, total = rows.committed - (len(first) - len(open_)), len(first)
-    todo, points = questions.take(open_), [asked[k] for k in open_]
+    points = [asked[k] for k in open_]
     asked.clear()
 
     def keep(numbers: list[int], found: pa.Table) -> None:
-        rows.append(beside(todo.take(numbers), found), keys[open_[numbers]])
+        at = open_[numbers]
+        rows.append(beside(questions.take(at), found), keys[at])
 
     def look() -> None:
         """Commit rows that have waited long enough; only then they count as finished."""

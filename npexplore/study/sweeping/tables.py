@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 IDENTITY = ("model", "workload_key", "solver", "seed", "packets", "version")
 DIGEST_BYTES = 16
 ATTRIBUTES = b"PANDAS_ATTRS"  # where pandas keeps DataFrame.attrs
-SLICE_ROWS = 8192  # rows that are Python objects at once
+SLICE_ROWS = 2048  # rows that are Python objects at once
 Row = Mapping[str, Any]
 Digests = npt.NDArray[np.bytes_]
 Positions = npt.NDArray[np.int64]
