@@ -144,7 +144,7 @@ def test_many_small_batches_are_few_tables_in_memory():
         one = table(number)
         rows.append(one, digests(one))
         rows.commit()
-    assert len(rows._held) < 260
+    assert len(rows._held) < 12
     assert rows.finish()["seed"].to_pylist() == list(range(600))
 
 

@@ -45,8 +45,7 @@ from npexplore.study.sweeping.tables import (
 COMMIT_INTERVAL_S = (
     0.25  # a finished row waits at most this, and the time between two looks at the tasks, for its commit
 )
-COMBINED_TABLES = 256  # so many tables of less than COMBINED_ROWS rows in memory become one
-COMBINED_ROWS = 256
+MAX_JOINED_ROWS = 1 << 12  # tables in memory are joined up to so many rows: a table of few takes 20 KB for its columns
 ROW_GROUP_ROWS = 1 << 16
 FORM = Form(
     "a sweep's rows",
@@ -105,9 +104,8 @@ class Rows:
         self._pending = []  # an interruption before this holds the rows twice; `ranked` counts them once
         self.committed += batch[0].num_rows
         self._committed_at = time.monotonic()
-        small = sum(table.num_rows < COMBINED_ROWS for table, _ in self._held[-COMBINED_TABLES:])
-        if small == COMBINED_TABLES:
-            self._held = [*self._held[:-small], _joined(self._held[-small:])]
+        while len(self._held) > 1 and _belong_together(self._held[-2][0], self._held[-1][0]):
+            self._held = [*self._held[:-2], _joined(self._held[-2:])]
 
     def answers(self, asked: Digests) -> pa.Table:
         """Return the rows that answer some questions, in their order, and go on holding all."""
@@ -137,6 +135,11 @@ class Rows:
 
     def _write(self, table: pa.Table) -> None:
         """Make rows durable; rows in memory never are."""
+
+
+def _belong_together(left: pa.Table, right: pa.Table) -> bool:
+    """Return whether two tables become one: of similar sizes, so that a row is copied a few times only."""
+    return left.num_rows < 2 * right.num_rows and left.num_rows + right.num_rows <= MAX_JOINED_ROWS
 
 
 def _joined(parts: Sequence[Held]) -> Held:
