@@ -1,6 +1,9 @@
 """PNML: nothing is lost on the way out and in, and every fault is one line with file and element."""
 
+import random
+
 import pytest
+from reference.pnml_explorer import explored
 
 from npexplore.cli import main
 from npexplore.errors import InputError, RefusedError
@@ -86,3 +89,51 @@ def test_times_survive(tmp_path):
     path = tmp_path / "net.pnml"
     path.write_text(write_pnml(load_net("kanban", {"t": 1})))
     assert solve_chain(read_pnml(path)).transitions["in1"].throughput == pytest.approx(0.09258463463338257, rel=1e-9)
+
+
+def random_net(rng, dialect):
+    """Return a net of a few places whose tokens are never more than at first, as one of four tools writes it."""
+    places = range(rng.randint(2, 4))
+    tokens = [rng.randint(0, 3) for _ in places]
+    label = {"iso": "text", "pm4py": "text", "pipe": "value", "tapaal": ""}[dialect]
+
+    def said(tag, n):
+        default = "Default," if dialect == "pipe" else ""
+        return f"<{tag}><{label}>{default}{n}</{label}></{tag}>" if label else ""
+
+    def arc(k, source, target, weight=1, inhibits=False):
+        kind = {
+            "iso": '<type value="inhibitor"/>', "pm4py": "<arctype><text>inhibitor</text></arctype>",
+            "pipe": '<type value="inhibitor"/>', "tapaal": "",
+        }[dialect] if inhibits else ""  # fmt: skip
+        mark = ""
+        if dialect == "tapaal":
+            mark = f' type="{"tapnInhibitor" if inhibits else "timed"}" inscription="[0,inf)" weight="{weight}"'
+        return f'<arc id="a{k}" source="{source}" target="{target}"{mark}>{said("inscription", weight)}{kind}</arc>'
+
+    parts = [
+        f'<place id="p{p}">{said("initialMarking", n)}</place>' if label else f'<place id="p{p}" initialMarking="{n}"/>'
+        for p, n in enumerate(tokens)
+    ]
+    count = 0
+    for t in range(rng.randint(1, 4)):
+        parts.append(f'<transition id="t{t}"/>')
+        weight = rng.randint(1, 2)
+        parts.append(arc(count, f"p{rng.choice(places)}", f"t{t}", weight))
+        parts.append(arc(count + 1, f"t{t}", f"p{rng.choice(places)}", rng.randint(1, weight)))
+        if rng.random() < 0.4:
+            parts.append(arc(count + 2, f"p{rng.choice(places)}", f"t{t}", rng.randint(1, 2), inhibits=True))
+        count += 3
+    kind = "P/T net" if dialect in ("pipe", "tapaal") else "http://www.pnml.org/version-2009/grammar/ptnet"
+    return f'<pnml><net id="n" type="{kind}">{"".join(parts)}</net></pnml>'
+
+
+@pytest.mark.parametrize("dialect", ["iso", "pm4py", "pipe", "tapaal"])
+def test_markings_arcs_and_dead_markings_are_those_of_an_explorer_of_the_file_itself(dialect, tmp_path):
+    """120 random nets in all, by an explorer that shares nothing with the reader."""
+    path, rng = tmp_path / "net.pnml", random.Random(44)
+    for _ in range(30):
+        text = random_net(rng, dialect)
+        path.write_text(text)
+        found = find_markings(read_pnml(path))
+        assert (found.states, found.arcs, found.dead_markings) == explored(text), text
