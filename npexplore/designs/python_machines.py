@@ -96,7 +96,7 @@ def of_object(described: object, where: str) -> Design:
         return of_machine(described, Path(where).name)
     if callable(described) and not isinstance(described, type):
         return of_function(described, where)
-    raise InputError(f"{where}: design must be a Design, a Machine or a function that returns one, "
+    raise InputError(f"{where}: design must be a function that returns a Design or a Machine, "
                      f"got {type(described).__name__}")  # fmt: skip
 
 

@@ -15,7 +15,8 @@ from dataclasses import asdict, dataclass, field
 from math import log
 from typing import Any
 
-from npexplore.designs import Design
+from npexplore.designs import Design, DesignLike
+from npexplore.designs import design as design_of
 from npexplore.errors import InputError, positive
 from npexplore.machine.parameters import Kind
 from npexplore.machine.workload import Workload, WorkloadLike
@@ -95,7 +96,7 @@ class Sensitivity(Result):
 
 
 def sensitivity(
-    design: Design,
+    design: DesignLike,
     workload: WorkloadLike | None = None,
     *,
     seed: int = 1,
@@ -109,10 +110,11 @@ def sensitivity(
 
 
 def sensitivity_in_stages(
-    design: Design, workload: WorkloadLike | None = None, *, seed: int = 1, executor: Executor | None = None,
+    design: DesignLike, workload: WorkloadLike | None = None, *, seed: int = 1, executor: Executor | None = None,
     workers: int | None = None, progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Sensitivity]:  # fmt: skip
     """Yield the elasticities of the parameters that are simulated first, then those of all."""
+    design = design_of(design)
     workload = design.packets(workload)
     solvers = solvers_for(design.workload(workload))
     packets = packets_for(design, workload) if "simulation" in solvers else MOST

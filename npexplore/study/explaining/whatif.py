@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from npexplore.designs import Design
+from npexplore.designs import Design, DesignLike
+from npexplore.designs import design as design_of
 from npexplore.errors import InputError
 from npexplore.machine.parameters import Kind, Value
 from npexplore.machine.workload import Workload, WorkloadLike
@@ -100,7 +101,7 @@ class WhatIf(Result):
 
 
 def what_if(
-    design: Design,
+    design: DesignLike,
     workload: WorkloadLike | None = None,
     *,
     seed: int = 1,
@@ -114,10 +115,11 @@ def what_if(
 
 
 def what_if_in_stages(
-    design: Design, workload: WorkloadLike | None = None, *, seed: int = 1, executor: Executor | None = None,
+    design: DesignLike, workload: WorkloadLike | None = None, *, seed: int = 1, executor: Executor | None = None,
     workers: int | None = None, progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[WhatIf]:  # fmt: skip
     """Yield the changes that are simulated first, without knees, then all."""
+    design = design_of(design)
     workload = design.packets(workload)
     solver = solvers_for(design.workload(workload))[-1]
     packets = packets_for(design, workload) if solver == "simulation" else MOST

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from npexplore.designs import Design
+from npexplore.designs import DesignLike
+from npexplore.designs import design as design_of
 from npexplore.machine.parameters import Value
 from npexplore.machine.workload import WorkloadLike
 from npexplore.study.formulas.asking import Asked, Numbers, Together, Want
@@ -37,13 +38,14 @@ CLOSE = Fraction(1, 2 * 10**12)  # relative: what a coefficient may differ from 
 
 
 def formulas(
-    design: Design, workload: WorkloadLike | None = None, *, progress: Callable[[int], None] | None = None
+    design: DesignLike, workload: WorkloadLike | None = None, *, progress: Callable[[int], None] | None = None
 ) -> Formulas:
     """Return the formulas of a machine under a workload; progress receives how often the machine was evaluated.
 
     Raises RefusedError where there are no demands.
     """
-    search = _Search(Asked(design, design.packets(workload), progress))
+    made = design_of(design)
+    search = _Search(Asked(made, made.packets(workload), progress))
     found = search.expressions(list(search.today))
     search.check(found)
     return search.told(found)
