@@ -38,7 +38,7 @@ SHOWN = 12  # rows of the table for people
 @set_option(several=True)
 @several_workloads_options
 @click.option("--solver", "solvers", multiple=True, metavar="NAME", shell_complete=one_of_words(*ASKABLE),
-              help="bounds, queueing, simulation (default) or rtl (generated hardware); several with "
+              help="bounds, queueing, simulation (default), estimate or rtl (generated hardware); several with "
               "commas.")  # fmt: skip
 @click.option("--seeds", default=1, show_default=True, type=click.IntRange(min=1), help="Simulations of each point.")
 @click.option("--packets", type=click.IntRange(min=1), help="Simulated packets per point.")

@@ -2,5 +2,6 @@
 
 from typing import Literal, get_args
 
-Solver = Literal["bounds", "queueing", "simulation", "rtl"]  # rtl: of designs with hardware, where it is asked for
+# rtl: of designs with hardware, where it is asked for
+Solver = Literal["bounds", "queueing", "simulation", "estimate", "rtl"]
 ASKABLE: tuple[str, ...] = get_args(Solver)

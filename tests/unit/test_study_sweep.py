@@ -393,3 +393,11 @@ source = "assumed"
     with pytest.raises(InputError, match="'size' is a number in its rows and text here; choose another file"):
         sweep(grid(npexplore.design(mine), LOAD, solver="bounds"), store=store)
     assert len(sweep(first, store=store)) == 1  # the file is as it was
+
+
+def test_estimates_of_a_sweep_have_intervals_and_seeds():
+    found = sweep(grid("server", LOAD, solver="estimate", seeds=2))
+    assert list(found["seed"]) == [1, 2]
+    for row in found.to_dict("records"):
+        assert row["throughput_low_bps"] < row["throughput_bps"] < row["throughput_high_bps"]
+        assert row["latency_low_ns"] < row["latency_mean_ns"] < row["latency_high_ns"]

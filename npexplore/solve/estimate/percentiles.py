@@ -14,6 +14,7 @@ import numpy as np
 from npexplore.engine.intervals import quantiles, student
 from npexplore.solve.estimate.replications import Replication
 
+FLOOR = 0.005  # of a percentile: no half width is less, for histogram bins are 3 % wide
 SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 
 
@@ -32,7 +33,7 @@ def pooled(runs: Sequence[Replication], tick: float) -> tuple[dict[str, float | 
         return values, {}
     q = np.array(all_runs, dtype=float)
     pseudo = n * q - (n - 1) * np.array(without, dtype=float)
-    half = student(n - 1) * np.std(pseudo, axis=0, ddof=1) / n**0.5
+    half = np.maximum(student(n - 1) * np.std(pseudo, axis=0, ddof=1) / n**0.5, FLOOR * q)
     return values, {
         name: (max(x - h, 0.0), x + h) for name, x, h in zip(SHARES, q.tolist(), half.tolist(), strict=True)
     }

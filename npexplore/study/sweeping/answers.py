@@ -46,6 +46,7 @@ class Refusal(NamedTuple):
 
 Answer = Prediction | Refusal
 BATCHED: dict[str, Callable[[Batch], Answers]] = {"bounds": bounds_of, "queueing": queueing_of}
+ESTIMATE_BUDGET_S = 1.0  # of a point
 T = TypeVar("T")
 Ended = list[tuple[int, Answer]]  # number of the point, answer
 
@@ -67,6 +68,8 @@ def predict(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = Non
             found = design.queueing(workload)
             if design.loops is None:  # as of many points together: means alone
                 found = replace(found, latency_s=Latency(found.latency_s.mean))
+        elif solver == "estimate":
+            found = design.estimate(workload, budget=ESTIMATE_BUDGET_S, seed=1 if seed is None else seed)
         elif solver == "rtl":
             found = design.rtl(workload)
         else:

@@ -18,6 +18,7 @@ from npexplore.solve.solvers import ASKABLE as ASKABLE
 from npexplore.solve.solvers import Solver
 
 SOLVERS = ASKABLE[:3]
+SEEDED = ("simulation", "estimate")  # solvers whose answers depend on a seed
 MOST_POINTS = 2_000_000  # combinations of knobs that are made one by one
 
 
@@ -40,7 +41,7 @@ Values = Value | Span | Iterable[Value]
 
 
 class SweepPoint(NamedTuple):
-    """One question: a design, a workload (None: the design brings its own), a solver, a seed (simulation only)."""
+    """One question: a design, a workload (None: the design brings its own), a solver, a seed (simulation, estimate)."""
 
     design: Design
     workload: Workload | None
@@ -62,7 +63,7 @@ def grid(
     Args:
         of: a design, or anything that `npexplore.design` takes.
         workload: one workload or several (None: the design's own).
-        solver: "bounds", "queueing", "simulation", or several of them.
+        solver: "bounds", "queueing", "simulation", "estimate" (1 s a point), or several of them.
         seeds: the number of seeds, counted from 1, or the seeds themselves.
         knobs: for each knob one value, several, or a `Span` of whole numbers, of which every one is taken.
         more: knobs by keyword, for names that are Python words.
@@ -98,7 +99,7 @@ def combined(
     return [
         SweepPoint(machine, load, name, seed)
         for load, machine, name in product(workloads, made, solvers)
-        for seed in (numbers if name == "simulation" else [None])
+        for seed in (numbers if name in SEEDED else [None])
     ]
 
 

@@ -21,7 +21,7 @@ from npexplore.machine.workload import Workload, offered_rate
 from npexplore.solve.batch import Answers
 from npexplore.solve.prediction import UTILIZATION
 from npexplore.study.sweeping.answers import Answer, Refusal, solved
-from npexplore.study.sweeping.grid import SweepPoint
+from npexplore.study.sweeping.grid import SEEDED, SweepPoint
 from npexplore.study.sweeping.identity import code_version, model_key
 from npexplore.study.sweeping.tables import SLICE_ROWS, beside, concatenate, tabulate, taken
 
@@ -63,10 +63,11 @@ def questions(points: Sequence[SweepPoint], packets: int) -> pa.Table:
     offered = _in_slices([points[k] for k in with_load.first], lambda point: _offered(point.design, point.workload))
     offered = taken(offered, with_load.number)
     simulated = np.array([point.solver == "simulation" for point in points])
+    seeded = np.array([point.solver in SEEDED for point in points])
     seeds = np.array([1 if point.seed is None else point.seed for point in points], np.int64)
     more = {
         "solver": pa.array([point.solver for point in points], TEXT),
-        "seed": pa.array(seeds, WHOLE, mask=~simulated),
+        "seed": pa.array(seeds, WHOLE, mask=~seeded),
         "packets": pa.array(np.full(len(points), packets, np.int64), WHOLE, mask=~simulated),
         "version": pa.array([code_version()] * len(points), TEXT),
     }
