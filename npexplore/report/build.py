@@ -97,7 +97,7 @@ def build(
         if run is not None:
             write(run)
     tell(index.path)
-    with Task("report", unit="cell", total=sum(notebook.code_cells for notebook in to_run)) as task:
+    with Task("pages", unit="cell", total=sum(notebook.code_cells for notebook in to_run)) as task:
         try:
             ran = asyncio.run(_all(begin_order(to_run, kept), out / STORE, task, begin, arrive)) if to_run else {}
         except KeyboardInterrupt:
@@ -171,7 +171,7 @@ async def _all(
         async with places:
             running.append(notebook.name)
             begin(notebook)
-            task.describe(f"report: {', '.join(running)}")
+            task.describe(", ".join(running))
             try:
                 run = await execute(notebook, store, task.advance, listen)  # a kernel's client listens for itself
             finally:
