@@ -27,8 +27,8 @@ GOOD = """# %% [markdown]
 # %%
 import os
 import plotly.express as px
-from npexplore.plot import theme
-theme.use()
+from npexplore import plot
+plot.use_theme()
 import gc
 print("kernel", os.getpid(), "collects after", gc.get_threshold()[0])
 
