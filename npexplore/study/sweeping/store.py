@@ -106,6 +106,7 @@ class Rows:
         self._committed_at = time.monotonic()
         while len(self._held) > 1 and _belong_together(self._held[-2][0], self._held[-1][0]):
             self._held = [*self._held[:-2], _joined(self._held[-2:])]
+        pa.default_memory_pool().release_unused()  # what joining has freed
 
     def answers(self, asked: Digests) -> pa.Table:
         """Return the rows that answer some questions, in their order, and go on holding all."""
