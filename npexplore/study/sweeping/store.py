@@ -140,7 +140,7 @@ class Rows:
 
 def _belong_together(left: pa.Table, right: pa.Table) -> bool:
     """Return whether two tables become one: of similar sizes, so that a row is copied a few times only."""
-    return left.num_rows < 2 * right.num_rows and left.num_rows + right.num_rows <= MAX_JOINED_ROWS
+    return bool(left.num_rows < 2 * right.num_rows and left.num_rows + right.num_rows <= MAX_JOINED_ROWS)
 
 
 def _joined(parts: Sequence[Held]) -> Held:
