@@ -116,7 +116,7 @@ def test_predictions_become_one_tidy_table():
     named = npx.to_frame({"small": designs[0].bounds(64), "large": designs[1].bounds(64)})
     assert named["name"].tolist() == ["small", "large"]
     assert npx.to_frame([designs[0].bounds(64)]).iloc[0]["rate_mpps"] == designs[0].bounds(64).to_series()["rate_mpps"]
-    assert npx.to_frame([EXPLAINED, EXPLAINED])["solver"].tolist() == 2 * [*EXPLAINED.predictions]
+    assert npx.to_frame([EXPLAINED, EXPLAINED])["solver"].tolist() == 2 * [*EXPLAINED.predictions, *EXPLAINED.refused]
     assert npx.to_frame(CURVE).equals(CURVE.to_frame())
     for wrong in (3, "amp", [3], [None]):
         with pytest.raises(InputError, match="a table needs results such as predictions, got"):
