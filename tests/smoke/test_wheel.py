@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -107,7 +108,39 @@ def test_the_tour_of_the_readme_runs_anywhere(installed, tmp_path):
     for line in short:
         run(bin_ / "npexplore", *shlex.split(line)[1:], cwd=tmp_path)
     assert {"routed.html", "wikipedia.html", "mine"} <= {path.name for path in tmp_path.iterdir()}
-    assert "data/" not in text.partition("```python")[2].partition("```")[0]
+    tour = text.partition("```python\n")[2].partition("```")[0]
+    assert "data/" not in tour
+    said = run(bin_ / "python", "-c", tour, cwd=tmp_path)
+    assert "NaN" not in said  # no columns of what is missing
+    assert len(said.splitlines()) > 15
+
+
+USER = """
+import npexplore as npx
+from npexplore.machine import FifoServer, Machine
+
+reveal_type(npx.design("ixp2400"))
+reveal_type(npx.design("ixp2400").with_(threads=16).bounds(npx.workload(packet_bytes=64)))
+reveal_type(npx.read_capture("my.pcap"))
+reveal_type(npx.golden.Dir24_8)
+reveal_type(npx.load_curve)
+reveal_type(FifoServer("hash", 1e-9).units)
+reveal_type(Machine)
+npx.simulat
+"""
+
+
+def test_type_checkers_see_what_users_call(installed, tmp_path):
+    """Classes, never Any; a name that is not public is an error."""
+    bin_, _ = installed
+    (tmp_path / "user.py").write_text(USER)
+    command = [sys.executable, "-m", "mypy", "--python-executable", bin_ / "python", "user.py"]
+    said = run(*command, cwd=tmp_path, status=1)
+    shown = re.findall(r'Revealed type is "(.*)"', said)
+    assert [re.sub(r"\b(\w+\.)+", "", one) for one in shown[:3]] == ["Design", "Prediction", "Capture"]
+    assert len(shown) == 7
+    assert not any("Any" in one.split("->")[-1] for one in shown)
+    assert 'Module has no attribute "simulat"' in said
 
 
 def test_it_predicts_and_audits(installed):
