@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from npexplore.solve.petri import Structure as Structure
     from npexplore.solve.petri import find_markings as find_markings
     from npexplore.solve.petri import find_structure as find_structure
+    from npexplore.solve.petri import predict as predict
     from npexplore.solve.petri import record as record
     from npexplore.solve.petri import simulate_net as simulate_net
     from npexplore.solve.petri import solve_chain as solve_chain

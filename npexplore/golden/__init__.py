@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from npexplore.golden.mpls.switch import LabelEntry as LabelEntry
     from npexplore.golden.mpls.switch import LabelMap as LabelMap
     from npexplore.golden.mpls.switch import switch_labels as switch_labels
+    from npexplore.golden.police import POLICERS as POLICERS
     from npexplore.golden.police import Colour as Colour
     from npexplore.golden.police import DifferentiatedTwoRate as DifferentiatedTwoRate
     from npexplore.golden.police import LeakyBucket as LeakyBucket
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from npexplore.golden.router.configuration import resolve_router as resolve_router
     from npexplore.golden.router.forward import Forwarder as Forwarder
     from npexplore.golden.router.profiles import PROFILES as PROFILES
+    from npexplore.golden.schedule import SCHEDULERS as SCHEDULERS
     from npexplore.golden.schedule import DeficitRoundRobin as DeficitRoundRobin
     from npexplore.golden.schedule import PriorityDeficitRoundRobin as PriorityDeficitRoundRobin
     from npexplore.golden.schedule import QueuedPacket as QueuedPacket

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from npexplore.names import on_demand
 
 if TYPE_CHECKING:
+    from npexplore.machine.caches import set_distances as set_distances
     from npexplore.machine.described.parts import Part as Part
     from npexplore.machine.described.parts import part as part
     from npexplore.machine.lone import unloaded_visit as unloaded_visit
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from npexplore.machine.program import Packet as Packet
     from npexplore.machine.program import Recorder as Recorder
     from npexplore.machine.program import visit as visit
+    from npexplore.machine.resources import KINDS as KINDS
     from npexplore.machine.resources import Accelerator as Accelerator
     from npexplore.machine.resources import AddressMap as AddressMap
     from npexplore.machine.resources import Arbiter as Arbiter

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from npexplore.names import on_demand
 
 if TYPE_CHECKING:
+    from npexplore.report.conformance_page import write_conformance_page as write_conformance_page
     from npexplore.report.first_screens import agreement_sentence as agreement_sentence
     from npexplore.report.first_screens import first_screen as first_screen
     from npexplore.report.first_screens import paper_screen as paper_screen

@@ -19,9 +19,12 @@ from npexplore.testing.conformance import COLUMNS, Conformance
 LEFT = ("clause", "rule", "verdict")
 
 
-def write_conformance_page(found: Conformance, path: str | Path, name: str) -> None:
-    """Write the page of an examination; name: of the router that was examined."""
-    Path(path).write_text(conformance_page(found, name), encoding="utf-8")
+def write_conformance_page(conformance: Conformance, path: str | Path, name: str) -> None:
+    """Write the page of an examination.
+
+    conformance: what `npexplore.testing.examine_router` returned. path: the HTML file. name: of the router.
+    """
+    Path(path).write_text(conformance_page(conformance, name), encoding="utf-8")
 
 
 def conformance_page(found: Conformance, name: str) -> str:

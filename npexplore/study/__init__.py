@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from npexplore.study.explaining.on_capture import compare_on_capture as compare_on_capture
     from npexplore.study.explaining.on_capture import machines_without_clock as machines_without_clock
     from npexplore.study.explaining.on_capture import packet_rates as packet_rates
+    from npexplore.study.explaining.whatif import WhatIf as WhatIf
+    from npexplore.study.explaining.whatif import what_if as what_if
     from npexplore.study.formulas.expressions import Formula as Formula
     from npexplore.study.formulas.expressions import Formulas as Formulas
     from npexplore.study.loading.curve import LoadCurve as LoadCurve

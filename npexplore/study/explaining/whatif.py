@@ -109,7 +109,11 @@ def what_if(
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> WhatIf:
-    """Return all single changes of a machine at this design point, ranked by gain, and the knees of its knobs."""
+    """Return all single changes of a machine at this design point, ranked by gain, and the knees of its knobs.
+
+    design: the machine. workload: the packets (None: its own). seed: of the simulations. executor, workers: where they
+    run (None: processes on this computer). progress: called with (changes done, changes in all).
+    """
     stages = what_if_in_stages(design, workload, seed=seed, executor=executor, workers=workers, progress=progress)
     return list(stages)[-1]
 
