@@ -386,7 +386,7 @@ def test_a_sweep_of_a_damaged_capture_ends_with_its_own_status(capsys, tmp_path)
         (["--set", "bank=4,8"], "knob of ixp2400 'bank' is unknown (nearest: banks"),
         (["--set", "banks=4,,8"], "--set needs knob=value, got 'banks=4,,8'"),
         (["--set", "banks=4,99"], "knob banks must be in 1..64, got '99'"),
-        (["--solver", "mva"], "solver 'mva' is unknown (known: bounds, queueing, rtl, simulation)"),
+        (["--solver", "mva"], "solver 'mva' is unknown (known: bounds, estimate, queueing, rtl, simulation)"),
         (["--packet-bytes", "x"], "--packet-bytes must be a whole number, got 'x'"),
         (["--cluster", "tcp://localhost:1", "--workers", "2"], "--cluster brings its own workers"),
         (["--cluster", "localhost"], "address of a cluster must be tcp://HOST:PORT"),

@@ -88,7 +88,7 @@ def sweep(
             answers = _of(rows.finish(), keys)
     if isinstance(rows, Store) and rows is not store:
         answers = _of(rows.exported(), keys)
-    frame = answers.to_pandas(split_blocks=True, self_destruct=True)
+    frame = answers.to_pandas(self_destruct=True)
     frame.attrs["units"] = units(designs, frame.columns)
     return frame
 
