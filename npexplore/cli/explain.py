@@ -82,6 +82,7 @@ def command(
         _show_knobs(parameters.file.name, apply_settings(parameters, settings), as_json)
         return 0
     import npexplore.designs as designs
+    from npexplore.study.explaining.words import NOT_ESTIMATED
 
     made = apply_settings(designs.design(design), settings)
     if knobs:
@@ -96,6 +97,8 @@ def command(
     explanation, told = _explain(made, given, seed, seeds, packets, phases, rtl, not no_sensitivity, not as_json)
     warn_of_idle_knobs(split_settings(settings), [(made, given)])
     for name, reason in explanation.refused.items():
+        if reason == NOT_ESTIMATED:  # the user chose so
+            continue
         warn(f"no answer by {name}: {reason.removeprefix(f'{name}: ')}")
     if html is not None:
         from npexplore.report.explanation_page import explanation_page

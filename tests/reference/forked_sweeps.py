@@ -101,7 +101,7 @@ def kill(folder, draw):
     path, whole, before, kills = folder / "a.parquet", expected(MANY), 0, 0
     while kills < KILLS // 2 and before < len(MANY):
         pid, reading = start(path, MANY)
-        time.sleep(draw.uniform(0, 0.5))
+        time.sleep(draw.uniform(0, 0.2))
         os.kill(pid, signal.SIGKILL)
         status, counted, _ = end(pid, reading)
         kills += status == -signal.SIGKILL

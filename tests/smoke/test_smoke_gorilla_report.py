@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 FEWER = {  # the same questions, shorter
     'npx.check(["gorilla"], seeds=1)': 'npx.check(["gorilla"], seeds=1, packets=400)',
     "np_.with_(boot_us=20, window_us=40)": "np_.with_(boot_us=5, window_us=10)",
-    'np_ = design("gorilla")': 'np_ = design("gorilla").with_(boot_us=5, window_us=10)',
+    'np_ = npx.design("gorilla")': 'np_ = npx.design("gorilla").with_(boot_us=5, window_us=10)',
     "performance.threads_and_delay(np_, (1, 2, 3, 4, 6, 8, 12, 16))": "performance.threads_and_delay(np_, (1, 4))",
 }
 

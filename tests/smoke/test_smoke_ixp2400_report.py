@@ -16,7 +16,8 @@ FEWER = {  # the same questions with fewer packets, at fewer points
     "counts = (1, 2, 4, 8, 16, 32, 64)": "counts = (1, 8, 64)",
     "counts = (8, 16, 32, 64)": "counts = (8, 64)",
     "packets=2048": "packets=256",
-    "explain(best, amp), explain(machine, dos)": "explain(best, amp, packets=512), explain(machine, dos, packets=512)",
+    "npx.explain(best, amp)": "npx.explain(best, amp, packets=512)",
+    "npx.explain(machine, dos)": "npx.explain(machine, dos, packets=512)",
 }
 
 
