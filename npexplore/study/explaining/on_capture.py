@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from npexplore.designs import DESIGNS, design
 from npexplore.errors import InputError
 from npexplore.machine.workload import Workload
+from npexplore.solve.simulate import PACKETS
 from npexplore.study.explaining.compare import compare
 
 if TYPE_CHECKING:
@@ -36,13 +37,15 @@ def machines_for_captures() -> list[str]:
 def compare_on_capture(load: Workload, *, seed: int = 1, progress: Callable[[str], None] | None = None) -> pd.DataFrame:
     """Return a row for each of `machines_for_captures`, with its default parameters (columns as in `compare`).
 
+    Each machine is simulated once: estimates of them all would take longer than all the rest of a capture's page.
+
     load: the packets. seed: of the simulations. progress: called with names of machines.
     Raises InputError if there is none; `progress` is told each machine's name before its turn.
     """
     names = machines_for_captures()
     if not names:
         raise InputError("no listed machine takes a capture")
-    return compare(load, names, seed=seed, progress=progress)
+    return compare(load, names, seed=seed, packets=PACKETS, progress=progress)
 
 
 def packet_rates(table: pd.DataFrame) -> pd.DataFrame:
