@@ -44,7 +44,7 @@ class Machine:
         pools: one pool of threads, or several joined by bounded queues. A packet is finished when the program of a pool
             ends without putting it into another pool's queue.
         ingress: the receive side, where packets arrive.
-        resources: resources by name.
+        resources: the resources, or a mapping of them by name.
         counted: "packet bytes", or a name for padded bytes: each packet rounded up to whole cells.
         cell_bytes: bytes of a cell, for padded bytes.
         tick: time step of simulations, seconds (None: derived from the clocks, machine/ticks.py).
@@ -61,7 +61,7 @@ class Machine:
         >>> def forward(m, packet):
         ...     m.hash.serve()
         ...     m.receive.free(bytes=packet.packet_bytes)
-        >>> parts = {"hash": FifoServer("hash", service_s=50e-9)}
+        >>> parts = [FifoServer("hash", service_s=50e-9)]
         >>> machine = Machine("mine", Pool("thread", 4, forward), Ingress("receive", 8192, 64), parts)
         >>> print(npx.design(machine).bounds(npx.workload(packet_bytes=64)))
         bounds: 10.24 Gb/s (packet bytes), 20 Mpps, bottleneck hash
@@ -69,13 +69,13 @@ class Machine:
 
     def __init__(
         self, name: str, pools: Pool | Sequence[Pool], ingress: Ingress,
-        resources: Mapping[str, Resource] | None = None, counted: str = "packet bytes", cell_bytes: int = 1,
+        resources: Mapping[str, Resource] | Iterable[Resource] = (), counted: str = "packet bytes", cell_bytes: int = 1,
         tick: float | None = None, facts: Any = None, window_s: float | None = None, boot_s: float = 0.0,
     ) -> None:  # fmt: skip
         self.name = name
         self.pools: tuple[Pool, ...] = (pools,) if isinstance(pools, Pool) else tuple(pools)
         self.ingress = ingress
-        self.resources: dict[str, Resource] = dict(resources or {})
+        self.resources: dict[str, Resource] = _by_name(name, resources)
         self.counted = counted
         self.cell_bytes = count_of(f"{name}: cell_bytes", cell_bytes)
         self.facts = facts
@@ -186,3 +186,14 @@ class Machine:
         if not self.padded:
             return packet_bytes
         return -(-packet_bytes // self.cell_bytes) * self.cell_bytes
+
+
+def _by_name(machine: str, resources: Mapping[str, Resource] | Iterable[Resource] | None) -> dict[str, Resource]:
+    if isinstance(resources, Mapping):
+        return dict(resources)
+    named: dict[str, Resource] = {}
+    for one in resources or ():
+        if one.name in named:
+            raise ModelError(f"{machine}: two resources have the name {one.name!r}")
+        named[one.name] = one
+    return named

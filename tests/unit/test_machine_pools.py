@@ -624,3 +624,11 @@ def test_a_latency_that_still_grows_is_told_and_one_that_has_settled_is_not():
     assert grows.approximation.endswith("% while it was measured, for queues were filling: take more packets")
     assert "latency_grew" not in settled.about
     assert "latency_grew" not in simulate(line(60, 50, capacity=500), LOAD, packets=1600).about
+
+
+def test_resources_may_be_given_without_a_mapping():
+    hash_unit, ingress, pool = FifoServer("hash", 9 * NS), Ingress("receive", 8192, 64), stage("thread", 5)
+    parts = [hash_unit, Delay("work")]
+    assert dict(Machine("m", pool, ingress, parts).resources)["hash"] is hash_unit
+    with pytest.raises(ModelError, match="m: two resources have the name 'hash'"):
+        Machine("m", pool, ingress, [*parts, hash_unit])
