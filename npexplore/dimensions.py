@@ -24,7 +24,7 @@ DIMENSIONS: dict[str, tuple[int, int, str, float]] = {
 }  # fmt: skip
 NAMES = {(1, 0): "time", (-1, 0): "frequency or rate", (-1, 1): "bit rate", (0, 1): "bytes or bits", (2, 0): "time^2",
          (1, 1): "time x bytes", (1, -1): "time per bit", (0, 0): "a plain number"}  # fmt: skip
-NEAR = 1e-9  # relative: how near a literal must be to a ratio of units
+RATIO_TOLERANCE = 1e-9  # relative, between a literal and a ratio of units that it stands for
 
 
 @dataclass(frozen=True)
@@ -118,11 +118,11 @@ def _settled(unit: Unit) -> Unit:
 def _in_bytes(unit: Unit) -> bool:
     """Whether a unit of data counts bytes: 8 bits, by powers of 10 or 1024."""
     powers = [math.log(unit.scale / 8, base) for base in (10, 1024)]
-    return unit.data != 0 and any(abs(power - round(power)) < NEAR for power in powers)
+    return unit.data != 0 and any(abs(power - round(power)) < RATIO_TOLERANCE for power in powers)
 
 
 def _near(one: float, other: float) -> bool:
-    return math.isclose(one, other, rel_tol=NEAR)
+    return math.isclose(one, other, rel_tol=RATIO_TOLERANCE)
 
 
 def aligned(left: Any, right: Any, doing: str) -> tuple[Any, Any, Unit | None]:
@@ -157,7 +157,7 @@ def _told(operand: Any) -> str:
 def _by(value: Any, factor: float) -> Any:
     """Return a value times a factor, by an exact power of ten where it is one."""
     power = math.log10(factor)
-    if abs(power - round(power)) < NEAR and not hasattr(value, "__dict__"):
+    if abs(power - round(power)) < RATIO_TOLERANCE and not hasattr(value, "__dict__"):
         return value * 10.0 ** round(power) if power > 0 else value / 10.0 ** -round(power)
     return value * factor
 

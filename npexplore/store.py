@@ -20,8 +20,10 @@ from threading import RLock
 from npexplore.errors import InputError
 
 BUSY_TIMEOUT_S = 10.0  # that a transaction waits for the end of another process's
-FULL = ("SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_TRUNCATE", "SQLITE_IOERR_SHMSIZE")
-CLOSED = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_IOERR_DELETE")
+DISK_FULL_ERRORS = (
+    "SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_TRUNCATE", "SQLITE_IOERR_SHMSIZE"
+)  # fmt: skip
+NO_ACCESS_ERRORS = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE_IOERR_DELETE")
 
 
 class DamagedStoreError(InputError):
@@ -207,9 +209,9 @@ def _named(path: Path, error: sqlite3.Error, busy: InputError | None) -> InputEr
     name = getattr(error, "sqlite_errorname", None) or ""
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
         return busy or InputError(f"{path}: another process is writing to it")
-    if name.startswith(FULL):
+    if name.startswith(DISK_FULL_ERRORS):
         return InputError(f"{path}: cannot be written: No space left on its disk, or beyond a limit of size ({error})")
-    if name.startswith(CLOSED):
+    if name.startswith(NO_ACCESS_ERRORS):
         return InputError(f"{path}: cannot be opened for writing ({error})")
     if name.startswith("SQLITE_NOTADB"):
         return DamagedStoreError(f"{path}: is not a database ({error})")
