@@ -5,6 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import zipfile
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from npexplore import kernel_entries, progress
 from npexplore._kernels.caches import replay
 from npexplore.errors import InputError
 from npexplore.jit import files, kernel, plain, types
+from npexplore.jit.dispatch import Cache
 from npexplore.jit.wheel import add_kernels
 
 KEY = "a kernel\nwith all that its code depends on"
@@ -174,6 +176,18 @@ def test_declared_types_are_compiled_at_the_first_call_and_others_refused():
 def test_long_compilation_is_not_silent(folder, capsys, monkeypatch):
     monkeypatch.setattr(progress, "MAX_SILENCE_S", 0.01)
     monkeypatch.delenv("TQDM_DISABLE")
+    line_written, write_line, save = threading.Event(), progress._write_line, Cache.save_overload
+
+    def write_line_and_tell(*arguments):
+        write_line(*arguments)
+        line_written.set()
+
+    def save_after_a_line(*arguments):
+        assert line_written.wait(30)
+        save(*arguments)
+
+    monkeypatch.setattr(progress, "_write_line", write_line_and_tell)
+    monkeypatch.setattr(Cache, "save_overload", save_after_a_line)
 
     @kernel()
     def slow(number):
