@@ -236,8 +236,8 @@ class Design:
         Args:
             workload: the packets (None: the design's own).
             precision: relative half width asked of the throughput (saturated) or of the mean latency.
-            budget: time after which no further group of runs begins: text such as "5 s", or seconds.
-            seed: what the answer depends on, beside the number of runs.
+            budget: what all runs together may take: text such as "5 s", or seconds, of 10 million events each.
+            seed: of the random numbers; seed, precision and budget give the same answer on any computer.
             runs: make exactly so many runs (None: as many as precision and budget need; `about` has their number).
 
         Raises:

@@ -19,6 +19,7 @@ from npexplore.machine.resources import Delay, FifoServer
 from npexplore.machine.workload import Workload
 from npexplore.solve.estimate import replications
 from npexplore.solve.estimate.control import lindley, mean_wait
+from npexplore.solve.estimate.plan import EVENTS_PER_S, RUN_EVENTS
 
 LOAD = npx.workload(packet_bytes=64)
 TIMES = st.lists(st.floats(0, 100), min_size=1, max_size=50)
@@ -69,14 +70,16 @@ def test_exact_mean_waits_are_met_by_long_recursions(arrivals, lengths):
 
 
 @pytest.mark.parametrize("arrivals", ["saturated", "poisson", "batch:4", "on_off:2us:2us", "periodic"])
-def test_an_answer_hangs_on_seed_and_runs_alone(arrivals, monkeypatch):
+def test_an_answer_hangs_on_seed_precision_and_budget_alone(arrivals, monkeypatch):
     drawn = random_machine(1)
     rate = None if arrivals == "saturated" else 0.5 * drawn.design.bounds(drawn.workload()).rate_pps
     load = packets_of(drawn.mix).with_arrivals(arrivals, rate)
     first = drawn.design.estimate(load, seed=3, precision=0.03)
     monkeypatch.setattr(replications, "WORKERS", 1)
-    again = drawn.design.estimate(load, seed=3, runs=int(first.about["runs"]))
-    assert replace(again, approximation=first.approximation) == first
+    again = drawn.design.estimate(load, seed=3, precision=0.03)
+    assert again == first
+    same_runs = drawn.design.estimate(load, seed=3, runs=int(first.about["runs"]))
+    assert replace(same_runs, approximation=first.approximation) == first
     assert drawn.design.estimate(load, seed=4, runs=8).latency_s != first.latency_s
 
 
@@ -120,10 +123,26 @@ def test_quantiles_stand_between_the_least_and_the_longest_and_a_mean_of_equals_
     assert same == pytest.approx([values[0]] * 2)
 
 
+@pytest.mark.parametrize("rate", [1e4, 5e6])
+def test_a_budget_bounds_the_events_of_all_runs(rate, monkeypatch):
+    """No interval is ever narrow enough: runs go on until the budget ends, and not further."""
+    design, events = own(served, Exponential("work", 100 * NS), threads=64), []
+    counted = replications._replication
+
+    def noted(*arguments):
+        made = counted(*arguments)
+        events.append(made.events + RUN_EVENTS)
+        return made
+
+    monkeypatch.setattr(replications, "_replication", noted)
+    design.estimate(LOAD.with_arrivals("poisson", rate), precision=1e-6, budget="50 ms")
+    assert 0.25 * 0.05 * EVENTS_PER_S < sum(events) <= 0.05 * EVENTS_PER_S * 1.05
+
+
 def test_near_the_saturated_rate_there_is_no_interval():
     with pytest.raises(RefusedError, match="too near 1 for an interval"):
         SINGLE.estimate(LOAD.with_arrivals("poisson", 9.9e6))
-    with pytest.raises(RefusedError, match=r"budget is 0\.01 s"):
+    with pytest.raises(RefusedError, match=r"0\.0\d+ s are left"):
         SINGLE.estimate(LOAD.with_arrivals("on_off:1ms:9ms", 5e6), budget="10 ms")
 
 

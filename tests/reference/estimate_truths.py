@@ -27,6 +27,7 @@ FILE = Path(__file__).with_suffix(".csv")
 MACHINES = 60
 SEED = 77  # of the truths; estimates are judged with others
 RUNS, LONGER, WARMER = 8, 8, 4
+BUDGET = 5e7  # events for the saturated rate
 POISSON = (0.5, 0.8, 0.95)
 OTHERS = (("batch:8", 0.6), ("periodic", 0.8), ("batch:4:geometric", 0.4), ("poisson", 0.001))  # one a machine, in turn
 NAMES = ("mean", "p50", "p95", "p99")
@@ -57,12 +58,12 @@ def truth(drawn, arrivals, rate):
     """Return the long runs' answer; raises RefusedError where estimates refuse too."""
     load = drawn.workload(arrivals, rate)
     subject = Subject(drawn.design.machine(load), load)
-    short, modes, saturated = _saturated(subject, SEED)
+    ask = Ask(SEED, 0.0, BUDGET, RUNS)
+    short, modes, saturated, _ = _saturated(subject, ask)
     if modes is not None:
         raise RefusedError(f"modes: {modes}")
     plan = saturated if rate is None else plan_of(subject, short, None, SEED)
     plan = replace(plan, warm_up=WARMER * plan.warm_up, packets=LONGER * plan.packets)
-    ask = Ask(SEED, 0.0, 0.0, RUNS)
     return answer(subject, _until(subject, plan, [], ask), plan, None, ask, 0.0)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from npexplore.solve.estimate.modes import Modes
 from npexplore.solve.estimate.percentiles import pooled
-from npexplore.solve.estimate.plan import Ask, Plan, saturated_length
+from npexplore.solve.estimate.plan import Ask, Plan, saturated_plan
 from npexplore.solve.estimate.replications import Replication, Subject, over
 from npexplore.solve.prediction import Latency, Prediction
 from npexplore.solve.simulate import combine
@@ -93,7 +93,7 @@ def overloaded(subject: Subject, runs: Sequence[Replication], plan: Plan, ask: A
     """Return the answer behind a large receive buffer that stays full: the saturated rate, and the rest is lost."""
     process = subject.workload.process()
     assert process is not None
-    full = answer(subject, runs, Plan("saturated", *saturated_length(subject)), None, ask, began)
+    full = answer(subject, runs, saturated_plan(subject), None, ask, began)
     low, high = full.ci95["rate_pps"]
     loss = 1 - full.rate_pps / process.rate
     ci95 = {name: ends for name, ends in full.ci95.items() if not name.startswith("latency_s")}

@@ -6,8 +6,8 @@
     4. more runs until the interval is narrow enough, or the budget ends
 
 Lindley's queue has the same packets at the same ticks and serves 1/S in the mean (control.py); it is dropped where it
-does not help, as behind losses. How long runs are follows from the load (plan.py). A budget of seconds decides how many
-groups of runs there are and nothing else: the same number of runs (`runs=`) gives the same answer.
+does not help, as behind losses. How long runs are follows from the load (plan.py). A budget of seconds stands for a
+number of the engine's events, not for time on a clock: seed, precision and budget give the same answer anywhere.
 """
 
 from __future__ import annotations
@@ -25,20 +25,29 @@ from npexplore.machine.resources.lock import Lock
 from npexplore.solve.estimate.answer import answer, overloaded, precision_of
 from npexplore.solve.estimate.modes import Modes, modes_of
 from npexplore.solve.estimate.plan import (
+    EVENTS_PER_S,
     FIRST_RUNS,
+    MORE_RUNS,
     OVERLOAD,
+    PILOT_PACKETS,
     Ask,
     Plan,
-    check_cost,
+    cost,
+    fitted,
+    in_blocks,
+    packet_events,
     plan_of,
-    saturated_length,
+    saturated_plan,
 )
 from npexplore.solve.estimate.replications import Replication, Subject, replicate
 from npexplore.solve.prediction import Prediction
 
 PRECISION = 0.02
 BUDGET_S = 5.0
-MORE_RUNS, MAX_RUNS = 4, 400
+MAX_RUNS = 400
+FEWEST_RUNS = 3  # where the length of runs does not depend on the budget
+SATURATED_SHARE = 0.4  # of the budget: what an open load takes to know the saturated rate
+FIRST_SHARE = 0.5  # of what is left: the first open runs
 SHORT_RUNS, SHORT_PACKETS = 30, 500  # by which machines with locks are searched for modes
 MAX_FILL = 100_000  # packets of a warm-up that fills a receive buffer
 LASTING = 0.6  # of the deviation between short runs that long ones must keep to be modes
@@ -53,66 +62,73 @@ def estimate(
 ) -> Prediction:  # fmt: skip
     """Return the answer for a machine and its packets.
 
-    precision: relative half width asked of throughput (saturated) or mean latency (open load). budget_s: seconds after
-    which no further group of runs begins. runs: make exactly so many instead.
+    precision: relative half width asked of throughput (saturated) or mean latency (open load). budget_s: EVENTS_PER_S
+    events each, which all runs together may take. runs: make exactly so many instead, of the same length.
     Raises RefusedError where no interval would be honest, SimulationError where the machine cannot run.
     """
     positive("precision", precision)
     positive("budget", budget_s)
     began = perf_counter()
-    ask = Ask(seed, precision, began + budget_s, runs)
+    ask = Ask(seed, precision, budget_s * EVENTS_PER_S, runs)
     if subject.windowed or subject.recorded:
         kind: Literal["window", "recorded"] = "window" if subject.windowed else "recorded"
         plan = Plan(kind, packets=len(subject.workload.packet_bytes))
         return answer(subject, _until(subject, plan, [], ask), plan, None, ask, began)
-    short, modes, plan = _saturated(subject, seed)
+    short, modes, plan, left = _saturated(subject, ask)
     _check_finished(short)
     if subject.workload.arrivals == "saturated":
         done = short
         if modes is None:
-            plan, done = _settled(subject, plan, short, ask)
-            done = _until(subject, plan, done, ask)
+            plan, done, left = _settled(subject, plan, short, left)
+            done = _until(subject, plan, done, left)
         return answer(subject, done, plan, modes, ask, began)
+    left = left.less(short)
     plan = plan_of(subject, short, modes, seed)
     if plan.warm_up > MAX_FILL and plan.load is not None and plan.load > OVERLOAD and subject.alike and modes is None:
         return overloaded(subject, short, plan, ask, began)
-    if runs is None:
-        check_cost(plan, short, budget_s)
-    plan, done = _settled(subject, plan, [], ask)
-    return answer(subject, _until(subject, plan, done, ask), plan, None, ask, began)
+    plan = fitted(plan, packet_events(short), FIRST_SHARE * left.events, left.events)
+    plan, done, left = _settled(subject, plan, [], left)
+    return answer(subject, _until(subject, plan, done, left), plan, None, ask, began)
 
 
 def _seeds(seed: int, first: int, count: int) -> list[int]:
     return [seed * RUNS_APART + k for k in range(first, first + count)]
 
 
-def _saturated(subject: Subject, seed: int) -> tuple[list[Replication], Modes | None, Plan]:
-    """Return saturated runs, the modes that they fall into (None: they do not), and how long they are.
+def _saturated(subject: Subject, ask: Ask) -> tuple[list[Replication], Modes | None, Plan, Ask]:
+    """Return saturated runs, the modes that they fall into (None: they do not), how long they are, what is left.
 
-    What looks like modes must look so in runs four times as long, and as far apart: else runs only change slowly.
+    What is left is without these runs for an answer of their own, which they are part of. What looks like modes must
+    look so in runs up to four times as long, and as far apart: else runs only change slowly.
     """
     subject.saturated_model()
 
     def runs(plan: Plan, count: int) -> list[Replication]:
-        return replicate(lambda k: subject.saturated_run(k, plan.warm_up, plan.packets), _seeds(seed, 0, count))
+        return replicate(lambda k: subject.saturated_run(k, plan.warm_up, plan.packets), _seeds(ask.seed, 0, count))
 
-    plan = Plan("saturated", *saturated_length(subject))
-    short = Plan("saturated", *saturated_length(subject, SHORT_PACKETS))
+    pilot = runs(Plan("saturated", 0, subject.inside + PILOT_PACKETS), 1)
+    each, left = packet_events(pilot), ask.less(pilot)
+    share = 1.0 if subject.workload.arrivals == "saturated" else SATURATED_SHARE
+    plan = in_blocks(subject, fitted(saturated_plan(subject), each, share * left.events, left.events))
     locks = any(isinstance(one, Lock) for one in subject.machine.resources.values())
     tries = [(plan, FIRST_RUNS)]
     if subject.machine.threads > 1 and locks:
-        tries = [(short, SHORT_RUNS), *tries]
+        tries = [(replace(plan, warm_up=max(plan.warm_up // 4, 1), packets=SHORT_PACKETS), SHORT_RUNS), *tries]
     done: list[Replication] = []
     for tried, count in tries:
+        left = left.less(done)
         done = runs(tried, count)
         modes = modes_of(done)
         if modes is not None:
-            longer = replace(plan, warm_up=4 * plan.warm_up, packets=4 * plan.packets)
+            left = left.less(done)
+            longer = fitted(
+                replace(plan, warm_up=4 * plan.warm_up, packets=4 * plan.packets), each, left.events / 2, left.events
+            )
             long_runs = runs(longer, FIRST_RUNS)
             if spread(long_runs) > LASTING * spread(done) and modes_of(long_runs) is not None:
-                return done, modes, plan
-            return long_runs, None, longer
-    return done, None, plan
+                return done, modes, plan, left.less(long_runs)
+            return long_runs, None, longer, left
+    return done, None, plan, left
 
 
 def spread(runs: Sequence[Replication]) -> float:
@@ -133,28 +149,39 @@ def _until(subject: Subject, plan: Plan, done: list[Replication], ask: Ask) -> l
 
     subject.model(plan.kind, plan.warm_up + plan.packets)  # made here, where reads are traced
     wanted = max(FIRST_RUNS, len(done)) if ask.runs is None else ask.runs
+    if not done and ask.runs is None and plan.kind in ("window", "recorded"):
+        done = replicate(one_run, _seeds(ask.seed, 0, 1))
+        wanted = min(max(int(ask.events / cost(done)), FEWEST_RUNS), FIRST_RUNS)
     while True:
         done = [*done[:wanted], *replicate(one_run, _seeds(ask.seed, len(done), wanted - len(done)))]
         _check_finished(done)
-        if ask.runs is not None or precision_of(done, plan) <= ask.precision:
-            return done
-        if perf_counter() >= ask.until or len(done) >= MAX_RUNS:
+        if ask.runs is not None or len(done) >= MAX_RUNS or precision_of(done, plan) <= ask.precision:
             return done
         wanted = len(done) + MORE_RUNS
+        if cost(done) * wanted / len(done) > ask.events:
+            return done
 
 
-def _settled(subject: Subject, plan: Plan, done: list[Replication], ask: Ask) -> tuple[Plan, list[Replication]]:
-    """Return a plan whose runs have settled, and its first runs; raises RefusedError where they do not settle."""
-    few = replace(ask, runs=max(FIRST_RUNS, len(done)))
+def _settled(
+    subject: Subject, plan: Plan, done: list[Replication], ask: Ask
+) -> tuple[Plan, list[Replication], Ask]:  # fmt: skip
+    """Return a plan whose runs have settled, its first runs, what is left beside them.
+
+    Raises RefusedError where they do not settle, or not within the budget.
+    """
     for _ in range(1 + LENGTHENINGS):
-        done = _until(subject, plan, done, few)
+        done = _until(subject, plan, done, replace(ask, runs=max(FIRST_RUNS, len(done))))
         name = drifts(done)
         if name is None:
-            return plan, done
-        plan, done = replace(plan, warm_up=2 * plan.warm_up + plan.packets, packets=2 * plan.packets), []
+            return plan, done, ask
+        ask, longer = ask.less(done), replace(plan, warm_up=2 * plan.warm_up + plan.packets, packets=2 * plan.packets)
+        needed = FIRST_RUNS * (longer.warm_up + longer.packets) * packet_events(done)
+        if needed > ask.events:
+            break
+        plan, done = longer, []
     raise RefusedError(
-        f"estimate: {name} still changes after {plan.warm_up // 2:,} packets of each run: the machine has no steady "
-        "state, or one that takes longer to reach"
+        f"estimate: {name} still changes after {plan.warm_up:,} packets of each run: the machine has no steady "
+        "state, or one that takes longer to reach than the budget has room for"
     )
 
 

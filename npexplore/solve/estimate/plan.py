@@ -1,15 +1,17 @@
-"""How runs are made: packets before and in the window, and the controls that may help.
+"""How runs are made: packets before and in the window, within a budget of the engine's events; possible controls.
 
     settles   2 f / (1 - r)^2 packets, at most K^2 / 5 f + K       warm-up: twice that       window: six times that
 
 with f the dispersion of arrivals and of services, r = load / S and K the room for packets: the relaxation time of a
 reflected random walk (Asmussen, Applied Probability and Queues, 2003, X.7 and XIV.6).
+
+    budget: EVENTS_PER_S events for each second asked for, whatever the computer: answers do not depend on its speed
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -18,41 +20,89 @@ from npexplore.engine.offered import STRATUM
 from npexplore.errors import RefusedError
 from npexplore.solve.estimate.control import Control, control_at, service_shapes
 from npexplore.solve.estimate.modes import Modes
-from npexplore.solve.estimate.replications import WORKERS, Replication, Subject, over
+from npexplore.solve.estimate.replications import Replication, Subject, over
 
-FIRST_RUNS = 8
-WARM_UP, PACKETS = 250, 2000  # of a run, at least
+EVENTS_PER_S = 10_000_000  # of the engine: what one second of budget stands for
+RUN_EVENTS = 10_000  # that the making and the reading of a run count for
+FIRST_RUNS, MORE_RUNS = 8, 4
+WARM_UP, PACKETS = 250, 2000  # of a run, where the budget has room for them
+FEWEST_PACKETS = 512  # of a run's window
+PILOT_PACKETS = 64  # of the run that tells how many events a packet takes, beside those that a machine holds
 HIGHEST_LOAD = 0.97  # of S: nearer to 1 a queue without much room takes too long to settle
 OVERLOAD = 1.03  # of S: from here on a finite buffer stays full
 SETTLED_PACKETS = 20_000  # in which a queue with little room settles even near a load of 1
-MAX_OVERRUN = 3.0  # budgets that the first group of runs may take
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How runs are made: which, packets before and in the window, the load, and possible controls."""
+    """How runs are made: which, packets before and in the window, the load, and possible controls.
+
+    least: the fewest packets before and in the window that a small budget may bring them down to.
+    """
 
     kind: Literal["saturated", "open", "recorded", "window"]
     warm_up: int = 0
     packets: int = 0
+    least: tuple[int, int] = (0, 0)
     load: float | None = None  # of the saturated rate (open only)
     controls: tuple[Control, ...] = ()
 
 
 @dataclass(frozen=True)
 class Ask:
-    """What was asked for, and the time when the budget is over."""
+    """What was asked for. events: that all runs together may take, of the engine."""
 
     seed: int
     precision: float
-    until: float
-    runs: int | None
+    events: float
+    runs: int | None = None
+
+    def less(self, runs: Sequence[Replication]) -> Ask:
+        """Return what is left after some runs."""
+        return replace(self, events=self.events - cost(runs))
 
 
-def saturated_length(subject: Subject, packets: int = PACKETS) -> tuple[int, int]:
-    """Return the packets before the window of a saturated run, and in it: whole blocks, each like the mix."""
-    before, measured = max(WARM_UP, 4 * subject.inside), max(packets, 16 * subject.inside * packets // PACKETS)
-    return -(-before // STRATUM) * STRATUM, -(-measured // STRATUM) * STRATUM
+def cost(runs: Sequence[Replication]) -> float:
+    """Return the events that runs count for."""
+    return float(sum(one.events + RUN_EVENTS for one in runs))
+
+
+def packet_events(runs: Sequence[Replication]) -> float:
+    """Return the events of a packet, those before the window counted too."""
+    return sum(one.events for one in runs) / max(sum(one.finished for one in runs), 1)
+
+
+def fitted(plan: Plan, per_packet: float, events: float, left: float) -> Plan:
+    """Return a plan whose first runs take about `events`: a shorter window, then a shorter warm-up.
+
+    per_packet: events of a packet. left: events beyond which the first runs are refused (RefusedError).
+    """
+    room = int((events / FIRST_RUNS - RUN_EVENTS) / per_packet)
+    packets = max(min(plan.packets, room - plan.warm_up), plan.least[1])
+    warm_up = max(min(plan.warm_up, room - packets), plan.least[0])
+    needed = FIRST_RUNS * ((warm_up + packets) * per_packet + RUN_EVENTS)
+    if needed > left:
+        at = "" if plan.load is None else f": at {plan.load:.3f} of the saturated rate queues settle slowly"
+        raise RefusedError(
+            f"estimate: {FIRST_RUNS} runs of {warm_up + packets:,} packets take {needed / EVENTS_PER_S:.2g} s of "
+            f"budget ({EVENTS_PER_S / 1e6:g} million events a second), {max(left, 0.0) / EVENTS_PER_S:.2g} s are "
+            f"left{at}"
+        )
+    return replace(plan, warm_up=warm_up, packets=packets)
+
+
+def saturated_plan(subject: Subject) -> Plan:
+    """Return the packets before the window of a saturated run, and in it."""
+    inside = subject.inside
+    least = max(WARM_UP // 2, 2 * inside), FEWEST_PACKETS
+    return in_blocks(subject, Plan("saturated", max(WARM_UP, 4 * inside), max(PACKETS, 16 * inside), least))
+
+
+def in_blocks(subject: Subject, plan: Plan) -> Plan:
+    """Return a plan whose windows are whole blocks, each like the mix."""
+    block = STRATUM if len(subject.workload.packet_bytes) > 1 else 1
+    warm_up, packets = (-(-packets // block) * block for packets in (plan.warm_up, plan.packets))
+    return replace(plan, warm_up=warm_up, packets=packets)
 
 
 def plan_of(subject: Subject, short: Sequence[Replication], modes: Modes | None, seed: int) -> Plan:
@@ -88,17 +138,7 @@ def plan_of(subject: Subject, short: Sequence[Replication], modes: Modes | None,
     fills = 1.5 * room * load / (load - 1) if load > OVERLOAD else 0.0
     bursts = spread if spread > 1 else 0.0
     warm_up = int(max(WARM_UP, 2 * settles + fills + subject.inside, 4 * bursts))
-    packets = int(max(PACKETS, 6 * settles, 4 * subject.inside, 24 * bursts))
+    fewest = int(max(FEWEST_PACKETS, 6 * settles, 24 * bursts))
+    packets = max(PACKETS, fewest, 4 * subject.inside)
     controls = [control_at(workload, shape, slowest, seed) for shape in shapes] if load < HIGHEST_LOAD else []
-    return Plan("open", warm_up, packets, load, tuple(one for one in controls if one is not None))
-
-
-def check_cost(plan: Plan, short: Sequence[Replication], budget_s: float) -> None:
-    """Raise RefusedError where the first group of runs takes far longer than the budget."""
-    packet_s = sum(one.processor_s for one in short) / sum(one.packets for one in short)
-    needed = FIRST_RUNS * (plan.warm_up + plan.packets) * packet_s / WORKERS
-    if needed > MAX_OVERRUN * budget_s:
-        raise RefusedError(
-            f"estimate: {FIRST_RUNS} runs of {plan.warm_up + plan.packets:,} packets would take about {needed:.0f} s, "
-            f"the budget is {budget_s:g} s: at {plan.load:.3f} of the saturated rate queues settle slowly"
-        )
+    return Plan("open", warm_up, packets, (warm_up, fewest), load, tuple(one for one in controls if one is not None))

@@ -13,7 +13,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from time import thread_time
 
 import numpy as np
 import numpy.typing as npt
@@ -54,7 +53,8 @@ class Replication:
     latencies: Floats  # mean seconds in each batch (nan: no packet)
     losses: Floats  # share of the offered packets that is lost in each batch
     prediction: Prediction
-    processor_s: float = 0.0  # that the run took
+    events: int = 0  # of the engine, in the whole run
+    finished: int = 0  # packets in the whole run
 
     @property
     def rate_pps(self) -> float:
@@ -211,6 +211,7 @@ def _replication(
         latencies=np.array(latencies, dtype=float),
         losses=np.diff(dropped) / np.maximum(np.diff(arrived), 1),
         prediction=measure(machine, workload, result, cut),
+        events=shots[-1].events, finished=int(shots[-1].done[:, engine.D_COUNT].sum()),
     )  # fmt: skip
 
 
@@ -223,12 +224,7 @@ def _column(model: EngineModel, counters: Integers, start: str) -> Integers:
 
 def replicate(one_run: Callable[[int], Replication], seeds: Sequence[int]) -> list[Replication]:
     """Return the runs of some seeds, in their order whoever is first."""
-
-    def timed(seed: int) -> Replication:
-        began = thread_time()
-        return replace(one_run(seed), processor_s=thread_time() - began)
-
     if len(seeds) == 1:
-        return [timed(seeds[0])]
+        return [one_run(seeds[0])]
     with ThreadPoolExecutor(WORKERS) as pool:
-        return list(pool.map(timed, seeds))
+        return list(pool.map(one_run, seeds))
