@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore.errors import InputError
+from npexplore.records import by_content
 
 _SHORTEST = 4  # bytes of a word
 
 
+@by_content
 @dataclass(frozen=True)
 class Packets:
     """buffer: uint8; offset (of the IP header's first byte), length (to the end of the frame): int64, shape (n,)."""

@@ -21,6 +21,7 @@ from npexplore.errors import InputError, ModelError, UnknownNameError
 from npexplore.machine.workload import Integers, Workload
 from npexplore.paths import share
 from npexplore.reads import Read, note
+from npexplore.records import by_content
 from npexplore.toml import decode
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class MixFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     assumption: str = ""
 
 
+@by_content
 @dataclass(frozen=True)
 class Mix:
     """A distribution of packet lengths: share of each length, shape (longest + 1)."""

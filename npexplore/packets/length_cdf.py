@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from npexplore.records import by_content
 from npexplore.results import Result
 
 
-@dataclass(frozen=True, eq=False)
+@by_content
+@dataclass(frozen=True)
 class LengthCdf(Result):
     """Cumulative distribution of packet lengths: `share[i]` of the packets are at most `length_bytes[i]` long."""
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from npexplore.errors import InputError, RefusedError
 from npexplore.machine.sections import Chain
 from npexplore.machine.under_load import UnderLoad, ceilings
+from npexplore.records import by_content
 from npexplore.rows.server import Server
 from npexplore.solve.batch_structure import made_once, offered, structure
 from npexplore.solve.prediction import NEARLY_FULL, Latency, Prediction, Utilization
@@ -26,6 +27,7 @@ K = TypeVar("K", bound=Hashable)
 MOST = 2048  # points at once: more would leave the cache
 
 
+@by_content
 @dataclass(frozen=True)
 class Batch:
     """Demands of P points of one structure, of which `like` is one: names, sizes, roles and holds hold for all.
@@ -238,6 +240,7 @@ def _columns(points: Sequence[UnderLoad]) -> Batch:
     )  # fmt: skip
 
 
+@by_content
 @dataclass(frozen=True)
 class Answers:
     """What a solver says of P points: arrays (P,), by server or name where there are several; bottleneck: numbers

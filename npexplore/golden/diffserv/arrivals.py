@@ -10,9 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 from npexplore.errors import InputError
 from npexplore.golden.diffserv.setup import DiffServ
 from npexplore.golden.police.batch import column, ordered_times
+from npexplore.records import by_content
 
 
-@dataclass(frozen=True, eq=False)
+@by_content
+@dataclass(frozen=True)
 class Arrivals:
     """One row per packet, int64: time, length, rule (-1: none matches), output port, input port, colour, receiver time.
 

@@ -15,6 +15,7 @@ from npexplore.golden.diffserv.arrivals import Arrivals
 from npexplore.golden.diffserv.setup import DiffServ
 from npexplore.golden.police import Colour
 from npexplore.golden.token_rate import NS
+from npexplore.records import by_content
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +45,8 @@ class Fate(IntEnum):
     BUFFER_FULL = 4, "the MAC buffer was full before it was received", "Lin et al. 2003, Detailed Packet Flow"
 
 
-@dataclass(frozen=True, eq=False)
+@by_content
+@dataclass(frozen=True)
 class Outcome:
     """One row per packet, in the order of arrivals.
 

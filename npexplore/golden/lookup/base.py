@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from npexplore.display import ShownByArguments
 from npexplore.errors import InputError
 from npexplore.golden.lookup.family import IPV4, AnyAddress, AnyPrefix, Family
+from npexplore.records import by_content
 
 MAX_NEXT_HOP = 2**31 - 1
 NO_READ = -1
@@ -37,6 +38,7 @@ class Routes(NamedTuple):
     next_hop: NDArray[np.int32]
 
 
+@by_content
 @dataclass(frozen=True)
 class MemoryReads:
     """The reads of many lookups: word[i, j] is the j-th word that lookup i read, of table tables[j]; -1 for none."""

@@ -31,6 +31,7 @@ from npexplore.golden.router.records import RouterFile as RouterFile
 from npexplore.golden.router.route_file import route_lines
 from npexplore.golden.router.routes import NextHop, Placed, Route, RouteColumns, next_hop, resolve_routes
 from npexplore.paths import share
+from npexplore.records import by_content
 from npexplore.toml import decode
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Six:
     neighbours: Listed = field(default_factory=dict)
 
 
+@by_content
 @dataclass(frozen=True)
 class Router:
     """The configuration in numbers. `routes` begins with the ports' networks; of equal prefixes the last counts.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from npexplore.golden.columns import Packets
 from npexplore.golden.router.ports import Port
 from npexplore.golden.router.walk import Outcome, Sent
+from npexplore.records import by_content
 
 # packet (cause), whether kernels write it, where, how long, into what
 Write = Callable[
@@ -19,6 +20,7 @@ Write = Callable[
 ]  # fmt: skip
 
 
+@by_content
 @dataclass(frozen=True)
 class Frames:
     """Ethernet frames as columns.

@@ -16,6 +16,7 @@ from npexplore._kernels import dram
 from npexplore.errors import ModelError, SimulationError
 from npexplore.machine.resources.dram_device import DramDevice
 from npexplore.machine.resources.dram_policy import CAUSES, DramPolicy, Integers, block
+from npexplore.records import by_content
 
 COMMANDS = ("ACT", "RD", "WR", "PRE", "PREA", "REF")
 Floats = npt.NDArray[np.float64]
@@ -35,6 +36,7 @@ class Commands:
     channel: Integers
 
 
+@by_content
 @dataclass(frozen=True)
 class DramRun:
     """What a stream of accesses met; times in seconds, an entry an access."""

@@ -17,12 +17,14 @@ import numpy.typing as npt
 from npexplore.errors import one_of
 from npexplore.machine.resources.dram_device import DramDevice
 from npexplore.machine.resources.dram_policy import Integers
+from npexplore.records import by_content
 
 Pattern = Literal["random", "hits", "runs", "turn"]
 ROWS = 1 << 14
 STAY = 0.75  # chance that a run goes on
 
 
+@by_content
 @dataclass(frozen=True)
 class Accesses:
     """Accesses in order of time: clock of the device, bank (its group is bank mod groups), row, whether written."""

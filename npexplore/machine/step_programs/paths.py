@@ -17,6 +17,7 @@ import numpy.typing as npt
 from npexplore.errors import ModelError
 from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.step_programs.execution import Trace
+from npexplore.records import by_content
 from npexplore.rows.expressions import Operand
 
 Integers = npt.NDArray[np.int64]
@@ -64,6 +65,7 @@ class Path:
         return sum(max(delay[group.accelerator] for group in groups) for _, groups in self.waits)
 
 
+@by_content
 @dataclass(frozen=True)
 class Lowered:
     """All paths of some packets, most frequent first, and the workload's columns that tell packets apart."""

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore.packets.columns import PacketTable
+from npexplore.records import by_content
 
 FIRST_IPV6 = 1 << 32
 
 
+@by_content
 @dataclass(frozen=True)
 class Endpoints:
     """Source and destination of every packet that has a whole IPv4 or IPv6 header.

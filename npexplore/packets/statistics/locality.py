@@ -13,8 +13,10 @@ from npexplore.errors import InputError
 from npexplore.packets.columns import PacketTable
 from npexplore.packets.statistics.endpoints import dense_bytes, endpoints
 from npexplore.packets.statistics.flows import numbered
+from npexplore.records import by_content
 
 
+@by_content
 @dataclass(frozen=True)
 class Locality:
     """Stack distances of a sequence of references; -1 where the key had not been used before."""

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 from npexplore._kernels.capture_counts import NO_TIME, count_bins, rebin, used_bins
 from npexplore.display import ShownByArguments
 from npexplore.errors import InputError, positive
+from npexplore.records import by_content
 
 BINS = 1 << 16
 MOST_BINS = 10**8
 FINEST_SHIFT = 10  # 1024 ns
 
 
+@by_content
 @dataclass(frozen=True)
 class RateSeries:
     """Packets and bytes in consecutive bins, from the one with the earliest packet to the one with the latest.

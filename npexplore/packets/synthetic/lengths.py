@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore.errors import InputError
+from npexplore.records import by_content
 
 _HEAVY = 1e6
 
 
+@by_content
 @dataclass(frozen=True)
 class LengthMix:
     """A distribution of packet lengths: `share[i]` of the packets have `length_bytes[i]`, ascending; shares sum to 1.

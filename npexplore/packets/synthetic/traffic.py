@@ -12,6 +12,7 @@ from npexplore.errors import InputError, positive
 from npexplore.packets.capture import Capture
 from npexplore.packets.synthetic.lengths import LengthMix
 from npexplore.packets.writing import write_packets
+from npexplore.records import by_content
 
 LEAST_IP_BYTES = 28  # an IPv4 and a UDP header
 ETHERNET_BYTES = 14
@@ -19,6 +20,7 @@ LEAST_FRAME_BYTES = 60  # without its frame check sequence
 HEADER_BYTES = ETHERNET_BYTES + LEAST_IP_BYTES
 
 
+@by_content
 @dataclass(frozen=True)
 class Traffic:
     """Packets in order: arrival time (ns), IP length (bytes), IPv4 source and destination."""

@@ -10,11 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from npexplore._kernels import chains as kernels
 from npexplore.errors import InputError, RefusedError
+from npexplore.records import by_content
 from npexplore.solve.queueing.inputs import Floats, Ints
 
 Array = NDArray[Any]
 
 
+@by_content
 @dataclass(frozen=True)
 class Chain:
     """Rates of n states: i goes to target[a] at rate[a] a second, a in begin[i]..begin[i + 1] - 1; i -> i left out."""

@@ -16,6 +16,7 @@ from scipy.sparse.linalg import splu
 
 from npexplore._kernels import chains as kernels
 from npexplore.errors import InputError
+from npexplore.records import by_content
 from npexplore.solve.chains.chain import Chain
 from npexplore.solve.queueing.inputs import Floats
 
@@ -32,6 +33,7 @@ SURE: Pace = (kernels.TURNS, 1.0)
 SLOW, AWAY = 5, 10.0  # rounds without gain, or a bracket so many times as wide, end a pace
 
 
+@by_content
 class Stationary(NamedTuple):
     """Probabilities (n,), means (K,) of the rewards a second, and what they lie between for certain (K,)."""
 

@@ -19,6 +19,7 @@ from npexplore.machine.pools import guests
 from npexplore.machine.program import HOME
 from npexplore.machine.resources.base import Server
 from npexplore.machine.workload import Workload
+from npexplore.records import by_content
 from npexplore.rows.distributions import Batch, Deterministic, Distribution, Exponential, OnOff
 from npexplore.rows.expressions import Variable
 from npexplore.solve.chains import Chain, chain, memory_left, stationary
@@ -45,6 +46,7 @@ STATE_BYTES, ARC_BYTES = 2500, 300  # of rows of Python's own numbers
 INSIDE, FIRST = 4, 5  # columns of rewards: packets inside, then busy units and lines of each member
 
 
+@by_content
 @dataclass(frozen=True)
 class MachineChain:
     """A machine's states, their chain, and what each state earns a second (columns: REWARDS, then each member's)."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from npexplore.errors import InputError
 from npexplore.machine.petri import Arc, Formula, Net
+from npexplore.records import by_content
 from npexplore.solve.petri.run import BEGINS, ENDS, Run
 
 WORDS = ("begins", "ends", "fires")
@@ -26,6 +27,7 @@ class Step(NamedTuple):
     marking: dict[str, int]
 
 
+@by_content
 @dataclass(frozen=True)
 class Log:
     """The first firings of a run: rows as `Run.log` has them, times in ticks."""

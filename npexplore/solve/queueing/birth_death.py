@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from npexplore.errors import InputError, RefusedError
+from npexplore.records import by_content
 from npexplore.solve.queueing.inputs import Floats, nonnegative, numbers
 
 MAX_TRANSIENT_STATES = 1000
@@ -35,6 +36,7 @@ def steady_state(birth: ArrayLike, death: ArrayLike) -> Floats:
     return p
 
 
+@by_content
 @dataclass(frozen=True)
 class Transient:
     """A chain at T times (seconds): probability (T, n + 1), and average (T, n + 1), its time average since 0."""

@@ -20,12 +20,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from npexplore.errors import InputError, one_of
+from npexplore.records import by_content
 from npexplore.solve.queueing.inputs import Floats, numbers
 
 REPLACE = ("lru", "fifo", "random")
 MOST_ORDERS = 200_000  # of items in a least-recently-used cache, gone through one by one
 
 
+@by_content
 class Hits(NamedTuple):
     """The chance (n,) that each item is found; `approximation` names what was not exact, else None."""
 

@@ -19,10 +19,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from npexplore.errors import RefusedError
+from npexplore.records import by_content
 from npexplore.solve.queueing.inputs import Floats, Ints, demand_table, per_point, population_row, refuse_first, whole
 from npexplore.solve.queueing.multiclass import ClosedModel
 
 
+@by_content
 @dataclass(frozen=True)
 class JobBounds:
     """Bounds of throughput, customers per second, and what sets them.

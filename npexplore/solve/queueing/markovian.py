@@ -11,10 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from npexplore.records import by_content
 from npexplore.solve.queueing.birth_death import steady_state
 from npexplore.solve.queueing.inputs import Floats, Ints, numbers, stable, whole
 
 
+@by_content
 @dataclass(frozen=True)
 class QueueMeans:
     """Means of single queues (any shape): customers per second, share of each server, customers, seconds.

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from npexplore._kernels import queueing_multiclass as kernels
 from npexplore.errors import InputError, RefusedError
+from npexplore.records import by_content
 from npexplore.solve.queueing.inputs import (
     SHORTEST,
     Booleans,
@@ -31,6 +32,7 @@ from npexplore.solve.queueing.inputs import (
 MAX_STATES = 20_000_000  # population vectors of one point; each holds one number per station or level
 
 
+@by_content
 @dataclass(frozen=True)
 class MultiMva:
     """Means of P closed networks of K stations and R classes; seconds, customers, customers per second.

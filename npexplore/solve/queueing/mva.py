@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from npexplore._kernels.mva import LANES, load_dependent, load_independent, throughput_curve
 from npexplore.errors import InputError, RefusedError
+from npexplore.records import by_content
 from npexplore.solve.queueing.inputs import (
     SHORTEST,
     Floats,
@@ -38,6 +39,7 @@ MOST_BYTES = 1 << 29  # of the tables over all populations that load-dependent s
 _LOG_RANGE = 640.0
 
 
+@by_content
 @dataclass(frozen=True)
 class Mva:
     """Means of P closed single-class networks of K stations; times in seconds, rates per second.

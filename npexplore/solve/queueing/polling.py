@@ -18,11 +18,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from npexplore.errors import InputError
+from npexplore.records import by_content
 from npexplore.solve.queueing.inputs import Floats, numbers, stable
 
 EXHAUSTIVE, GATED, LIMITED = VISITS = ("exhaustive", "gated", "limited")
 
 
+@by_content
 class Polling(NamedTuple):
     """Mean waits (N,) of the classes, and the name of the approximation, None where exact."""
 

@@ -21,6 +21,7 @@ from npexplore.errors import InputError
 from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload
 from npexplore.machine.workload import workload as workload_of
+from npexplore.records import by_content
 from npexplore.solve.simulate import PACKETS
 from npexplore.study.sweeping.answers import Answer, Refusal, answer, answer_all
 from npexplore.study.sweeping.grid import SweepPoint
@@ -29,6 +30,7 @@ NEAR = 6.0  # ceilings that are nowhere nearer to the lowest than this are left 
 PACKET_BYTES = "packet_bytes"  # the knob that changes packets, where a machine has none of that name
 
 
+@by_content
 @dataclass(frozen=True)
 class Landscape:
     """Rates in packets a second over a grid of knobs; arrays have an axis a knob, in the order of `knobs`.
