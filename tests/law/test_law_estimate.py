@@ -242,10 +242,70 @@ def test_modes_are_named_and_no_interval_hides_them(modal):
     assert modal.estimate(LOAD.with_arrivals("poisson", 4e6)).ci95["latency_s"]
 
 
-@pytest.mark.parametrize("seed", [0, 4, 7])
+@pytest.mark.parametrize("seed", [4, 7, 11])
 def test_at_a_thousandth_of_the_load_a_packet_is_alone(seed):
     drawn = random_machine(seed)
     rate = 1e-3 * drawn.design.simulate(drawn.workload(), packets=500, breakdown=False).rate_pps
     slow = drawn.design.estimate(drawn.workload("poisson", rate))
-    alone = drawn.design.estimate(drawn.workload("periodic", rate / 3))
-    assert slow.latency_s.mean == pytest.approx(alone.latency_s.mean, rel=0.02)
+    alone = drawn.design.estimate(drawn.workload("periodic", rate / 10), seed=2)
+    assert slow.latency_s.mean == pytest.approx(alone.latency_s.mean, rel=0.005)
+
+
+LEAKY = """
+name = "leaky"
+title = "two pools with a queue that drops between them"
+[receive]
+capacity_bytes = 1048576
+cell_bytes = 1
+[resource.slow]
+type = "server"
+service_s = "100 ns"
+[resource.fast]
+type = "server"
+service_s = "20 ns"
+[resource.line]
+type = "queue"
+capacity = 2
+when_full = "drop"
+[[pool]]
+name = "first"
+count = 4
+program = '''
+m.fast.serve()
+{before}
+m.line.put()
+'''
+[[pool]]
+name = "second"
+count = 1
+gets = "line"
+program = '''
+m.slow.serve()
+{after}
+'''
+"""
+FREE = "m.receive.free(bytes=packet.packet_bytes)"
+
+
+def test_places_of_dropped_packets_that_nobody_frees_are_a_leak(tmp_path):
+    for before, after in ((FREE, ""), ("", FREE)):
+        path = tmp_path / "leaky.toml"
+        path.write_text(LEAKY.format(before=before, after=after))
+        design, load = npx.design(path), LOAD.with_arrivals("poisson", 6e6)
+        if before:
+            assert design.estimate(load).ci95["loss"][0] > 0.02
+        else:
+            with pytest.raises(RefusedError, match=r"queue 'line' dropped .* free them before line\.put"):
+                design.estimate(load)
+            assert design.estimate(LOAD.with_arrivals("poisson", 1e4)).loss == 0.0
+
+
+def test_the_loss_of_rare_overflows_has_an_interval():
+    """M/M/1/8 that loses 4 packets of a million: seen by few runs or none, below the upper end by rule of three."""
+    design = own(served, Exponential("work", 100 * NS), threads=2, capacity=64 * 8)
+    rho = 0.2
+    loss = (1 - rho) * rho**8 / (1 - rho**9)
+    answers = [design.estimate(LOAD.with_arrivals("poisson", rho * 1e7), runs=8, seed=seed) for seed in range(6)]
+    assert all(0 <= one.ci95["loss"][0] <= one.loss <= one.ci95["loss"][1] < 0.01 for one in answers)
+    assert sum(one.ci95["loss"][0] <= loss <= one.ci95["loss"][1] for one in answers) >= 5
+    assert any(not one.loss for one in answers)

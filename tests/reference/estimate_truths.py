@@ -1,10 +1,10 @@
 """Truths of random machines for the gates of `estimate`: long independent runs, stored in estimate_truths.csv.
 
-    python tests/reference/estimate_truths.py make [MACHINES]     makes the file anew (about five minutes of one core)
-    python tests/reference/estimate_truths.py judge [MACHINES]    estimates every point; prints coverage and time
+    python tests/reference/estimate_truths.py make FIRST END      adds machines FIRST to END - 1 (some 5 s each)
+    python tests/reference/estimate_truths.py judge [FIRST END]   estimates every point; prints coverage and time
 
 Each point: a machine of random_machines.py, arrivals and a rate; runs whose windows are 8 times and warm-ups 4 times as
-long as those of an estimate, from other seeds.
+long as those of an estimate, from other seeds. To make the file anew, delete all of it but its first line.
 """
 
 import csv
@@ -24,7 +24,6 @@ from npexplore.solve.estimate.plan import Ask, plan_of
 from npexplore.solve.estimate.replications import Subject
 
 FILE = Path(__file__).with_suffix(".csv")
-MACHINES = 60
 SEED = 77  # of the truths; estimates are judged with others
 RUNS, LONGER, WARMER = 8, 8, 4
 BUDGET = 5e7  # events for the saturated rate
@@ -37,21 +36,14 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def half_of(ends):
-    return 0.0 if ends is None else (ends[1] - ends[0]) / 2
-
-
 def numbers(prediction):
-    """Return what is compared: name -> (value, half width) of every number with an interval."""
-    ci95 = prediction.ci95
-    found = {"rate": (prediction.rate_pps, half_of(ci95.get("rate_pps")))}
-    if "loss" in ci95:
-        found["loss"] = prediction.loss, half_of(ci95["loss"])
-    for name in NAMES:
-        key = "latency_s" if name == "mean" else f"latency_s.{name}"
-        if key in ci95:
-            found[name] = 1e9 * getattr(prediction.latency_s, name), 1e9 * half_of(ci95[key])
-    return found
+    """Return what is compared: name -> (value, low end, high end) of every number with an interval."""
+    keys = {"rate": "rate_pps", "loss": "loss", "mean": "latency_s", **{p: f"latency_s.{p}" for p in NAMES[1:]}}
+    values = {"rate": prediction.rate_pps, "loss": prediction.loss, **prediction.latency_s._asdict()}
+    return {
+        name: tuple((1e9 if name in NAMES else 1.0) * x for x in (values[name], *prediction.ci95[key]))
+        for name, key in keys.items() if key in prediction.ci95
+    }  # fmt: skip
 
 
 def truth(drawn, arrivals, rate):
@@ -67,30 +59,36 @@ def truth(drawn, arrivals, rate):
     return answer(subject, _until(subject, plan, [], ask), plan, None, ask, 0.0)
 
 
-def make(machines):
-    """Write the truths of machines 0 .. machines - 1."""
-    with FILE.open("w", newline="") as file:
+def make(first, end):
+    """Add the truths of machines first .. end - 1 that have none."""
+    known = {machine for machine, *_ in points()}
+    with FILE.open("a", newline="") as file:
         out = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        out.writeheader()
-        for seed in range(machines):
-            drawn, full = random_machine(seed), 0.0
-            for arrivals, load in (("saturated", None), *(("poisson", x) for x in POISSON), OTHERS[seed % len(OTHERS)]):
-                rate = None if load is None else float(f"{load * full:.4g}")
-                try:
-                    found = numbers(truth(drawn, arrivals, rate))
-                except NpexploreError as error:
-                    print(seed, arrivals, load, error, file=sys.stderr)
-                    if load is None:
-                        break
-                    continue
-                full = full or found["rate"][0]
-                row = {"machine": seed, "arrivals": arrivals, "load": load or "", "offered_pps": rate or ""}
-                names = {"rate": "rate_pps", "loss": "loss", **{name: f"{name}_ns" for name in NAMES}}
-                halves = {"rate": "rate_half", "loss": "loss_half", **{name: f"{name}_half_ns" for name in NAMES}}
-                for name, (value, half) in found.items():
-                    row |= {names[name]: f"{value:.7g}", halves[name]: f"{half:.3g}"}
-                out.writerow(row)
-                file.flush()
+        for seed in sorted(set(range(first, end)) - known):
+            out.writerows(rows_of(seed))
+            file.flush()
+
+
+def rows_of(seed):
+    """Return the rows of one machine."""
+    drawn, full, rows = random_machine(seed), 0.0, []
+    for arrivals, load in (("saturated", None), *(("poisson", x) for x in POISSON), OTHERS[seed % len(OTHERS)]):
+        rate = None if load is None else float(f"{load * full:.4g}")
+        try:
+            found = numbers(truth(drawn, arrivals, rate))
+        except NpexploreError as error:
+            print(seed, arrivals, load, error, file=sys.stderr)
+            if load is None:
+                return rows
+            continue
+        full = full or found["rate"][0]
+        row = {"machine": seed, "arrivals": arrivals, "load": load or "", "offered_pps": rate or ""}
+        names = {"rate": "rate_pps", "loss": "loss", **{name: f"{name}_ns" for name in NAMES}}
+        halves = {"rate": "rate_half", "loss": "loss_half", **{name: f"{name}_half_ns" for name in NAMES}}
+        for name, (value, low, high) in found.items():
+            row |= {names[name]: f"{value:.7g}", halves[name]: f"{(high - low) / 2:.3g}"}
+        rows.append(row)
+    return rows
 
 
 def points():
@@ -111,17 +109,20 @@ def points():
 
 def inside(found, true):
     """Return, by name, whether the truth lies in the interval, the truth's own error beside it."""
-    return {
-        name: abs(value - true[name][0]) <= (half**2 + true[name][1] ** 2) ** 0.5 + 1e-9 * value
-        for name, (value, half) in found.items() if name in true
-    }  # fmt: skip
+    shares = {}
+    for name, (value, low, high) in found.items():
+        if name in true:
+            truth, error = true[name]
+            half = value - low if truth < value else high - value
+            shares[name] = abs(value - truth) <= (half**2 + error**2) ** 0.5 + 1e-9 * value
+    return shares
 
 
-def judge(machines, seed=1):
+def judge(first=0, end=1 << 30, seed=1):
     """Print coverage, precision and time of estimates with the default precision and budget."""
     covered, misses, precise, times, refused = {}, [], [], [], 0
     for machine, arrivals, load, rate, true in points():
-        if machine >= machines:
+        if not first <= machine < end:
             continue
         drawn = random_machine(machine)
         began = process_time()
@@ -156,4 +157,4 @@ def judge(machines, seed=1):
 
 if __name__ == "__main__":
     command, *more = sys.argv[1:]
-    {"make": make, "judge": judge}[command](*(map(int, more) if more else (MACHINES,)))
+    {"make": make, "judge": judge}[command](*map(int, more))

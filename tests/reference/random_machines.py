@@ -213,7 +213,7 @@ class _Draw:
         pools, count = [], r.choice([1, 1, 1, 1, 2, 2, 3, 4])
         self.features.add(f"{count} pool" + "s" * (count > 1))
         homes = []
-        gets = None
+        gets, freed = None, False
         for k in range(count):
             if not homes or r.random() < 0.6:
                 homes.append(self.home(k))
@@ -223,8 +223,9 @@ class _Draw:
             puts = None if last else f"q{k}"
             early = not last and r.random() < 0.3
             put = None if last else self.queue(puts)
-            pools.append(Pool(f"pool{k}", threads, program_of(body, puts, put, early), home, gets))
-            gets = puts
+            frees = not freed and (last or self.resources[puts].when_full == "drop")
+            pools.append(Pool(f"pool{k}", threads, program_of(body, puts, put, early, frees, freed), home, gets))
+            gets, freed = puts, freed or frees
         ingress = Ingress("receive", r.choice([4096, 65536, 1 << 20]), r.choice([1, 64]))
         resources = {name: one for name, one in self.resources.items() if one is not None}
         built = Machine("random", pools, ingress, resources)
@@ -284,20 +285,26 @@ class _WithPacket:
         return getattr(self.recorder, name)
 
 
-def program_of(body, puts, put, early):
-    """Return a pool's program: the body, then the packet is handed on or leaves; early: a fifth leaves already here."""
+def program_of(body, puts, put, early, frees, freed):
+    """Return a pool's program: the body, then the packet is handed on (put) or leaves; early: a fifth leaves here.
+
+    frees: all packets leave the receive buffer here (before a queue that drops, or at the end). freed: they have.
+    """
 
     def program(recorder, packet):
         m = _WithPacket(recorder, packet)
         run(m, body)
-        if puts is None:
+        if frees:
             m.receive.free(bytes=packet.packet_bytes)
-        elif early:
-            with m.branch(0.2, f"out before {puts}"):
+        if puts is None:
+            return
+        if not early:
+            put(m)
+            return
+        with m.branch(0.2, f"out before {puts}"):
+            if not frees and not freed:
                 m.receive.free(bytes=packet.packet_bytes)
-            with m.otherwise():
-                put(m)
-        else:
+        with m.otherwise():
             put(m)
 
     return program

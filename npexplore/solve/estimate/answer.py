@@ -1,7 +1,8 @@
 """Runs as one answer: mean latency with its control, rate and loss, percentiles, and the precision that was reached.
 
 mean latency   sum of latencies / sum of packets over runs, each less its own control's wait plus that wait's mean V
-half width     Student's t over runs; at least a tenth of that without a control, and 0.5 % (saturated: 0.1 %)
+half width     Student's t over runs; at least a tenth of that without a control, and 0.5 % (0.1 % where packets meet
+               nobody or are always there)
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from npexplore.solve.simulate import combine
 
 RATE_FLOOR, LATENCY_FLOOR = 0.001, 0.005  # of the number: no half width is less
 CONTROL_FLOOR = 0.1  # of the half width without a control: none with it is less
+MOST_SKEWED = 6.0  # half widths per loss: where one run of many lost packets
 HELPS = 0.8  # of the deviation without a control: above, the control is dropped
 
 
@@ -40,7 +42,7 @@ def latency(runs: Sequence[Replication], plan: Plan) -> tuple[float, float, bool
             floor, used, spread = CONTROL_FLOOR * plain_half, True, float(np.std(less))
             mean, half = over(less * weights, weights)
             half = float(np.hypot(half, 1.96 * control.error_s))
-    least = RATE_FLOOR if plan.kind == "saturated" else LATENCY_FLOOR
+    least = RATE_FLOOR if plan.kind == "saturated" or plan.alone else LATENCY_FLOOR
     return mean, max(half, floor, least * mean), used
 
 
@@ -108,44 +110,57 @@ def overloaded(subject: Subject, runs: Sequence[Replication], plan: Plan, ask: A
 
 @dataclass(frozen=True)
 class Flow:
-    """Rate, throughput and loss with their half widths (loss None: nothing is offered; its half 0: none was lost)."""
+    """Rate, throughput and loss (None: nothing is offered) with the ends of their intervals."""
 
     rate_pps: float
-    rate_half: float
+    rate_ends: tuple[float, float]
     throughput_bps: float
-    throughput_half: float
+    throughput_ends: tuple[float, float]
     loss: float | None
-    loss_half: float
+    loss_ends: tuple[float, float] = (0.0, 0.0)
 
     def intervals(self) -> dict[str, tuple[float, float]]:
         """Return the intervals by name."""
-        ends = {
-            "rate_pps": (max(self.rate_pps - self.rate_half, 0.0), self.rate_pps + self.rate_half),
-            "throughput_bps": (
-                max(self.throughput_bps - self.throughput_half, 0.0), self.throughput_bps + self.throughput_half,
-            ),
-        }  # fmt: skip
-        if self.loss:
-            ends["loss"] = max(self.loss - self.loss_half, 0.0), min(self.loss + self.loss_half, 1.0)
-        return ends
+        ends = {"rate_pps": self.rate_ends, "throughput_bps": self.throughput_ends}
+        return ends if self.loss is None else {**ends, "loss": self.loss_ends}
+
+
+def loss_of(runs: Sequence[Replication], clump: float) -> tuple[float, tuple[float, float]]:
+    """Return the share of packets that is lost, and its interval.
+
+    Few losses are skewed: the upper end is p exp(h / p), h the half width over runs. clump: packets that are lost
+    together; if none was lost, the upper end is that of 3 clumps (rule of three: exp(-3) = 5 %).
+    """
+    offered = sum(one.offered for one in runs)
+    loss, half = over((one.lost for one in runs), (one.offered for one in runs))
+    if not loss:
+        return 0.0, (0.0, min(3 * clump / offered, 1.0))
+    return loss, (max(loss - half, 0.0), min(loss * float(np.exp(min(half / loss, MOST_SKEWED))), 1.0))
 
 
 def _flow(subject: Subject, runs: Sequence[Replication], plan: Plan) -> Flow:
     """Return what flows: as finished; behind a known rate of arrivals what is offered less what is lost."""
-    rate, rate_half = over((one.packets for one in runs), (one.seconds for one in runs))
-    bps, bps_half = over((one.bits for one in runs), (one.seconds for one in runs))
-    loss, loss_half = None, 0.0
-    if sum(one.offered for one in runs):
-        loss, loss_half = over((one.lost for one in runs), (one.offered for one in runs))
+    loss, lost = loss_of(runs, plan.clump) if sum(one.offered for one in runs) else (None, (0.0, 0.0))
     process = subject.workload.process()
     if plan.kind != "open" or process is None or loss is None:
-        return Flow(rate, max(rate_half, RATE_FLOOR * rate), bps, max(bps_half, RATE_FLOOR * bps), loss, loss_half)
+        rate, rate_ends = _with_floor(over((one.packets for one in runs), (one.seconds for one in runs)))
+        bps, bps_ends = _with_floor(over((one.bits for one in runs), (one.seconds for one in runs)))
+        return Flow(rate, rate_ends, bps, bps_ends, loss, lost)
     bits, bits_half = over((one.bits for one in runs), (one.packets for one in runs))
     known = subject.open_model(plan.warm_up + plan.packets).under_load
     if not loss and known is not None:
         bits, bits_half = known.counted_bits, 0.0
-    rate, rate_half = process.rate * (1 - loss), process.rate * loss_half
-    return Flow(rate, rate_half, rate * bits, float(np.hypot(rate_half * bits, rate * bits_half)), loss, loss_half)
+    rate = process.rate * (1 - loss)
+    low, high = process.rate * (1 - lost[1]), process.rate * (1 - lost[0])
+    bps = rate * bits
+    below, above = (float(np.hypot((rate - end) * bits, rate * bits_half)) for end in (low, high))
+    return Flow(rate, (low, high), bps, (max(bps - below, 0.0), bps + above), loss, lost)
+
+
+def _with_floor(ratio: tuple[float, float]) -> tuple[float, tuple[float, float]]:
+    """Return a rate and the ends of its interval, which is never narrower than RATE_FLOOR."""
+    rate, half = ratio[0], max(ratio[1], RATE_FLOOR * ratio[0])
+    return rate, (max(rate - half, 0.0), rate + half)
 
 
 def _method(runs: Sequence[Replication], used: bool, reached: float, precision: float, modes: Modes | None) -> str:

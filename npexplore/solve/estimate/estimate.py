@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore.errors import RefusedError, positive
+from npexplore.machine.leaks import leaking_queues
 from npexplore.machine.resources.lock import Lock
 from npexplore.solve.estimate.answer import answer, overloaded, precision_of
 from npexplore.solve.estimate.modes import Modes, modes_of
@@ -43,6 +44,7 @@ from npexplore.solve.estimate.replications import Replication, Subject, replicat
 from npexplore.solve.prediction import Prediction
 
 PRECISION = 0.02
+ALONE_PRECISION = 0.003  # where packets meet nobody: their latency stands for that of the machine in tables
 BUDGET_S = 5.0
 MAX_RUNS = 400
 FEWEST_RUNS = 3  # where the length of runs does not depend on the budget
@@ -87,8 +89,13 @@ def estimate(
     if plan.warm_up > MAX_FILL and plan.load is not None and plan.load > OVERLOAD and subject.alike and modes is None:
         return overloaded(subject, short, plan, ask, began)
     plan = fitted(plan, packet_events(short), FIRST_SHARE * left.events, left.events)
-    plan, done, left = _settled(subject, plan, [], left)
-    return answer(subject, _until(subject, plan, done, left), plan, None, ask, began)
+    if plan.alone:
+        left = replace(left, precision=min(precision, ALONE_PRECISION))
+    leaking = leaking_queues(subject.machine, subject.workload)
+    plan, done, left = _settled(subject, plan, [], left, leaking)
+    done = _until(subject, plan, done, left)
+    _check_leaks(subject, done, leaking)
+    return answer(subject, done, plan, None, ask, began)
 
 
 def _seeds(seed: int, first: int, count: int) -> list[int]:
@@ -163,14 +170,15 @@ def _until(subject: Subject, plan: Plan, done: list[Replication], ask: Ask) -> l
 
 
 def _settled(
-    subject: Subject, plan: Plan, done: list[Replication], ask: Ask
-) -> tuple[Plan, list[Replication], Ask]:  # fmt: skip
+    subject: Subject, plan: Plan, done: list[Replication], ask: Ask, leaking: Sequence[str] = ()
+) -> tuple[Plan, list[Replication], Ask]:
     """Return a plan whose runs have settled, its first runs, what is left beside them.
 
     Raises RefusedError where they do not settle, or not within the budget.
     """
     for _ in range(1 + LENGTHENINGS):
         done = _until(subject, plan, done, replace(ask, runs=max(FIRST_RUNS, len(done))))
+        _check_leaks(subject, done, leaking)
         name = drifts(done)
         if name is None:
             return plan, done, ask
@@ -190,6 +198,17 @@ def _check_finished(runs: Sequence[Replication]) -> None:
         raise RefusedError(
             "estimate: no packet is finished while it is measured; see what `simulate` says of the start"
         )
+
+
+def _check_leaks(subject: Subject, runs: Sequence[Replication], leaking: Sequence[str]) -> None:
+    for queue in leaking:
+        lost = sum(one.prediction.drops[queue] for one in runs)
+        if lost:
+            buffer = subject.machine.ingress.name
+            raise RefusedError(
+                f"estimate: queue {queue!r} dropped {lost:,} packets, whose places in the receive buffer {buffer!r} no "
+                f"program frees: it fills with them, and no steady state is reached; free them before {queue}.put"
+            )
 
 
 def drifts(runs: Sequence[Replication]) -> str | None:

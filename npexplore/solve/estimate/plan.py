@@ -3,7 +3,8 @@
     settles   2 f / (1 - r)^2 packets, at most K^2 / 5 f + K       warm-up: twice that       window: six times that
 
 with f the dispersion of arrivals and of services, r = load / S and K the room for packets: the relaxation time of a
-reflected random walk (Asmussen, Applied Probability and Queues, 2003, X.7 and XIV.6).
+reflected random walk, which is at its border f / |1 - r| times in a row (Asmussen, Applied Probability and Queues,
+2003, X.7 and XIV.6).
 
     budget: EVENTS_PER_S events for each second asked for, whatever the computer: answers do not depend on its speed
 """
@@ -28,6 +29,7 @@ FIRST_RUNS, MORE_RUNS = 8, 4
 WARM_UP, PACKETS = 250, 2000  # of a run, where the budget has room for them
 FEWEST_PACKETS = 512  # of a run's window
 PILOT_PACKETS = 64  # of the run that tells how many events a packet takes, beside those that a machine holds
+LIGHT_LOAD = 0.005  # of S: below, hardly a packet meets another
 HIGHEST_LOAD = 0.97  # of S: nearer to 1 a queue without much room takes too long to settle
 OVERLOAD = 1.03  # of S: from here on a finite buffer stays full
 SETTLED_PACKETS = 20_000  # in which a queue with little room settles even near a load of 1
@@ -45,7 +47,13 @@ class Plan:
     packets: int = 0
     least: tuple[int, int] = (0, 0)
     load: float | None = None  # of the saturated rate (open only)
+    clump: float = 1.0  # packets that are lost together when a buffer is full
     controls: tuple[Control, ...] = ()
+
+    @property
+    def alone(self) -> bool:
+        """Whether hardly a packet meets another: its latency is that of a packet alone."""
+        return self.load is not None and self.load < LIGHT_LOAD
 
 
 @dataclass(frozen=True)
@@ -140,5 +148,8 @@ def plan_of(subject: Subject, short: Sequence[Replication], modes: Modes | None,
     warm_up = int(max(WARM_UP, 2 * settles + fills + subject.inside, 4 * bursts))
     fewest = int(max(FEWEST_PACKETS, 6 * settles, 24 * bursts))
     packets = max(PACKETS, fewest, 4 * subject.inside)
+    clump = factor / max(near, 1 - HIGHEST_LOAD)
     controls = [control_at(workload, shape, slowest, seed) for shape in shapes] if load < HIGHEST_LOAD else []
-    return Plan("open", warm_up, packets, (warm_up, fewest), load, tuple(one for one in controls if one is not None))
+    return Plan(
+        "open", warm_up, packets, (warm_up, fewest), load, clump, tuple(one for one in controls if one is not None)
+    )

@@ -177,10 +177,18 @@ class Subject:
         return _replication(self.machine, self.workload, result, 0, ())
 
     def open_run(self, seed: int, warm_up: int, packets: int, controls: Sequence[Control]) -> Replication:
-        """Return one run of `packets` arrivals after `warm_up` others; all of a recording."""
+        """Return one run of `packets` arrivals after `warm_up` others; all of a recording.
+
+        Packets come when all threads have begun: what a fast machine gets before is a burst that it takes long to work
+        off.
+        """
         model = self.open_model(warm_up + packets)
         offered = packets_offered(self.workload, seed, warm_up + packets, model.tick)
-        model = from_elsewhere(played(model, self.workload, offered), seed, self.spread_s(model.under_load))
+        spread = self.spread_s(model.under_load)
+        if not self.recorded:
+            begun = spread + max(pool.start.latest(pool.count) for pool in self.machine.pools)
+            offered = offered._replace(ticks=offered.ticks + round(begun / model.tick))
+        model = from_elsewhere(played(model, self.workload, offered), seed, spread)
         if self.recorded:
             result = run(model, seed, packets, BATCHES)
             return _replication(self.machine, self.workload, result, 0, ())
