@@ -10,7 +10,7 @@ from npexplore.display import html_table
 from npexplore.errors import Faults, ModelError, NpexploreError, UnknownNameError, one_of, positive
 from npexplore.machine.lone import check_polls
 from npexplore.machine.pools import Pool, Start, visits
-from npexplore.machine.program import Body, Recorder, record
+from npexplore.machine.program import Body, Recorder, record, visit
 from npexplore.machine.resources.base import Resource, Server, count_of, time_of
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.resources.queue import BoundedQueue
@@ -43,7 +43,7 @@ class Machine:
         name: the machine's name.
         pools: one pool of threads, or several joined by bounded queues. A packet is finished when the program of a pool
             ends without putting it into another pool's queue.
-        ingress: the receive side, where packets arrive.
+        ingress: the receive side, where packets arrive (None: a buffer "receive" without a limit).
         resources: the resources, or a mapping of them by name.
         counted: "packet bytes", or a name for padded bytes: each packet rounded up to whole cells.
         cell_bytes: bytes of a cell, for padded bytes.
@@ -57,24 +57,22 @@ class Machine:
 
     Example:
         >>> import npexplore as npx
-        >>> from npexplore.machine import FifoServer, Ingress, Machine, Pool
+        >>> from npexplore.machine import FifoServer, Machine, Pool
         >>> def forward(m, packet):
         ...     m.hash.serve()
-        ...     m.receive.free(bytes=packet.packet_bytes)
-        >>> parts = [FifoServer("hash", service_s=50e-9)]
-        >>> machine = Machine("mine", Pool("thread", 4, forward), Ingress("receive", 8192, 64), parts)
+        >>> machine = Machine("mine", Pool("thread", 4, forward), resources=[FifoServer("hash", service_s=50e-9)])
         >>> print(npx.design(machine).bounds(npx.workload(packet_bytes=64)))
         bounds: 10.24 Gb/s (packet bytes), 20 Mpps, bottleneck hash
     """
 
     def __init__(
-        self, name: str, pools: Pool | Sequence[Pool], ingress: Ingress,
+        self, name: str, pools: Pool | Sequence[Pool], ingress: Ingress | None = None,
         resources: Mapping[str, Resource] | Iterable[Resource] = (), counted: str = "packet bytes", cell_bytes: int = 1,
         tick: float | None = None, facts: Any = None, window_s: float | None = None, boot_s: float = 0.0,
     ) -> None:  # fmt: skip
         self.name = name
         self.pools: tuple[Pool, ...] = (pools,) if isinstance(pools, Pool) else tuple(pools)
-        self.ingress = ingress
+        self.ingress = Ingress("receive") if ingress is None else ingress
         self.resources: dict[str, Resource] = _by_name(name, resources)
         self.counted = counted
         self.cell_bytes = count_of(f"{name}: cell_bytes", cell_bytes)
@@ -146,12 +144,16 @@ class Machine:
         """Record the program of a pool (None: the first) once."""
         chosen = pool or self.pools[0]
         try:
-            return record(chosen.program, self.resources, columns, self.facts, chosen.priority)
+            body = record(chosen.program, self.resources, columns, self.facts, chosen.priority)
         except NpexploreError:
             raise
         except Exception as error:  # the program is a function of the user's own
             said = f"{type(error).__name__}: {error}"
             raise ModelError(f"{self.name}: program of pool {chosen.name!r}: {said}") from error
+        frees = any(step.resource is self.ingress for step, _ in visits(body))
+        if chosen.gets is not None or self.ingress.limited or frees:
+            return body
+        return [visit(self.ingress, "free", bytes=columns["packet_bytes"]), *body]  # an unlimited buffer is never short
 
     def record_pools(self, names: Iterable[str]) -> list[Recorded]:
         """Record every pool's program over a workload's columns and those that queues carry.

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from npexplore.errors import Faults, InputError, one_of
+from npexplore.errors import Faults, InputError, one_of, told_at
 from npexplore.machine.described.formula import Formulas
 from npexplore.machine.described.parts import Part, Parts
 from npexplore.machine.described.program import TextProgram
-from npexplore.machine.described.records import PoolTable
+from npexplore.machine.described.records import PoolTable, ReceiveTable
 from npexplore.machine.described.resources import ResourceTables, number_of
+from npexplore.machine.described.steps import program_text
 from npexplore.machine.machine import Machine, Pool, Start
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.resources.base import Resource
@@ -42,10 +43,10 @@ def build(p: Parameters) -> Machine:
             options["window_s"] = numbers.of(window.seconds, "window.seconds")
             options["boot_s"] = numbers.of(window.boot_s, "window.boot_s")
     with faults.one():
-        if receive is None:
-            raise InputError(f"{file.name}: a machine with pools needs a table [receive]")
+        receive = receive or ReceiveTable()
+        most = receive.capacity_bytes
         ingress = Ingress(
-            receive.name, numbers.whole(receive.capacity_bytes, "receive.capacity_bytes"),
+            receive.name, None if most is None else numbers.whole(most, "receive.capacity_bytes"),
             numbers.whole(receive.cell_bytes, "receive.cell_bytes"),
         )  # fmt: skip
     with faults.one():
@@ -55,7 +56,7 @@ def build(p: Parameters) -> Machine:
     pools = []
     for table in file.pool:
         with faults.one():
-            pools.append(_pool(table, p, numbers))
+            pools.append(_pool(table, p, numbers, resources))
     faults.tell()
     tick = common_tick(periods(resources.values()))
     return Machine(file.name, pools, ingress, resources, facts=p, tick=tick, **options)
@@ -95,12 +96,16 @@ def _touching(
     return tables, caches_of(part), flows, skew
 
 
-def _pool(table: PoolTable, p: Parameters, numbers: _Numbers) -> Pool:
+def _pool(table: PoolTable, p: Parameters, numbers: _Numbers, resources: Mapping[str, Resource]) -> Pool:
     place = f"pool {table.name!r}"
+    if (table.program is None) == (table.steps is None):
+        raise InputError(f"{place} needs either a program or steps")
+    with told_at(place):
+        program = program_text(table.steps or [], resources) if table.program is None else table.program
     return Pool(
         name=table.name,
         count=numbers.whole(table.count, f"{place}: count"),
-        program=TextProgram(table.program, p, f"program of {place}"),
+        program=TextProgram(program, p, f"program of {place}"),
         home=table.home,
         gets=table.gets,
         priority=numbers.whole(table.priority, f"{place}: priority"),

@@ -22,11 +22,12 @@ class StartTable(Record, frozen=True):
 
 
 class PoolTable(Record, frozen=True):
-    """A pool of threads (pools.Pool); `program` is the body of its function, line by line."""
+    """A pool of threads (pools.Pool); `program` is the body of its function, line by line, or `steps` are (steps.py)."""
 
     name: str
     count: Whole
-    program: str
+    program: str | None = None
+    steps: list[Any] | None = None
     home: str | None = None
     gets: str | None = None
     priority: Whole = 8
@@ -36,9 +37,9 @@ class PoolTable(Record, frozen=True):
 
 
 class ReceiveTable(Record, frozen=True):
-    """The receive side (resources.Ingress)."""
+    """The receive side (resources.Ingress); without `capacity_bytes` its buffer has no limit."""
 
-    capacity_bytes: Whole
+    capacity_bytes: Whole | None = None
     cell_bytes: Whole = 1
     name: str = "receive"
 

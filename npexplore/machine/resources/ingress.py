@@ -18,10 +18,13 @@ from npexplore.rows.distributions import Arrivals
 from npexplore.rows.expressions import Expression, Values, Variable, round_up
 
 SATURATED, TIMESTAMPS = "saturated", "timestamps"
+AMPLE_CELLS, AMPLE_CELL_BYTES = 1 << 14, 1 << 16  # of a buffer without a limit: a cell holds a whole packet
 
 
 class Ingress(OwnFaces):
     """A receive buffer of `capacity_bytes`, filled in cells of `cell_bytes`.
+
+    capacity_bytes: None for a buffer without a limit: room for 16,384 packets, which programs need not free.
 
     Example:
         >>> from npexplore.machine import Ingress
@@ -32,8 +35,11 @@ class Ingress(OwnFaces):
     WHY = "packets come by themselves, into room that others free"
     VISITS = {"free": ("bytes",)}
 
-    def __init__(self, name: str, capacity_bytes: int, cell_bytes: int) -> None:
+    def __init__(self, name: str, capacity_bytes: int | None = None, cell_bytes: int = 1) -> None:
         super().__init__(name)
+        self.limited = capacity_bytes is not None
+        if capacity_bytes is None:
+            capacity_bytes, cell_bytes = AMPLE_CELLS * AMPLE_CELL_BYTES, AMPLE_CELL_BYTES
         self.cell_bytes = count_of(f"{name}: cell_bytes", cell_bytes)
         whole = count_of(f"{name}: capacity_bytes", capacity_bytes, least=self.cell_bytes)
         self.capacity = whole // self.cell_bytes * self.cell_bytes
