@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from npexplore.designs import design as design
     from npexplore.designs import design_names as design_names
     from npexplore.designs.base import Design as Design
+    from npexplore.designs.composed import machine_of as machine_of
     from npexplore.ledger import published as published
     from npexplore.machine.mixes import mix_names as mix_names
     from npexplore.machine.workload import Workload as Workload
@@ -71,6 +72,8 @@ if TYPE_CHECKING:
     from npexplore.study.explaining.explain import explain as explain
     from npexplore.study.frames import to_frame as to_frame
     from npexplore.study.frames import to_xarray as to_xarray
+    from npexplore.study.laboratory.resource import SingleResource as SingleResource
+    from npexplore.study.laboratory.resource import resource as resource
     from npexplore.study.loading.curve import load_curve as load_curve
     from npexplore.study.optimising.optimise import optimise as optimise
     from npexplore.study.optimising.optimum import Optimum as Optimum

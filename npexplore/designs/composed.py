@@ -53,7 +53,7 @@ def machine_of(
 
     Example:
         >>> import npexplore as npx
-        >>> row = npx.machine_of([npx.resource("hash_unit"), npx.resource("banks")], threads=4)
+        >>> row = npx.machine_of([npx.resource("hash_unit"), npx.resource("banks")], threads=64)
         >>> row.bounds(npx.workload(packet_bytes=64)).bottleneck
         'banks.bank'
     """

@@ -168,15 +168,15 @@ class Machine:
                 recorded.append((pool, columns, self.record(columns, pool)))
         faults.tell()
         for pool, columns, body in recorded:
-            for visit, aside in visits(body):
-                check_polls(visit.resource, visit.method, visit.operands)
-                what = f"{visit.resource.name}.{visit.method}"
-                if aside and visit.resource.ends(visit.method) != "never":
+            for step, aside in visits(body):
+                check_polls(step.resource, step.method, step.operands)
+                what = f"{step.resource.name}.{step.method}"
+                if aside and step.resource.ends(step.method) != "never":
                     raise ModelError(
                         f"{self.name}: {what} must not stand in a fork or a parallel part: the thread's packet would go"
                         " on twice"
                     )
-                fed.add(visit.resource.name)
+                fed.add(step.resource.name)
             found.append(Recorded(pool, columns, body))
         for pool in self.pools:
             if pool.gets is not None and pool.gets not in fed:

@@ -322,7 +322,6 @@ FAULTS = [
     ("count = 2", "count = 0", "small: threads of pool 'send' must be an integer of at least 1, got 0"),
     ('gets = "out"', 'gets = "in"', "queue that pool 'send' gets from 'in' is unknown (known: out)"),
     ("capacity_bytes = 8192", "capacity = 8192", "key 'capacity' is unknown (nearest: capacity_bytes"),
-    ("[receive]\ncapacity_bytes = 8192\ncell_bytes = 64\n", "", "small: a machine with pools needs a table [receive]"),
     ("[[pool]]", "[[pol]]", "key 'pol' is unknown (nearest: pool"),
 ]  # fmt: skip
 

@@ -49,12 +49,15 @@ def build(p: Parameters) -> Machine:
             receive.name, None if most is None else numbers.whole(most, "receive.capacity_bytes"),
             numbers.whole(receive.cell_bytes, "receive.cell_bytes"),
         )  # fmt: skip
+    resources: dict[str, Resource] = {}
     with faults.one():
         resources = ResourceTables(file.resource, numbers.formulas, Parts(file.part)).all()
         if file.touching is not None:
             _touching(p, resources, numbers)
     pools = []
     for table in file.pool:
+        if table.steps is not None and file.resource and not resources:
+            continue  # whose steps name resources with faults
         with faults.one():
             pools.append(_pool(table, p, numbers, resources))
     faults.tell()

@@ -1,4 +1,4 @@
-"""What a resource kind is when nothing is said: parameters of a plain example, the visit that packets make, its operands.
+"""What a resource kind is when nothing is said: parameters of a plain example, the usual visit, its operands.
 
 `npexplore.resource` and the steps of a composed machine (described/steps.py) begin from this table; each value can be
 set. Times are seconds, rates are per second, as in the classes of machine/resources.
@@ -50,7 +50,9 @@ DEFAULTS: dict[str, Default] = {
     "ddr": Default(
         {"timing": "ddr_400", "banks": 4, "bus_bytes": 8, "slots": 8}, "read", {"bytes": 64, "bank": "random"}
     ),
-    "dram_controller": Default({"device": "ddr4_3200"}, "read", {"bytes": 64, "bank": "random"}),
+    "dram_controller": Default(
+        {"device": "ddr4_3200", "policy": {"page": "closed"}}, "read", {"bytes": 64, "bank": "random"}
+    ),
     "pool": Default({"count": 4}, "take", {"count": 1}),
     "queue": Default(alone=BEHIND),
     "scheduled_queue": Default(alone=BEHIND),
@@ -73,6 +75,32 @@ DEFAULTS: dict[str, Default] = {
     "byte_engine": Default({"bytes_per_s": 1e10}, "process", {"bytes": LENGTH}),
     "cpu_caches": Default({}, "touch", {"l2_lines": 2, "l3_lines": 1, "memory_lines": 1, "page_walks": 0}),
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Named:
+    """A resource by the name that people use: its kind, and what differs from the kind's plain example."""
+
+    kind: str
+    about: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    operands: dict[str, Operand] = field(default_factory=dict)
+
+
+NAMED = {
+    "banks": Named("banked_memory", "memory banks that are busy with a precharge after each access"),
+    "bus": Named(
+        "memory", "a data bus that moves a packet's words one after the other",
+        {"word_bytes": 8, "word_s": 5e-9, "burst_words": 1}, {"bytes": LENGTH},
+    ),
+    "hash": Named("hash_unit", "a pipelined hash unit: a new key every few clocks, an answer a latency later"),
+    "sram": Named(
+        "memory", "two channels of SRAM that move whole bursts of words",
+        {"burst_words": 4, "channels": 2, "efficiency": 0.9, "latency_s": 2e-8}, {"bytes": 16},
+    ),
+    "crossing": Named("streams", "routes of a static network that cross at one switch"),
+}  # fmt: skip
+CROSS = ([[3, 4, 5]], [[1, 4, 7]], [[5, 4, 3]], [[7, 4, 1]])  # routes of 3 x 3 tiles over the switch in the middle
 MEMBERS = {"bank": "banks", "member": "members", "requester": "requesters", "source": "ports", "target": "ports"}
 
 
@@ -93,7 +121,7 @@ def default_of(resource: Resource) -> Default:
 
 
 def choices(resource: Resource, operand: str) -> int:
-    """Return how many values an operand can be drawn from; raises ModelError for one that is not chosen from members."""
+    """Return how many values an operand can be drawn from; raises ModelError where it is no member."""
     if operand == "path" and isinstance(resource, StaticStreams):
         return len(resource.trees)
     terminals = getattr(getattr(resource, "grid", None), "terminals", None)

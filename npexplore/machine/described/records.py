@@ -22,7 +22,7 @@ class StartTable(Record, frozen=True):
 
 
 class PoolTable(Record, frozen=True):
-    """A pool of threads (pools.Pool); `program` is the body of its function, line by line, or `steps` are (steps.py)."""
+    """A pool of threads (pools.Pool); `program`: lines of its function's body; or `steps` (steps.py)."""
 
     name: str
     count: Whole

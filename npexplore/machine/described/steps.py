@@ -49,7 +49,9 @@ class _Steps:
     def block(self, steps: Any, place: str) -> str:
         """Return the lines of a list of steps."""
         if not isinstance(steps, list | tuple) or not steps:
-            raise InputError(f'{place} must be a list of steps such as "NAME" or {{loop = 3, steps = [...]}}, got {steps!r}')
+            raise InputError(
+                f'{place} must be a list of steps such as "NAME" or {{loop = 3, steps = [...]}}, got {steps!r}'
+            )
         return "\n".join(self.step(one, f"{place}[{k}]") for k, one in enumerate(steps))
 
     def step(self, step: Any, place: str) -> str:
@@ -122,11 +124,11 @@ class _Steps:
             return "\n".join([*before, call(values)])
         if len(hot) > 1:
             raise InputError(f"{place}: only one operand can be hot, got {', '.join(one for one, _, _ in hot)}")
-        operand, share, number = hot[0]
+        operand, part, number = hot[0]
         even = 1 / number
-        if share < even:
-            raise InputError(f"{place}: {operand} hot:{share:g} must be at least 1 of {number}, {even:g}")
-        more = (share - even) / (1 - even) if number > 1 else 1.0  # what the first has beyond its even part
+        if part < even:
+            raise InputError(f"{place}: {operand} hot:{part:g} must be at least 1 of {number}, {even:g}")
+        more = (part - even) / (1 - even) if number > 1 else 1.0  # what the first has beyond its even part
         drawn = self.new(operand)
         return "\n".join(
             [

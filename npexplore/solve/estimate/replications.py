@@ -20,7 +20,7 @@ import numpy.typing as npt
 from npexplore._kernels import engine
 from npexplore.engine.intervals import ratio_interval
 from npexplore.engine.model import EngineModel, MachineCompiler
-from npexplore.engine.offered import from_elsewhere, open_model, packets_offered, played
+from npexplore.engine.offered import STRATUM, from_elsewhere, open_model, packets_offered, played
 from npexplore.engine.run import Run, run
 from npexplore.errors import ModelError, RefusedError
 from npexplore.machine.machine import Machine
@@ -90,6 +90,10 @@ class Subject:
         self.recorded = self.workload.arrivals == "timestamps"
         self.windowed = self.machine.window_s is not None
         self.endless = self.workload.with_arrivals("saturated")
+        rows = len(self.endless.packet_bytes)
+        if not self.endless.ordered and 1 < rows < STRATUM:  # a run repeats as many packets as there are rows
+            columns = {name: np.tile(column, -(-STRATUM // rows)) for name, column in self.endless.columns.items()}
+            self.endless = replace(self.endless, columns=columns)
 
     @property
     def inside(self) -> int:

@@ -1,0 +1,104 @@
+"""`npexplore resource`: one resource kind or shelf part alone, by each solver, beside exact theory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from npexplore.cli.files import OutputFile, write_page
+from npexplore.cli.output import emit, json_option, library_option, table
+from npexplore.errors import InputError
+
+if TYPE_CHECKING:
+    from npexplore.study.laboratory.exploration import Exploration
+
+COLUMNS = {
+    "solver": "solver", "threads": "threads", "rate_mpps": "rate Mpps", "throughput_mpps": "throughput Mpps",
+    "interval": "95 %", "utilization": "utilization", "latency_ns": "mean ns", "p50_ns": "p50 ns", "p95_ns": "p95 ns",
+    "p99_ns": "p99 ns", "loss": "loss", "refused": "refused",
+}  # fmt: skip
+
+
+@click.command("resource")
+@click.argument("name", required=False)
+@click.option("--set", "settings", metavar="NAME=VALUE", multiple=True,
+              help="Set a parameter or an operand of the visit; repeatable.")  # fmt: skip
+@click.option("--visit", metavar="VISIT", help="What packets do there; default: the kind's usual visit.")
+@click.option("--packet-bytes", type=click.IntRange(min=1), default=64, show_default=True, help="Length of packets.")
+@click.option("--threads", metavar="N,N,...", help="Closed: so many threads always have a packet; default 1,2,4,8,16.")
+@click.option("--rate", metavar="A..B", help="Open: shares of the highest rate (0.1..0.95), or rates as 2Mpps,3Mpps.")
+@click.option("--arrivals", default="poisson", show_default=True, help="How packets come when --rate is given.")
+@click.option("--trace", metavar="FILE", help="A capture: lengths are bytes, hashed destinations choose members.")
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the simulation.")
+@click.option("--list", "listing", is_flag=True, help="List kinds and parts with their parameters.")
+@click.option("--html", type=OutputFile(), help="Also write the figure and the table as a page.")
+@library_option
+@json_option
+def command(
+    name: str | None, settings: tuple[str, ...], visit: str | None, packet_bytes: int, threads: str | None,
+    rate: str | None, arrivals: str, trace: str | None, seed: int, listing: bool, html: Path | None,
+    shared_library: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Say what bounds, queueing, simulation and theory tell of resource NAME alone, closed or under an offered load."""
+    from npexplore.study.laboratory.parameters import listed, named, names
+
+    if listing:
+        known = [name] if name is not None else names()
+        rows = [{"name": one, "kind": named(one)[0].kind, "about": named(one)[0].about, "parameters": listed(one)}
+                for one in known]  # fmt: skip
+        emit({"resources": rows}, lambda: "\n\n".join(map(_told, rows)), as_json=as_json)
+        return
+    if name is None:
+        raise InputError("resource needs a NAME, or --list")
+    from npexplore.study.laboratory.resource import resource
+
+    lone = resource(name, visit=visit, packet_bytes=packet_bytes, **_settings(settings))
+    closed = None if threads is None else [_whole(one) for one in threads.split(",")]
+    found = lone.explore(threads=closed, rate=rate, arrivals=arrivals, trace=trace, seed=seed)
+    if html is not None:
+        from npexplore.report.resource_page import resource_page
+
+        write_page(html, resource_page(lone, found, html if shared_library else None))
+    emit(found.to_dict(), lambda: said(found), as_json=as_json)
+
+
+def said(found: Exploration) -> str:
+    """Return an exploration as text."""
+    rows = []
+    for row in found.records():
+        low, high = row["throughput_low_mpps"], row["throughput_high_mpps"]
+        rows.append({**row, "interval": None if low is None else f"{low:.4g} to {high:.4g}"})
+    present = {key: head for key, head in COLUMNS.items() if any(row.get(key) is not None for row in rows)}
+    theory = "" if found.theory is None else f"\n\ntheory: {found.theory['name']} ({found.theory['source']})"
+    return f"{found.heading()}\n\n{table(rows, present)}{theory}"
+
+
+def _told(row: dict[str, Any]) -> str:
+    kind = "" if row["kind"] == row["name"] else f" ({row['kind']})"
+    columns = {"name": "parameter", "unit": "unit", "default": "default", "min": "at least", "about": "about"}
+    return f"{row['name']}{kind}: {row['about']}\n{table(row['parameters'], columns)}"
+
+
+def _settings(settings: tuple[str, ...]) -> dict[str, Any]:
+    """Return NAME=VALUE texts: numbers and lists as TOML has them, any other value as text."""
+    import tomllib
+
+    found: dict[str, Any] = {}
+    for text in settings:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise InputError(f"--set needs NAME=VALUE, got {text!r}")
+        try:
+            found[name.strip()] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            found[name.strip()] = value.strip()
+    return found
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise InputError(f"--threads needs whole numbers such as 1,2,4, got {text!r}") from None

@@ -1,0 +1,26 @@
+"""One resource explored alone, as one offline page: its figure and its table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from npexplore.plot.tables import table
+from npexplore.report.shell import draw, environment, library
+
+if TYPE_CHECKING:
+    from npexplore.study.laboratory.exploration import Exploration
+    from npexplore.study.laboratory.resource import SingleResource
+
+
+def resource_page(lone: SingleResource, found: Exploration, beside: Path | None = None) -> str:
+    """Return the page of a resource with the answers that were asked for; it needs no network.
+
+    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None puts it into the page.
+    """
+    theory = "no exact result" if found.theory is None else f"{found.theory['name']}, {found.theory['source']}"
+    said = f"{found.heading()}. Theory: {theory}."
+    shown = table(found.to_frame().dropna(axis=1, how="all"), digits=4, height=560)._repr_html_()
+    template = environment().get_template("load.html.j2")
+    return template.render(name=lone.kind, load=lone.visit, said=said, table=shown,
+                           figure=draw(lone.plot()), **library(beside))  # fmt: skip

@@ -1,0 +1,297 @@
+"""What solvers and theory say of one resource, at each number of threads or each offered load: a tidy table.
+
+closed: so many threads always have a packet there.       open: packets come at a rate; utilization is the load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+from zlib import crc32
+
+import numpy as np
+
+from npexplore.designs import Design
+from npexplore.errors import InputError, NpexploreError, RefusedError, one_of
+from npexplore.machine.workload import Workload, of_columns, parse_arrivals
+from npexplore.records import content_hash
+from npexplore.results import Result, plain
+from npexplore.solve.prediction import Prediction
+from npexplore.study.laboratory.theory import theory_of
+
+if TYPE_CHECKING:
+    from npexplore.packets import Capture
+    from npexplore.study.laboratory.lone import LoneResource
+
+SOLVERS = ("bounds", "queueing", "simulation", "theory")
+POINTS = 10  # of a range of loads
+PACKETS = 20_000  # of a simulation without a ceiling
+MAX_THREADS = 1024
+HASHED = "hashed"  # the column of a capture's packets that chooses a member
+MEMBER_OPERANDS = ("bank", "member", "requester", "source", "target", "path")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One solver's answer; closed points have `threads`, open ones `rate_pps` (packets a second offered).
+
+    low_pps, high_pps: 95 % interval of the throughput. low_s, high_s: of the mean latency. loss: share of the packets
+    lost. refused: why there is no answer (None: there is one).
+    """
+
+    solver: str
+    threads: int | None
+    rate_pps: float | None
+    throughput_pps: float | None = None
+    utilization: float | None = None
+    latency_s: float | None = None
+    p50_s: float | None = None
+    p95_s: float | None = None
+    p99_s: float | None = None
+    low_pps: float | None = None
+    high_pps: float | None = None
+    low_s: float | None = None
+    high_s: float | None = None
+    loss: float | None = None
+    refused: str | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class Exploration(Result):
+    """A resource at several numbers of threads or loads, by each solver.
+
+    Args:
+        kind: the name of the resource.
+        parameters: its parameters and operands.
+        ceiling_pps: the highest rate that it allows by the bounds, without a limit of threads.
+        points: the answers.
+        theory: name and source of the exact or best known result (None: there is none for this resource).
+    """
+
+    UNITS: ClassVar[Mapping[str, str]] = {"utilization": "1"}
+
+    kind: str
+    parameters: Mapping[str, Any]
+    ceiling_pps: float
+    points: tuple[Point, ...]
+    theory: Mapping[str, str] | None = None
+
+    __hash__ = content_hash
+
+    def of(self, solver: str) -> list[Point]:
+        """Return one solver's answers, without those that it refused."""
+        return [point for point in self.points if point.solver == solver and point.refused is None]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each point."""
+        rows = []
+        for p in self.points:
+            where = {"threads": p.threads} if p.threads is not None else {"rate_mpps": _scaled(p.rate_pps, 1e-6)}
+            rows.append({
+                "solver": p.solver, **where, "throughput_mpps": _scaled(p.throughput_pps, 1e-6),
+                "throughput_low_mpps": _scaled(p.low_pps, 1e-6), "throughput_high_mpps": _scaled(p.high_pps, 1e-6),
+                "utilization": p.utilization, "latency_ns": _scaled(p.latency_s, 1e9),
+                "latency_low_ns": _scaled(p.low_s, 1e9), "latency_high_ns": _scaled(p.high_s, 1e9),
+                **{f"{name}_ns": _scaled(getattr(p, f"{name}_s"), 1e9) for name in ("p50", "p95", "p99")},
+                "loss": p.loss, "refused": p.refused,
+            })  # fmt: skip
+        return rows
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document of `npexplore resource`: rates in Mpps, times in ns."""
+        points = [
+            {
+                "solver": "simulated" if p.solver == "simulation" else p.solver, "threads": p.threads,
+                "rate_mpps": _scaled(p.rate_pps, 1e-6), "throughput_mpps": _scaled(p.throughput_pps, 1e-6),
+                "utilization": p.utilization,
+                "latency_ns": {
+                    "mean": _scaled(p.latency_s, 1e9),
+                    **{name: _scaled(getattr(p, f"{name}_s"), 1e9) for name in ("p50", "p95", "p99")},
+                },
+                "ci95": {
+                    "throughput_mpps": _pair(p.low_pps, p.high_pps, 1e-6),
+                    "latency_mean_ns": _pair(p.low_s, p.high_s, 1e9),
+                },
+                "refused": p.refused,
+            }
+            for p in self.points
+        ]  # fmt: skip
+        document = {"kind": self.kind, "parameters": self.parameters, "points": points, "theory": self.theory}
+        return {name: plain(value) for name, value in document.items()}
+
+    def heading(self) -> str:
+        """Return what was explored."""
+        return f"{self.kind}: at most {self.ceiling_pps / 1e6:.4g} Mpps"
+
+
+def closed(
+    lone: LoneResource, threads: Sequence[int], trace: str | Path | Capture | None, solvers: Sequence[str], seed: int,
+    precision: float,
+) -> Exploration:  # fmt: skip
+    """Return answers with so many threads, each of which always has a packet."""
+    for number in threads:
+        if number != int(number) or not 1 <= number <= MAX_THREADS:
+            raise InputError(f"{lone.kind}: threads must be whole numbers in 1..{MAX_THREADS}, got {number!r}")
+    load, operands = packets_of(lone, trace)
+    asked = _Asked(lone, lone.design(1, operands), load, solvers, seed, precision, trace is None)
+    points = [
+        asked.point(solver, lone.design(int(number), operands), load, threads=int(number))
+        for number in threads for solver in solvers
+    ]  # fmt: skip
+    return asked.exploration(points)
+
+
+def opened(
+    lone: LoneResource, rate: str | float | Sequence[float | str], arrivals: str,
+    trace: str | Path | Capture | None, solvers: Sequence[str], seed: int, precision: float,
+) -> Exploration:  # fmt: skip
+    """Return answers at offered loads, with threads enough that packets wait at the resource alone."""
+    if parse_arrivals(arrivals)[0] == "saturated":
+        raise InputError(f"{lone.kind}: arrivals must be a process with a rate, such as poisson, got {arrivals!r}")
+    load, operands = packets_of(lone, trace)
+    alone = lone.design(1, operands)
+    asked = _Asked(lone, alone, load, solvers, seed, precision, trace is None and arrivals == "poisson")
+    latency = alone.demands(load).demands.latency
+    enough = min(16 + ceil(8 * asked.ceiling * latency), MAX_THREADS) if isfinite(asked.ceiling) else MAX_THREADS
+    points = []
+    for offered in _rates(lone.kind, rate, asked.ceiling, load):
+        arriving = load.with_arrivals(arrivals, offered)
+        points += [asked.point(solver, lone.design(enough, operands), arriving, rate_pps=offered) for solver in solvers]
+    return asked.exploration(points)
+
+
+@dataclass
+class _Asked:
+    """One resource's questions to solvers."""
+
+    lone: LoneResource
+    alone: Design
+    load: Workload
+    solvers: Sequence[str]
+    seed: int
+    precision: float
+    has_theory: bool
+
+    def __post_init__(self) -> None:
+        for solver in self.solvers:
+            one_of(f"{self.lone.kind}: solver", solver, SOLVERS)
+        every = self.alone.demands(self.load).ceilings()
+        servers = {name: most for name, most in every.items() if not name.startswith("threads")}
+        self.busiest = min(servers, key=lambda name: servers[name], default="")
+        self.ceiling = servers.get(self.busiest, float("inf"))
+        self.theory = theory_of(self.lone) if self.has_theory else None
+
+    def point(
+        self, solver: str, design: Design, load: Workload, threads: int | None = None, rate_pps: float | None = None
+    ) -> Point:
+        """Return one answer."""
+        empty = Point(solver, threads, rate_pps)
+        try:
+            if solver == "theory":
+                return self._theory(empty)
+            return self._answered(empty, self._prediction(solver, design, load))
+        except NpexploreError as error:
+            return replace(empty, refused=str(error))
+
+    def _prediction(self, solver: str, design: Design, load: Workload) -> Prediction:
+        if solver == "bounds":
+            return design.bounds(load)
+        if solver == "queueing":
+            return design.queueing(load)
+        if not isfinite(self.ceiling):  # a policer, a delay: no saturated rate that an estimate could begin from
+            return design.simulate(load, self.seed, packets=PACKETS)
+        return design.estimate(load, seed=self.seed, precision=self.precision)
+
+    def _answered(self, empty: Point, p: Prediction) -> Point:
+        busy = p.utilization.get(self.busiest)
+        low, high = p.ci95.get("rate_pps", (None, None))
+        if low is None and "throughput_bps" in p.ci95:
+            low, high = (end * p.rate_pps / p.throughput_bps for end in p.ci95["throughput_bps"])
+        early, late = p.ci95.get("latency_s", (None, None))
+        times = p.latency_s
+        return replace(
+            empty, throughput_pps=p.rate_pps, utilization=p.rate_pps / self.ceiling if busy is None else busy.busy,
+            latency_s=times.mean, p50_s=times.p50, p95_s=times.p95, p99_s=times.p99, low_pps=low, high_pps=high,
+            low_s=early, high_s=late, loss=p.loss,
+        )  # fmt: skip
+
+    def _theory(self, empty: Point) -> Point:
+        if self.theory is None:
+            raise RefusedError(f"no exact result is known here for {self.lone.kind} driven in this way")
+        if empty.threads is not None:
+            rate = self.theory.closed(empty.threads)
+            return replace(empty, throughput_pps=rate, utilization=rate / self.ceiling, latency_s=empty.threads / rate)
+        assert empty.rate_pps is not None
+        seconds = self.theory.open(empty.rate_pps)
+        return replace(
+            empty, throughput_pps=empty.rate_pps, utilization=empty.rate_pps / self.ceiling, latency_s=seconds
+        )
+
+    def exploration(self, points: Sequence[Point]) -> Exploration:
+        """Return all answers."""
+        lone, theory = self.lone, self.theory
+        if not any(point.refused is None for point in points):
+            raise NpexploreError(f"{lone.kind}: {points[0].refused}")
+        named = None if theory is None else {"name": theory.name, "source": theory.source}
+        parameters = {**lone.parameters, **lone.operands}
+        return Exploration(lone.kind, parameters, self.ceiling, tuple(points), named)
+
+
+def packets_of(lone: LoneResource, trace: str | Path | Capture | None) -> tuple[Workload, Mapping[str, Any]]:
+    """Return the packets, and the operands that they give: of a capture, lengths and hashed destinations."""
+    if trace is None:
+        return lone.packets(), lone.visit_operands()
+    from npexplore.machine.described.defaults import LENGTH, choices
+    from npexplore.packets import read_capture
+
+    capture = read_capture(trace) if isinstance(trace, str | Path) else trace
+    load = of_columns(Path(capture.path).name, capture)
+    operands, columns = dict(lone.operands), dict(load.columns)
+    is_ip = np.asarray(capture.columns["l3_length"]) > 0
+    targets = np.asarray(capture.columns["dst"], dtype=np.int64)[is_ip]
+    for name in operands:
+        if name == "bytes":
+            operands[name] = LENGTH
+        elif name in MEMBER_OPERANDS:
+            number = choices(lone.resource, name)
+            values, place = np.unique(targets, return_inverse=True)
+            hashes = np.array([crc32(int(one).to_bytes(8, "big")) % number for one in values], dtype=np.int64)
+            columns[HASHED] = hashes[place.reshape(-1)]
+            operands[name] = f"packet.{HASHED}"
+    return replace(load, columns=columns), operands
+
+
+def _rates(kind: str, rate: str | float | Sequence[float | str], ceiling: float, load: Workload) -> list[float]:
+    """Return offered loads in packets a second: `A..B`, one, or a list; plain numbers are shares of the ceiling."""
+
+    def one(text: float | str) -> float:
+        try:
+            share = float(text)
+        except ValueError:
+            return load.packets_per_s(str(text))
+        if not 0 < share <= 2 or not isfinite(ceiling):
+            raise InputError(
+                f"{kind}: rate must be a share of the highest rate in 0..2, or have a unit such as 2Mpps, got {text!r}"
+            )
+        return share * ceiling
+
+    if isinstance(rate, str) and ".." in rate:
+        first, _, last = rate.partition("..")
+        low, high = one(first), one(last)
+        if not low < high:
+            raise InputError(f"{kind}: rate must go upwards, got {rate!r}")
+        return [float(x) for x in np.linspace(low, high, POINTS)]
+    if isinstance(rate, str):
+        return [one(part) for part in rate.split(",")]
+    return [one(part) for part in ([rate] if isinstance(rate, int | float) else rate)]
+
+
+def _scaled(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor
+
+
+def _pair(low: float | None, high: float | None, factor: float) -> list[float] | None:
+    return None if low is None or high is None else [low * factor, high * factor]

@@ -1,0 +1,75 @@
+"""A resource with the visit that packets make to it, and the machine in which threads do nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from npexplore.designs import Design
+from npexplore.designs.composed import machine_of
+from npexplore.machine.described.defaults import Operand, choices
+from npexplore.machine.resources.base import Resource
+from npexplore.machine.resources.server import Delay
+from npexplore.machine.resources.streams import StaticStreams
+from npexplore.machine.workload import Workload, workload
+
+PACKET_BYTES = 64
+HELD = "held"  # the operand of a lock or a pool of buffers: how long a packet keeps it
+
+
+@dataclass(frozen=True, repr=False)
+class LoneResource:
+    """A resource alone, with the visit that packets make to it.
+
+    Args:
+        kind: the name that it was asked for.
+        resource: the resource itself.
+        visit: what packets do there.
+        operands: values of the visit's operands: numbers, formulas of the packet, or drawn choices.
+        parameters: the parameters that were set, in the units of their names.
+        packet_bytes: length of the packets, where no capture gives it.
+        held_s: seconds for which a packet keeps a lock or a buffer (None: it is no such resource).
+    """
+
+    kind: str
+    resource: Resource
+    visit: str
+    operands: Mapping[str, Operand]
+    parameters: Mapping[str, Any]
+    packet_bytes: int = PACKET_BYTES
+    held_s: float | None = None
+
+    def design(self, threads: int = 1, operands: Mapping[str, Operand] | None = None) -> Design:
+        """Return the machine in which threads visit the resource and nothing else.
+
+        operands: in place of its own.
+        """
+        name = self.resource.name
+        said = ", ".join(f"{key}={value!r}" for key, value in (operands or self.visit_operands()).items())
+        steps: list[Any] = [f"{name}.{self.visit}({said})"]
+        parts: list[Resource] = [self.resource]
+        if self.held_s is not None:
+            parts.append(Delay(HELD))
+            steps = [{"hold": name, "steps": [f"{HELD}.wait(seconds={self.held_s!r})"]}]
+        return machine_of(parts, steps, threads=threads, name=f"{name}_alone")
+
+    def packets(self) -> Workload:
+        """Return the packets that visit it, with the members of operands that a program cannot draw."""
+        names = self._given_by_packets()
+        members = [np.arange(choices(self.resource, name)) for name in names]
+        grid = [axis.ravel().astype(np.int64) for axis in np.meshgrid(*members, indexing="ij")]
+        size = len(grid[0]) if grid else 1
+        columns = {"packet_bytes": np.full(size, self.packet_bytes), **dict(zip(names, grid, strict=True))}
+        return replace(workload(packet_bytes=self.packet_bytes), columns=columns, ordered=False)
+
+    def visit_operands(self) -> dict[str, Operand]:
+        """Return the operands as a program has them: those that it cannot draw are columns of the packets."""
+        return {**self.operands, **{name: f"packet.{name}" for name in self._given_by_packets()}}
+
+    def _given_by_packets(self) -> list[str]:
+        own = set() if isinstance(self.resource, StaticStreams) else {*self.resource.VISITS[self.visit]}
+        return [name for name in self.operands
+                if self.operands[name] == "random" and name in own - self.resource.CHANCE]  # fmt: skip

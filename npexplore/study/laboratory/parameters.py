@@ -1,0 +1,151 @@
+"""Parameters of a resource by name: `precharge="60 ns"` for `precharge_s`, with defaults, units and ranges.
+
+A parameter goes by its own name, or by that name without the unit at its end if the value is a text with a unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
+
+from npexplore.errors import FaultsError, InputError, NpexploreError, UnknownNameError, one_of
+from npexplore.machine.described.defaults import CROSS, DEFAULTS, NAMED, Default, Named, Operand
+from npexplore.machine.described.formula import Formulas
+from npexplore.machine.described.part_files import PARTS, shelf_part
+from npexplore.machine.described.parts import Parts
+from npexplore.machine.described.resources import ResourceTables, operands
+from npexplore.machine.ranges import checked
+from npexplore.machine.resources import KINDS
+from npexplore.machine.resources.base import Resource
+from npexplore.units import ENDINGS, UNITS, split, unit_of
+
+POSITIVE = 1e-18  # the least rate
+
+
+def names() -> list[str]:
+    """Return the names that a resource goes by: those that people use, then kinds and parts of the shelf."""
+    return [*NAMED, *KINDS, *PARTS]
+
+
+def kind_named(name: str) -> str:
+    """Return the kind or part behind a name; raises UnknownNameError."""
+    one_of("resource", name, names())
+    return NAMED[name].kind if name in NAMED else name
+
+
+def named(name: str) -> tuple[Named, Default]:
+    """Return what a name has for itself, and its kind's defaults; raises UnknownNameError."""
+    own = NAMED.get(name, Named(kind_named(name), about(kind_named(name))))
+    return own, DEFAULTS[own.kind]
+
+
+def about(kind: str) -> str:
+    """Return the line that says what a kind or part is."""
+    return shelf_part(kind).title if kind in PARTS else (KINDS[kind].__doc__ or "").splitlines()[0].replace("`", "")
+
+
+def listed(name: str) -> list[dict[str, Any]]:
+    """Return the parameters of a resource: name, unit, default, range, and what it is where its file says so."""
+    own, default = named(name)
+    given = {**default.parameters, **own.parameters}
+    if own.kind in PARTS:
+        return [
+            {
+                "name": key, "unit": one.unit or unit_of(key) or "", "default": given.get(key, one.default),
+                "min": one.min, "max": one.max, "choices": one.choices or None, "about": one.about,
+            }
+            for key, one in shelf_part(own.kind).parameters.items()
+        ]  # fmt: skip
+    rows = []
+    for key, (hint, needed) in operands(KINDS[own.kind], without={"name": None}).items():
+        unit, usual = unit_of(key) or "", None if needed else _default(own.kind, key)
+        rows.append({
+            "name": key, "unit": unit, "default": given.get(key, usual), "min": _least(hint, unit), "max": None,
+            "choices": _words(hint), "about": "",
+        })  # fmt: skip
+    return rows
+
+
+def built(name: str, called: str, given: Mapping[str, Any]) -> tuple[Resource, dict[str, Any]]:
+    """Return a resource under a name of its own, and all parameters that were set.
+
+    Raises InputError, which names kind, parameter, unit, value and range.
+    """
+    own, default = named(name)
+    subject = f"{name} ({own.kind})" if name != own.kind else name
+    table = {**default.parameters, **own.parameters}
+    rows = {row["name"]: row for row in listed(name)}
+    for key, value in given.items():
+        full = _full_name(subject, key, value, list(rows))
+        table[full] = _checked(f"{subject}: {full}", value, rows[full], own.kind)
+    if name == "crossing" and isinstance(table["paths"], int):
+        number = checked("crossing (streams): paths", table["paths"], True, 1, len(CROSS), [], "")
+        table["paths"] = [list(path) for path in CROSS[: int(number)]]
+    tables = ResourceTables({called: {"type": own.kind, **table}}, Formulas({}), Parts())
+    try:
+        return tables.one(called), table
+    except FaultsError:
+        raise
+    except NpexploreError as error:
+        said = str(error).removeprefix(f"{called}: ").removeprefix(f"resource {called!r}: ")
+        raise InputError(f"{subject}: {said}") from None
+
+
+def _full_name(subject: str, key: str, value: Any, known: list[str]) -> str:
+    """Return the parameter that a key means: itself, or the one of its unit whose name it begins."""
+    if key in known:
+        return key
+    found = split(value) if isinstance(value, str) else None
+    longer = [one for one in known if one.removesuffix(_ending(one)) == key and _ending(one)]
+    for one in longer:
+        if found is not None and UNITS[unit_of(one) or "1"][0] == UNITS[found[1]][0]:
+            return one
+    if longer:
+        units = " or ".join(f"{one} in {unit_of(one)}" for one in longer)
+        raise InputError(f"{subject}: {key} must be a text with a unit, or be given as {units}, got {value!r}")
+    raise UnknownNameError(f"parameter of {subject}", key, known)
+
+
+def _ending(name: str) -> str:
+    return next((f"_{end}" for end in ENDINGS if name.endswith(f"_{end}")), "")
+
+
+def _checked(subject: str, value: Any, row: Mapping[str, Any], kind: str) -> Any:
+    """Return a value of a parameter in its unit; raises InputError out of range. What is no number is left as it is."""
+    unit = str(row["unit"])
+    if isinstance(value, str) and (split(value) is None or not unit):
+        return value
+    if not isinstance(value, int | float | str) or isinstance(value, bool):
+        return value
+    whole = isinstance(value, int)
+    return checked(subject, value, whole, row["min"], row["max"], row["choices"] or [], unit if unit in UNITS else "")
+
+
+def _least(hint: Any, unit: str) -> float | None:
+    """Return the least value of a number of this type and unit."""
+    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    if int not in kinds and float not in kinds:
+        return None
+    return POSITIVE if unit in ("Hz", "bytes/s", "packets/s") else 0.0
+
+
+def _words(hint: Any) -> list[str] | None:
+    found = [one for one in get_args(hint) if isinstance(one, str)]
+    return found or None
+
+
+def _default(kind: str, key: str) -> Any:
+    import inspect
+
+    return inspect.signature(KINDS[kind]).parameters[key].default
+
+
+def visit_of(resource: Resource, default: Default, visit: str | None) -> str:
+    """Return the visit that packets make; raises UnknownNameError."""
+    return one_of(f"visit of {resource.name}", visit or default.visit, resource.VISITS)
+
+
+def operands_of(resource: Resource, visit: str, *parts: Mapping[str, Operand]) -> dict[str, Operand]:
+    """Return values of a visit's operands; those that it does not have are left out."""
+    return {key: value for part in parts for key, value in part.items() if key in resource.VISITS[visit]}

@@ -1,0 +1,158 @@
+"""`npexplore.resource`: any resource kind or shelf part alone, to be explored closed and open, beside exact theory.
+
+bank = npx.resource("banks", banks=4, word="10 ns", precharge="60 ns")
+bank.explore(threads=[1, 2, 4, 8, 16])          bank.explore(rate="0.1..0.95")          bank.plot()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from npexplore.display import html_table
+from npexplore.errors import InputError, NpexploreError
+from npexplore.machine.described.defaults import Operand
+from npexplore.machine.resources import BufferPool, Lock
+from npexplore.records import content_hash
+from npexplore.study.laboratory.exploration import SOLVERS, Exploration, closed, opened
+from npexplore.study.laboratory.lone import HELD, PACKET_BYTES, LoneResource
+from npexplore.study.laboratory.parameters import built, kind_named, listed, named, operands_of, visit_of
+from npexplore.units import quantity
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+    from npexplore.packets import Capture
+
+HELD_S = 1e-7
+
+
+@dataclass(frozen=True, repr=False)
+class SingleResource(LoneResource):
+    """A resource alone, to be explored; `npexplore.resource` makes one.
+
+    Example:
+        >>> import npexplore as npx
+        >>> npx.resource("hash").explore(threads=1, solvers=["bounds"])
+        Exploration(hash: at most 100 Mpps)
+    """
+
+    explored: dict[str, Exploration] = field(default_factory=dict, compare=False)
+
+    __hash__ = content_hash
+
+    def explore(
+        self, *, threads: Sequence[int] | int | None = None, rate: str | Sequence[float | str] | float | None = None,
+        arrivals: str = "poisson", trace: str | Path | Capture | None = None,
+        solvers: Sequence[str] = SOLVERS, seed: int = 1, precision: float = 0.02,
+    ) -> Exploration:  # fmt: skip
+        """Return what solvers and theory say of the resource.
+
+        Args:
+            threads: closed: packets that are always there, one number or several (None: 1, 2, 4, 8, 16, unless `rate`
+                or `trace` is given).
+            rate: open: "0.1..0.95" (shares of the highest rate that the resource allows, ten points), a list of
+                shares or of texts such as "2Mpps"; with a trace, the mean rate.
+            arrivals: how packets come when `rate` is given.
+            trace: a capture: its lengths are the bytes of each visit, its destinations hashed choose the member.
+            solvers: among bounds, queueing, simulation, theory.
+            seed: of the simulation.
+            precision: relative half width of the simulation's interval.
+
+        Raises:
+            InputError: both threads and a rate, or values out of range.
+        """
+        if threads is not None and rate is not None:
+            raise InputError(f"{self.resource.name}: give threads (closed) or rate (open), not both")
+        if rate is None:
+            if threads is None:
+                threads = [1, 2, 4, 8, 16]
+            found = closed(
+                self, [threads] if isinstance(threads, int) else list(threads), trace, solvers, seed, precision
+            )
+        else:
+            found = opened(self, rate, arrivals, trace, solvers, seed, precision)
+        if trace is None:
+            self.explored["closed" if rate is None else "open"] = found
+        return found
+
+    def plot(self) -> go.Figure:
+        """Return roofline and curves in one figure, theory as a line: closed beside open.
+
+        What was explored last is drawn; what was not is explored with the usual points.
+        """
+        from npexplore.plot.laboratory import resource_figure
+
+        if "closed" not in self.explored:
+            self.explore()
+        if "open" not in self.explored:
+            self.explore(rate="0.1..0.95")
+        return resource_figure(self.explored["closed"], self.explored["open"])
+
+    def __repr__(self) -> str:
+        set_ = [f"{name}={value!r}" for name, value in {**self.parameters, **self.operands}.items()]
+        return f"resource({', '.join([repr(self.kind), *set_])})"
+
+    def _repr_html_(self) -> str:
+        own, _ = named(self.kind)
+        rows: list[tuple[object, object]] = [*self.parameters.items()]
+        rows += [(f"{self.visit}: {name}", value) for name, value in self.operands.items()]
+        rows += [("servers", ", ".join(str(one.name) for one in self.resource.servers() if one.role != "hidden"))]
+        return html_table(("parameter", "value"), rows, f"{self.kind}: {own.about}")
+
+
+def resource(kind: str, *, name: str | None = None, visit: str | None = None, packet_bytes: int = PACKET_BYTES,
+             **parameters: Any) -> SingleResource:  # fmt: skip
+    """Return a resource alone, by the name of its kind or part.
+
+    Args:
+        kind: "banks", "bus", "hash", "sram", "crossing", a kind of docs/resources.md, or a part of the shelf.
+        name: what it is called in a machine (None: `kind`).
+        visit: what packets do there (None: the kind's usual visit).
+        packet_bytes: length of the packets.
+        parameters: the kind's parameters: `banks=4`, `word="10 ns"` or `word_s=1e-8`; and values of the visit's
+            operands: a number, a formula of the packet ("packet.packet_bytes"), or a member that is drawn ("random",
+            "round_robin", "hot:0.5").
+
+    Raises:
+        InputError: no such kind or parameter, or a value out of its range.
+
+    Example:
+        >>> import npexplore as npx
+        >>> bank = npx.resource("banks", banks=4, word="10 ns", precharge="60 ns")
+        >>> table = bank.explore(threads=[1, 2], solvers=["bounds"])
+        >>> [(p.solver, p.threads, round(p.throughput_pps / 1e6, 1)) for p in table.points][-1]
+        ('bounds', 2, 57.1)
+    """
+    own, default = named(kind)
+    if default.alone:
+        raise InputError(f"{kind} cannot be explored alone: {default.alone}; put it into a machine (machine_of)")
+    called = name or kind
+    first, _ = built(kind, called, {})
+    held = HELD_S if isinstance(first, Lock | BufferPool) else None
+    set_, of_visit = dict(parameters), dict[str, Operand]()
+    if held is not None and HELD in set_:
+        held = quantity(f"{kind}: {HELD}", str(set_.pop(HELD)), "s")
+    method = visit_of(first, default, visit)
+    known = {*first.VISITS[method]}
+    for key in list(set_):
+        if key in known and not _is_parameter(kind, key):
+            of_visit[key] = set_.pop(key)
+    made, table = built(kind, called, set_)
+    usual = default if made.VISITS[method] == made.VISITS[default.visit] else None
+    operands = operands_of(made, method, *(() if usual is None else (usual.operands, own.operands)), of_visit)
+    members = getattr(made, "members", 1)
+    if "member" in made.VISITS[method] and isinstance(members, int) and members > 1:
+        operands.setdefault("member", "random")
+    found = SingleResource(kind, made, method, operands if held is None else {}, table, packet_bytes, held)
+    try:
+        found.design().demands(found.packets())  # faults of operands show here
+    except NpexploreError as error:
+        raise InputError(f"{kind} ({kind_named(kind)}): {error}") from None
+    return found
+
+
+def _is_parameter(kind: str, key: str) -> bool:
+    return any(row["name"] == key for row in listed(kind))

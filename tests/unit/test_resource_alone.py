@@ -1,0 +1,136 @@
+"""A resource alone and machines of steps: what they are called with, what they refuse, what a capture drives."""
+
+import json
+
+import pytest
+
+import npexplore as npx
+from npexplore.cli import main
+from npexplore.errors import InputError, NpexploreError, UnknownNameError
+from npexplore.machine.described.defaults import DEFAULTS, NAMED
+from npexplore.machine.described.part_files import PARTS
+from npexplore.machine.resources import KINDS
+from npexplore.study.laboratory.parameters import names
+
+ALONE = [name for name in names() if not DEFAULTS[NAMED[name].kind if name in NAMED else name].alone]
+
+
+def test_every_kind_and_part_has_a_default():
+    assert DEFAULTS.keys() == {*KINDS, *PARTS}
+
+
+@pytest.mark.parametrize("name", [name for name in ALONE if name != "policer"])
+def test_every_resource_answers_bounds_alone(name):
+    table = npx.resource(name).explore(threads=2, solvers=["bounds"])
+    assert table.points[0].throughput_pps > 0
+    assert table.points[0].refused is None
+
+
+def test_a_policer_alone_loses_what_finds_no_token():
+    lone = npx.resource("policer", rates_pps=[1e6])
+    (point,) = lone.explore(rate=["2Mpps"], solvers=["simulation"]).points
+    assert 0.5 < point.loss < 0.7
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ({"kind": "bank"}, "resource 'bank' is unknown (nearest: banks"),
+        ({"kind": "banks", "wrd": 3}, "parameter of banks (banked_memory) 'wrd' is unknown"),
+        (
+            {"kind": "banks", "precharge": "-3 ns"},
+            "banks (banked_memory): precharge_s must be at least 0 s, got '-3 ns'",
+        ),
+        ({"kind": "banks", "word": 3}, "word must be a text with a unit, or be given as word_bytes in bytes or word_s"),
+        ({"kind": "hash", "clock": "0.1 MHz"}, "hash (hash_unit): clock_mhz must be at least 1 MHz, got '0.1 MHz'"),
+        ({"kind": "banks", "bank": 7}, "banks (banked_memory): banks.read: banks.bank has members 0..3, got 7"),
+        ({"kind": "banks", "bank": "hot:0.1"}, "bank hot:0.1 must be at least 1 of 4"),
+        ({"kind": "queue"}, "queue cannot be explored alone"),
+        ({"kind": "crossing", "paths": 9}, "crossing (streams): paths must be in 1..4, got 9"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_line(arguments, told):
+    with pytest.raises(InputError) as caught:
+        npx.resource(**arguments)
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_unit_chooses_the_parameter():
+    lone = npx.resource("banks", word="10 ns", word_bytes=4)
+    assert lone.parameters["word_s"] == pytest.approx(1e-8)
+    assert lone.parameters["word_bytes"] == 4
+
+
+@pytest.mark.parametrize(("drawn", "most"), [("random", 4 / 70e-9), ("hot:0.5", 2 / 70e-9), ("round_robin", 4 / 70e-9)])
+def test_members_are_drawn_as_said(drawn, most):
+    lone = npx.resource("banks", banks=4, word="10 ns", precharge="60 ns", bank=drawn)
+    table = lone.explore(threads=8, solvers=["bounds", "simulation"])
+    assert table.ceiling_pps == pytest.approx(most, rel=1e-6)
+    assert table.of("simulation")[0].throughput_pps <= most * 1.02
+
+
+def test_a_capture_drives_a_resource():
+    capture = npx.read_capture(npx.bundled_path("data/captures/zeek_modbus_modbusBig.pcap.gz"))
+    table = npx.resource("banks").explore(threads=2, trace=capture, solvers=["bounds", "theory"])
+    lengths = capture.packets["l3_length"].astype(int)
+    words = -(-lengths[lengths > 0] // 8)
+    assert table.ceiling_pps == pytest.approx(1 / (words.mean() * 1e-8))  # words at the unit: bursts as long as packets
+    assert table.points[1].refused is not None
+
+
+def test_a_row_a_loop_a_fork_and_a_hold_make_a_machine():
+    parts = [npx.resource("hash"), npx.resource("banks"), npx.resource("lock"), npx.resource("delay", name="work")]
+    steps = ["hash", {"loop": 3, "steps": ["banks"]}, {"fork": ["banks.write(bank=1)"]}]
+    steps += [{"hold": "lock", "steps": [{"branch": 0.5, "steps": ["work"], "otherwise": ["work.wait(seconds=1e-8)"]}]}]
+    made = npx.machine_of(parts, steps, threads=4)
+    load = npx.workload(packet_bytes=64)
+    demands = made.demands(load).demands.servers
+    assert demands["hash.stage"].seconds == pytest.approx(1e-8)
+    assert demands["banks"].seconds == pytest.approx(4e-8)
+    assert demands["lock"].seconds == pytest.approx(55e-9)
+    assert made.bounds(load.with_arrivals("poisson", 1e6)).latency_s.mean > 0  # nothing frees a receive buffer
+
+
+@pytest.mark.parametrize(
+    ("step", "told"),
+    [
+        ("hsh", "steps[0]: resource 'hsh' is unknown (nearest: hash)"),
+        ("hash(3)", "steps[0]: operands go by name"),
+        ({"lop": 3}, "steps[0] needs one of loop, branch, fork, hold, got lop"),
+        ({"loop": 3, "steps": []}, "steps[0].steps must be a list of steps"),
+        ({"loop": 3, "stps": ["hash"]}, "key of a loop 'stps' is unknown"),
+        ("hash.find", "visit of 'hash' 'find' is unknown"),
+    ],
+)
+def test_a_wrong_step_is_said_in_one_line(step, told):
+    with pytest.raises((InputError, UnknownNameError)) as caught:
+        npx.machine_of([npx.resource("hash")], [step])
+    assert told in str(caught.value)
+
+
+def test_ten_lines_of_toml_are_the_same_machine(tmp_path):
+    path = tmp_path / "row.toml"
+    path.write_text("""name = "row"
+title = "Hash, then banks"
+resource.hash = { type = "hash_unit", clock_mhz = 200, latency_clocks = 20 }
+resource.banks = { type = "banked_memory", word_bytes = 8, word_s = "10 ns", banks = 4, precharge_s = "60 ns" }
+pool = [{ name = "thread", count = 4, steps = ["hash", { loop = 2, steps = ["banks"] }] }]
+""")
+    composed = npx.machine_of([npx.resource("hash"), npx.resource("banks")], ["hash", {"loop": 2, "steps": ["banks"]}])
+    load = npx.workload(packet_bytes=64)
+    assert npx.design(path).bounds(load).rate_pps == pytest.approx(composed.bounds(load).rate_pps)
+    path.write_text(path.read_text().replace('"hash", {', '"hsh", {'))
+    with pytest.raises(NpexploreError, match=r"pool .thread.: steps.0.: resource .hsh. is unknown"):
+        npx.design(path)
+
+
+def test_the_command_prints_one_document(capsys):
+    assert main(["resource", "banks", "--set", "banks=2", "--threads", "1", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [point["solver"] for point in document["points"]] == ["bounds", "queueing", "simulated", "theory"]
+    assert document["parameters"]["banks"] == 2
+    assert main(["resource", "--list", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["resources"]
+    assert {"banks", "bus", "hash", "sram", "crossing"} <= {row["name"] for row in listed}
+    assert main(["resource", "banks", "--threads", "x"]) == 2
