@@ -19,11 +19,12 @@ Then ask:
     is the prediction right?           npx.check(["ixp2400"]), npx.published()
     a machine of your own              npx.machine, npx.step_programs, npx.hardware
     is my router right?                npx.golden, npx.testing
+    what does my XDP program do?       npx.program("my_xdp.o").run("my.pcap")
     networks, nets, formulas           npx.networks, npx.petri, npx.queueing, npx.solvers
     figures and tables                 npx.plot
 
-Other groups of names: npx.packets, npx.study, npx.ledger, npx.papers, npx.report, npx.errors. What they
-list is public (docs/api.md). Names are imported when they are first used.
+Other groups of names: npx.packets, npx.programs, npx.study, npx.ledger, npx.papers, npx.report, npx.errors.
+What they list is public (docs/api.md). Names are imported when they are first used.
 """
 
 import sys
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from npexplore import papers as papers
     from npexplore import petri as petri
     from npexplore import plot as plot
+    from npexplore import programs as programs
     from npexplore import queueing as queueing
     from npexplore import report as report
     from npexplore import solvers as solvers
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     from npexplore.packets.capture import Capture as Capture
     from npexplore.packets.capture import read_capture as read_capture
     from npexplore.paths import bundled_path as bundled_path
+    from npexplore.programs.loading import program as program
     from npexplore.solve.prediction import Prediction as Prediction
     from npexplore.study.checking.calibrate import Calibration as Calibration
     from npexplore.study.checking.calibrate import calibrate as calibrate

@@ -31,6 +31,8 @@ LISTED = {
     ("npexplore.machine.step_programs.language", "npexplore.machine.step_programs.execution"): "a context's type",
     ("npexplore.machine.workload", "npexplore.machine.mixes"): "a workload is made by the name of a mix, too",
     ("npexplore.networks.polling", "npexplore.networks.program"): "the type of the compiler that it emits for",
+    ("npexplore.programs.records", "npexplore.programs.running"): "a program runs itself on packets",
+    ("npexplore.programs.records", "npexplore.programs.result"): "the type of what that returns",
     ("npexplore.solve.prediction", "npexplore.plot.prediction"): "a prediction draws itself",
     ("npexplore.engine.rows_check", "npexplore.engine.model"): "the type of the model whose rows it checks",
     ("npexplore.study.checking.scores", "npexplore.study.checking.check"): "the type of what it scores",

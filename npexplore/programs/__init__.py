@@ -1,0 +1,19 @@
+"""Programs for packets (eBPF/XDP): loaded from objects, run on captures, their work counted.
+
+Names are imported on first use.
+"""
+
+from typing import TYPE_CHECKING
+
+from npexplore.names import on_demand
+
+if TYPE_CHECKING:
+    from npexplore.programs.instructions import Instruction as Instruction
+    from npexplore.programs.loading import program as program
+    from npexplore.programs.records import MapDefinition as MapDefinition
+    from npexplore.programs.records import Program as Program
+    from npexplore.programs.records import SourceLine as SourceLine
+    from npexplore.programs.result import ProgramRun as ProgramRun
+    from npexplore.programs.running import run as run
+else:
+    __all__, __getattr__, __dir__ = on_demand(__name__)

@@ -1,0 +1,105 @@
+"""Type information of an object (BTF, Documentation/bpf/btf.rst): map definitions and source lines."""
+
+import struct
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from npexplore.programs.records import MapDefinition, SourceLine
+
+PTR, ARRAY, STRUCT, TYPEDEF, CONST, VAR, DATASEC = 2, 3, 4, 8, 10, 14, 15
+_MODIFIERS = (TYPEDEF, 9, CONST, 11, 18)
+_TAIL_BYTES = {1: 4, 3: 12, 14: 4, 17: 4}  # behind the common part of a type, by its kind
+_MEMBER_BYTES = {4: 12, 5: 12, 6: 8, 13: 8, 15: 12, 19: 12}  # and for each of its members
+
+
+class Type(NamedTuple):
+    """One type: its name, kind, size in bytes or type that it refers to, what follows."""
+
+    name: str
+    kind: int
+    size_or_type: int
+    members: int
+    tail: bytes
+
+
+class Btf:
+    """The types and strings of a `.BTF` section."""
+
+    def __init__(self, data: bytes) -> None:
+        _, _, _, head, type_at, type_bytes, text_at, text_bytes = struct.unpack_from("<HBBIIIII", data)
+        self._texts = data[head + text_at : head + text_at + text_bytes]
+        self.types = [Type("", 0, 0, 0, b"")]
+        at, end = head + type_at, head + type_at + type_bytes
+        while at < end:
+            name, info, size = struct.unpack_from("<III", data, at)
+            kind, members = info >> 24 & 31, info & 0xFFFF
+            after = at + 12 + _TAIL_BYTES.get(kind, 0) + _MEMBER_BYTES.get(kind, 0) * members
+            self.types.append(Type(self.text(name), kind, size, members, data[at + 12 : after]))
+            at = after
+
+    def text(self, offset: int) -> str:
+        """Return the string at an offset."""
+        return self._texts[offset : self._texts.index(b"\0", offset)].decode(errors="replace")
+
+    def resolved(self, number: int) -> Type:
+        """Return a type without typedefs and qualifiers."""
+        while self.types[number].kind in _MODIFIERS:
+            number = self.types[number].size_or_type
+        return self.types[number]
+
+    def size(self, number: int) -> int:
+        """Return a type's size in bytes."""
+        one = self.resolved(number)
+        if one.kind == ARRAY:
+            element, _, count = struct.unpack("<III", one.tail)
+            return int(count) * self.size(element)
+        return 8 if one.kind == PTR else one.size_or_type
+
+    def maps(self) -> Iterator[MapDefinition]:
+        """Yield the maps of the section `.maps`; where each stands there its symbol says."""
+        section = next((one for one in self.types if one.kind == DATASEC and one.name == ".maps"), None)
+        for variable, _, _ in struct.iter_unpack("<III", section.tail if section else b""):
+            declared = self.types[variable]
+            values: dict[str, int] = {}
+            for name, kind, _ in struct.iter_unpack("<III", self.resolved(declared.size_or_type).tail):
+                label, member = self.text(name), self.resolved(kind)
+                if member.kind != PTR:  # an array of initial contents
+                    continue
+                if label in ("key", "value"):
+                    values[f"{label}_size"] = self.size(member.size_or_type)
+                else:  # __uint(label, N) is a pointer to an array of N
+                    values[label] = struct.unpack("<III", self.resolved(member.size_or_type).tail)[2]
+            sizes = [values.get(label, 0) for label in ("key_size", "value_size", "max_entries")]
+            yield MapDefinition(declared.name, values.get("type", 0), *_defaults(values.get("type", 0), *sizes))
+
+    def lines(self, extension: bytes) -> Iterator[tuple[str, int, SourceLine]]:
+        """Yield the source lines of `.BTF.ext`: section, offset in bytes, line."""
+        for section, record in self._records(extension, 2):
+            offset, file, text, at = struct.unpack_from("<IIII", record)
+            name = PurePosixPath(self.text(file)).name
+            yield section, offset, SourceLine(name, at >> 10, self.text(text).strip())
+
+    def relocated_fields(self, extension: bytes) -> Iterator[tuple[str, int]]:
+        """Yield the instructions that wait for the running kernel's types (CO-RE): section, offset in bytes."""
+        if struct.unpack_from("<I", extension, 4)[0] >= 32:
+            for section, record in self._records(extension, 4):
+                yield section, struct.unpack_from("<I", record)[0]
+
+    def _records(self, data: bytes, place: int) -> Iterator[tuple[str, bytes]]:
+        """Yield the records of a part of `.BTF.ext`, whose offset and length are words `place` and the next."""
+        (head,) = struct.unpack_from("<I", data, 4)
+        begin, length = struct.unpack_from("<II", data, 8 + 4 * place)
+        at, end = head + begin + 4, head + begin + length
+        (size,) = struct.unpack_from("<I", data, at - 4) if length else (0,)
+        while at < end:
+            name, count = struct.unpack_from("<II", data, at)
+            at += 8
+            for _ in range(count):
+                yield self.text(name), data[at : at + size]
+                at += size
+
+
+def _defaults(kind: int, key: int, value: int, entries: int) -> tuple[int, int, int]:
+    """Return sizes as the loader completes them: an array of perf events has an entry for each processor."""
+    return (4, 4, entries or 1) if kind == 4 else (key, value, entries)

@@ -1,0 +1,183 @@
+"""eBPF object files (ELF, machine 247): functions, maps, data sections, relocations, source lines.
+
+All executable sections stand one behind the other in the code of a Program, so that calls are distances in it.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from pathlib import Path
+from typing import NamedTuple
+
+from npexplore.errors import InputError, one_of, shown
+from npexplore.programs import instructions as isa
+from npexplore.programs.btf import Btf
+from npexplore.programs.records import MapDefinition, Program, SourceLine
+
+ELF64, EM_BPF = 2, 247
+PROGBITS, SYMTAB, NOBITS, REL = 1, 2, 8, 9
+EXECUTABLE, FUNC, OBJECT = 4, 2, 1
+DATA_SECTIONS = (".rodata", ".data", ".bss")
+
+
+class Section(NamedTuple):
+    """A section header with its bytes."""
+
+    name: str
+    kind: int
+    flags: int
+    data: bytes
+    size: int
+    link: int
+    info: int
+
+
+class Symbol(NamedTuple):
+    """An entry of the symbol table."""
+
+    name: str
+    kind: int
+    section: int
+    value: int
+    binding: int
+
+
+def read_object(path: str | Path, name: str | None = None) -> Program:
+    """Return a program of an object file: the one of that name or in that section, or the only one.
+
+    Raises InputError for a file that is no eBPF object or is cut off, for what cannot run, and where there are several.
+    """
+    label = shown(path)
+    data = Path(path).read_bytes()
+    if data[:4] != b"\x7fELF":
+        raise InputError(f"{label} is no ELF object file")
+    if data[5:6] == b"\2":
+        raise InputError(f"{label}: is big-endian; only little-endian eBPF runs: compile with clang -target bpfel")
+    if len(data) >= 20 and (data[4] != ELF64 or int.from_bytes(data[18:20], "little") != EM_BPF):
+        raise InputError(
+            f"{label}: is an object for machine {int.from_bytes(data[18:20], 'little')}, not for eBPF ({EM_BPF})"
+        )
+    try:
+        return _Object(label, data).program(name)
+    except (struct.error, IndexError, ValueError, RecursionError) as error:
+        raise InputError(f"{label}: is cut off or damaged ({error})") from None
+
+
+class _Object:
+    """An object file taken apart."""
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self.path = path
+        (at,) = struct.unpack_from("<Q", data, 40)
+        size, count, names = struct.unpack_from("<HHH", data, 58)
+        headers = [struct.unpack_from("<IIQQQQIIQQ", data, at + k * size) for k in range(count)]
+        texts = data[headers[names][4] :][: headers[names][5]]
+        self.sections = []
+        for name, kind, flags, _, offset, length, link, info, _, _ in headers:
+            held = b"" if kind == NOBITS else data[offset : offset + length]
+            if kind not in (0, NOBITS) and len(held) < length:
+                raise ValueError(f"section {_text(texts, name)!r} ends beyond the file")
+            self.sections.append(Section(_text(texts, name), kind, flags, held, length, link, info))
+        table = next((one for one in self.sections if one.kind == SYMTAB), None)
+        if table is None:
+            raise InputError(f"{path}: has no symbols; it was stripped, and its maps are not known any more")
+        names_of = self.sections[table.link].data
+        self.symbols = [
+            Symbol(_text(names_of, name), info & 15, section, value, info >> 4)
+            for name, info, _, section, value, _ in struct.iter_unpack("<IBBHQQ", table.data)
+        ]
+        btf = next((Btf(one.data) for one in self.sections if one.name == ".BTF"), None)
+        extension = next((one.data for one in self.sections if one.name == ".BTF.ext"), b"")
+        self.map_at: dict[tuple[int, int], int] = {}  # section, offset -> number of the map
+        self.maps: list[MapDefinition] = []
+        self._find_maps(btf)
+        self.base: dict[int, int] = {}  # executable section -> its first slot
+        self.code: list[isa.Instruction] = []
+        for number, section in enumerate(self.sections):
+            if section.kind == PROGBITS and section.flags & EXECUTABLE and section.data:
+                self.base[number] = len(self.code)
+                self.code += isa.decode(section.data)
+        slot_of = {self.sections[number].name: slot for number, slot in self.base.items()}
+        self.lines: dict[int, SourceLine] = {}
+        self.unresolved: dict[int, str] = {}
+        if btf is not None and extension:
+            self.lines = {
+                slot_of[section] + at // 8: line for section, at, line in btf.lines(extension) if section in slot_of
+            }
+            reason = "field offsets of the running kernel's types (CO-RE) are not supported"
+            self.unresolved |= {
+                slot_of[section] + at // 8: reason
+                for section, at in btf.relocated_fields(extension)
+                if section in slot_of
+            }
+        for one in self.sections:
+            if one.kind == REL and one.info in self.base:
+                for offset, info in struct.iter_unpack("<QQ", one.data):
+                    self._relocate(self.base[one.info] + offset // 8, one.info, self.symbols[info >> 32])
+
+    def _find_maps(self, btf: Btf | None) -> None:
+        by_name = {one.name: one for one in btf.maps()} if btf is not None else {}
+        for number, section in enumerate(self.sections):
+            if section.name == ".maps":
+                for symbol in (one for one in self.symbols if one.section == number and one.name in by_name):
+                    self._add(number, symbol.value, by_name[symbol.name])
+            elif section.name in ("maps", "maps/"):
+                symbols = [
+                    one for one in self.symbols if one.section == number and one.kind in (0, OBJECT) and one.name
+                ]
+                for one in symbols:
+                    kind, key, value, entries = struct.unpack_from("<IIII", section.data, one.value)
+                    self._add(number, one.value, MapDefinition(one.name, kind, key, value, entries))
+            elif section.name.startswith(DATA_SECTIONS) and section.size and section.kind in (PROGBITS, NOBITS):
+                first = section.data or bytes(section.size)
+                read_only = section.name.startswith(".rodata")
+                self._add(number, -1, MapDefinition(section.name, 2, 4, section.size, 1, first, read_only))
+
+    def _add(self, section: int, offset: int, one: MapDefinition) -> None:
+        self.map_at[section, offset] = len(self.maps)
+        self.maps.append(one)
+
+    def _relocate(self, slot: int, section: int, symbol: Symbol) -> None:
+        one = self.code[slot]
+        if symbol.section == 0:
+            what = "kernel function" if one.opcode == isa.CALL else "external symbol"
+            self.unresolved[slot] = f"{what} {symbol.name!r} is not supported"
+        elif one.opcode == isa.CALL and symbol.section in self.base:
+            away = self.base[symbol.section] + symbol.value // 8 + one.imm + 1 - slot - 1
+            self.code[slot] = one._replace(src=isa.LOCAL, imm=away)
+        elif one.opcode == isa.LDDW and symbol.section in self.base:
+            self.code[slot] = one._replace(src=isa.FUNCTION)
+        elif one.opcode == isa.LDDW and (symbol.section, symbol.value) in self.map_at:
+            self.code[slot] = one._replace(src=isa.MAP_HANDLE, imm=self.map_at[symbol.section, symbol.value])
+        elif one.opcode == isa.LDDW and (symbol.section, -1) in self.map_at:
+            offset = symbol.value + (one.imm & 0xFFFFFFFF)
+            self.code[slot] = one._replace(src=isa.MAP_VALUE, imm=offset << 32 | self.map_at[symbol.section, -1])
+        else:
+            raise InputError(f"{self.path}: relocation against {symbol.name!r} at slot {slot} is not supported")
+
+    def program(self, name: str | None) -> Program:
+        """Return one program of the object, checked."""
+        functions = [one for one in self.symbols if one.section in self.base and one.name and one.kind == FUNC]
+        start = {one: self.base[one.section] + one.value // 8 for one in functions}
+        section_of = {one: self.sections[one.section].name for one in functions}
+        called = {k + 1 + one.imm for k, one in enumerate(self.code) if one.opcode == isa.CALL and one.src == isa.LOCAL}
+        chosen: list[Symbol] = []
+        for pattern in ("xdp.*", "prog", r"\.text"):
+            fitting = [one for one in functions if re.fullmatch(pattern, section_of[one]) and start[one] not in called]
+            chosen = chosen or fitting
+        if not chosen:
+            sections = ", ".join(sorted(set(section_of.values()))) or "empty"
+            raise InputError(f"{self.path}: has no XDP program; its sections are {sections}")
+        if name is None and len(chosen) > 1:
+            names = ", ".join(one.name for one in chosen)
+            raise InputError(f"{self.path}: has several programs; choose one with section=: {names}")
+        in_section = [one.name for one in chosen if section_of[one] == name]
+        selected = chosen[0].name if name is None else in_section[0] if len(in_section) == 1 else name
+        entries = {one.name: start[one] for one in chosen}
+        one_of(f"{self.path}: program", selected, entries)
+        return Program(self.path, selected, tuple(self.code), entries, tuple(self.maps), self.lines, self.unresolved)
+
+
+def _text(table: bytes, offset: int) -> str:
+    return table[offset : table.index(b"\0", offset)].decode(errors="replace")

@@ -1,0 +1,201 @@
+"""The Linux kernel as an interpreter: loads a program and runs it on packets by BPF_PROG_TEST_RUN (bpf(2), as root).
+
+Only for x86-64 and arm64 Linux; maps are created anew for each `LinuxProgram`, and end with it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+
+from npexplore.errors import InputError
+from npexplore.programs import instructions as isa
+from npexplore.programs.records import MapDefinition, Program, reachable
+
+_SYSCALLS = {"x86_64": 321, "aarch64": 280}
+MAP_CREATE, MAP_LOOKUP, MAP_UPDATE, _, MAP_NEXT, PROG_LOAD = range(6)
+PROG_TEST_RUN, XDP, ATTRIBUTES, LOG_BYTES = 10, 6, 144, 1 << 20
+LPM_TRIE, PROG_ARRAY = 11, 3
+PER_CPU = (5, 6, 10)
+MAX_OUT = 1 << 13
+
+
+def _bpf(command: int, *parts: bytes) -> int:
+    """Call bpf(2) with the fields of its attributes; raises OSError."""
+    number = _SYSCALLS.get(platform.machine())
+    if number is None or platform.system() != "Linux":
+        raise InputError(f"programs run live on Linux on {' and '.join(_SYSCALLS)}, this is {platform.platform()}")
+    libc = ctypes.CDLL(None, use_errno=True)
+    attributes = ctypes.create_string_buffer(b"".join(parts), ATTRIBUTES)
+    result = libc.syscall(number, command, attributes, ATTRIBUTES)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return int(result)
+
+
+def is_available() -> bool:
+    """Say whether this process may load and run programs in the kernel."""
+    code = isa.Instruction(0xB7, imm=2), isa.Instruction(isa.EXIT)
+    try:
+        with LinuxProgram(Program("probe", "main", code, {"main": 0})) as one:
+            return one.run(bytes(14))[0] == 2
+    except (OSError, InputError):
+        return False
+
+
+class LinuxProgram:
+    """A program loaded into the kernel with its maps; use it in a `with` block.
+
+    maps: first contents, as for `npexplore.programs.run`. Raises OSError where the kernel does not allow it, InputError
+    with the verifier's last lines where it refuses the program.
+    """
+
+    def __init__(self, program: Program, maps: Mapping[str, Mapping[bytes, bytes]] | None = None) -> None:
+        self.program = program
+        self.files: list[int] = []
+        self.cpus = _possible_cpus()
+        self.maps: dict[int, int] = {}  # number of a map -> its file
+        try:
+            for number, one in program.used_maps.items():
+                flags = 1 if one.kind == LPM_TRIE else 0
+                self.maps[number] = self._open(
+                    MAP_CREATE, struct.pack("<IIIII", one.kind, one.key_bytes, one.value_bytes, one.max_entries, flags)
+                )
+                if one.initial is not None:
+                    self._update(self.maps[number], bytes(4), one.initial)
+            for name, contents in (maps or {}).items():
+                number = next(k for k, one in program.used_maps.items() if one.name == name)
+                for key, value in contents.items():
+                    self._put(number, key, value)
+            self.file = self._load(program)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> LinuxProgram:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Take program and maps out of the kernel."""
+        while self.files:
+            os.close(self.files.pop())
+
+    def run(self, packet: bytes, repeat: int = 1) -> tuple[int, bytes, int]:
+        """Return verdict, metadata and packet afterwards, and nanoseconds a repeat; raises OSError below 14 bytes."""
+        out = ctypes.create_string_buffer(MAX_OUT)
+        data = ctypes.create_string_buffer(packet, len(packet))
+        fields = struct.pack(
+            "<IIIIQQII", self.file, 0, len(packet), MAX_OUT, ctypes.addressof(data), ctypes.addressof(out), repeat, 0
+        )
+        attributes = ctypes.create_string_buffer(fields, ATTRIBUTES)
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.syscall(_SYSCALLS[platform.machine()], PROG_TEST_RUN, attributes, ATTRIBUTES) < 0:
+            raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        _, verdict, _, length, _, _, _, duration = struct.unpack_from("<IIIIQQII", attributes.raw)
+        return verdict, out.raw[:length], duration
+
+    def contents(self, name: str, cpu: int = 0) -> dict[bytes, bytes]:
+        """Return what is in a map: key -> value; of per-CPU maps the value of one processor."""
+        number, one = next((k, one) for k, one in self.program.used_maps.items() if one.name == name)
+        return dict(self._entries(self.maps[number], one, cpu))
+
+    def _entries(self, file: int, one: MapDefinition, cpu: int) -> Iterator[tuple[bytes, bytes]]:
+        key, following = b"", ctypes.create_string_buffer(one.key_bytes)
+        step = -(-one.value_bytes // 8) * 8
+        value = ctypes.create_string_buffer(step * max(self.cpus, 1))
+        while True:
+            before = ctypes.create_string_buffer(key, one.key_bytes)
+            try:
+                at = ctypes.addressof(before) if key else 0
+                _bpf(MAP_NEXT, struct.pack("<IxxxxQQ", file, at, ctypes.addressof(following)))
+            except FileNotFoundError:
+                return
+            key = following.raw
+            try:
+                _bpf(
+                    MAP_LOOKUP, struct.pack("<IxxxxQQQ", file, ctypes.addressof(following), ctypes.addressof(value), 0)
+                )
+            except FileNotFoundError:  # an empty place of an array of targets
+                continue
+            begin = cpu * step if one.kind in PER_CPU else 0
+            yield key, value.raw[begin : begin + one.value_bytes]
+
+    def _put(self, number: int, key: bytes, value: bytes) -> None:
+        one = self.program.maps[number]
+        if one.kind == PROG_ARRAY:
+            entry = value.decode()
+            other = Program(self.program.path, entry, self.program.code, self.program.entries, self.program.maps)
+            value = self._load(other).to_bytes(4, "little")
+        if one.kind in PER_CPU:
+            value = value.ljust(-(-len(value) // 8) * 8, b"\0") * self.cpus
+        self._update(self.maps[number], key, value)
+
+    def _update(self, file: int, key: bytes, value: bytes) -> None:
+        keys, values = ctypes.create_string_buffer(key, len(key)), ctypes.create_string_buffer(value, len(value))
+        _bpf(MAP_UPDATE, struct.pack("<IxxxxQQQ", file, ctypes.addressof(keys), ctypes.addressof(values), 0))
+
+    def _open(self, command: int, *parts: bytes) -> int:
+        self.files.append(_bpf(command, *parts))
+        return self.files[-1]
+
+    def _load(self, program: Program) -> int:
+        code = ctypes.create_string_buffer(isa.encode(self._linked(program)))
+        license_, log = ctypes.create_string_buffer(b"GPL"), ctypes.create_string_buffer(LOG_BYTES)
+        count = (len(code) - 1) // isa.SLOT.size
+        places = ctypes.addressof(code), ctypes.addressof(license_)
+        try:
+            return self._open(
+                PROG_LOAD, struct.pack("<IIQQIIQ", XDP, count, *places, 1, LOG_BYTES, ctypes.addressof(log))
+            )
+        except OSError as error:
+            if not log.value:
+                raise
+            lines = log.value.decode(errors="replace").strip().splitlines()[-4:-1]
+            raise InputError(f"{program.path}: the kernel refuses {program.name!r}: {' / '.join(lines)}") from error
+
+    def _linked(self, program: Program) -> list[isa.Instruction]:
+        """Return the functions of a program, its first in front, with files in the place of map numbers."""
+        reached = reachable(program, tail_calls=False)
+        slots = sorted(reached | {slot + 1 for slot in reached if program.code[slot].opcode == isa.LDDW})
+        calls = {
+            slot for slot in slots if program.code[slot].opcode == isa.CALL and program.code[slot].src == isa.LOCAL
+        }
+        starts = sorted({program.entry} | {slot + 1 + program.code[slot].imm for slot in calls})
+        function = {slot: max(start for start in starts if start <= slot) for slot in slots}
+        order = sorted(slots, key=lambda slot: (function[slot] != program.entry, slot))
+        place = {slot: number for number, slot in enumerate(order)}
+        code = []
+        for slot in order:
+            one = program.code[slot]
+            if slot in calls:
+                one = one._replace(imm=place[slot + 1 + one.imm] - place[slot] - 1)
+            elif one.opcode == isa.LDDW and one.src in (isa.MAP_HANDLE, isa.MAP_VALUE):
+                one = one._replace(imm=self.maps[one.imm & 0xFFFFFFFF])
+            elif slot and program.code[slot - 1].opcode == isa.LDDW and program.code[slot - 1].src in (1, 2):
+                one = one._replace(imm=program.code[slot - 1].imm >> 32)
+            code.append(one)
+        return code
+
+
+def _possible_cpus() -> int:
+    """Return for how many processors the kernel keeps values of per-CPU maps."""
+    try:
+        with open("/sys/devices/system/cpu/possible", encoding="ascii") as file:
+            return int(file.read().strip().replace("-", ",").split(",")[-1]) + 1
+    except OSError:
+        return os.cpu_count() or 1
+
+
+def run_live(
+    program: Program, packets: Sequence[bytes], maps: Mapping[str, Mapping[bytes, bytes]] | None = None
+) -> list[tuple[int, bytes]]:
+    """Return verdict and bytes afterwards of each packet, run by the kernel."""
+    with LinuxProgram(program, maps) as loaded:
+        return [loaded.run(packet)[:2] for packet in packets]

@@ -1,0 +1,46 @@
+"""Programs from object files, from assembler text, from machine code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from npexplore.errors import InputError
+from npexplore.programs.assembler import assemble
+from npexplore.programs.elf import read_object
+from npexplore.programs.instructions import decode
+from npexplore.programs.records import Program, SourceLine
+
+
+def program(source: str | Path | bytes, section: str | None = None) -> Program:
+    """Return an eBPF program that can be run on packets.
+
+    Args:
+        source: an object file (clang -target bpf), a text of instructions as docs/programs.md has them (a file that
+            ends in .s, or the text itself), or machine code as bytes.
+        section: the name of a program in the object, or of its section; needed where there are several.
+
+    Raises:
+        InputError: no eBPF object, or damaged; an instruction, helper, map kind or kernel function that is not
+            supported, with its slot and source line.
+
+    Example:
+        >>> import npexplore as npx
+        >>> npx.program("ldxw r2, [r1+0]\\nldxb r0, [r2+13]\\nexit").run([bytes(13) + b"\\x02" + bytes(46)]).verdicts
+        {'pass': 1}
+    """
+    if isinstance(source, bytes):
+        if len(source) % 8 or not source:
+            raise InputError(f"machine code must be a whole number of 8-byte instructions, got {len(source)} bytes")
+        return Program("code", "main", tuple(decode(source)), {"main": 0})
+    if isinstance(source, Path) or not ("\n" in source or " " in source.strip()):
+        path = Path(source)
+        if path.suffix not in (".s", ".asm"):
+            return read_object(path, section)
+        return _assembled(path.read_text(encoding="utf-8"), path.name)
+    return _assembled(source, "text")
+
+
+def _assembled(text: str, name: str) -> Program:
+    slots, maps, lines = assemble(text, name)
+    sources = {slot: SourceLine(name, 0, line) for slot, line in lines.items()}
+    return Program(name, "main", tuple(slots), {"main": 0}, tuple(maps), sources)

@@ -1,0 +1,205 @@
+"""A program as the arrays that the kernel runs: code with absolute jumps, memory with map values, hash tables.
+
+Values of one map lie in a row, `stride` bytes apart; entries of hash tables hold their key in front of the value. Two
+bytes arrays of the kernel cover the whole: `memory`, and `links` for chains, free entries and the order of use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import ebpf as k
+from npexplore.errors import InputError, one_of
+from npexplore.programs import instructions as isa
+from npexplore.programs.instructions import Instruction
+from npexplore.programs.records import MapDefinition, Program, reachable
+
+_ALU = (k.ADD, k.SUB, k.MUL, k.DIV, k.OR, k.AND, k.LSH, k.RSH, k.NEG, k.MOD, k.XOR, k.MOV, k.ARSH)
+_JUMPS = {
+    1: k.JEQ, 2: k.JGT, 3: k.JGE, 4: k.JSET, 5: k.JNE, 6: k.JSGT, 7: k.JSGE, 10: k.JLT, 11: k.JLE, 12: k.JSLT,
+    13: k.JSLE,
+}  # fmt: skip
+_KINDS = {
+    1: k.HASH, 2: k.ARRAY, 3: k.PROGRAMS, 4: k.EVENTS, 5: k.HASH, 6: k.ARRAY, 9: k.LRU, 10: k.LRU, 11: k.LPM,
+    14: k.HASH, 16: k.HASH, 17: k.HASH, 25: k.HASH, 27: k.EVENTS,
+}  # fmt: skip
+_INDEXED_TARGETS = (14, 16, 17)  # redirect targets by index; kept in hash tables, since most places are empty
+_MAX_HASH_ENTRIES = 1 << 28
+
+
+class Tables:
+    """The maps of a program in memory: first contents, later changes, what is in them."""
+
+    def __init__(self, program: Program, memory_bytes: int) -> None:
+        self.program = program
+        self.maps = program.used_maps
+        self.number = {one.name: number for number, one in self.maps.items()}
+        self.rows = np.zeros((len(program.maps), k.MAP_COLUMNS), np.int64)
+        at, links = k.MAPS, 0
+        for number, one in self.maps.items():
+            at, links = _place(program.path, self.rows[number], one, at, links)
+        total = at + 64
+        if total + 4 * links > memory_bytes or total > k.WORD:
+            raise InputError(
+                f"{program.path}: its maps take {(total + 4 * links) / 1e6:,.0f} MB, "
+                f"more than the limit of {memory_bytes / 1e6:,.0f} MB; set a larger one with --memory"
+            )
+        self.memory = np.zeros(total, np.uint8)
+        self.any16, self.any32, self.any64 = (
+            np.ndarray((total - 8,), kind, self.memory, strides=(1,)) for kind in (np.uint16, np.uint32, np.int64)
+        )
+        self.links = np.full(links + 1, -1, np.int32)
+        for number, one in self.maps.items():
+            row = self.rows[number]
+            if row[k.NEXT]:
+                self.links[row[k.NEXT] : row[k.NEXT] + row[k.ENTRIES] - 1] = np.arange(1, row[k.ENTRIES])
+            if row[k.LENGTHS]:
+                self.links[row[k.LENGTHS] : row[k.LENGTHS] + 8 * one.key_bytes - 31] = 0
+            if one.initial is not None:
+                self.memory[row[k.START] :][: len(one.initial)] = np.frombuffer(one.initial, np.uint8)
+
+    def put(self, name: str, key: bytes, value: bytes) -> None:
+        """Put an entry into a map; raises InputError for a wrong size, or where the map refuses it."""
+        number = self.number[one_of(f"{self.program.path}: map", name, self.number)]
+        one = self.maps[number]
+        for what, got, size in (("key", key, one.key_bytes), ("value", value, one.value_bytes)):
+            if len(got) != size:
+                raise InputError(f"map {name!r}: a {what} has {size} bytes, got {len(got)}: {got.hex()}")
+        room = np.zeros(len(key) + len(value) + 8, np.uint8)
+        room[: len(key) + len(value)] = np.frombuffer(key + value, np.uint8)
+        # at the packet's place, which is free between packets
+        at = k.PACKET
+        self.memory[at : at + len(room)] = room
+        error = k.put(self.memory, self.any32, self.any64, self.rows, self.links, number, at, at + len(key))
+        if error:
+            reasons = {
+                k.E2BIG: "it is full, or the index is too large",
+                k.ENOSPC: "it is full",
+                k.EINVAL: "the key is not valid",
+            }
+            raise InputError(f"map {name!r} takes no key {key.hex()}: {reasons.get(-error, f'error {error}')}")
+
+    def contents(self, name: str) -> dict[bytes, bytes]:
+        """Return what is in a map: key -> value; of arrays every entry."""
+        row, one = self.rows[self.number[name]], self.maps[self.number[name]]
+        return {
+            (key if key is not None else entry.to_bytes(4, "little")): value
+            for entry, key, value in self._entries(row, one)
+        }
+
+    def _entries(self, row: NDArray[np.int64], one: MapDefinition) -> Iterator[tuple[int, bytes | None, bytes]]:
+        start, stride, value_at = int(row[k.START]), int(row[k.STRIDE]), int(row[k.VALUE_AT])
+
+        def entry(number: int) -> tuple[int, bytes | None, bytes]:
+            at = start + number * stride
+            value = self.memory[at + value_at :][: one.value_bytes].tobytes()
+            return number, self.memory[at:][: one.key_bytes].tobytes() if row[k.NEXT] else None, value
+
+        if not row[k.NEXT]:
+            yield from map(entry, range(int(row[k.ENTRIES]) if row[k.KIND] != k.EVENTS else 0))
+            return
+        free, number = set(), int(row[k.FREE])
+        while number >= 0:
+            free.add(number)
+            number = int(self.links[row[k.NEXT] + number])
+        yield from (entry(number) for number in range(int(row[k.ENTRIES])) if number not in free)
+
+
+def _place(path: str, row: NDArray[np.int64], one: MapDefinition, at: int, links: int) -> tuple[int, int]:
+    """Fill a map's row; return where memory and links are free behind it."""
+    kind = _KINDS[one.kind]
+    hashed = kind in (k.HASH, k.LRU, k.LPM)
+    low, high = (5, 260) if kind == k.LPM else (1, 512)
+    if kind != k.EVENTS and (one.max_entries < 1 or one.max_entries > _MAX_HASH_ENTRIES or one.value_bytes < 1):
+        raise InputError(f"{path}: map {one.name!r} must have from 1 to {_MAX_HASH_ENTRIES:,} entries and a value")
+    if (hashed and not low <= one.key_bytes <= high) or (not hashed and kind != k.EVENTS and one.key_bytes != 4):
+        rule = f"of {low} to {high} bytes" if hashed else "of 4 bytes"
+        raise InputError(f"{path}: map {one.name!r} ({one.kind_name}) must have a key {rule}, got {one.key_bytes}")
+    value_at = -(-one.key_bytes // 8) * 8 if hashed else 0
+    stride = value_at + -(-one.value_bytes // 8) * 8
+    entries = one.max_entries if kind != k.EVENTS else 0
+    row[[k.KIND, k.START, k.STOP, k.STRIDE]] = kind, at, at + entries * stride, stride
+    row[[k.VALUE_AT, k.VALUE_BYTES, k.KEY_BYTES, k.ENTRIES]] = value_at, one.value_bytes, one.key_bytes, entries
+    row[[k.READ_ONLY, k.FREE, k.NEWEST, k.OLDEST]] = one.read_only, 0, -1, -1
+    row[k.FULL_ERROR] = k.ENOSPC if kind == k.LPM else k.E2BIG
+    row[k.TARGETS] = entries if one.kind in _INDEXED_TARGETS else 0
+    at = -(-(at + entries * stride) // 64) * 64 + 64
+    if hashed:
+        links += 1  # place 0 says that there is none
+        buckets = 1 << max(1, entries - 1).bit_length()
+        row[[k.HEADS, k.BUCKETS, k.NEXT]] = links, buckets, links + buckets
+        links += buckets + entries
+        if kind == k.LRU:
+            row[[k.NEWER, k.OLDER]] = links, links + entries
+            links += 2 * entries
+        if kind == k.LPM:
+            row[k.LENGTHS] = links
+            links += 8 * one.key_bytes - 31
+    return at, links
+
+
+def lower(program: Program, tables: Tables) -> tuple[NDArray[np.int64], list[int]]:
+    """Return the code that can be reached as the kernel reads it, one row a slot, and the slot of each row."""
+    slots = sorted(reachable(program))
+    row_of = {slot: row for row, slot in enumerate(slots)}
+    rows = np.zeros((len(slots), 7), np.int64)
+    for row, slot in enumerate(slots):
+        one = program.code[slot]
+        columns = _lowered(one, tables.rows)
+        if (away := one.target_offset) is not None:
+            columns[k.TARGET] = row_of[slot + 1 + away]
+        for column, value in columns.items():
+            rows[row, column] = value
+    return rows, slots
+
+
+def _lowered(one: Instruction, maps: NDArray[np.int64]) -> dict[int, int]:
+    """Return the columns of one instruction but for where it jumps to."""
+    kind, code = one.opcode & 7, one.opcode >> 4
+    row: dict[int, int] = {k.DST: one.dst, k.SRC: one.src if one.opcode & 8 else k.IMMEDIATE, k.IMM: one.imm}
+    if one.opcode == isa.LDDW:
+        value = one.imm
+        if one.src == isa.MAP_HANDLE:
+            value = int(k.HANDLE) + (one.imm & 0xFFFFFFFF)
+        elif one.src == isa.MAP_VALUE:
+            number = one.imm & 0xFFFFFFFF
+            value = int(maps[number, k.START]) + (one.imm >> 32)
+        return row | {k.OP: k.LDDW, k.IMM: value}
+    if one.opcode in (isa.JA, isa.JA32):
+        return row | {k.OP: k.JA}
+    if one.opcode == isa.CALL:
+        local = one.src == isa.LOCAL
+        return row | {k.OP: k.CALL_LOCAL if local else k.CALL, k.SRC: k.IMMEDIATE}
+    if one.opcode in (isa.CALLX, isa.EXIT):
+        return row | {k.OP: k.CALLX if one.opcode == isa.CALLX else k.EXIT}
+    if kind in (isa.JMP, isa.JMP32) and code in _JUMPS:
+        return row | {k.OP: _JUMPS[code], k.WIDE: kind == isa.JMP}
+    if kind in (isa.ALU, isa.ALU64):
+        wide = kind == isa.ALU64
+        if code == 0xD:
+            swap = wide or one.opcode & 8
+            return row | {k.OP: k.SWAP if swap else k.LE, k.TARGET: one.imm, k.WIDE: 1, k.SRC: k.IMMEDIATE}
+        if code < 0xD:
+            op = _ALU[code]
+            if one.offset:
+                op = {k.DIV: k.SDIV, k.MOD: k.SMOD, k.MOV: k.MOVSX}.get(op, op)
+            return row | {k.OP: op, k.TARGET: one.offset, k.WIDE: wide}
+    size = isa.SIZES[one.opcode & 0x18][1]
+    row |= {k.TARGET: one.offset, k.SIZE: size, k.SRC: one.src}
+    if kind == isa.LDX:
+        return row | {k.OP: k.LOADSX if one.opcode & 0xE0 == isa.MEMSX else k.LOAD}
+    if kind == isa.STX and one.opcode & 0xE0 == isa.ATOMIC:
+        return row | {k.OP: k.ATOMIC}
+    return row | {k.OP: k.STORE, k.SRC: one.src if kind == isa.STX else k.IMMEDIATE}
+
+
+def state_of(seed: int, cpu: int) -> NDArray[np.int64]:
+    """Return the state of a run before its first packet."""
+    state: Any = np.zeros(k.STATE_SIZE, np.int64)
+    rng = np.random.default_rng(seed)
+    state[[k.RANDOM, k.CPU]] = int(rng.integers(1, 1 << 62)), cpu
+    return np.asarray(state, np.int64)

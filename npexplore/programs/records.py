@@ -1,0 +1,207 @@
+"""What a loaded eBPF program is: its code, its maps, where its lines come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from npexplore.errors import InputError, one_of
+from npexplore.programs import instructions as isa
+from npexplore.programs.helpers import HELPERS, TAIL_CALL, helper_name
+from npexplore.programs.instructions import Instruction
+
+if TYPE_CHECKING:
+    from npexplore.packets.capture import Capture
+    from npexplore.programs.result import ProgramRun
+
+# enum bpf_map_type of the kernel's include/uapi/linux/bpf.h
+MAP_KINDS = {
+    1: "hash", 2: "array", 3: "prog_array", 4: "perf_event_array", 5: "percpu_hash", 6: "percpu_array", 9: "lru_hash",
+    10: "lru_percpu_hash", 11: "lpm_trie", 14: "devmap", 16: "cpumap", 17: "xskmap", 25: "devmap_hash", 27: "ringbuf",
+}  # fmt: skip
+OTHER_MAP_KINDS = {
+    7: "stack_trace", 8: "cgroup_array", 12: "array_of_maps", 13: "hash_of_maps", 15: "sockmap", 18: "sockhash",
+    22: "queue", 23: "stack", 24: "sk_storage", 26: "struct_ops", 30: "bloom_filter", 33: "arena",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class MapDefinition:
+    """A map as declared: kind (a number of MAP_KINDS), sizes in bytes; `initial`: contents of a data section."""
+
+    name: str
+    kind: int
+    key_bytes: int
+    value_bytes: int
+    max_entries: int
+    initial: bytes | None = field(default=None, repr=False)
+    read_only: bool = False
+
+    @property
+    def kind_name(self) -> str:
+        """The kind in words."""
+        return MAP_KINDS.get(self.kind) or OTHER_MAP_KINDS.get(self.kind) or f"kind {self.kind}"
+
+
+@dataclass(frozen=True)
+class SourceLine:
+    """Where an instruction comes from: file, line number, the line's text."""
+
+    file: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.text}" if self.line else self.text
+
+
+@dataclass(frozen=True)
+class Program:
+    """An eBPF program that can be run on packets.
+
+    code: the slots of all functions of its object; entries: its programs, name -> first slot; name: the one that runs;
+    lines: slot -> source line, from there on. Every instruction that can be reached is checked: what the interpreter
+    cannot run raises InputError with its slot and line.
+
+    Example:
+        >>> import npexplore as npx
+        >>> drop = npx.program("mov r0, 1\\nexit")
+        >>> drop.run([bytes(64)]).verdicts
+        {'drop': 1}
+    """
+
+    path: str
+    name: str
+    code: tuple[Instruction, ...] = field(repr=False)
+    entries: Mapping[str, int]
+    maps: tuple[MapDefinition, ...] = ()
+    lines: Mapping[int, SourceLine] = field(default_factory=dict, repr=False)
+    unresolved: Mapping[int, str] = field(default_factory=dict, repr=False)  # slot -> what only a running kernel has
+
+    def __post_init__(self) -> None:
+        one_of(f"{self.path}: program", self.name, self.entries)
+        check(self)
+
+    @property
+    def entry(self) -> int:
+        """The first slot of the program."""
+        return self.entries[self.name]
+
+    @property
+    def helpers(self) -> dict[str, int]:
+        """The helpers that it may call: name -> places in the code."""
+        calls = [self.code[k] for k in sorted(reachable(self)) if self.code[k].opcode == isa.CALL]
+        counts: dict[str, int] = {}
+        for one in calls:
+            if one.src == isa.HELPER:
+                counts[helper_name(one.imm)] = counts.get(helper_name(one.imm), 0) + 1
+        return counts
+
+    @property
+    def used_maps(self) -> dict[int, MapDefinition]:
+        """The maps that the program's code names, by their number."""
+        loads = [self.code[k] for k in reachable(self) if self.code[k].opcode == isa.LDDW]
+        numbers = {one.imm & 0xFFFFFFFF for one in loads if one.src in (isa.MAP_HANDLE, isa.MAP_VALUE)}
+        return {number: self.maps[number] for number in sorted(numbers)}
+
+    def line_at(self, slot: int) -> SourceLine | None:
+        """Return the source line that an instruction comes from, None where it is not known."""
+        starts = [at for at in self.lines if at <= slot]
+        return self.lines[max(starts)] if starts else None
+
+    def place(self, slot: int) -> str:
+        """Return an instruction's number, text and source line, as messages have them."""
+        line = self.line_at(slot)
+        return f"instruction {slot} ({isa.text(self.code[slot])})" + (f" at {line}" if line else "")
+
+    def run(self, packets: Capture | str | Sequence[bytes], **options: Any) -> ProgramRun:
+        """Run the program on every packet; `npexplore.programs.run` has the options."""
+        from npexplore.programs.running import run
+
+        return run(self, packets, **options)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts of `npexplore program list --json`."""
+        reached = reachable(self)
+        return {
+            "program": self.name, "file": self.path, "programs": list(self.entries), "instructions": len(reached),
+            "helpers": self.helpers, "source_lines": len({self.line_at(k) for k in reached} - {None}),
+            "maps": [
+                {"name": one.name, "kind": one.kind_name, "key_bytes": one.key_bytes, "value_bytes": one.value_bytes,
+                 "max_entries": one.max_entries} for one in self.used_maps.values()
+            ],
+        }  # fmt: skip
+
+
+def reachable(program: Program, *, tail_calls: bool = True) -> set[int]:
+    """Return the slots that execution may come to: by jumps, calls, and tail calls, which may go to any program."""
+    waiting = [program.entry]
+    reached: set[int] = set()
+    while waiting:
+        slot = waiting.pop()
+        if slot in reached:
+            continue
+        if not 0 <= slot < len(program.code):
+            raise InputError(f"{program.path}: program {program.name!r} goes to slot {slot}, outside its code")
+        reached.add(slot)
+        one = program.code[slot]
+        if (away := one.target_offset) is not None:
+            waiting.append(slot + 1 + away)
+        if tail_calls and one.opcode == isa.CALL and (one.src, one.imm) == (isa.HELPER, TAIL_CALL):
+            waiting += program.entries.values()
+        if one.opcode not in (isa.JA, isa.JA32, isa.EXIT):
+            waiting.append(slot + (2 if one.opcode == isa.LDDW else 1))
+    return reached
+
+
+def check(program: Program) -> None:
+    """Raise InputError for the first instruction, helper or map that the interpreter does not run."""
+    for slot in sorted(reachable(program)):
+        one = program.code[slot]
+        if reason := program.unresolved.get(slot) or _refusal(program, one):
+            raise InputError(f"{program.path}: {reason}: {program.place(slot)}")
+    for definition in program.used_maps.values():
+        if definition.kind not in MAP_KINDS:
+            known = ", ".join(MAP_KINDS.values())
+            raise InputError(f"{program.path}: map {definition.name!r} is a {definition.kind_name}; supported: {known}")
+
+
+def _refusal(program: Program, one: Instruction) -> str | None:
+    """Say why an instruction cannot run, None if it can."""
+    if max(one.dst, one.src) > 10 or (one.dst == 10 and one.opcode & 7 in (isa.LDX, isa.ALU, isa.ALU64)):
+        return "a register that does not exist, or that is read-only"
+    if one.opcode == isa.LDDW:
+        if one.src == isa.FUNCTION:
+            return "callbacks (functions passed by pointer) are not supported"
+        if one.src in (isa.MAP_HANDLE, isa.MAP_VALUE) and not 0 <= (one.imm & 0xFFFFFFFF) < len(program.maps):
+            return "a map that the program does not declare"
+        return None if one.src in (0, isa.MAP_HANDLE, isa.MAP_VALUE) else f"LDDW of kind {one.src} is not supported"
+    if one.opcode == isa.CALL:
+        if one.src == isa.KERNEL_FUNCTION:
+            return "calls of kernel functions (kfuncs) are not supported"
+        if one.src == isa.HELPER and one.imm not in HELPERS:
+            names = ", ".join(helper.name for helper in HELPERS.values())
+            return f"helper {helper_name(one.imm)} is not supported; supported: {names}"
+        return None
+    if isa.text(one).startswith("opcode") or not _is_defined(one):
+        return f"opcode {one.opcode:#04x} with offset {one.offset} is no instruction of RFC 9669 that is supported"
+    return None
+
+
+def _is_defined(one: Instruction) -> bool:
+    """Is the use of the fields one that RFC 9669 defines?"""
+    kind, code = one.opcode & 7, one.opcode & 0xF0
+    if kind in (isa.ALU, isa.ALU64):
+        if code == 0xD0:
+            return one.imm in (16, 32, 64) and (kind == isa.ALU or not one.opcode & 8)
+        if code == 0xB0:
+            return one.offset == 0 or (
+                one.opcode & 8 != 0 and one.offset in ((8, 16, 32) if kind == isa.ALU64 else (8, 16))
+            )
+        return one.offset == 0 or (one.offset == 1 and code in (0x30, 0x90))
+    if kind in (isa.JMP, isa.JMP32):
+        return one.opcode not in (0x0D, 0x0E, 0x9D, 0x8E, 0x86, 0x96, 0x9E)
+    if one.opcode & 0xE0 == isa.ATOMIC:
+        return one.opcode & 0x18 in (0, 0x18)
+    return not (one.opcode & 0xE0 == isa.MEMSX and one.opcode & 0x18 == 0x18)

@@ -1,0 +1,183 @@
+"""What a program did with packets: one row a packet, packets by path, work by source line, contents of maps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import ebpf as k
+from npexplore.packets.scan import Damage
+from npexplore.programs import instructions as isa
+from npexplore.programs.helpers import helper_name
+from npexplore.programs.instructions import Instruction
+from npexplore.programs.records import Program
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VERDICTS = ("aborted", "drop", "pass", "tx", "redirect")  # enum xdp_action
+REGIONS = ("packet", "stack", "context", "map")
+COLUMNS = {
+    "path": k.PATH, "instructions": k.INSTRUCTIONS, "branches_taken": k.TAKEN, "helper_calls": k.HELPERS,
+    **{f"{region}_loads": k.LOADS + place for place, region in enumerate(REGIONS)},
+    **{f"{region}_stores": k.STORES + place for place, region in enumerate(REGIONS) if region != "context"},
+    "packet_lines": k.LINES_OF_PACKET, "map_lines": k.LINES_OF_MAPS, "length_out": k.LENGTH,
+    "metadata": k.METADATA, "redirect_to": k.SENT_TO,
+}  # fmt: skip
+CLASSES = ("alu", "multiply", "divide", "branch", "jump", "load", "store", "atomic", "constant", "call", "exit")
+
+
+def verdict_name(number: int) -> str:
+    """Return the name of a verdict; what is none of the kernel's by its number, a fault as `fault`."""
+    if number < 0:
+        return "fault"
+    return VERDICTS[number] if number < len(VERDICTS) else f"invalid {number}"
+
+
+def instruction_class(one: Instruction) -> str:
+    """Return the class that an instruction is counted in, one of CLASSES."""
+    kind, code = one.opcode & 7, one.opcode & 0xF0
+    if kind in (isa.ALU, isa.ALU64):
+        return {0x20: "multiply", 0x30: "divide", 0x90: "divide"}.get(code, "alu")
+    if kind in (isa.JMP, isa.JMP32):
+        if one.opcode in (isa.JA, isa.JA32):
+            return "jump"
+        return "branch" if not one.is_call_or_exit else "exit" if one.opcode == isa.EXIT else "call"
+    if one.opcode == isa.LDDW:
+        return "constant"
+    if kind == isa.LDX:
+        return "load"
+    return "atomic" if one.opcode & 0xE0 == isa.ATOMIC and kind == isa.STX else "store"
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """Visits and taken jumps by a packet of each path, shape (paths, instructions); each call's map; their slots."""
+
+    visits: NDArray[np.int32]
+    taken: NDArray[np.int32]
+    called: NDArray[np.int32]
+    slots: list[int]
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramRun:
+    """The result of a run.
+
+    rows: the kernel's counts, one row a packet; before, after: contents of the maps; packets: bytes as they came out,
+    where they were kept; damage: where and why reading the capture ended early.
+    """
+
+    program: Program
+    rows: NDArray[np.int64] = field(repr=False)
+    work: Paths = field(repr=False)
+    before: Mapping[str, Mapping[bytes, bytes]] = field(repr=False)
+    maps: Mapping[str, Mapping[bytes, bytes]] = field(repr=False)
+    packets: list[bytes] = field(repr=False)
+    damage: Damage | None
+    instruction_limit: int
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def verdicts(self) -> dict[str, int]:
+        """Packets by verdict."""
+        numbers, counts = np.unique(self.rows[:, k.VERDICT], return_counts=True)
+        return {verdict_name(int(number)): int(count) for number, count in zip(numbers, counts, strict=True)}
+
+    def fault_of(self, packet: int) -> str | None:
+        """Return what went wrong with a packet: instruction, address and source line; None if nothing."""
+        fault, slot, address = (int(self.rows[packet, one]) for one in (k.ROW_FAULT, k.FAULT_SLOT, k.ROW_FAULT_ADDRESS))
+        what = {
+            k.NO_FAULT: None,
+            k.BAD_ACCESS: f"access outside packet, stack, context and map values at address {address:#x}",
+            k.TOO_LONG: f"more than {self.instruction_limit:,} instructions",
+            k.TOO_DEEP: f"more than {k.FRAMES} nested calls",
+            k.BAD_HELPER: f"there is no helper {address}",
+            k.BAD_MAP: f"{address:#x} is no map that this helper takes",
+            k.OUT_OF_CODE: f"execution leaves the code at slot {address}",
+        }[fault]
+        return what and f"{what}: {self.program.place(slot)}"
+
+    @property
+    def faults(self) -> list[dict[str, Any]]:
+        """Return each kind of fault: text, packets, the first packet that met it."""
+        counts: dict[str, list[int]] = {}
+        for packet in np.flatnonzero(self.rows[:, k.ROW_FAULT]).tolist():
+            counts.setdefault(self.fault_of(packet) or "", []).append(packet)
+        return [{"fault": text, "packets": len(met), "example": met[0]} for text, met in counts.items()]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a packet, in the order of `capture.packets`: verdict, path, and counts of its work."""
+        import pandas as pd
+
+        numbers, codes = np.unique(self.rows[:, k.VERDICT], return_inverse=True)
+        verdicts = pd.Categorical.from_codes(codes.ravel(), categories=[verdict_name(int(one)) for one in numbers])
+        return pd.DataFrame({"verdict": verdicts, **{name: self.rows[:, column] for name, column in COLUMNS.items()}})
+
+    @property
+    def paths(self) -> list[dict[str, Any]]:
+        """Return the paths, the most frequent first: packets, work of each of them, the first packet that went so."""
+        numbers, first, counts = np.unique(self.rows[:, k.PATH], return_index=True, return_counts=True)
+        kinds = [instruction_class(self.program.code[slot]) for slot in self.work.slots]
+        rows = []
+        for number, example, packets in zip(numbers.tolist(), first.tolist(), counts.tolist(), strict=True):
+            if number >= len(self.work.visits):  # those that found no place in the table
+                detail: dict[str, Any] = {"helpers": {}, "classes": {}}
+            else:
+                visits = self.work.visits[number]
+                reached = np.flatnonzero(visits).tolist()
+                classes = dict.fromkeys(CLASSES, 0)
+                for slot in reached:
+                    classes[kinds[slot]] += int(visits[slot])
+                detail = {"helpers": self._helpers(visits, reached), "classes": {c: n for c, n in classes.items() if n}}
+            row = self.rows[example]
+            rows.append({
+                "path": number, "packets": packets, "verdict": verdict_name(int(row[k.VERDICT])),
+                "instructions": int(row[k.INSTRUCTIONS]), "branches_taken": int(row[k.TAKEN]), **detail,
+                "example": example,
+            })  # fmt: skip
+        return sorted(rows, key=lambda one: (-one["packets"], one["path"]))
+
+    def _helpers(self, visits: NDArray[np.int32], reached: list[int]) -> dict[str, int]:
+        """Return calls by helper, map, and bytes of its key and value."""
+        calls: dict[str, int] = {}
+        for slot in reached:
+            one = self.program.code[self.work.slots[slot]]
+            if one.opcode == isa.CALL and one.src == isa.HELPER:
+                name, number = helper_name(one.imm), int(self.work.called[slot])
+                if number >= 0:
+                    table = self.program.maps[number]
+                    name += f" {table.name} ({table.kind_name}, {table.key_bytes}+{table.value_bytes} bytes)"
+                calls[name] = calls.get(name, 0) + int(visits[slot])
+        return calls
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Return source lines (or instructions, where no line is known) with their share of all instructions."""
+        packets = np.bincount(self.rows[:, k.PATH], minlength=len(self.work.visits) + 1)[: len(self.work.visits)]
+        visits = packets.astype(np.int64) @ self.work.visits
+        counts: dict[str, int] = {}
+        for row in np.flatnonzero(visits).tolist():
+            slot = self.work.slots[row]
+            line = self.program.line_at(slot)
+            text = str(line) if line else f"{slot}: {isa.text(self.program.code[slot])}"
+            counts[text] = counts.get(text, 0) + int(visits[row])
+        total = max(1, sum(counts.values()))
+        return [
+            {"line": text, "instructions": count, "share": count / total}
+            for text, count in sorted(counts.items(), key=lambda one: -one[1])
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the document of `npexplore program run --json`, without the files written."""
+        steps = self.rows[:, k.INSTRUCTIONS]
+        return {
+            "program": self.program.name, "packets": len(self), "verdicts": self.verdicts, "faults": self.faults,
+            "instructions": {"mean": float(steps.mean()) if len(self) else 0.0, "max": int(steps.max(initial=0))},
+            "paths": self.paths,
+        }  # fmt: skip

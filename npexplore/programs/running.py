@@ -1,0 +1,190 @@
+"""A program on many packets: batches through the kernel, rows of counts, outputs, paths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import ebpf as k
+from npexplore.errors import InputError, one_of
+from npexplore.packets.capture import Capture
+from npexplore.packets.files import open_captures
+from npexplore.packets.scan import Damage
+from npexplore.programs.lowering import Tables, lower, state_of
+from npexplore.programs.records import Program
+from npexplore.programs.result import Paths, ProgramRun
+
+BATCH = 8192
+INSTRUCTION_LIMIT = 1_000_000
+MEMORY_BYTES = 1 << 30
+PROG_ARRAY = 3
+Contents = Mapping[bytes, bytes]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Packets that went through: their times, rows of counts (columns of the kernel), and bytes afterwards."""
+
+    t_ns: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    out: NDArray[np.uint8]
+
+
+def run(
+    program: Program, packets: Capture | str | Path | Sequence[bytes], *, maps: Mapping[str, Contents] | None = None,
+    seed: int = 1, cpu: int = 0, interface: int = 1, queue: int = 0, instruction_limit: int = INSTRUCTION_LIMIT,
+    memory_bytes: int = MEMORY_BYTES, keep: bool | None = None, plain: bool = False,
+    take: Callable[[Batch], None] | None = None, told: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+) -> ProgramRun:  # fmt: skip
+    """Run a program on every packet, one after the other on one processor; maps keep what a packet leaves in them.
+
+    Args:
+        program: what `npexplore.program` returned.
+        packets: a capture, its path, or the bytes of each packet.
+        maps: first contents, name -> key -> value as bytes; of a prog_array: index -> a program's name as bytes.
+        seed: seed of `get_prandom_u32`.
+        cpu: the processor's number; per-CPU maps hold its values alone.
+        interface: `ingress_ifindex` of the context.
+        queue: `rx_queue_index` of the context.
+        instruction_limit: instructions of a packet after which it faults; jumps and calls are where it is looked at.
+        memory_bytes: limit for maps and for the table of paths; paths beyond it count as one, the last.
+        keep: keep the packets as they come out (default: where bytes were handed over).
+        plain: registers 1 and 2 hold the packet's address and length instead of the context.
+        take: is called with each batch, as for writing it.
+        told: wraps the iteration over the capture, as in a progress bar.
+
+    Raises:
+        InputError: a map that is unknown, does not take its contents or is too large; an unreadable capture.
+    """
+    tables = Tables(program, memory_bytes)
+    code, slots = lower(program, tables)
+    for name, contents in (maps or {}).items():
+        is_programs = any(one.name == name and one.kind == PROG_ARRAY for one in program.maps)
+        for key, value in contents.items():
+            tables.put(name, key, _program_value(program, slots, value) if is_programs else value)
+    before = {name: tables.contents(name) for name in tables.number}
+    tables.any32[k.CONTEXT + 12], tables.any32[k.CONTEXT + 16] = interface, queue
+    runner = _Runner(program, tables, (code, slots), state_of(seed, cpu), instruction_limit, memory_bytes, plain)
+    rows: list[NDArray[np.int64]] = []
+    kept: list[bytes] = []
+    damage: Damage | None = None
+    if isinstance(packets, str | Path | Capture):
+        with closing(open_captures(packets.path if isinstance(packets, Capture) else packets)) as scan:
+            for _, batches in told(scan.each(lambda table, data, base: list(_of_table(runner, table, data, base)))):
+                for batch in batches:
+                    _collect(batch, rows, kept, bool(keep), take)
+            damage = scan.damage
+    else:
+        for batch in _of_bytes(runner, packets):
+            _collect(batch, rows, kept, keep is not False, take)
+    table = np.concatenate(rows) if rows else np.zeros((0, k.ROW_COLUMNS), np.int64)
+    after = {name: tables.contents(name) for name in before}
+    return ProgramRun(program, table, runner.paths(), before, after, kept, damage, instruction_limit)
+
+
+def _collect(
+    batch: Batch, rows: list[NDArray[np.int64]], kept: list[bytes], keep: bool, take: Callable[[Batch], None] | None
+) -> None:
+    rows.append(batch.rows)
+    if take is not None:
+        take(batch)
+    if keep:
+        begins = batch.rows[:, k.OUT_AT] + batch.rows[:, k.METADATA]
+        ends = begins + batch.rows[:, k.LENGTH]
+        kept += [batch.out[a:b].tobytes() for a, b in zip(begins.tolist(), ends.tolist(), strict=True)]
+
+
+def _program_value(program: Program, slots: list[int], value: bytes) -> bytes:
+    name = one_of(f"{program.path}: program", value.decode(errors="replace"), program.entries)
+    return (slots.index(program.entries[name]) + 1).to_bytes(4, "little")
+
+
+def _of_bytes(runner: _Runner, packets: Sequence[bytes]) -> Iterator[Batch]:
+    for first in range(0, len(packets), BATCH):
+        part = packets[first : first + BATCH]
+        lengths = np.array([len(one) for one in part], np.int64)
+        data = np.frombuffer(b"".join(part) or b"\0", np.uint8)
+        begins = np.cumsum(lengths) - lengths
+        yield from runner.go(data, begins, lengths, np.zeros(len(part), np.int64))
+
+
+def _of_table(runner: _Runner, table: Any, data: NDArray[np.uint8], base: int) -> Iterator[Batch]:
+    begins, lengths = table["position"] - base, table["captured"].astype(np.int64)
+    for first in range(0, table.rows, BATCH):
+        part = slice(first, first + BATCH)
+        yield from runner.go(data, begins[part], lengths[part], table["t_ns"][part])
+
+
+class _Runner:
+    """The arrays of one run; they live on from batch to batch."""
+
+    def __init__(
+        self, program: Program, tables: Tables, code: tuple[NDArray[np.int64], list[int]], state: NDArray[np.int64],
+        limit: int, memory_bytes: int, plain: bool,
+    ) -> None:  # fmt: skip
+        self.tables, self.state, self.limit, self.plain = tables, state, limit, plain
+        self.code, self.slots = code
+        self.entry = self.slots.index(program.entry)
+        slots = len(self.code)
+        self.stamps = np.zeros((len(tables.memory) >> 6) + 1, np.int32)
+        self.called = np.full(slots, -1, np.int32)
+        self.now = np.zeros((2, slots), np.int32)
+        self.ends = np.zeros(2, np.int64)
+        left = memory_bytes - len(tables.memory) - self.stamps.nbytes
+        self.most_paths = max(2, left // (slots * 8 + 24))
+        self.hashes = np.zeros(0, np.int64)
+        self.visits = self.takens = np.zeros((0, slots), np.int32)
+        self.table = np.zeros(0, np.int32)
+
+    def go(
+        self, data: NDArray[np.uint8], begins: NDArray[np.int64], lengths: NDArray[np.int64], times: NDArray[np.int64]
+    ) -> Iterator[Batch]:
+        """Run the program on packets of `data`, in the order in which they are."""
+        if len(lengths) and lengths.max() > k.MAX_PACKET:
+            raise InputError(f"a packet may have {k.MAX_PACKET} bytes, got one of {lengths.max()}")
+        begins, lengths, times = (np.ascontiguousarray(one, np.int64) for one in (begins, lengths, times))
+        data = np.ascontiguousarray(data)
+        first, tables = 0, self.tables
+        while first < len(begins):
+            self._make_room(int(self.ends[0]) + len(begins) - first + 1)
+            rows = np.zeros((len(begins), k.ROW_COLUMNS), np.int64)
+            out = np.empty(int(lengths[first:].sum()) + 8 * 1024 + 64 * len(begins), np.uint8)
+            self.ends[1] = 0
+            stop = k.run(
+                self.code, self.entry, tables.memory, tables.any16, tables.any32, tables.any64, tables.rows,
+                tables.links, self.stamps, self.state, data, begins, lengths, times, first, rows, out, self.now,
+                self.hashes, self.table, self.ends, self.visits, self.takens, self.limit, self.plain, self.called,
+            )  # fmt: skip
+            rows[first:stop, k.FAULT_SLOT] = np.asarray(self.slots)[rows[first:stop, k.FAULT_SLOT]]
+            yield Batch(times[first:stop], rows[first:stop], out)
+            first = stop
+
+    def _make_room(self, paths: int) -> None:
+        """Let the table of paths hold so many, or as many as memory allows."""
+        size = min(paths, self.most_paths)
+        if size <= len(self.hashes):
+            return
+        size = min(max(size, 2 * len(self.hashes)), self.most_paths)
+        held, slots = int(self.ends[0]), len(self.code)
+        self.hashes = np.concatenate([self.hashes[:held], np.zeros(size - held, np.int64)])
+        self.visits, self.takens = (
+            np.concatenate([old[:held], np.zeros((size - held, slots), np.int32)]) for old in (self.visits, self.takens)
+        )
+        self.table = np.full(1 << (2 * size).bit_length(), -1, np.int32)
+        mask = len(self.table) - 1
+        for number, value in enumerate(self.hashes[:held].tolist()):
+            at = value & mask
+            while self.table[at] >= 0:
+                at = (at + 1) & mask
+            self.table[at] = number
+
+    def paths(self) -> Paths:
+        """Return what the packets of each path did."""
+        held = int(self.ends[0])
+        return Paths(self.visits[:held].copy(), self.takens[:held].copy(), self.called, self.slots)
