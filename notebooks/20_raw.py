@@ -130,12 +130,11 @@ plot.cross_check_table(judged, {row.key: row.where for row in ledger})
 scores(check)
 
 # %% [markdown]
-# ## Bounds, queueing, simulation
+# ## Bounds and simulation
 #
 # An output line card has up to four lines on request (two in Versions I and II), all in the buffer in which its packet
 # waits. Four cards over four buffers are a closed network; packets that wait for one full queue keep the other cards
-# short of work. Both are in the queueing answer, which stands beside the roofline, which knows no waiting, and the
-# simulation. 1500-byte packets, saturated:
+# short of work. The roofline knows neither, the simulation has both. 1500-byte packets, saturated:
 
 # %%
 plot.table(

@@ -46,8 +46,6 @@ class Design:
         dress: (parameters, workload) -> the same packets with the further columns that the design's program reads. A
             design with its own workload accepts others only if it has this function.
         memory: parameters -> bytes of on-chip memory by name, beyond those of the resources (for costs).
-        loops: (parameters, demands) -> the queueing answer, for a design that is more than one closed network of its
-            threads (None: it is one).
         reader: (parameters, file) -> the workload of a file format of the design's own, besides captures.
         hardware: (parameters, packets) -> what its generated Verilog does, cycle by cycle (None: it has none).
 
@@ -66,7 +64,6 @@ class Design:
     own: Callable[[Parameters], Workload] | None = None
     dress: Callable[[Parameters, Workload], Workload] | None = None
     memory: Callable[[Parameters], Mapping[str, float]] | None = None
-    loops: Callable[[Parameters, UnderLoad], Prediction] | None = None
     reader: Callable[[Parameters, Path], Workload] | None = None
     hardware: Callable[[Parameters, int], Prediction] | None = None
     by_engine: ClassVar[bool] = True  # whether the event engine simulates it
@@ -76,13 +73,12 @@ class Design:
         name: str | Path, build: Callable[[Parameters], Machine], own: Callable[[Parameters], Workload] | None = None,
         dress: Callable[[Parameters, Workload], Workload] | None = None,
         memory: Callable[[Parameters], Mapping[str, float]] | None = None,
-        loops: Callable[[Parameters, UnderLoad], Prediction] | None = None,
         reader: Callable[[Parameters, Path], Workload] | None = None,
         hardware: Callable[[Parameters, int], Prediction] | None = None,
     ) -> Design:  # fmt: skip
         """Return the design of a machine file (name in models/machines, or path) with that file's values."""
         file = load_machine(name)
-        return Design(file.name, Parameters(file), build, own, dress, memory, loops, reader, hardware)
+        return Design(file.name, Parameters(file), build, own, dress, memory, reader, hardware)
 
     @takes_knobs
     def with_(self, **knobs: Value) -> Design:
@@ -171,8 +167,6 @@ class Design:
         from npexplore.solve.queueing_model import check_describable, queueing
 
         ready = prepared(self, self.packets(workload))
-        if self.loops is not None:
-            return self.loops(self.parameters, ready.under_load())
         check_describable(ready.machine, ready.workload)
         return queueing(ready.machine, ready.workload, ready.under_load())
 

@@ -26,7 +26,6 @@ from npexplore.machine.sections import (
     TINY,
     Chain,
     Demand,
-    Main,
     Open,
     Progress,
     Section,
@@ -152,7 +151,6 @@ class _Walk:
         self.held: dict[Holding, Open] = {}
         self.way: dict[str, float] = {}
         self.early: dict[tuple[Chain, str], float] = {}  # seconds spent before bytes leave the receive buffer x bytes
-        self.places = 0  # of visits so far
 
     def body(self, body: Body, known: Known, path: Progress, base: int | None = None) -> None:
         """Go through a block; what is opened in it stands in `path.open` from `base` on."""
@@ -336,14 +334,10 @@ class _Walk:
     def occupied(self, uses: Uses, sizes: dict[str, Server], path: Progress, place: str) -> None:
         """Add the times that servers are occupied, and what is held inside the visit."""
         for hold in uses.holds:
-            self.places += 1
             demand, server = self.result.servers.setdefault(hold.server, Demand()), sizes[hold.server]
             demand.add(path.weights * hold.seconds, hold.member, path.live, server.members, f"{place}: {hold.server}")
-            visits, squares = _sum(path, hold.visits), _sum(path, hold.squares)
-            demand.visits += visits
-            demand.squares += squares
-            if hold.member is None or server.members == 1:
-                demand.come(Main(self.places, visits, squares, path.weights, hold.seconds))
+            demand.visits += _sum(path, hold.visits)
+            demand.squares += _sum(path, hold.squares)
             demand.variance += _sum(path, hold.variance)
             if hold.units is not None:
                 self.sections.inside(hold.server, hold.units, hold, path)

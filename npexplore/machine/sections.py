@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,24 +30,11 @@ class TurnsDifferError(Exception):
     """Turns of a loop that stand side by side open or close different sections: go through them one by one."""
 
 
-class Main(NamedTuple):
-    """The visits of packets at one place of a program: how many a packet, their squared times; shares and times.
-
-    place: counts on from one to the next.
-    """
-
-    place: int
-    visits: float
-    squares: float
-    shares: Values
-    times: Values
-
-
 @dataclass
 class Demand:
     """Per packet: seconds occupied, visits, the sum of their squared times, and each member's seconds.
 
-    variance: of the seconds, as far as chance makes it and not the packet. main: where most of the squares are.
+    variance: of the seconds, as far as chance makes it and not the packet.
     """
 
     seconds: float = 0.0
@@ -58,7 +44,6 @@ class Demand:
     members: dict[int, float] = field(default_factory=dict)
     spread: float = 0.0  # seconds that fall evenly on all members
     chosen: float = 0.0  # seconds that go to whichever member has the least to do
-    main: Main | None = None
 
     def add(self, seconds: Values, member: Values | None, live: Flags, members: int, place: str) -> float:
         """Add weighted seconds (shape n) at a member and return their sum; raises ModelError for an unknown member."""
@@ -105,13 +90,6 @@ class Demand:
         self.chosen += other.chosen
         for number, share in other.members.items():
             self.members[number] = self.members.get(number, 0.0) + share
-        if other.main is not None:
-            self.come(other.main)
-
-    def come(self, main: Main) -> None:
-        """Keep the visits of a place where their squared times are more than at any other."""
-        if self.main is None or main.squares > self.main.squares:
-            self.main = main
 
 
 @dataclass

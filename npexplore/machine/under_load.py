@@ -42,11 +42,6 @@ class UnderLoad:
     kept: Mapping[str, float] = field(default_factory=dict)  # by server, unit-seconds between two pools (flows.py)
     times: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))  # those seconds, at most KINDS of them, and their shares
 
-    @property
-    def rated(self) -> bool:
-        """Say whether packets arrive by themselves."""
-        return self.workload.arrivals != "saturated"
-
     def ceilings(self) -> dict[str, float]:
         """Return the packets a second that each server alone, and the threads alone, would allow."""
         return ceilings(self.machine, self.servers, self.largest(), self.residence)
@@ -74,21 +69,6 @@ class UnderLoad:
         variance = sum(demand.variance for demand in servers.values()) if one is None else one.variance
         mean = self.demands.latency if one is None else one.seconds
         return self.scv + (variance / mean**2 if mean else 0.0)
-
-    def main(self, name: str) -> Floats:
-        """Return of a server how many visits a packet makes at its main place (0: not known), their KINDS and shares.
-
-        As one row: visits, shares, times; times that nobody has are the shortest there is.
-        """
-        found, row = self.demands.servers[name].main, np.zeros(1 + 2 * KINDS)
-        if found is not None and found.squares > 0:
-            weights = np.asarray(found.shares, dtype=np.float64)
-            there = weights > 0
-            times = np.broadcast_to(found.times, weights.shape)[there]
-            values, shares = _kinds(times, weights[there] / weights.sum())
-            row[0], row[1 + KINDS :] = found.visits, values[0]
-            row[1 : 1 + len(shares)], row[1 + KINDS : 1 + KINDS + len(values)] = shares, values
-        return row
 
     def check_freed(self) -> None:
         """Raise ModelError if programs free more or less of the receive buffer than packets that arrive take."""

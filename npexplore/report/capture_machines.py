@@ -34,7 +34,7 @@ def machines(subject: Subject) -> Content:
                 "mean latency": si(row["latency_s"], "s") if _known(row["latency_s"]) else "&ndash;",
                 "times this capture's rate": number(rate_pps / own, 3) if own and rate_pps else "&ndash;",
                 "bits of": number(row["counted"]),
-                "note": number("; ".join(told for told in (row["note"], row["refused"]) if told)),
+                "note": number("; ".join(text for text in (row["note"], row["refused"]) if isinstance(text, str))),
             }
         )
     cells = pd.DataFrame(lines)

@@ -10,8 +10,6 @@ from abc import ABCMeta, abstractmethod
 from typing import Annotated, Literal
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 
 from npexplore.errors import InputError, positive
 from npexplore.toml import Record
@@ -203,15 +201,6 @@ class OnOff(Arrivals, frozen=True, tag="on_off"):
     def dispersion(self) -> float:
         """Return the squared coefficient of variation of the time between arrivals."""
         return self.interval().moments()[1]
-
-    def dispersion_over(self, seconds: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return variance / mean of the number of arrivals in times: 1 in a short one, `dispersion` in a long one.
-
-        1 + (I - 1) (1 - (1 - e^-x) / x), x = seconds (1/on + 1/off): a Markov-modulated Poisson process of two states.
-        """
-        x = np.maximum(seconds * (1 / self.on + 1 / self.off), 1e-12)
-        found: npt.NDArray[np.float64] = 1.0 + (self.dispersion() - 1.0) * (1.0 + np.expm1(-x) / x)
-        return found
 
     def interval(self) -> Hyperexponential:
         """Return the time between arrivals (Kuczura, Bell System Technical Journal 52, 1973: a renewal process).

@@ -38,8 +38,7 @@ class Batch:
     (P, members), those of work `aside`; by server and "threads": the `spread` of a packet's time, squared coefficients
     of variation. spent: by (servers held, server or "" for none), early: those of it before the receive buffer is
     left, overlap: by servers held (machine/sections.py).
-    residence: by pool. parts: what each of several pools asks for. offered: packets a second, or infinite. mains: by
-    server, the visits at its main place where packets arrive by themselves (P, ..; `UnderLoad.main`).
+    residence: by pool. parts: what each of several pools asks for. offered: packets a second, or infinite.
     """
 
     like: UnderLoad
@@ -60,7 +59,6 @@ class Batch:
     counted_bits: Floats
     offered: Floats
     parts: Mapping[str, Batch] = field(default_factory=dict)
-    mains: Mapping[str, Floats] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.latency)
@@ -86,7 +84,7 @@ class Batch:
             overlap=each(self.overlap), aside=each(self.aside),
             residence=each(self.residence), counts=each(self.counts), latency=self.latency[rows],
             spread=each(self.spread), finished=self.finished[rows], counted_bits=self.counted_bits[rows],
-            parts={name: part.taken(rows) for name, part in self.parts.items()}, mains=each(self.mains),
+            parts={name: part.taken(rows) for name, part in self.parts.items()},
         )  # fmt: skip
 
     def scaled(self, factors: Mapping[str, npt.ArrayLike], offered: npt.ArrayLike | None = None) -> Batch:
@@ -139,12 +137,7 @@ class Batch:
             finished=wide(self.finished),
             counted_bits=wide(self.counted_bits),
             offered=np.broadcast_to(loads, shape),
-            mains={name: np.broadcast_to(table, (*shape, table.shape[1])) for name, table in self.mains.items()},
         )
-
-    def offering(self, offered: Floats) -> Batch:
-        """Return the same points at other packets a second (P,)."""
-        return replace(self, offered=offered)
 
     def ceilings(self) -> dict[str, Floats]:
         """Return the packets a second (P,) that each server alone, and the threads of each pool, would allow."""
@@ -236,7 +229,6 @@ def _columns(points: Sequence[UnderLoad]) -> Batch:
             pool.name: _columns([replace(p, demands=p.by_pool[pool.name], by_pool={}, kept={}) for p in points])
             for pool in like.machine.pools if len(like.by_pool) > 1
         },
-        mains={k: np.stack([point.main(k) for point in points]) for k in names} if like.rated else {},
     )  # fmt: skip
 
 

@@ -17,7 +17,6 @@ import numpy as np
 from npexplore.errors import RefusedError
 from npexplore.machine.sections import Chain
 from npexplore.rows.server import Polls, Server
-from npexplore.solve.in_line import share_behind
 from npexplore.solve.nesting import Nesting
 from npexplore.solve.queueing.mixed_units import mean_holders
 from npexplore.solve.queueing.mva import flow_equivalent, mva
@@ -41,7 +40,6 @@ class Levels(Nesting):
     slowed: dict[str, Floats] = field(default_factory=dict)  # by server, how many times longer visits take
     exponential: bool = False  # whether all service is taken for exponential
     open_load: bool = False  # whether packets arrive by themselves, and idle threads wait in one line for them
-    in_line: Floats | None = None  # packets a second (P,) at which servers are looked at as a line, if they are
 
     def divide(self, rate: Floats) -> None:
         """Let visits under different holds slow each other at a rate (P,): 1 / (1 - X a), a what the others spend.
@@ -60,10 +58,6 @@ class Levels(Nesting):
     def solve(self) -> tuple[list[LoadDependent], Residual]:
         """Return the outermost stations and their network with 1.. all customers."""
         return self._solved((), self.customers)
-
-    def outermost(self) -> list[LoadDependent]:
-        """Return the stations that are under no holds."""
-        return self._stations(())
 
     def curve(self, most: int, chain: Chain = ()) -> Floats:
         """Return the throughput (P, most) of what is reached under these holds with 1..most customers."""
@@ -161,16 +155,10 @@ class Levels(Nesting):
         """Return the share (P,) of the wait behind whoever comes at random, at a server of packets that arrive.
 
         Packets of constant times wait at the slowest of the servers that each visits once, as if it stood alone, and
-        nowhere else (Friedman, Operations Research 13, 1965); of exponential ones, at each. Between: by the variance,
-        or as behind a server that took as long for the same packets (in_line.py).
+        nowhere else (Friedman, Operations Research 13, 1965); of exponential ones, at each. Between: by the variance.
         """
-        if self.in_line is not None:
-            share = share_behind(self.batch, name, self.in_line)
-            if share is not None:
-                return share
         visits, server = self.batch.visits[name], self.servers[name]
-        random = not self.open_load and self.in_line is None
-        if random or server.members > 1 or np.any(np.abs(visits - 1.0) > ALIKE):
+        if not self.open_load or server.members > 1 or np.any(np.abs(visits - 1.0) > ALIKE):
             return 1.0
         ceilings = {one: most for one, most in self.batch.ceilings().items() if one in self.batch.seconds}
         slowest = np.argmin(list(ceilings.values()), axis=0) == list(ceilings).index(name)

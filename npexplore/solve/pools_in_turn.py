@@ -20,11 +20,9 @@ import numpy as np
 from npexplore.machine.machine import Machine
 from npexplore.machine.pools import Pool
 from npexplore.machine.resources import BoundedQueue
-from npexplore.rows.distributions import OnOff
 from npexplore.solve.batch import Batch
 from npexplore.solve.levels import Levels
 from npexplore.solve.queueing.finite_queue import chances, finite_queues
-from npexplore.solve.queueing.time_scales import dispersion_met
 from npexplore.solve.stations import Floats
 
 ROUNDS = 14  # of bisection: one part in 16,000
@@ -33,11 +31,9 @@ TINY, FULL = 1e-12, 0.999
 LEAST = 1e-3  # of variability: without any, nobody would ever wait
 
 
-def dispersion(batch: Batch, full: Floats, scv: Floats | float) -> Floats | float:
-    """Return the index of dispersion (1: Poisson) of arrivals that a server of a rate meets; scv: of its services."""
+def dispersion(batch: Batch) -> float:
+    """Return the index of dispersion of arrivals (1: Poisson, 0: periodic)."""
     process = batch.like.workload.process()
-    if isinstance(process, OnOff):
-        return dispersion_met(process.dispersion_over, batch.offered, full, scv)
     return 1.0 if process is None else process.dispersion()
 
 
@@ -112,7 +108,7 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
         else:
             first = pool.gets is None
             scv = own.scv_at_slowest(ceilings, _threads(pool))
-            spread = dispersion(batch, curve[:, -1], scv) if first or not feeders else waits[feeders[0].name]
+            spread = dispersion(batch) if first or not feeders else waits[feeders[0].name]
             longer = np.maximum((spread + scv) / 2, LEAST)
             room = places if first and places is not None else _room(machine, pool.gets)
             room += sum(one.count for one in feeders)

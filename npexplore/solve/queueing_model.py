@@ -24,40 +24,32 @@ from npexplore.machine.workload import Workload
 from npexplore.rows.distributions import Batch as ByBatch
 from npexplore.rows.distributions import OnOff
 from npexplore.solve.batch import Answers, Batch, bottlenecks
-from npexplore.solve.bursts_in_line import burst_in_line
-from npexplore.solve.closed_line import carried, with_mains
-from npexplore.solve.in_line import FEW, wait_in_line
 from npexplore.solve.levels import Levels
 from npexplore.solve.pools_in_turn import LEAST, Found, Stay, dispersion, in_turn
 from npexplore.solve.prediction import Latency, Prediction
-from npexplore.solve.queueing.bursty_queue import batch_queues, in_a_row, on_off_queues
 from npexplore.solve.queueing.finite_queue import finite_queues
 from npexplore.solve.queueing.residual import Residual
 from npexplore.solve.queueing.tails import found_quantiles
 from npexplore.solve.receive_buffer import Answer, Rows, in_room, room
 from npexplore.solve.residence import under_contention
 from npexplore.solve.stations import LoadDependent
-from npexplore.solve.time_stamps import calm, stamped
-from npexplore.solve.uncertain import left_out, uncertain
 
 Floats = npt.NDArray[np.float64]
-ROUNDS = 40  # of bisection for an open load
-MANY = 16  # times as many customers as threads
+BISECTIONS = 40  # for an open load
+FEW_VISITS = 3.0  # of a packet at a server: more are a loop
 SLACK = 1e-9  # what rounding may do
 SHARES = (0.5, 0.95, 0.99, 0.999)
 
 
-def queueing(machine: Machine, workload: Workload, given: UnderLoad | None = None, line: bool = False) -> Prediction:
+def queueing(machine: Machine, workload: Workload, given: UnderLoad | None = None) -> Prediction:
     """Return the queueing model's answer; raises RefusedError for arrivals it cannot describe.
 
-    line: whether a machine of one pool is a line of servers, where packets wait behind those that took as long
-    elsewhere, and threads fall into step (closed_line.py).
     machine: what to solve. workload: the packets that come. given: demands that were counted before (None: counted
     here).
     """
     check_describable(machine, workload)
     batch = Batch.of([given or under_load(machine, workload)])
-    answers, found = _solved(with_mains(batch) if line else batch, line)
+    answers, found = _solved(batch)
     said = answers.prediction(0)
     parts = under_contention(batch.like, found.stays, float(answers.latency_s[0]), said.bottleneck)
     return replace(said, latency_s=_tails(batch, found, said.latency_s), breakdown=parts)
@@ -71,19 +63,22 @@ def _tails(batch: Batch, found: Found, latency: Latency) -> Latency:
     assert latency.mean is not None
     p = stay._replace(longer=np.ones(1)).chances()
     scv, chance = max(2.0 * float(stay.longer[0]) - 1.0, 0.0), max(float(batch.spread["threads"][0]) - d.scv, 0.0)
-    again = any(float(batch.visits[name][0]) > FEW for name in batch.ceilings() if name in batch.visits)
+    again = any(float(batch.visits[name][0]) > FEW_VISITS for name in batch.ceilings() if name in batch.visits)
     times = found_quantiles(SHARES, p, stay.curve[0], latency.mean, scv, d.times, chance, again)
     return Latency(latency.mean, *(float(one) for one in times))
 
 
 def check_describable(machine: Machine, workload: Workload) -> None:
-    """Raise RefusedError for what no model here describes, whatever the demands: time stamps before several pools."""
-    if workload.arrivals == "timestamps" and len(machine.pools) > 1:
-        names = " and ".join(pool.name for pool in machine.pools)
-        raise RefusedError(
-            f"queueing: time stamps are not a random process, which pools {names} one after the other need; use "
-            "poisson, batch, on_off or periodic"
-        )
+    """Raise RefusedError for arrivals that no formula here covers, whatever the demands."""
+    process, reason = workload.process(), None
+    if workload.arrivals == "timestamps":
+        reason = "recorded arrival times are not a random process"
+    elif isinstance(process, ByBatch) and process.size > 1:
+        reason = f"no formula covers several servers behind batches of {process.size} packets"
+    elif isinstance(process, OnOff):
+        reason = "no formula covers several servers behind on-off spans of packets"
+    if reason is not None:
+        raise RefusedError(f"queueing: {machine.name}: {reason}; use `estimate`")
 
 
 def queueing_of(batch: Batch) -> Answers:
@@ -91,7 +86,7 @@ def queueing_of(batch: Batch) -> Answers:
     return _solved(batch)[0]
 
 
-def _solved(batch: Batch, line: bool = False) -> tuple[Answers, Found]:
+def _solved(batch: Batch) -> tuple[Answers, Found]:
     d, points = batch.like, len(batch)
     machine, workload = d.machine, d.workload
     check_describable(machine, workload)
@@ -104,7 +99,10 @@ def _solved(batch: Batch, line: bool = False) -> tuple[Answers, Found]:
         cell = machine.ingress.cell_bytes
         places = int(machine.ingress.capacity / float(np.mean(-(-workload.packet_bytes // cell) * cell)))
     many = len(machine.pools) > 1
-    found = in_turn(batch, ceilings, places) if many else _one_pool(batch, ceilings, places, line)
+    try:
+        found = in_turn(batch, ceilings, places) if many else _one_pool(batch, ceilings, places)
+    except RefusedError as error:
+        raise RefusedError(f"{error}; use `estimate`") from None
     rate, about = found.rate, {} if places is None else {"loss": found.loss}
     refuse_above(rate, ceilings, machine.name)
     utilization, busiest = batch.utilization(rate), batch.busiest(rate)
@@ -117,24 +115,17 @@ def _solved(batch: Batch, line: bool = False) -> tuple[Answers, Found]:
     if workload.arrivals != "saturated":
         keeps_up = (number_of == names.index("threads")) & (rate > 0.99 * batch.offered)
         names, number_of = (*names, "arrivals"), np.where(keeps_up, len(names), number_of)
-    told = _approximation(d, found.levels) + (uncertain(batch, ceilings, found, line) if points == 1 else "")
-    return Answers("queueing", batch, rate, names, number_of, utilization, found.latency, told, about), found
+    named = _approximation(d, found.levels)
+    return Answers("queueing", batch, rate, names, number_of, utilization, found.latency, named, about), found
 
 
-def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None, line: bool) -> Found:
+def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) -> Found:
     """Solve a machine of one pool: closed, or behind a receive buffer."""
     machine, servers = batch.like.machine, batch.like.servers
     threads = machine.threads
     levels = Levels(batch, threads, machine.pools[0].home)
     stations, solved, rate = beside(levels, ceilings)
     most = np.ones(len(batch)) if places is None else room(levels, stations, solved, places)
-    if line:
-
-        def random(at: Floats) -> Floats:
-            levels.in_line = at
-            return beside(levels, ceilings)[2]
-
-        rate = carried(batch, ceilings, random)
     slower: dict[str, Floats] = {}
     if places is None:
         for number, name in enumerate(station.name for station in stations):
@@ -144,12 +135,6 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None, 
                 slower[name] = rate * batch.visits[name] * each
         stay = Stay("threads", levels, threads / rate)
         return Found(rate, threads / rate, np.zeros_like(rate), [levels], slower, [stay])
-    if batch.like.workload.arrivals == "timestamps":
-        usual = calm(batch, ceilings)
-        at_random = _open(levels, usual, ceilings, most, rate)
-        answer = stamped(batch, ceilings, usual, at_random.latency, int(most[0]))
-        stay = at_random.stays[0]._replace(seconds=answer[1])
-        return Found(*answer, [levels], slower, [stay])
     return _open(levels, batch, ceilings, most, rate)
 
 
@@ -157,76 +142,26 @@ def _open(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], most: Fl
     """Solve a machine of one pool that carries a rate and holds `most` packets (P,), behind packets at random."""
     threads = levels.customers
     levels.open_load = True
-    if levels.in_line is not None:
-        levels.in_line = np.minimum(batch.offered, rate)
     # (c_a^2 + c_s^2) / 2, of arrivals and of packets' times at what allows the least
     scv = batch.scv_at_slowest(ceilings)
-    met = dispersion(batch, rate, scv)
-    scv = 2 * wait_in_line(_while_on(batch), levels.outermost(), ceilings, (1 + scv) / 2) - 1
-    variability = np.maximum((met + scv) / 2, LEAST)
+    variability = np.maximum((dispersion(batch) + scv) / 2, LEAST)
     curve = np.minimum(levels.curve(threads), rate[:, None])
     if np.any(variability != 1):  # who waits inside waits as if all were exponential, times the variability
         levels.exponential = True
-        if levels.in_line is not None:
-            curve = _exponential(levels, rate)
-        else:
-            curve[:, :-1] = np.minimum(levels.curve(threads)[:, :-1], curve[:, -1:])
-    answer = _behind_arrivals(batch, ceilings, curve, most, scv, variability)
-    if levels.in_line is not None:
-        mean = burst_in_line(batch, ceilings, float(curve[0, -1]), int(most[0]), float(answer[2][0]))
-        answer = answer if mean is None else (answer[0], np.array([mean]), answer[2])
+        curve[:, :-1] = np.minimum(levels.curve(threads)[:, :-1], curve[:, -1:])
+    answer = _behind_arrivals(batch, curve, most, variability)
     stay = Stay("threads", levels, answer[1], int(most[0]) - threads, batch.offered, curve, variability)
     return Found(*answer, [levels], stays=[stay])
 
 
-def _while_on(batch: Batch) -> Batch:
-    """Return the points at the packets a second that each of them meets: behind on-off spans, those while on."""
-    process = batch.like.workload.process()
-    dense = (process.on + process.off) / process.on if isinstance(process, OnOff) else 1.0
-    return batch.offering(batch.offered * dense)
-
-
-def _exponential(levels: Levels, most: Floats) -> Floats:
-    """Return what is carried (P, n) with 1.. inside if all times are exponential, up to the most that threads carry.
-
-    These carry as much as more of them that meet each other at random would.
-    """
-    n = levels.customers
-    curve = levels.curve(n)
-    while np.any(curve[:, -1] < most) and n < MANY * levels.customers:
-        n *= 2
-        curve = levels.curve(n)
-    enough = int(np.argmax(np.all(curve >= most[:, None], axis=0))) or n - 1
-    curve = np.minimum(curve[:, : max(enough + 1, levels.customers)], most[:, None])
-    curve[:, -1] = most
-    return curve
-
-
-def _behind_arrivals(
-    batch: Batch, ceilings: Mapping[str, Floats], curve: Floats, most: Floats, scv: Floats, variability: Floats
-) -> Answer:
+def _behind_arrivals(batch: Batch, curve: Floats, most: Floats, variability: Floats) -> Answer:
     """Return throughput, mean time and share lost (P,) of the machine as one server behind the workload's arrivals."""
-    process, offered = batch.like.workload.process(), batch.offered
-    stations = _stations(batch, ceilings)
 
     def solve(rows: Rows, places: int) -> Answer:
-        came, worked = offered[rows], curve[rows]
-        if isinstance(process, OnOff):
-            return on_off_queues(came, worked, places, process.on, process.off, scv[rows])
-        if isinstance(process, ByBatch) and process.size > 1:
-            geometric = process.sizes == "geometric"
-            row = in_a_row([(n[rows], seconds[rows]) for n, seconds in stations], process.size, geometric)
-            return batch_queues(came, worked, places, process.size, geometric, scv[rows], row)
-        return finite_queues(came, worked, places, variability[rows], 1 / worked[:, 0])
+        offered, served = batch.offered[rows], curve[rows]
+        return finite_queues(offered, served, places, variability[rows], 1 / served[:, 0])
 
-    bursts = isinstance(process, OnOff) or (isinstance(process, ByBatch) and process.size > 1)
-    return in_room(np.floor(most) if bursts else most, solve)
-
-
-def _stations(batch: Batch, ceilings: Mapping[str, Floats]) -> list[tuple[Floats, Floats]]:
-    """Return of each server with a ceiling, and of the threads, how many work at once and a packet's seconds there."""
-    seconds = {**{name: batch.latency for name in ceilings if name not in batch.seconds}, **batch.seconds}
-    return [(np.maximum(np.round(most * seconds[name]), 1.0), seconds[name]) for name, most in ceilings.items()]
+    return in_room(most, solve)
 
 
 def beside(levels: Levels, ceilings: Mapping[str, Floats]) -> tuple[list[LoadDependent], Residual, Floats]:
@@ -244,7 +179,7 @@ def beside(levels: Levels, ceilings: Mapping[str, Floats]) -> tuple[list[LoadDep
     shares = {name: batch.aside[name] / batch.seconds[name] for name in batch.aside}
     low, high = np.zeros_like(rate), np.minimum(rate, most)
     several = levels.divided or any(np.any(share < 1 - 1e-12) for share in shares.values())
-    for _ in range(ROUNDS if several else 0):
+    for _ in range(BISECTIONS if several else 0):
         middle = (low + high) / 2
         levels.divide(middle)
         levels.slowed = {name: 1.0 / (1.0 - middle / ceilings[name] * share) for name, share in shares.items()}
@@ -265,11 +200,16 @@ def refuse_above(rate: Floats, ceilings: Mapping[str, Floats], name: str) -> Non
             )  # fmt: skip
 
 
+def left_out(d: UnderLoad) -> list[str]:
+    """Return the servers for which nobody waits in queueing, though packets may in the machine."""
+    visited = {*(server.name for server in d.machine.ingress.servers()), *d.demands.servers}
+    unseen = [s.name for s in d.servers.values() if s.role == "hidden" and s.name not in visited]
+    return unseen + sorted({*d.demands.untied, *(name for own in d.by_pool.values() for name in own.untied)})
+
+
 def _approximation(d: UnderLoad, levels: Sequence[Levels]) -> str:
     """Name what was assumed."""
     named = "residual-time MVA" if any(one.residual for one in levels) else "product form (exponential service)"
-    if any(one.in_line is not None for one in levels):
-        named += ", servers in a line, threads in step as far as packets are alike"
     if len(levels) > 1:
         named += ", pools one after the other at one rate, slowed by each other's work"
 

@@ -49,11 +49,6 @@ def under_contention(found: UnderLoad, stays: Sequence[Stay], latency_s: float, 
     return _broken(found.demands.way, seconds, found.servers, latency_s)
 
 
-def of_waits(found: UnderLoad, waits: Waits, latency_s: float) -> Breakdown:
-    """Return a latency with waits by resource, in any unit: what a packet alone does not take is waiting."""
-    return _broken(found.demands.way, waits, found.servers, latency_s)
-
-
 def _broken(way: Mapping[str, float], waits: Waits, servers: Mapping[str, Server], latency_s: float) -> Breakdown:
     """Return parts that add up to a latency, waits stretched as far as it takes."""
     alone_s, total = sum(way.values()), sum(sum(wait) for wait in waits.values())

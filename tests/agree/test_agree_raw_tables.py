@@ -9,12 +9,11 @@ from npexplore.study.papers.raw import performance
 from npexplore.study.sweeping.points import Predictions
 
 
-def test_queueing_stands_between_roofline_and_simulation():
+def test_simulation_stays_below_the_roofline():
     table = performance.by_solver(("v3", "v4"), 1500, packets=640).set_index("version")
-    bound, queued, seen = (table[f"{name}, Gb/s"] for name in ("bound", "queueing", "simulated"))
-    assert queued["III"] < bound["III"] == pytest.approx(15.5)
-    assert queued["III"] == pytest.approx(seen["III"], rel=0.05)
-    assert queued["IV"] == bound["IV"]
+    bound, simulated = (table[f"{name}, Gb/s"] for name in ("bound", "simulated"))
+    assert simulated["III"] < bound["III"] == pytest.approx(15.5)
+    assert simulated["IV"] == pytest.approx(bound["IV"], rel=0.02)
 
 
 @pytest.mark.slow

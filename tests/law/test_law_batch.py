@@ -26,7 +26,6 @@ LOADS = [
     workload(packet_bytes=64, arrivals="poisson", rate="40Gb/s"),
     workload(packet_bytes=64, arrivals="periodic", rate="1Gb/s"),
 ]
-BURSTS = ["batch:2", "batch:32", "batch:32:geometric", "on_off:2us:2us", "on_off:2us:9us"]
 KNOBS = {
     "ixp2400": {
         "scheme": ["base", "hb", "fcb_tb"], "banks": [1, 4], "threads": [1, 16], "bus_bits": [32, 64, 128],
@@ -60,15 +59,6 @@ def test_every_design_is_answered_in_a_batch(name):
     together = answer_all(asked, 100)
     assert together == [answer(point, 100) for point in asked]
     assert not isinstance(together[0], Refusal)
-
-
-@pytest.mark.parametrize("name", ["ixp2400", "smartnic"])
-def test_bursts_of_several_sizes_are_answered_together(name):
-    loads = [workload(packet_bytes=64, arrivals=bursts, rate="1Gb/s") for bursts in BURSTS]
-    asked = [SweepPoint(npexplore.design(name), load, "queueing") for load in loads]
-    alone = [answer(point, 100) for point in asked]
-    assert answer_all(asked, 100) == alone
-    assert len({found.latency_s.mean for found in alone}) == len(BURSTS)
 
 
 def test_points_of_one_structure_are_one_batch_of_limited_size():

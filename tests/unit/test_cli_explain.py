@@ -194,7 +194,7 @@ def test_a_refused_solver_is_null_and_its_reason_on_stderr(capsys):
     found = json.loads(out)
     assert status == 0
     assert found["queueing"] is None
-    assert "time stamps are not a random process" in found["refused"]["queueing"]
+    assert "recorded arrival times are not a random process" in found["refused"]["queueing"]
     assert "no answer by queueing" in err
     assert "10 of 136 packets are not IP and left out" in err
     assert found["workload"]["note"] == "10 of 136 packets are not IP and left out"

@@ -1,5 +1,6 @@
 """The IXP2400's program by hand: accesses a packet makes under each scheme, knobs, files, what is refused."""
 
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
@@ -144,7 +145,9 @@ def test_listed_means_usable(name):
     assert made.name == name
     load = None if made.own else workload(mix="dos")
     rates = [made.bounds(load).rate_pps, made.simulate(load, packets=800).rate_pps]
-    rates.append(made.queueing(load).rate_pps)
+    with suppress(RefusedError):
+        rates.append(made.queueing(load).rate_pps)
+    assert len(rates) == 3 or name == "raw"
     assert all(0 < rate <= rates[0] * 1.02 for rate in rates)
     assert made.depends_on(load) <= set(made.parameters.file.parameter)
     assert name in repr(made)

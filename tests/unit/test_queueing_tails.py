@@ -74,7 +74,7 @@ def test_one_server_of_any_service_is_near_its_law(load):
 
 
 def test_other_arrivals_have_a_mean_and_no_tail():
-    assert told(Exponential(mean=S), 0.5, arrivals="batch:2") == [None] * 4
+    assert told(Exponential(mean=S), 0.5, arrivals="periodic") == [None] * 4
 
 
 @pytest.mark.parametrize("load", [0.3, 0.6, 0.8])

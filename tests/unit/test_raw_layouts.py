@@ -189,11 +189,3 @@ def test_a_router_that_stands_still_tells_tile_route_and_queue_in_one_line():
     assert "(the queue is full)" in said
     assert "static1.cross2 holding static1.turn[2 of path 4] (the switch of tile 2 is kept by a message of" in said
     assert "\n" not in said
-
-
-@pytest.mark.parametrize(("layout", "named"), [("crossed", False), ("crossed_in_turns", True)])
-def test_queueing_says_that_nobody_waits_for_a_turn_in_it(layout, named):
-    """At a hundredth of the load a packet waits for one of the other port: 1 ms where queueing says 3 us."""
-    load = workload(packet_bytes=500, arrivals="poisson", rate=38_750.0)
-    answer = design("raw").with_(layout=layout).queueing(load)
-    assert ("no waiting for turns of a switch" in answer.approximation) == named

@@ -302,14 +302,19 @@ def test_offered_rate_of_one_instant():
     assert offered_rate(load) == float("inf")
 
 
-def test_queueing_refuses_arrivals_it_cannot_describe():
+@pytest.mark.parametrize(
+    ("arrivals", "reason"), [
+        ("timestamps", "recorded arrival times are not a random process"),
+        ("batch:8", "no formula covers several servers behind batches of 8 packets"),
+        ("on_off:2us:2us", "no formula covers several servers behind on-off spans of packets"),
+    ],
+)  # fmt: skip
+def test_queueing_refuses_arrivals_it_cannot_describe(arrivals, reason):
     load = Workload("t", {"packet_bytes": np.array([64, 64])}, "timestamps", None, np.array([0, 10**6]))
-    several = npx.design("ixp1200")
-    with pytest.raises(RefusedError, match="queueing: time stamps are not a random process, which pools "):
-        several.queueing(load)
-    at_once = Workload("t", {"packet_bytes": np.array([64, 64])}, "timestamps", None, np.array([7, 7]))
-    with pytest.raises(RefusedError, match="queueing: t has one time stamp for all packets, so no rate"):
-        queueing(serving(), at_once)
+    load = load if arrivals == "timestamps" else LOAD.with_arrivals(arrivals, 1e6)
+    for solve in (lambda: queueing(serving(), load), lambda: npx.design("ixp1200").queueing(load)):
+        with pytest.raises(RefusedError, match=f"queueing: .*: {reason}; use `estimate`"):
+            solve()
 
 
 def test_queueing_names_what_it_assumes_and_leaves_out():

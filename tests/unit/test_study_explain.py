@@ -185,7 +185,7 @@ def test_a_refusal_is_null_and_says_why():
     timed = Workload("two", {"packet_bytes": np.array([64, 64])}, "timestamps", t_ns=np.array([0, 1000]))
     document = explain(npexplore.design("ixp1200"), timed, elasticities=False).to_dict()
     assert document["queueing"] is None
-    assert "time stamps are not a random process" in document["refused"]["queueing"]
+    assert "recorded arrival times are not a random process" in document["refused"]["queueing"]
     assert document["refused"]["simulated"] is None
     assert document["bottleneck"] == "arrivals"
 

@@ -5,12 +5,11 @@ import pytest
 from reference.small_machines import NS, machine
 
 from npexplore.designs import Design, design, design_names
-from npexplore.errors import InputError, NpexploreError, RefusedError
+from npexplore.errors import InputError, NpexploreError
 from npexplore.machine.parameters import MachineFile, Parameters
 from npexplore.machine.resources import FifoServer
 from npexplore.machine.workload import Workload, workload
 from npexplore.plot.load import load_figure
-from npexplore.solve import queueing_model
 from npexplore.study.loading import lengths
 from npexplore.study.loading.curve import LATENCIES, POINTS, Offered, load_curve
 from npexplore.study.loading.lengths import packets_at
@@ -119,15 +118,11 @@ def test_points_say_how_many_packets_were_measured():
     assert {p.packets for p in found.of("queueing")} == {None}
 
 
-def test_a_refused_solver_has_its_reason_and_no_points(monkeypatch):
-    def refuse(*_):
-        raise RefusedError("queueing: time stamps are not a random process")
-
-    monkeypatch.setattr(queueing_model, "check_describable", refuse)
+def test_a_refused_solver_has_its_reason_and_no_points():
     capture = Workload("c", {"packet_bytes": np.full(300, 64)}, t_ns=np.arange(300) * 700)
     found = load_curve(own(forward), capture, arrivals="timestamps", rates=[5e6], packets=300)
     assert found.of("queueing") == []
-    assert "time stamps are not a random process" in found.refused["queueing"]
+    assert "recorded arrival times are not a random process" in found.refused["queueing"]
     assert found.of("simulation")[0].offered_pps == pytest.approx(5e6)
     assert len(load_figure(found).data) == 6  # a band, mean, three quantiles, loss
     assert found.to_dict()["refused"] == found.refused

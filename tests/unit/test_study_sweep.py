@@ -116,7 +116,7 @@ def test_what_cannot_be_answered_is_a_row_with_its_reason():
         [(impossible, LOAD, "simulation", 1), ("ixp1200", timed, "queueing", None), ("ixp2400", LOAD, "bounds", None)]
     )
     assert "bytes of scratchpad" in rows["refused"][0]
-    assert "time stamps are not a random process" in rows["refused"][1]
+    assert "recorded arrival times are not a random process" in rows["refused"][1]
     assert pd.isna(rows["refused"][2])
     assert rows["throughput_bps"].isna().tolist() == [True, True, False]
 

@@ -23,7 +23,6 @@ from npexplore.machine.resources.base import Resource
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.workload import Workload
 from npexplore.rows.expressions import Expression, Operand, ceildiv, maximum, minimum
-from npexplore.solve.in_step import in_step
 
 NS, PS = 1e-9, 1e-12
 MB, PAGE, LARGE_PAGE = 2**20, 2**12, 2**21  # bytes
@@ -200,4 +199,4 @@ def by_turns(p: Parameters, load: Workload) -> Workload:
 
 def pcie() -> Design:
     """Return the device and the host that were measured with most care."""
-    return Design.of("pcie", build, dress=by_turns, loops=in_step)
+    return Design.of("pcie", build, dress=by_turns)

@@ -5,8 +5,6 @@ chip            networks, tiles, DRAM ports and line cards as resources
 layouts         who sits on which tile, read from models/raw/*.toml and checked
 larger_layouts  the same for more than sixteen tiles
 memory          packet buffers: how payloads are written and read
-loops           closed request loops of the output line cards
-queues          its queueing answer: a line in and a line out at every port
 traffic         pipeline, output and lookup cycles of each packet
 files           what file-driven line cards write down
 """

@@ -26,10 +26,8 @@ from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources.ingress import Ingress
-from npexplore.machine.under_load import UnderLoad
 from npexplore.machine.workload import Workload
 from npexplore.rows.expressions import Operand, ceildiv, expression, maximum
-from npexplore.solve.prediction import Prediction
 
 V1 = Version("v1", results="static")
 V2 = replace(V1, layout="v2", write="line", full_duplex=True, results="general")
@@ -243,13 +241,6 @@ def dress(p: Parameters, load: Workload) -> Workload:
     return dressed(p, load, len(chip.pipelines), len(chip.ports))
 
 
-def loops(p: Parameters, found: UnderLoad) -> Prediction:
-    """Return the queueing answer (designs/raw/queues.py)."""
-    from npexplore.designs.raw.queues import queues
-
-    return queues(Chip(p, *version_of(p)), found)
-
-
 def raw() -> Design:
     """Return the RAW router, Version III unless told."""
-    return Design.of("raw", build, dress=dress, loops=loops)
+    return Design.of("raw", build, dress=dress)

@@ -6,20 +6,12 @@ read    a line card asks for a line, the DRAM serves it, the line travels back; 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
-
 from npexplore.designs.raw.chip import MESSAGE_WORDS, Chip
-from npexplore.designs.raw.traffic import BANK, miss_cycles
-from npexplore.machine.machine import Machine, Pool
-from npexplore.machine.program import Packet, Recorder
-from npexplore.machine.resources.ingress import Ingress
-from npexplore.machine.workload import Workload
+from npexplore.designs.raw.traffic import miss_cycles
+from npexplore.machine.program import Recorder
 from npexplore.rows.expressions import Operand, Variable, ceildiv, maximum
 
 LINE_OVERHEAD = {"dma": 2, "line": 1, "message": 1}  # words of a line's write: address, and the bit mask of DMA
-CARD, BUFFER = "card", "buffer"  # columns of a line's read, with its bank
 
 
 def lines_of(chip: Chip, size: Operand) -> Operand:
@@ -144,27 +136,3 @@ def read_line(chip: Chip, m: Recorder, card: Operand, memory: Operand, bank: Ope
     m.give(held)
     m.time.wait(seconds=chip.cycle * max(p.dram_latency_cycles - p.line_cycles, 0))
     m.mdn.deliver(source=memory, target=card, words=chip.line_words)
-
-
-# ---- the reading alone, as a closed network: as many customers a card as requests may be outstanding
-
-
-def reading(chip: Chip) -> Machine:
-    """Return the machine in which line cards do nothing but read lines; a line is a packet with a card and a buffer."""
-
-    def line(m: Recorder, packet: Packet) -> None:
-        m.lines.free(bytes=chip.p.line_bytes)
-        read_line(chip, m, packet.card + chip.card_out, m.let(packet.buffer + chip.memory, "memory"), packet.bank)
-
-    wanted = [r for r in chip.resources() if r.name in ("mdn", "time", "dram", "dram_bus")]
-    pool = Pool("read", len(chip.ports) * chip.window, line)
-    return Machine("reading", pool, Ingress("lines", 2**20, chip.p.line_bytes), {r.name: r for r in wanted})
-
-
-def lines_to_read(chip: Chip, buffers: Sequence[int] | None = None, banks: Sequence[int] | None = None) -> Workload:
-    """Return lines for `reading`: every card from every buffer and bank (or some) alike."""
-    wanted = range(len(chip.layout.buffers)) if buffers is None else buffers
-    ends = [(c, b, k) for c in range(len(chip.ports)) for b in wanted for k in banks or range(chip.banks)]
-    card, buffer, bank = np.array(ends, dtype=np.int64).T
-    size = np.full(len(card), chip.p.line_bytes, dtype=np.int64)
-    return Workload("lines", {"packet_bytes": size, CARD: card, BUFFER: buffer, BANK: bank})

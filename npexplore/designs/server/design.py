@@ -22,7 +22,6 @@ from npexplore.machine.steering import fullest, hashed, steered, taken
 from npexplore.machine.workload import Workload
 from npexplore.reads import aside
 from npexplore.rows.expressions import maximum
-from npexplore.solve.in_step import in_step
 
 PS = 1e-12  # processors compute in picoseconds
 UNDER_WAY, LEAST = 8, 32  # packets under way at most, of a core and of all: enough to keep all busy with any mix
@@ -190,4 +189,4 @@ def _steered(p: Parameters, load: Workload) -> Workload:
 
 def server() -> Design:
     """Return the server that the authors of XDP measured."""
-    return Design.of("server", build, dress=in_buffers, loops=in_step)
+    return Design.of("server", build, dress=in_buffers)

@@ -66,8 +66,7 @@ def predict(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = Non
             found = design.bounds(workload)
         elif solver == "queueing":
             found = design.queueing(workload)
-            if design.loops is None:  # as of many points together: means alone
-                found = replace(found, latency_s=Latency(found.latency_s.mean))
+            found = replace(found, latency_s=Latency(found.latency_s.mean))  # as of many points together
         elif solver == "estimate":
             found = design.estimate(workload, budget=ESTIMATE_BUDGET_S, seed=1 if seed is None else seed)
         elif solver == "rtl":
@@ -119,7 +118,7 @@ def solved(
     analytic: dict[str, list[tuple[int, UnderLoad]]] = {}
     known: dict[Hashable, tuple[UnderLoad, Reads]] = {}
     for number, point in enumerate(points):
-        if point.solver not in BATCHED or (point.solver == "queueing" and point.design.loops is not None):
+        if point.solver not in BATCHED:
             found[number] = answer(point, packets, warm_up)
             continue
         try:
@@ -149,8 +148,6 @@ def _own(points: Sequence[SweepPoint]) -> list[SweepPoint]:
 def _under_load(point: SweepPoint, known: dict[Hashable, tuple[UnderLoad, Reads]]) -> UnderLoad:
     """Return a point's demands; those of the same machine and packets, whatever their rate, are taken once."""
     design, workload = point.design, point.workload
-    if design.loops is not None:  # its queueing answer, alone, begins there too
-        return prepared(design, workload).under_load()
     values = tuple(design.parameters.changed().items())
     packets = None if workload is None else (workload.arrivals, workload.bursts, workload.packets_key)
     machine_and_packets = (design.name, id(design.parameters.file), id(design.build), values, packets)

@@ -107,14 +107,11 @@ def landscape(
         return _told(asked, answer(asked))
 
     nodes = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
-    if design.loops is not None:  # queueing answers one after the other, and each has just taken the demands
-        answers = [solve(node) for node in nodes]
-    else:  # together: few calls of the queueing model for many nodes
-        answers = []
-        for first in range(0, len(nodes), DEMANDS):
-            questions = [question(node) for node in nodes[first : first + DEMANDS]]
-            waiting = answer_all(questions, PACKETS)
-            answers += [_told(asked, found) for asked, found in zip(questions, waiting, strict=True)]
+    answers: list[tuple[dict[str, float], float, float]] = []
+    for first in range(0, len(nodes), DEMANDS):  # together: few calls of the queueing model for many nodes
+        questions = [question(node) for node in nodes[first : first + DEMANDS]]
+        waiting = answer_all(questions, PACKETS)
+        answers += [_told(asked, found) for asked, found in zip(questions, waiting, strict=True)]
     shape = tuple(len(values) for values in grid.values())
     names = dict.fromkeys(name for ceilings, *_ in answers for name in ceilings)
     lowest = np.array([min(ceilings.values()) for ceilings, *_ in answers])

@@ -248,7 +248,7 @@ def saturated(
 def by_solver(
     versions: Sequence[str], packet_bytes: int, packets: int = 2000, done: Predictions | None = None
 ) -> pd.DataFrame:
-    """Return throughput by bounds, queueing, simulation, and what binds.
+    """Return throughput by bounds and by simulation, and what binds.
 
     done: what a check has simulated already.
     """
@@ -257,10 +257,10 @@ def by_solver(
     rows = []
     for version in versions:
         made, load = design("raw").with_(version=version), workload(packet_bytes=packet_bytes)
-        roof, queued, seen = made.bounds(load), made.queueing(load), saturated(version, packet_bytes, packets, done)
-        rates = (one.throughput_bps / 1e9 for one in (roof, queued, seen))
+        roof, seen = made.bounds(load), saturated(version, packet_bytes, packets, done)
+        rates = (one.throughput_bps / 1e9 for one in (roof, seen))
         rows.append((NAMES[version], *rates, roof.bottleneck, seen.bottleneck))
-    columns = ["version", "bound, Gb/s", "queueing, Gb/s", "simulated, Gb/s", "bound by", "simulated: busiest"]
+    columns = ["version", "bound, Gb/s", "simulated, Gb/s", "bound by", "simulated: busiest"]
     return pd.DataFrame(rows, columns=columns)
 
 
