@@ -43,6 +43,7 @@ SHOWN = {
 )
 @click.option("--sets", is_flag=True, help="Also predict with each parameter set that calibration admits (minutes).")
 @click.option("--rtl", is_flag=True, help="Also measure rates in generated hardware (Verilator; minutes).")
+@click.option("--estimate", is_flag=True, help="Also estimate each row: as many runs as its precision needs (minutes).")
 @click.option("--why", metavar="KEY", help="Explain in sentences which inputs the prediction of this row used.")
 @click.option("--markdown", type=OutputFile(), help="Also write the table as a Markdown page.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if a check row is off.")
@@ -50,7 +51,7 @@ SHOWN = {
 def command(
     designs: tuple[str, ...], settings: tuple[str, ...], against: str | None, html: Path | None,
     shared_library: bool, seeds: int,
-    results: str | None, sets: bool, rtl: bool, why: str | None, markdown: Path | None,
+    results: str | None, sets: bool, rtl: bool, estimate: bool, why: str | None, markdown: Path | None,
     strict: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Print the cross-check table; with --strict, status 1 if a check is off."""
@@ -59,7 +60,7 @@ def command(
     files = any(Path(name).suffix or name in NETS for name in designs)
     own_page = html is not None and results is not None
     if settings or against is not None or (html is not None and not own_page) or (files and results is None):
-        refuse_with_a_change(results=results, sets=sets, rtl=rtl, why=why, markdown=markdown)
+        refuse_with_a_change(results=results, sets=sets, rtl=rtl, estimate=estimate, why=why, markdown=markdown)
         return _changed(designs, settings, against, html, shared_library, seeds, strict, as_json)
     from npexplore.designs import with_machines
     from npexplore.study.checking.changed import changed_machines
@@ -75,7 +76,9 @@ def command(
     )
     wanted = wanted or (None if theirs is None else theirs.designs)
     chosen = None if why is None else [why]
-    found = check(wanted, seeds=seeds, results=theirs, sets=sets, rtl=rtl, keys=chosen, machines=machines)
+    found = check(
+        wanted, seeds=seeds, results=theirs, sets=sets, rtl=rtl, estimate=estimate, keys=chosen, machines=machines
+    )
     if why is not None:
         from npexplore.study.checking.why import why as told
 

@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 @click.option(
     "--packets", type=click.IntRange(min=1), help="Packets measured per simulation, or per full-length trial."
 )
+@click.option(
+    "--estimate", is_flag=True, help="Also estimate each load: intervals by runs until they are narrow (1 s each)."
+)
 @click.option("--workers", type=click.IntRange(min=1), help="Threads; default: one for each core.")
 @click.option("--out", type=click.Path(path_type=Path), help="Parquet file that keeps the simulated results.")
 @click.option("--resume", is_flag=True, help="Continue the file: rows that it holds are not computed again.")
@@ -55,7 +58,8 @@ if TYPE_CHECKING:
 def command(
     design: str, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | str | None,
     arrivals: str | None, rate: str | None, speed: float | None, rates: str | None, searched: bool, loss: str | None,
-    seeds: int | None, packets: int | None, workers: int | None, out: Path | None, resume: bool, html: Path | None,
+    seeds: int | None, packets: int | None, estimate: bool, workers: int | None, out: Path | None, resume: bool,
+    html: Path | None,
     shared_library: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Show latency and loss of DESIGN against the offered load, and where it saturates; or search for rates."""
@@ -70,6 +74,7 @@ def command(
         ("--rates", rates if searched else None, "--search finds its loads itself"),
         ("--seeds", seeds if searched else None, "each trial of --search has a seed of its own"),
         ("--workers", workers if searched else None, "the trials of --search run one after the other"),
+        ("--estimate", estimate or None if searched else None, "the trials of --search are simulations"),
         ("--html", html if searched else None, "--search has no curve to draw"),
         ("--resume", None if out is not None or not resume else resume, "there is no --out FILE to continue"),
     ):
@@ -83,7 +88,7 @@ def command(
         emit(found.to_dict(), lambda: told(found), as_json=as_json)
         return ending(load)
     with telling_what_is_kept(out):
-        curve = _curve(made, load, arrivals or "poisson", rates, seeds or 1, packets, workers, out, resume)
+        curve = _curve(made, load, arrivals or "poisson", rates, seeds or 1, packets, estimate, workers, out, resume)
     for solver, reason in curve.refused.items():
         warn(f"no answer by {solver}: {reason.removeprefix(f'{solver}: ')}")
     if html is not None:
@@ -96,15 +101,15 @@ def command(
 
 def _curve(
     made: Design, load: Workload | None, arrivals: str, rates: str | None, seeds: int, packets: int | None,
-    workers: int | None, out: Path | None, resume: bool,
+    estimate: bool, workers: int | None, out: Path | None, resume: bool,
 ) -> LoadCurve:  # fmt: skip
     from npexplore.study.loading.curve import load_curve
 
     loads = None if rates is None else _loads(rates, made.workload(load))
     with Task(made.name, unit="point") as task:
         return load_curve(
-            made, load, arrivals=arrivals, rates=loads, seeds=seeds, packets=packets, workers=workers,
-            store=out, resume=resume, progress=task.reach,
+            made, load, arrivals=arrivals, rates=loads, seeds=seeds, packets=packets, estimate=estimate,
+            workers=workers, store=out, resume=resume, progress=task.reach,
         )  # fmt: skip
 
 
@@ -173,22 +178,28 @@ def said(curve: LoadCurve) -> str:
     return " ".join(parts)
 
 
+HEADS = {"simulation": "", "queueing": "queueing ", "estimate": "estimated "}
+
+
 def records(curve: LoadCurve) -> list[dict[str, Any]]:
-    """Return the table of a curve: a load a row, both solvers side by side."""
+    """Return the table of a curve: a load a row, the solvers side by side."""
     by_load: dict[float, dict[str, Any]] = {}
     for point in curve.points:
         row = by_load.setdefault(round(point.offered_pps, 3), {"offered Mpps": point.offered_pps / 1e6})
-        row |= _row(point, "" if point.solver == "simulation" else "queueing ")
+        row |= _row(point, HEADS[point.solver])
     return [by_load[load] for load in sorted(by_load)]
 
 
 def _row(point: LoadPoint, head: str) -> dict[str, Any]:
     latency = {name: None if s is None else s * 1e9 for name, s in point.latency_s.items()}
-    found = {
+    found: dict[str, Any] = {
         f"{head}Mpps": point.rate_pps / 1e6,
         f"{head}loss %": None if point.loss is None else round(100 * point.loss, 9),
         f"{head}mean ns": latency["mean"],
     }
+    if point.solver == "estimate":
+        low, high = point.ci95["latency_s"] or (None, None)
+        found["+- ns"] = None if low is None or high is None else (high - low) / 2 * 1e9
     return found if head else {**found, "p50 ns": latency["p50"], "p99 ns": latency["p99"], "p99.9 ns": latency["p999"]}
 
 

@@ -61,13 +61,16 @@ SHOWN = 40  # rows of the table for people
     "--packets", default=2000, show_default=True, type=click.IntRange(min=1), help="Simulated packets per point."
 )
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the simulations.")
+@click.option(
+    "--estimate", is_flag=True, help="Confirm by estimates (1 s of budget a point), not by one run of --packets."
+)
 @click.option("--workers", type=click.IntRange(min=1), help="Threads; default: one for each core.")
 @json_option
 def command(
     design: str, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | str | None,
     arrivals: str | None, rate: str | None, speed: float | None, price_files: tuple[str, ...],
     costs: tuple[str, ...], merits: tuple[str, ...], tolerance: float, queueing: int, simulations: int, packets: int,
-    seed: int, workers: int | None, as_json: bool,
+    seed: int, estimate: bool, workers: int | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Find the machines of DESIGN that are best for their cost; bounds prune, queueing ranks, simulation confirms."""
     import npexplore.designs as designs
@@ -90,7 +93,8 @@ def command(
         found = optimise(
             base, load, knobs=knobs, costs=costs or None, merits=merits or ("throughput",),
             prices=prices, tolerance=tolerance,
-            queueing=queueing, simulations=simulations, packets=packets, seed=seed, workers=workers, progress=progress,
+            queueing=queueing, simulations=simulations, packets=packets, seed=seed,
+            confirm="estimate" if estimate else "simulation", workers=workers, progress=progress,
         )  # fmt: skip
     own = {file.name: sources_of(file) for file in prices}
     told = {**sources(tuple(name for name in found.costs if name not in own)), **own}

@@ -73,13 +73,21 @@ def student(freedom: int) -> float:
     return float(stdtrit(freedom, 0.975))
 
 
-def interval(values: Floats) -> tuple[float, float]:
-    """Return the 95 % interval of a mean by Student's t; raises InputError for fewer than two values."""
-    n = len(values)
+def interval(values: Floats, control: Floats | None = None) -> tuple[float, float]:
+    """Return the 95 % interval of a mean by Student's t; raises InputError for fewer than two values.
+
+    control: numbers (n,) whose sum over the values chance does not change, such as the bytes of whole passes through a
+    mix: what the values follow of them (by least squares) is no error of the mean.
+    """
+    n, freedom = len(values), len(values) - 1
     if n < 2:
         raise InputError(f"an interval needs at least 2 values, got {n}")
-    half = student(n - 1) * float(np.std(values, ddof=1)) / n**0.5
     mean = float(np.mean(values))
+    rest = values - mean
+    if control is not None and n > 2 and np.ptp(control) > 0:
+        apart = control - control.mean()
+        rest, freedom = rest - apart * float(apart @ rest) / float(apart @ apart), n - 2
+    half = student(freedom) * float((rest @ rest) / freedom) ** 0.5 / n**0.5
     return mean - half, mean + half
 
 
@@ -96,12 +104,13 @@ def growth(values: Floats) -> float:
     return more / float(first.mean()) if more > max(0.05 * float(first.mean()), 4 * error) else 0.0
 
 
-def ratio_interval(amounts: Floats, seconds: Floats) -> tuple[float, float]:
+def ratio_interval(amounts: Floats, seconds: Floats, control: Floats | None = None) -> tuple[float, float]:
     """Return the 95 % interval of a rate, sum of amounts over sum of times, from batches that may differ in length.
 
     With r the rate and z = amount - r * time in each batch, the half width is t * s(z) / (mean time * sqrt(n)).
+    control: as in `interval`.
     """
     rate = float(amounts.sum() / seconds.sum())
-    low, high = interval(amounts - rate * seconds)
+    low, high = interval(amounts - rate * seconds, control)
     half = (high - low) / 2 / float(seconds.mean())
     return max(rate - half, 0.0), rate + half

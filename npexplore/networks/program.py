@@ -30,7 +30,8 @@ from npexplore.rows.expressions import Variable
 from npexplore.rows.server import Server
 
 TICKS = 10_000  # in the shortest mean time
-MOST_OUTSIDE = 50_000  # customers from outside, at once; more are taken for a network that never empties
+MOST_OUTSIDE = 50_000  # customers from outside, at once; more are taken for a network that never empties,
+MOST_BUSY = 200_000  # beside two for each server, up to so many servers
 MOST_TOKENS = 1 << 20
 START = "start"
 PRIORITIES = 16  # that the engine tells apart
@@ -52,7 +53,8 @@ class NetworkCompiler:
         branches = max((len(fork.stations) for fork in network.fork.values()), default=0)
         arrivals = [customers.arrivals for customers in network.classes.values() if customers.arrivals]
         closed = sum(customers.population or 0 for customers in network.classes.values())
-        self.spare_tokens = (MOST_OUTSIDE if arrivals else 0) + closed * branches
+        busy = sum(station.servers for station in network.station.values())
+        self.spare_tokens = (MOST_OUTSIDE + 2 * min(busy, MOST_BUSY) if arrivals else 0) + closed * branches
         self.most = closed + self.spare_tokens  # tokens at once
         if max(self.most, *(p.size for p in arrivals if isinstance(p, Batch)), 0) > MOST_TOKENS:
             raise RefusedError(f"more than {MOST_TOKENS} customers at once are too many to simulate")

@@ -3,12 +3,20 @@
 Numbers at stations are time integrals; response = number / throughput (Little). One seed: batch means with Student's t,
 few and long batches (Schmeiser, Operations Research 30, 1982: more than 10 to 30 gain next to nothing, and means of
 short ones are neither normal nor independent); several: replications, t over the seeds.
+
+Warm-up: a tenth of the passes, at least WARM_TIMES of the longest mean time (an empty station of many servers fills in
+so many of its services). A queue of c servers with mean service m at load r forgets its state in about m (1 + scv) / 2
+c (1 - sqrt(r))^2 (M/M/1: Morse, Operations Research 3, 1955): runs that are short against that are told of. Waits
+behind services of tail t^-a have a mean for a > 2, a variance for a > 3 (Kiefer and Wolfowitz, Annals of Mathematical
+Statistics 27, 1956): elsewhere nothing that contains them has an interval.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,8 +35,12 @@ from npexplore.networks.result import (
     busiest,
     refusal,
 )
+from npexplore.networks.times import Pareto
 
-BATCHES, WARM_UP = 10, 1  # kept, and cut before them
+BATCHES = 10  # measured
+WARM_TIMES = 10.0  # longest mean times that the warm-up takes at least
+MAX_WARM_UP = 10_000_000  # passes of it
+FORGETFUL = 10.0  # times that a queue takes to forget its state: runs that are shorter are told of
 CUSTOMERS = 200_000  # passes measured a seed
 SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99}
 BIN = 0.008  # half a bin of the histogram
@@ -53,10 +65,13 @@ def simulate_network(
     try:
         model = NetworkCompiler(network).model()
         thinking = any(c.think_time for c in network.classes.values())
-        goal = (2 if thinking else 1) * customers * (BATCHES + WARM_UP) // BATCHES
+        batch = (2 if thinking else 1) * customers // BATCHES
+        cut = _warm_up(network, batch)
         runs = []
         for seed in seeds:
-            runs.append(run(model, seed, goal, BATCHES + WARM_UP, stall_s=STALLED * longest_time(network)))
+            stall_s = STALLED * longest_time(network)
+            one = run(model, seed, batch * (BATCHES + cut), BATCHES + cut, stall_s=stall_s)
+            runs.append(replace(one, snapshots=one.snapshots[cut:]))
             if progress is not None:
                 progress(seed)
             _refuse_overflow(runs[-1])
@@ -64,6 +79,15 @@ def simulate_network(
     except (RefusedError, SimulationError) as error:
         return refusal(network, "simulation", str(error))
     return _result(network, runs)
+
+
+def _warm_up(network: Network, batch: int) -> int:
+    """Return the batches, of `batch` passes each, before those that are measured."""
+    classes = network.classes.values()
+    services = [time.moments()[0] for c in classes for time in c.service.values()]
+    arriving = sum(c.arrivals.rate for c in classes if c.arrivals is not None)
+    passes = min(WARM_TIMES * max(services, default=0.0) * arriving, MAX_WARM_UP)
+    return max(math.ceil(passes / batch), 1)
 
 
 def _refuse_overflow(one: Run) -> None:
@@ -75,7 +99,7 @@ def _refuse_overflow(one: Run) -> None:
 
 def _refuse_growing(network: Network, one: Run) -> None:
     """Raise RefusedError where clearly fewer customers of a class leave than come: the network has no steady state."""
-    a, b = one.snapshots[WARM_UP], one.snapshots[-1]
+    a, b = one.snapshots[0], one.snapshots[-1]
     lost = dict(zip(one.model.counters, b.counters - a.counters, strict=True))
     for number, (name, customers) in enumerate(network.classes.items()):
         if customers.arrivals is None or network.switches:
@@ -94,11 +118,13 @@ def longest_time(network: Network) -> float:
 
 
 def _result(network: Network, runs: list[Run]) -> NetworkResult:
-    whole = [_numbers(network, one, one.snapshots[WARM_UP], one.snapshots[-1]) for one in runs]
+    whole = [_numbers(network, one, one.snapshots[0], one.snapshots[-1]) for one in runs]
     means = {name: float(np.mean([numbers[name] for numbers in whole])) for name in whole[0]}
+    unsure, reasons = _heavy_tails(network)
+    means |= {name: np.nan for name in means if unsure.get(name, False)}
     samples: Sequence[Numbers] = whole
     if len(runs) == 1:
-        pairs = itertools.pairwise(runs[0].snapshots[WARM_UP:])
+        pairs = itertools.pairwise(runs[0].snapshots)
         samples = [_numbers(network, runs[0], a, b) for a, b in pairs if b.now > a.now]
     ci95 = {}
     for name in means:
@@ -129,12 +155,57 @@ def _result(network: Network, runs: list[Run]) -> NetworkResult:
         ci95 |= spans
         classes[name] = ClassResult(**_fields(means, f"classes.{name}."), **points)
     known = {f"stations.{s}.{field}" for s in stations for field, v in vars(stations[s]).items() if v is None}
-    ci95 = {name: span for name, span in ci95.items() if name not in known}
+    ci95 = {name: span for name, span in ci95.items() if name not in known and name not in unsure}
     how = f"{len(runs)} replications" if len(runs) > 1 else "batch means"
-    return NetworkResult(
-        "simulation", False, stations, classes, f"simulation; {how} with Student's t", None, ci95, busiest(stations),
-        rows,
-    )  # fmt: skip
+    said = "; ".join([f"simulation; {how} with Student's t", *reasons, *_short_runs(network, runs, stations)])
+    return NetworkResult("simulation", False, stations, classes, said, None, ci95, busiest(stations), rows)
+
+
+def _heavy_tails(network: Network) -> tuple[dict[str, bool], list[str]]:
+    """Return the means that have no interval, by name, with whether they are infinite; and the reasons in words."""
+    unsure: dict[str, bool] = {}
+    reasons = []
+    for name, station in network.station.items():
+        shapes = [
+            time.shape for c in network.classes.values() if isinstance(time := c.service.get(name), Pareto)
+        ]  # fmt: skip
+        waits = station.discipline not in ("delay", "ps") and station.capacity != station.servers
+        if not shapes or min(shapes) > (3 if waits else 2):
+            continue
+        shape, infinite = min(shapes), waits and min(shapes) <= 2
+        visitors = [c for c, customers in network.classes.items() if name in customers.service]
+        places = [f"stations.{name}", *(f"station_classes.{name}.{c}" for c in visitors)]
+        unsure |= {
+            f"{place}.{one}": infinite for place in places for one in ("mean_number", "mean_wait", "mean_response")
+        }
+        unsure |= {f"classes.{c}.mean_response": infinite for c in visitors}
+        what = "no mean: what a run shows grows with its length" if infinite else "no variance"
+        reasons.append(
+            f"service at {name!r} has a tail of shape {shape:g}: times there have {what}, and so no interval"
+        )
+    return unsure, reasons
+
+
+def _short_runs(network: Network, runs: list[Run], stations: Mapping[str, StationResult]) -> list[str]:
+    """Return, in words, at which stations all runs are short against the time that a queue takes to forget."""
+    said = []
+    seconds = min((one.snapshots[-1].now - one.snapshots[0].now) * one.model.tick for one in runs)
+    for name, station in network.station.items():
+        times = [c.service[name].moments() for c in network.classes.values() if name in c.service]
+        load = stations[name].utilization
+        if not times or load is None or not 0 < load < 1 or station.discipline == "delay":
+            continue
+        if station.capacity is not None and station.capacity <= station.servers:
+            continue
+        mean, scv = max(times)
+        forgets = mean * (1 + min(scv, 1e3)) / 2 / station.servers / (1 - load**0.5) ** 2
+        if seconds < FORGETFUL * forgets:
+            more = math.ceil(FORGETFUL * forgets / seconds)
+            said.append(
+                f"each run lasts {seconds / forgets:.2g} times as long as the queue at {name!r} takes to forget its "
+                f"state: waits there may be too short; take {more} times as many customers"
+            )
+    return said
 
 
 def _quantiles(
@@ -146,11 +217,11 @@ def _quantiles(
     histogram's bins and by how far the parts' quantiles lie off the whole's: those of few customers are too small.
     """
     tick = runs[0].model.tick
-    pairs = [(one.snapshots[WARM_UP], one.snapshots[-1]) for one in runs]
+    pairs = [(one.snapshots[0], one.snapshots[-1]) for one in runs]
     whole = sum(b.histogram[number] - a.histogram[number] for a, b in pairs)
     points = dict(zip(SHARES, quantiles(np.asarray(whole), tuple(SHARES.values()), tick), strict=True))
     if len(runs) == 1:
-        pairs = list(itertools.pairwise(runs[0].snapshots[WARM_UP:]))
+        pairs = list(itertools.pairwise(runs[0].snapshots))
     parts = [quantiles(b.histogram[number] - a.histogram[number], tuple(SHARES.values()), tick) for a, b in pairs]
     spans = {}
     for k, (share, point) in enumerate(points.items()):

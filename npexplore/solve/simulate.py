@@ -1,7 +1,9 @@
 """Simulation of a machine: runs the event engine, cuts the warm-up, gives every number a 95 % interval.
 
-One seed: batch means over equal numbers of packets with Student's t. Several seeds: replications, t over the seeds.
-A window measures what happens from boot_s to boot_s + window_s instead, from start to end and without a cut.
+One seed: batch means over equal numbers of packets with Student's t; over whole passes through a mix their bytes are a
+control. Several seeds: replications, t over the seeds. A window measures what happens from boot_s to boot_s + window_s
+instead, from start to end and without a cut. One that a machine brings is short against its slow changes: a single seed
+has no interval there.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ PACKETS = SEQUENCE  # once through a mix: the mean length is then the mix's own,
 WARM_UP = 2  # batches cut
 BATCHES = 16  # batches kept
 OFFERED = "offered.packets"
+ONE_WINDOW = "simulation of one window; how far others differ takes several seeds, or an estimate"
 GREW = "latency grew by {:.0f} % while it was measured, for queues were filling: take more packets"
 FOREVER_S = float(FOREVER)  # longer than any run: within a window nothing needs to be finished
 NEARLY_ALL = 0.95  # of a pool's threads have a packet
@@ -93,7 +96,8 @@ def simulate(
             compiled, seed, 0, BATCHES, from_s=boot, until_s=boot + window, stall_s=FOREVER_S, accounts=breakdown,
             progress=progress,
         )  # fmt: skip
-        return measure(machine, workload, run_, 0)
+        answer = measure(machine, workload, run_, 0)
+        return answer if window_s is not None else replace(answer, ci95={}, approximation=ONE_WINDOW)
     if boot_s:
         raise InputError(f"a boot time needs a window, got boot time {boot_s!r} without one")
     packets, cut = _length(workload, packets, warm_up)
@@ -132,12 +136,12 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
     counts = dict(zip(model.counters, (last.counters - first.counters).tolist(), strict=True))
     ci95, grown = {}, 0.0
     if len(parts) > 1:
-        times = np.array([part.seconds for part in parts])
-        ci95["throughput_bps"] = ratio_interval(np.array([8.0 * part.of(counted) for part in parts]), times)
-        ci95["rate_pps"] = ratio_interval(np.array([float(part.of(engine.D_COUNT)) for part in parts]), times)
+        times, mix = np.array([part.seconds for part in parts]), _mix(workload, parts)
+        ci95["throughput_bps"] = ratio_interval(np.array([8.0 * part.of(counted) for part in parts]), times, mix)
+        ci95["rate_pps"] = ratio_interval(np.array([float(part.of(engine.D_COUNT)) for part in parts]), times, mix)
         means = np.array([mean for part in parts if (mean := part.latency_s(tick)) is not None])
         if len(means) > 1:
-            ci95["latency_s"] = interval(means)
+            ci95["latency_s"] = interval(means, mix)
         if workload.arrivals != "timestamps" and len(means) >= BATCHES:
             grown = growth(means)  # queues between pools, say, that were still filling
     offered = None
@@ -203,6 +207,15 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
         batches=tuple((part.of(engine.D_COUNT), part.seconds) for part in parts),
         breakdown=None if spent is None else of_tally(spent, tick, CLASS in workload.columns),
     )  # fmt: skip
+
+
+def _mix(workload: Workload, parts: Sequence[Stretch]) -> npt.NDArray[np.float64] | None:
+    """Return the bytes of each batch where all together are whole passes through a mix; None elsewhere."""
+    rows, packets = len(workload.packet_bytes), sum(part.of(engine.D_COUNT) for part in parts)
+    passes = round(packets / rows)
+    if workload.arrivals != "saturated" or rows == 1 or abs(packets - passes * rows) > 0.01 * packets:
+        return None
+    return np.array([float(part.of(engine.D_BYTES)) for part in parts])
 
 
 def _utilization(

@@ -97,3 +97,15 @@ def test_nothing_goes_on_for_ever_unnoticed():
         simulate_net(grows)
     dead = simulate_net(load_net("philosophers")).dead
     assert sum(dead.marking.values()) == 5
+
+
+def test_a_net_with_several_closed_sets_of_markings_has_no_long_run():
+    lines = {
+        "left": "Start -> A, rate 1",
+        "right": "Start -> B, rate 2",
+        "go": "A -> C, rate 1",
+        "back": "C -> A, rate 3",
+    }
+    made = net(timing="race", place={"Start": 1, "A": 0, "B": 0, "C": 0, "D": 0}, transition={
+        **lines, "on": "B -> D, rate 1", "off": "D -> B, rate 1"})  # fmt: skip
+    assert "2 sets of states (2, 2) are never left; a run stays in the one" in simulate_net(made, range(3)).refused

@@ -6,7 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import stdtrit
 
+from npexplore.networks.ctmc import solve_ctmc
+from npexplore.networks.description import load_network
 from npexplore.networks.records import Network
+from npexplore.networks.simulation import simulate_network
 from npexplore.networks.solve import solve_network
 
 SEEDS = range(1, 9)
@@ -97,3 +100,46 @@ def test_bounds_lie_around_the_exact_answer_and_littles_law_holds(network):
     for station in exact.stations.values():
         if station.throughput:
             assert station.mean_number == pytest.approx(station.throughput * station.mean_response)
+
+
+TAIL = """
+name = "tail"
+[station.q]
+[class.a]
+arrivals = {{ process = "poisson", rate = 0.5 }}
+service.q = {{ distribution = "pareto", minimum = {minimum}, shape = {shape} }}
+route.in = {{ q = 1.0 }}
+route.q = {{ out = 1.0 }}
+"""
+
+
+@pytest.mark.parametrize(("shape", "word"), [(1.5, "no mean"), (2.1, "no variance"), (3.5, "Student")])
+def test_waits_behind_heavy_tails_have_no_interval(shape, word, tmp_path):
+    path = tmp_path / "tail.toml"
+    path.write_text(TAIL.format(minimum=1 - 1 / shape, shape=shape))
+    answer = simulate_network(load_network(path), customers=2000)
+    assert word in answer.approximation
+    assert ("classes.a.mean_response" in answer.ci95) == (shape > 3)
+    assert (answer.classes["a"].mean_response is None) == (shape < 2)
+    assert "stations.q.throughput" in answer.ci95
+
+
+LOSSES = """
+name = "erlang"
+[station.q]
+servers = 400
+capacity = 400
+[class.a]
+arrivals = { process = "poisson", rate = 392.0 }
+service.q = { distribution = "exponential", mean = 1.0 }
+route.in = { q = 1.0 }
+route.q = { out = 1.0 }
+"""
+
+
+def test_stations_of_many_servers_fill_before_they_are_measured(tmp_path):
+    path = tmp_path / "erlang.toml"
+    path.write_text(LOSSES)
+    network = load_network(path)
+    low, high = simulate_network(network, customers=4000).ci95["stations.q.mean_number"]
+    assert low <= solve_ctmc(network).stations["q"].mean_number <= high

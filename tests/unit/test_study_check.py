@@ -230,3 +230,8 @@ def test_a_condition_out_of_range_is_told_with_its_row():
 def test_a_misspelt_quantity_is_told_with_its_nearest():
     (row,) = check(**with_a_row(quantity="bandwith")).rows
     assert row["reason"] == "no rule says how 'bandwith' follows from a run; is it 'bandwidth'?"
+
+
+def test_estimates_stand_beside_simulations():
+    (row,) = check(keys=["ixp2400.validation.petri.peak"], seeds=2, packets=1000, estimate=True).rows
+    assert row["estimate"] == pytest.approx(row["simulated"], rel=0.02)

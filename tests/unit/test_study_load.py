@@ -187,3 +187,13 @@ def test_a_machine_that_never_frees_its_buffer_is_told():
 
     with pytest.raises(NpexploreError, match="no program frees the receive buffer 'receive' of 640 bytes"):
         search_lossless(own(keeps), LOAD, goal=QUICK)
+
+
+def test_estimates_stand_beside_the_other_solvers():
+    """Near saturation there is none, and the reason is told; elsewhere the rate is that of the load."""
+    curve = load_curve(design("smartnic"), LOAD, rates=[20e6, 99e6], packets=500, estimate=True)
+    (point,) = curve.of("estimate")
+    low, high = point.ci95["latency_s"]
+    assert point.rate_pps == pytest.approx(20e6)
+    assert low < point.latency_s["mean"] < high
+    assert "too near 1 for an interval" in curve.refused["estimate"]

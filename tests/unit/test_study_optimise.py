@@ -183,3 +183,15 @@ def test_under_an_offered_load_latency_is_ranked_with_its_queues(rate, merits):
         best = min(b.latency for b in found.front if all(b.costs[c] <= price[c] for c in found.costs))
         assert best <= latency * (1 + found.tolerance) ** 2
     assert min(b.latency for b in found.front) < 0.2 * max(b.latency for b in found.front)
+
+
+def test_estimates_confirm_the_front_as_simulations_do():
+    machine, knobs = design("smartnic"), {"cores": [1, 2]}
+    front_by = {
+        confirm: optimise(machine, LOAD, knobs=knobs, queueing=0, packets=500, confirm=confirm).front
+        for confirm in ("simulation", "estimate")
+    }
+    assert [best.knobs for best in front_by["estimate"]] == [best.knobs for best in front_by["simulation"]]
+    for best in front_by["estimate"]:
+        low, high = best.interval
+        assert low <= best.throughput <= high

@@ -17,6 +17,10 @@ Array = NDArray[Any]
 
 
 @by_content
+class SeveralClassesError(RefusedError):
+    """A chain has more than one set of states that is never left: its long run depends on chance."""
+
+
 @dataclass(frozen=True)
 class Chain:
     """Rates of n states: i goes to target[a] at rate[a] a second, a in begin[i]..begin[i + 1] - 1; i -> i left out."""
@@ -48,7 +52,7 @@ class Chain:
     def recurrent(self) -> Ints:
         """Return the numbers of the states that are visited for ever, in order.
 
-        Raises RefusedError where that depends on chance: more than one such set of states.
+        Raises SeveralClassesError where that depends on chance: more than one such set of states.
         """
         from scipy.sparse import csr_matrix
         from scipy.sparse.csgraph import connected_components
@@ -64,7 +68,9 @@ class Chain:
         ends = np.flatnonzero(~left)
         if len(ends) > 1:
             sizes = np.bincount(part, minlength=count)[ends]
-            raise RefusedError(f"no single steady state: {len(ends)} sets of states ({_some(sizes)}) are never left")
+            raise SeveralClassesError(
+                f"no single steady state: {len(ends)} sets of states ({_some(sizes)}) are never left"
+            )
         return np.flatnonzero(part == ends[0])
 
     def part(self, keep: Ints) -> Chain:

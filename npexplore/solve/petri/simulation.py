@@ -17,13 +17,15 @@ from npexplore.engine.intervals import Floats, quantiles, ratio_interval
 from npexplore.errors import InputError, RefusedError
 from npexplore.machine.petri import Net
 from npexplore.records import content_hash
+from npexplore.solve.chains.chain import SeveralClassesError
 from npexplore.solve.petri.arrays import program
-from npexplore.solve.petri.ctmc import PlaceMean, Throughput
+from npexplore.solve.petri.ctmc import PlaceMean, Throughput, reduced
 from npexplore.solve.petri.net_result import NetResult, means
 from npexplore.solve.petri.run import FOREVER, Run, Snapshot
 
 FIRINGS = 200_000  # measured in each seed, about
 BATCHES = 20
+CHECKED_STATES = 10_000  # up to so many markings a net is searched for closed sets of them
 WARM_UP = 0.2  # firings before, for each that is measured
 
 
@@ -171,6 +173,7 @@ def simulate_net(
     """
     chosen = list(seeds)
     try:
+        _check_classes(net)
         found = batches_of(net, chosen, firings, progress)
     except DeadError as error:
         return NetSimulation(None, chosen, None, None, None, None, None, None, error.dead)
@@ -192,6 +195,16 @@ def simulate_net(
         _ages(net, found),
         None,
     )
+
+
+def _check_classes(net: Net) -> None:
+    """Raise RefusedError for a small net with several closed sets of markings: a run stays in the first it comes to."""
+    try:
+        reduced(net, CHECKED_STATES, None, None).chain.recurrent()
+    except SeveralClassesError as error:
+        raise RefusedError(f"{error}; a run stays in the one that it comes to") from error
+    except (RefusedError, InputError):  # no chain, or one that is too large to look at
+        return
 
 
 def _rate(amounts: Floats, seconds: Floats) -> tuple[float, float, float]:

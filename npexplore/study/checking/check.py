@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 ROLES = ("calibration", "check", "withheld", "blind")
 FIELDS = (
     "key", "role", "kind", "quantity", "unit", "published", "point", "lo", "hi", "bounds", "queueing", "simulated",
-    "rtl", "rtl_label", "ci95", "best", "error", "label", "prototype_hints", "verdict", "reason", "same_as", "frozen",
-    "parts", "range", "reads",
+    "estimate", "rtl", "rtl_label", "ci95", "best", "error", "label", "prototype_hints", "verdict", "reason", "same_as",
+    "frozen", "parts", "range", "reads",
 )  # fmt: skip
 
 
@@ -117,6 +117,7 @@ def check(
     alternatives: bool = False,
     sets: bool = False,
     rtl: bool = False,
+    estimate: bool = False,
     executor: Executor | None = None,
     machines: Mapping[str, Design] | None = None,
 ) -> Check:
@@ -133,6 +134,7 @@ def check(
             half of the packets: the noise is smaller than the range over structures.
         sets: also predict with each recorded set of parameters that calibration admits (models/sets).
         rtl: also measure rates in generated hardware, if a design has it; a minute or two for each machine.
+        estimate: also ask `Design.estimate`, which takes as many runs as its precision needs (budget 1 s a point).
         executor: a `concurrent.futures` executor that runs the predictions (None: threads).
         machines: designs that replace listed ones, by the names of these. Blind rows are then compared with today's
             prediction of that machine, not with the frozen one; a row that it cannot answer has no prediction.
@@ -149,13 +151,25 @@ def check(
     """
     with with_machines(machines or {}):
         return _check(
-            designs, keys, seeds, packets, ledger, results, alternatives, sets, rtl, executor, machines is not None
+            designs,
+            keys,
+            seeds,
+            packets,
+            ledger,
+            results,
+            alternatives,
+            sets,
+            rtl,
+            estimate,
+            executor,
+            machines is not None,
         )
 
 
 def _check(
     designs: Sequence[str] | None, keys: Sequence[str] | None, seeds: int, packets: int, ledger: Ledger | None,
-    results: Results | None, alternatives: bool, sets: bool, rtl: bool, executor: Executor | None, other: bool,
+    results: Results | None, alternatives: bool, sets: bool, rtl: bool, estimate: bool, executor: Executor | None,
+    other: bool,
 ) -> Check:  # fmt: skip
     """Check against the machines that `design` knows now."""
     published = ledger or load()
@@ -173,7 +187,7 @@ def _check(
     points = [point for row, quantity in modelled for point in check_sources(row, quantity.points)]
     predictions = Predictions(seeds=tuple(range(1, seeds + 1)), packets=packets, may_fail=other)
     predictions.fetch(points, executor)
-    judge = _Judge(published, predictions, frozen=not other, rtl=rtl)
+    judge = _Judge(published, predictions, frozen=not other, rtl=rtl, estimate=estimate)
     with Task("comparing", unit="row", total=len(rows)) as task:
         entries = []
         for row in rows:
@@ -255,13 +269,14 @@ def _free(rows: Iterable[Row], traces: Mapping[str, Reads]) -> dict[str, list[st
 class _Judge:
     """Rows against predictions; traces: by key, what was read for a row's value.
 
-    frozen: blind rows are judged by their frozen predictions. rtl: ask generated hardware as well.
+    frozen: blind rows are judged by their frozen predictions. rtl, estimate: ask generated hardware, estimates as well.
     """
 
     ledger: Ledger
     predictions: Predictions
     frozen: bool = True
     rtl: bool = False
+    estimate: bool = False
     traces: dict[str, Reads] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -291,6 +306,8 @@ class _Judge:
         if quantity.solver != "exact":
             numbers = [float(v) for v in best.values if v is not None and not isinstance(v, bool)]
             entry["simulated"] = best.value
+            if self.estimate:
+                entry["estimate"] = whole_of(value_of(row, quantity, lambda p: self.predictions.at(p, "estimate", 0)))
             entry["rtl"], entry["rtl_label"] = self._rtl(row, quantity) if self.rtl else (None, None)
             entry["ci95"] = interval(np.array(numbers)) if len(numbers) > 1 else None
         if best.value is None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SOLVERS = ("simulation", "queueing")
+ESTIMATE = "estimate"
 POINTS, LEAST, MOST = 20, 0.05, 1.15  # loads, and the first and the last as shares of saturation
 LATENCIES = ("mean", "p50", "p99", "p999")
 TWICE = 2.0  # times the latency at the lowest load, where it is said to have doubled
@@ -146,8 +147,9 @@ class LoadCurve(Result):
 
 def load_curve(
     design: DesignLike, workload: WorkloadLike | None = None, *, arrivals: Arrival | str = "poisson",
-    rates: Sequence[float] | None = None, seeds: int = 1, packets: int | None = None, executor: Wanted = None,
-    workers: int | None = None, store: str | Path | None = None, resume: bool = True, progress: Progress | None = None,
+    rates: Sequence[float] | None = None, seeds: int = 1, packets: int | None = None, estimate: bool = False,
+    executor: Wanted = None, workers: int | None = None, store: str | Path | None = None, resume: bool = True,
+    progress: Progress | None = None,
 ) -> LoadCurve:  # fmt: skip
     """Return latency and loss of a machine at offered loads, by queueing and simulation.
 
@@ -155,6 +157,7 @@ def load_curve(
     (None: 20 rates, from a twentieth of the highest rate that the machine forwards to a seventh above it). packets:
     measured at each load (None: 16,384, fewer if a packet takes many events). store: a Parquet file from which a
     stopped curve is resumed. progress: called with (points done, points in all). Raises InputError.
+    estimate: also estimate each load (1 s of budget); a load too near saturation has none.
     design: the machine. arrivals: the process, such as "poisson" or "periodic". rates: offered, packets a second.
     seeds: simulations at each load. executor, workers: where the simulations run (None: processes on this
     computer). resume: whether to take what the store has.
@@ -170,7 +173,7 @@ def load_curve(
     design = design_of(design)
     asked = Offered.of(design, design.packets(workload), arrivals)
     loads = None if rates is None else [positive("rate of a load", float(rate)) for rate in rates]
-    count = 2 + (POINTS if loads is None else len(loads)) * (1 + seeds)
+    count = 2 + (POINTS if loads is None else len(loads)) * (1 + seeds + estimate)
 
     with opened(store, resume) as stored:
 
@@ -195,11 +198,12 @@ def load_curve(
             some = [load for load, length in zip(loads, lengths, strict=True) if length == measured]
             points = [asked.point(load, "queueing") for load in some]
             points += [asked.point(load, "simulation", 1 + seed) for load in some for seed in range(seeds)]
+            points += [asked.point(load, ESTIMATE, 1) for load in some if estimate]
             parts.append(answered(points, 2 + sum(len(part) for part in parts), measured))
     rows = pd.concat(parts)
     good = rows[rows["refused"].isna()]
     found = [
-        of_rows(part) for solver in SOLVERS
+        of_rows(part) for solver in (*SOLVERS, ESTIMATE)
         for _, part in good[good["solver"] == solver].groupby("offered_mpps", sort=True)
     ]  # fmt: skip
     answers = [*full.itertuples(), *rows.itertuples()]

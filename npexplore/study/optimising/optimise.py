@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +43,7 @@ PACKETS = 2000
 QUEUEING = 400
 SIMULATIONS = 100
 AT_ONCE = (64, 16)  # points asked in one round of queueing, of simulation
-LEVELS = ("bounds", "queueing", "simulation")
+Confirm = Literal["simulation", "estimate"]
 
 
 def optimise(
@@ -58,6 +59,7 @@ def optimise(
     simulations: int = SIMULATIONS,
     packets: int = PACKETS,
     seed: int = 1,
+    confirm: Confirm = "simulation",
     executor: Executor | None = None,
     workers: int | None = None,
     progress: Callable[[str, int], None] | None = None,
@@ -76,6 +78,7 @@ def optimise(
         simulations: the largest number of points to simulate.
         packets: simulated packets for each point.
         seed: seed of the simulations.
+        confirm: "simulation" (one run of `packets`), or "estimate" (runs until their interval is narrow; 1 s a point).
         executor: a `concurrent.futures` executor that runs them (None: threads).
         workers: the number of threads (None: one for each usable core).
         progress: called with a solver's name and the number of points it has answered.
@@ -112,7 +115,8 @@ def optimise(
     chosen = tuple(costs) if costs is not None else tuple(usual)
     if not chosen:
         raise InputError(f"these knobs change none of the costs ({', '.join(COSTS)}); name one more knob")
-    search = _Search(known, workload, chosen, wanted, tolerance, (queueing, simulations), packets, seed)
+    one_of("confirm", confirm, get_args(Confirm))
+    search = _Search(known, workload, chosen, wanted, tolerance, (queueing, simulations), packets, seed, confirm)
     search.run(lambda points: asked(points, packets=packets, executor=executor, workers=workers), progress)
     return search.result(design.name)
 
@@ -129,6 +133,7 @@ class _Search:
     budget: tuple[int, int]  # points that may be asked by queueing, by simulation
     packets: int
     seed: int
+    confirm: Confirm
     answers: dict[int, dict[int, Prediction | None]] = field(default_factory=dict)  # by candidate and level
 
     def __post_init__(self) -> None:
@@ -165,6 +170,7 @@ class _Search:
 
     def run(self, ask: Callable[[list[SweepPoint]], list[Answer]], progress: Callable[[str, int], None] | None) -> None:
         """Raise the level of what is on the front until all of it is simulated, or the budget is spent."""
+        levels = ("bounds", "queueing", self.confirm)
         while True:
             self._prune()
             at = self._front()
@@ -177,7 +183,7 @@ class _Search:
             if not len(todo):
                 return
             seed = self.seed if level == 2 else None
-            points = [SweepPoint(self.space.design_at(int(self.chosen[k])), self.workload, LEVELS[level], seed)
+            points = [SweepPoint(self.space.design_at(int(self.chosen[k])), self.workload, levels[level], seed)
                       for k in todo]  # fmt: skip
             for k, found in zip(todo, ask(points), strict=True):
                 self.level[k] = level
@@ -187,7 +193,7 @@ class _Search:
                     self.alive[k] = False  # a run that cannot go on
             self._correct()
             if progress is not None:
-                progress(LEVELS[level], sum(level in said for said in self.answers.values()))
+                progress(levels[level], sum(level in said for said in self.answers.values()))
 
     def _front(self) -> Integers:
         alive = np.flatnonzero(self.alive)
@@ -209,7 +215,7 @@ class _Search:
             "latency": 1.0 / delay if delay else 0.0,
         }
         merits = np.array([told[name] for name in self.merits])
-        return merits if found.solver == "simulation" else np.minimum(merits, self.bound[k])
+        return merits if found.solver == self.confirm else np.minimum(merits, self.bound[k])
 
     def _correct(self) -> None:
         """Take the estimates anew: each level is corrected by how it was off where the next level has answered."""

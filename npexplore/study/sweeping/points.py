@@ -103,7 +103,7 @@ class Predictions:
     def fetch(self, points: Iterable[Point], executor: Wanted = None, label: str = "predicting") -> None:
         """Compute what is missing, with a progress bar in a terminal or notebook (none if TQDM_DISABLE is set).
 
-        Raises NpexploreError if a point has no answer; a refusal by queueing counts as an answer (None).
+        Raises NpexploreError if a point has no answer; a refusal by queueing or an estimate counts as an answer (None).
         """
         by_packets: dict[int, list[tuple[Point, str, int]]] = {}
         for task in self.tasks(points):
@@ -148,9 +148,9 @@ class Predictions:
 
 
 def known(asked: SweepPoint, found: Answer, may_fail: bool = False) -> Prediction | None:
-    """Return an answer, None if queueing refuses; raises NpexploreError for any other refusal that is not allowed."""
+    """Return an answer, None if queueing or an estimate refuses; raises NpexploreError for refusals not allowed."""
     if not isinstance(found, Refusal):
         return found
-    if may_fail or asked.solver in ("queueing", "rtl"):
+    if may_fail or asked.solver in ("queueing", "estimate", "rtl"):
         return None
     raise NpexploreError(found.reason)
