@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from npexplore.cli.output import emit, facts, table
 from npexplore.errors import InputError, SimulationError, one_of
 from npexplore.machine.petri.tables import is_net_file
+from npexplore.networks.jmt_file import is_petri_net
 from npexplore.paths import share
 from npexplore.progress import Task
 
@@ -23,8 +24,8 @@ TABLES = {"places": "place", "transitions": "transition", "utilization": "resour
 
 
 def is_net(model: Path) -> bool:
-    """Return whether a file, or an example by its name, is a Petri net: PNML, or a table of transitions tells it."""
-    if model.suffix == ".pnml":
+    """Return whether a file, or an example by its name, is a Petri net: PNML, JMT's, or with a table of transitions."""
+    if model.suffix == ".pnml" or is_petri_net(model):
         return True
     if model.suffix != ".toml" and not model.is_file():
         return (
@@ -43,15 +44,24 @@ def solve_net(
     firings: int | None,
     as_json: bool,
     left_out: Sequence[str] = (),
+    compare_stored: bool = False,
 ) -> None:
     """Print what is known of a net by the methods asked for; simulated `firings` are for each of the seeds 1, 2, ..."""
     from npexplore.machine.petri import load_net
+    from npexplore.networks.jmt_net import read_jmt_net
+    from npexplore.networks.jmt_results import beside_net, stored_results
     from npexplore.solve.petri import find_markings, find_structure, simulate_net, solve_chain
     from npexplore.solve.petri.graph import MOST_STATES
     from npexplore.solve.petri.simulation import FIRINGS
 
     methods = METHODS if method == "all" else (one_of("method of a Petri net", method, (*METHODS, "all")),)
-    net = load_net(model, dict(_constant(text) for text in constants), left_out=left_out)
+    if is_petri_net(model):
+        if constants:
+            raise InputError(f"{model.name}: a file of JMT has no constants, got {constants[0]}")
+        net = read_jmt_net(model, left_out)
+    else:
+        net = load_net(model, dict(_constant(text) for text in constants), left_out=left_out)
+    stored = stored_results(model) if compare_stored else []
     most = most_states or MOST_STATES
     solvers: dict[str, Callable[[Net], Any]] = {
         "structure": find_structure,
@@ -70,13 +80,23 @@ def solve_net(
     except SimulationError as error:
         raise SimulationError(error.kind, f"{model.name}: {str(error).removeprefix(f'{error.kind}: ')}") from None
     results = [answer.to_dict() for answer in answers.values()]
+    rows = beside_net(stored, results)
     document = {
         "model": net.name, "method": method, "timing": net.timing, "ignored": list(left_out), "notes": list(net.notes),
         "results": results,
-    }  # fmt: skip
+    } | ({"stored": rows} if compare_stored else {})  # fmt: skip
     said = [f"of the file without {', '.join(left_out)}"] if left_out else []
     said += [f"note: {note}" for note in net.notes]
-    emit(document, lambda: "\n\n".join([*said, *(_text(name, one) for name, one in answers.items())]), as_json=as_json)
+    texts = [_text(name, one) for name, one in answers.items()]
+    emit(document, lambda: "\n\n".join([*said, *texts, *stored_text(rows)]), as_json=as_json)
+
+
+def stored_text(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """Return results that JMT stored beside ours as a table, nothing if there are none."""
+    if not rows:
+        return []
+    keys = ("station", "class", "measure", "stored", "low", "high")
+    return ["stored results beside ours\n\n" + table([{key: row[key] for key in keys} | row["ours"] for row in rows])]
 
 
 def _constant(text: str) -> tuple[str, float]:

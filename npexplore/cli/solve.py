@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -78,7 +78,7 @@ def command(
     as_json: bool,
 ) -> None:
     """Solve your own network of stations or Petri net, MODEL.toml, or a worked example by its name, such as mm1."""
-    from npexplore.cli.nets import is_net, solve_net
+    from npexplore.cli.nets import is_net, solve_net, stored_text
     from npexplore.networks.ctmc import MOST_STATES
     from npexplore.networks.description import load_network, network_schema
     from npexplore.networks.jmt_results import beside, stored_results
@@ -93,7 +93,7 @@ def command(
     if compare_stored and model.suffix not in (".jsimg", ".jsim", ".jmva"):
         raise InputError(f"--compare-stored needs a file of JMT (.jsimg, .jsim, .jmva), got {model.name}")
     if is_net(model):
-        solve_net(model, method, constants, states, seeds, customers, as_json, left_out)
+        solve_net(model, method, constants, states, seeds, customers, as_json, left_out, compare_stored)
         return
     if constants:
         raise InputError(f"--set is for constants of Petri nets, got {constants[0]!r} for a network")
@@ -111,20 +111,12 @@ def command(
             raise InputError(f"{model.name}: {error}") from None
     if left_out:
         results = [_without(result, left_out) for result in results]
-    rows = beside(stored, results)
+    rows = beside(stored, results, network)
     document = {
         "model": network.name, "method": method, "ignored": list(left_out),
         "results": [result.to_dict() for result in results],
     } | ({"stored": rows} if compare_stored else {})  # fmt: skip
-    emit(document, lambda: "\n\n".join([*map(_text, results), *_beside(rows)]), as_json=as_json)
-
-
-def _beside(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Return stored results beside ours as a table, nothing if there are none."""
-    if not rows:
-        return []
-    keys = ("station", "class", "measure", "stored", "low", "high")
-    return ["stored results beside ours\n\n" + table([{key: row[key] for key in keys} | row["ours"] for row in rows])]
+    emit(document, lambda: "\n\n".join([*map(_text, results), *stored_text(rows)]), as_json=as_json)
 
 
 def _without(result: NetworkResult, left_out: Sequence[str]) -> NetworkResult:

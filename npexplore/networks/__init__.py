@@ -7,6 +7,7 @@ from npexplore.names import on_demand
 if TYPE_CHECKING:
     from npexplore.networks.description import load_network as load_network
     from npexplore.networks.jmt import read_jsimg as read_jsimg
+    from npexplore.networks.jmt_net import read_jmt_net as read_jmt_net
     from npexplore.networks.jmva import read_jmva as read_jmva
     from npexplore.networks.records import CustomerClass as CustomerClass
     from npexplore.networks.records import Network as Network

@@ -35,6 +35,7 @@ ROUTING = {
     "WeightedRoundRobinStrategy": "in_turn", "ShortestQueueLengthRoutingStrategy": "shortest",
     "DisabledRoutingStrategy": "",
 }  # fmt: skip
+SWITCHED = ("ClassSwitch", "Fork", "Scaler", "Transition")  # JMT's reference of a class that only others change into
 DUST = 1e-6  # how far probabilities may be from adding up to 1
 PASSING = ("ServiceTunnel", "LogTunnel", "ClassSwitch")
 # input, service and output section of a node -> what the node is
@@ -82,7 +83,9 @@ def _read(graph: Graph, sim: Entry) -> None:
         if names.count(name) > 1:
             raise node.refused("there are two nodes of this name")
     for c, kind in graph.classes.items():
-        if kind.population is not None or kind.reference:
+        if kind.reference in SWITCHED and kind.reference not in names and not kind.population:
+            kind.reference = ""
+        elif kind.population is not None or kind.reference:
             _known(classes[list(graph.classes).index(c)], "referenceSource", kind.reference, names)
     links: dict[str, list[str]] = {name: [] for name in names}
     for link in sim.every("connection"):
@@ -193,7 +196,9 @@ def _routes(
     total = sum(shares.values())
     if not shares and len(targets) == 1:
         return [(targets[0], c, 1.0)]
-    if total <= 0 or (kind == "EmpiricalStrategy" and abs(total - 1) > DUST):
+    if total == 0:  # JMT writes zeros for a class that never comes here; one that does has no route then
+        return []
+    if kind == "EmpiricalStrategy" and abs(total - 1) > DUST:
         raise strategy.refused(f"probabilities must add up to 1, got {total:g}")
     return [(target, c, share / total) for target, share in shares.items() if share > 0]
 

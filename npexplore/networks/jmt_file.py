@@ -67,6 +67,14 @@ def read_file(path: Path, left_out: Iterable[str] = ()) -> Entry:
     return root
 
 
+def is_petri_net(path: Path) -> bool:
+    """Return whether a file of JMT has transitions of a Petri net."""
+    try:
+        return path.suffix in (".jsimg", ".jsim") and b'className="Enabling"' in path.read_bytes()
+    except OSError:
+        return False
+
+
 def _title(tag: str, attributes: Mapping[str, str]) -> tuple[str, str, bool]:
     name = attributes.get("className" if tag == "section" else "name")
     if name is None or tag in ("archive", "sim"):

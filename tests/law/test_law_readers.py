@@ -10,11 +10,13 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
 from reference.click_elements import ARGUMENTS
 from reference.jmt_files import JMVA, full
+from reference.jmt_net_files import coloured
 from reference.pnml_files import SAMPLES
 
 import npexplore
@@ -34,6 +36,8 @@ from npexplore.machine.petri.description import load_net
 from npexplore.networks import jmt_file
 from npexplore.networks.description import load_network
 from npexplore.networks.jmt import read_jsimg
+from npexplore.networks.jmt_net import IRRELEVANT as OF_NETS
+from npexplore.networks.jmt_net import read_jmt_net
 from npexplore.networks.jmva import read_jmva
 from npexplore.paths import share
 from npexplore.strict_input import Entry
@@ -45,6 +49,7 @@ MOST = 400  # mutations of one file
 XML: dict[str, tuple[str, Callable, object]] = {
     "full.jsimg": (full(), read_jsimg, jmt_file),
     "mine.jmva": (JMVA, read_jmva, jmt_file),
+    "net.jsimg": (coloured(), read_jmt_net, SimpleNamespace(IRRELEVANT=OF_NETS, _title=jmt_file._title)),
     **{f"{name}.pnml": (text, read_pnml, pnml) for name, text in SAMPLES.items()},
 }
 

@@ -1,0 +1,253 @@
+"""Petri nets of JMT's simulator: places (Storage, Linkage) and transitions (Enabling, Timing, Firing) of a .jsimg file.
+
+A place of JMT is one place of the net for each class of tokens (Zhu, Casale, Perez, FGCS 74, 2017: coloured tokens with
+finite colours unfold so); each mode of a transition is a transition. Clocks race; a mode in no time comes before all
+others, the highest firing priority first, then by weight. A source is a transition that takes nothing, a sink keeps
+nothing. Stations among places are refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from npexplore.errors import UnknownNameError, one_of
+from npexplore.machine.petri.unfolded import Arc, Net, Place, Transition
+from npexplore.networks.jmt_file import IRRELEVANT as OF_FILES
+from npexplore.networks.jmt_file import (
+    by_class,
+    classed,
+    kind_of,
+    number_in,
+    parameter,
+    plain,
+    read_file,
+    value_in,
+    whole_in,
+)
+from npexplore.networks.jmt_times import arrivals_of, service_of
+from npexplore.networks.times import AnyTime
+from npexplore.rows.distributions import Distribution, Exponential
+from npexplore.strict_input import Entry
+from npexplore.toml import typed
+
+PLACE, TRANSITION = ("Storage", "ServiceTunnel", "Linkage"), ("Enabling", "Timing", "Firing")
+SOURCE, SINK = ("RandomSource", "ServiceTunnel", "Router"), ("JobSink",)
+NODES = {PLACE: "place", TRANSITION: "transition", SOURCE: "source", SINK: "sink"}
+# what JMT's files hold beyond a model; tokens at first (`preload`) count in a net
+IRRELEVANT = {**OF_FILES, "sim": {name: why for name, why in OF_FILES["sim"].items() if name != "preload"}}
+Vectors = dict[str, dict[str, int]]  # node -> class -> tokens
+
+
+def read_jmt_net(path: str | Path, left_out: Iterable[str] = ()) -> Net:
+    """Return the Petri net of a .jsimg file; raises InputError with file, line, element and what cannot be said.
+
+    left_out: names of elements that the user leaves out knowingly. A place of a file with several classes is called
+    `PLACE CLASS`, a mode of a transition with several modes `TRANSITION MODE`.
+    """
+    path = Path(path)
+    root = read_file(path, left_out)
+    sim = root.one("sim") if root.kind == "archive" else root
+    reader = _Reader(sim, path.stem)
+    for entry in sim.every("blockingRegion"):
+        raise entry.refused("a region is not supported in a Petri net")
+    net = reader.net()
+    root.finish(IRRELEVANT)
+    return net
+
+
+class _Reader:
+    """Reads classes, nodes and connections; places are numbered as they stand in the file, class by class."""
+
+    def __init__(self, sim: Entry, name: str) -> None:
+        self.sim, self.name, self.notes = sim, name, list[str]()
+        self.classes: dict[str, Entry] = {}
+        for one in sim.every("userClass"):
+            if self.classes.setdefault(one.value("@name"), one) is not one:
+                raise one.refused("there are two classes of this name")
+        self.kinds: dict[str, str] = {}
+        self.sections: dict[str, list[Entry]] = {}
+        for node in sim.every("node"):
+            self.add(node)
+        self.numbers: dict[tuple[str, str], int] = {}
+        for place in (name for name, kind in self.kinds.items() if kind == "place"):
+            self.numbers |= {(place, c): len(self.numbers) + k for k, c in enumerate(self.classes)}
+        self.links = {name: list[str]() for name in self.kinds}
+        for link in sim.every("connection"):
+            source, target = (self.known(link, link.value(f"@{end}"), self.kinds) for end in ("source", "target"))
+            self.links[source].append(target)
+
+    def add(self, node: Entry) -> None:
+        name, sections = node.value("@name"), node.of_kind("section")
+        kinds = tuple(section.value("@className") for section in sections)
+        if name in self.kinds:
+            raise node.refused("there are two nodes of this name")
+        if kinds not in NODES:
+            raise node.refused(
+                f"a node of the sections {', '.join(kinds) or '(none)'} is not supported among places and transitions "
+                f"(supported: place, transition, source, sink)"
+            )
+        self.kinds[name], self.sections[name] = NODES[kinds], sections
+
+    @staticmethod
+    def known(entry: Entry, name: str, names: Iterable[str]) -> str:
+        if name not in names:
+            raise entry.refused(str(UnknownNameError("node", name, names)))
+        return name
+
+    def net(self) -> Net:
+        tokens = self.marking()
+        places = [Place(self.called(*key), tokens[key], None) for key in self.numbers]
+        for name, kind in self.kinds.items():
+            if kind == "place":
+                self.place(self.sections[name][0])
+        transitions = []
+        for name, kind in self.kinds.items():
+            if kind == "transition":
+                transitions += self.transition(name, *self.sections[name])
+            elif kind == "source":
+                transitions += self.source(name, self.sections[name][0], self.sections[name][2])
+        lowest = min((one.priority for one in transitions), default=0)
+        return Net(
+            self.name, "race", tuple(places),
+            tuple(one if one.timed else replace(one, priority=one.priority - min(lowest, 0)) for one in transitions),
+            notes=tuple(dict.fromkeys(self.notes)),
+        )  # fmt: skip
+
+    def called(self, place: str, c: str) -> str:
+        return place if len(self.classes) == 1 else f"{place} {c}"
+
+    def marking(self) -> dict[tuple[str, str], int]:
+        """Return the tokens at first: as `preload` says, the rest of a closed class at its reference station."""
+        tokens = dict.fromkeys(self.numbers, 0)
+        preload = self.sim.optional("preload")
+        for station in preload.every("stationPopulations") if preload else ():
+            place = self.known(station, station.value("@stationName"), self.kinds)
+            for one in station.every("classPopulation"):
+                c = one.value("@refClass")
+                if (place, c) not in tokens:
+                    raise one.refused(f"no place {place!r} with a class {c!r}")
+                tokens[place, c] += one.whole(one.value("@population"), "population")
+        for c, one in self.classes.items():
+            reference, kind = one.value("@referenceSource", ""), one_of(
+                f"{one.place}: type", one.value("@type"), ("open", "closed")
+            )  # fmt: skip
+            one.value("@priority", "0")  # tokens are not in line for a server
+            if kind == "open":
+                one.value("@customers", "0")
+                continue
+            rest = one.whole(one.value("@customers"), "customers") - sum(n for key, n in tokens.items() if key[1] == c)
+            if rest < 0:
+                raise one.refused(f"preload has {-rest} customers more than the class")
+            if rest and (reference, c) not in tokens:
+                raise one.refused(f"{rest} customers begin at {reference!r}, which is no place")
+            if rest:
+                tokens[reference, c] += rest
+        return tokens
+
+    def place(self, storage: Entry) -> None:
+        """Read a place; raises InputError if it has a limit."""
+        entry, total = plain(storage, "totalCapacity", "-1")
+        limits = [(entry, entry.whole(total))]
+        limits += [(one, whole_in(one)) for _, one in by_class(storage, "capacities", self.classes).items()]
+        for entry, limit in limits:
+            if limit >= 0:
+                raise entry.refused(f"a limit of the tokens in a place is not supported, got {limit} (supported: -1)")
+        for one in by_class(storage, "dropRules", self.classes).values():  # of a place without a limit
+            value_in(one)
+        parameter(storage, "getStrategy")  # which token of a class goes first changes no count
+        for one in by_class(storage, "putStrategies", self.classes).values():
+            kind_of(one)
+
+    def transition(self, name: str, enabling: Entry, timing: Entry, firing: Entry) -> list[Transition]:
+        takes = self.modes(enabling, "enablingConditions")
+        inhibits = self.modes(enabling, "inhibitingConditions")
+        gives = self.modes(firing, "firingOutcomes")
+        modes = [value_in(one) for one in _listed(timing, "modeNames")]
+        servers = [whole_in(one) for one in _listed(timing, "numbersOfServers")]
+        times = [self.delay(one) for one in _listed(timing, "timingStrategies")]
+        priorities = [whole_in(one) for one in _listed(timing, "firingPriorities")]
+        weights = [number_in(one) for one in _listed(timing, "firingWeights")]
+        counts = [len(rows) for rows in (modes, servers, times, priorities, weights, takes, inhibits, gives)]
+        if len(set(counts)) > 1 or not modes:
+            raise timing.refused(f"every mode needs all conditions, got {', '.join(map(str, counts))} entries")
+        found = []
+        for k, mode in enumerate(modes):
+            timed, many = times[k], servers[k]
+            if timed is None and weights[k] <= 0:
+                raise timing.refused(f"mode {mode!r}: its weight must be greater than 0, got {weights[k]:g}")
+            if timed is not None and not isinstance(timed, Exponential) and many != 1:
+                self.notes.append(f"{name}, {mode}: which of several clocks stops when tokens leave is not JMT's rule")
+            found.append(Transition(
+                f"{name} {mode}" if len(modes) > 1 else name,
+                self.arcs(takes[k]), self.arcs(gives[k]), inhibit=self.arcs(inhibits[k]),
+                delay=timed, rate=_rate(timed),
+                priority=priorities[k] if timed is None else 0, weight=1.0 if timed is not None else weights[k],
+                servers=None if many < 0 else many,
+            ))  # fmt: skip
+        return found
+
+    def delay(self, strategy: Entry) -> Distribution | None:
+        time = service_of(strategy)
+        return None if time is None else _time(strategy, time)
+
+    def arcs(self, vectors: Vectors) -> tuple[Arc, ...]:
+        return tuple(Arc(self.numbers[place, c], n) for place, row in vectors.items() for c, n in row.items() if n > 0)
+
+    def modes(self, section: Entry, name: str) -> list[Vectors]:
+        """Return for each mode the tokens by node and class; at sinks none."""
+        found = []
+        for mode in _listed(section, name):
+            vectors: Vectors = {}
+            for vector in (one for array in mode.of_kind("subParameter") for one in array.of_kind("subParameter")):
+                node = self.known(vector, value_in(vector.one("subParameter stationName")), self.kinds)
+                entries = [one for one in vector.of_kind("subParameter") if one.key != "subParameter stationName"]
+                if len(entries) != 1 or node in vectors:
+                    raise vector.refused(f"one list of tokens is needed for {node!r}, got {len(entries)}")
+                row = {c: whole_in(one) for c, one in classed(entries[0], self.classes)}
+                if min(row.values(), default=0) < 0:
+                    raise vector.refused(f"tokens must be at least 0, got {min(row.values())}")
+                if self.kinds[node] == "place":
+                    vectors[node] = row
+                elif any(row.values()) and not (self.kinds[node] == "sink" and name == "firingOutcomes"):
+                    raise vector.refused(f"tokens of {node!r}, which is a {self.kinds[node]}, are not supported")
+            found.append(vectors)
+        return found
+
+    def source(self, name: str, section: Entry, router: Entry) -> list[Transition]:
+        """Return a transition for each class that arrives, into the one place behind the source."""
+        found = []
+        targets = self.links[name]
+        routing = by_class(router, "RoutingStrategy", self.classes)
+        for c, strategy in by_class(section, "ServiceStrategy", self.classes).items():
+            arrivals = arrivals_of(strategy)
+            if arrivals is None:
+                continue
+            if arrivals["process"] == "markovian":
+                raise strategy.refused("arrivals by a Markov chain are not supported in a Petri net")
+            if c in routing and kind_of(routing[c]) not in ("RandomStrategy", "RoundRobinStrategy"):
+                raise routing[c].refused(f"routing {kind_of(routing[c])} out of a source is not supported")
+            if len(targets) != 1 or self.kinds[targets[0]] != "place":
+                raise section.refused(f"a source must lead to one place, got {', '.join(targets) or 'none'}")
+            poisson = {"distribution": "exponential", "mean": 1 / arrivals["rate"]} if "rate" in arrivals else None
+            time = _time(strategy, poisson or arrivals["interval"])
+            found.append(Transition(
+                self.called(name, c), (), (Arc(self.numbers[targets[0], c], 1),), delay=time, rate=_rate(time)
+            ))  # fmt: skip
+        return found
+
+
+def _rate(time: Distribution | None) -> float | None:
+    return 1.0 / time.mean if isinstance(time, Exponential) else None
+
+
+def _listed(section: Entry, name: str) -> list[Entry]:
+    entry = parameter(section, name)
+    return [] if entry is None else entry.of_kind("subParameter")
+
+
+def _time(strategy: Entry, time: Mapping[str, object]) -> Distribution:
+    made: Distribution = typed(dict(time), AnyTime)  # type: ignore[arg-type]
+    made.check(strategy.place)
+    return made
