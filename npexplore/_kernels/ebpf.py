@@ -57,7 +57,7 @@ _ints, _table, _links, _counts = types.int64[::1], types.int64[:, ::1], types.in
 _readonly = types.Array(types.int64, 1, "C", readonly=True)
 
 
-@kernel()
+@kernel(_nrt=False)
 def _region(state: Array, maps: Array, stamps: Array, a: int, size: int, store: bool) -> int:
     """Return the region of an access, -1 where it is in none; count the 64-byte lines that a packet touches."""
     if a < CONTEXT or a > WORD or size < 0:
@@ -91,7 +91,7 @@ def _region(state: Array, maps: Array, stamps: Array, a: int, size: int, store: 
     return -1
 
 
-@kernel()
+@kernel(_nrt=False)
 def _readable(state: Array, maps: Array, stamps: Array, a: int, size: int, store: bool) -> bool:
     """Say whether a helper may touch these bytes; record the fault if not."""
     if size == 0 or _region(state, maps, stamps, a, size, store) >= 0:
@@ -101,7 +101,7 @@ def _readable(state: Array, maps: Array, stamps: Array, a: int, size: int, store
     return False
 
 
-@kernel()
+@kernel(_nrt=False)
 def _bucket(memory: Array, any64: Array, maps: Array, m: int, key: int) -> int:
     """Return the place in `links` of the head of a key's chain."""
     h = np.uint64(0x9E3779B97F4A7C15)
@@ -116,7 +116,7 @@ def _bucket(memory: Array, any64: Array, maps: Array, m: int, key: int) -> int:
     return maps[m, HEADS] + np.int64(h & np.uint64(maps[m, BUCKETS] - 1))
 
 
-@kernel()
+@kernel(_nrt=False)
 def _equal(memory: Array, a: int, b: int, size: int) -> bool:
     for k in range(size):
         if memory[a + k] != memory[b + k]:
@@ -124,7 +124,7 @@ def _equal(memory: Array, a: int, b: int, size: int) -> bool:
     return True
 
 
-@kernel()
+@kernel(_nrt=False)
 def _find(memory: Array, any64: Array, maps: Array, links: Array, m: int, key: int) -> int:
     """Return the number of a key's entry in a hash table, -1 if there is none."""
     entry = links[_bucket(memory, any64, maps, m, key)]
@@ -135,7 +135,7 @@ def _find(memory: Array, any64: Array, maps: Array, links: Array, m: int, key: i
     return np.int64(-1)
 
 
-@kernel()
+@kernel(_nrt=False)
 def _prefix(memory: Array, maps: Array, m: int, key: int, bits: int) -> int:
     """Write the first bits of a key of a prefix table to SCRATCH, as a key of that length; return its address."""
     for k in range(4):
@@ -147,7 +147,7 @@ def _prefix(memory: Array, maps: Array, m: int, key: int, bits: int) -> int:
     return np.int64(SCRATCH)
 
 
-@kernel()
+@kernel(_nrt=False)
 def _touch(maps: Array, links: Array, m: int, entry: int) -> None:
     """Make an entry of an LRU table the newest; it is in the list already."""
     if maps[m, NEWEST] == entry:
@@ -161,7 +161,7 @@ def _touch(maps: Array, links: Array, m: int, entry: int) -> None:
     _push(maps, links, m, entry)
 
 
-@kernel()
+@kernel(_nrt=False)
 def _push(maps: Array, links: Array, m: int, entry: int) -> None:
     """Put an entry in front of an LRU table's list."""
     links[maps[m, OLDER] + entry] = maps[m, NEWEST]
@@ -173,7 +173,7 @@ def _push(maps: Array, links: Array, m: int, entry: int) -> None:
     maps[m, NEWEST] = entry
 
 
-@kernel()
+@kernel(_nrt=False)
 def _lookup(memory: Array, any32: Array, any64: Array, maps: Array, links: Array, m: int, key: int) -> int:
     """Return the number of the entry that a lookup finds, -1 if none."""
     kind = maps[m, KIND]
@@ -196,7 +196,7 @@ def _lookup(memory: Array, any32: Array, any64: Array, maps: Array, links: Array
     return entry
 
 
-@kernel()
+@kernel(_nrt=False)
 def _remove(memory: Array, any64: Array, maps: Array, links: Array, m: int, entry: int) -> None:
     """Take an entry out of a hash table."""
     key = maps[m, START] + entry * maps[m, STRIDE]
@@ -218,7 +218,7 @@ def _remove(memory: Array, any64: Array, maps: Array, links: Array, m: int, entr
         links[maps[m, LENGTHS] + np.int64(memory[key]) + (np.int64(memory[key + 1]) << 8)] -= 1
 
 
-@kernel()
+@kernel(_nrt=False)
 def _update(memory: Array, any32: Array, any64: Array, maps: Array, links: Array, m: int, key: int, value: int,
             flags: int) -> int:  # fmt: skip
     """Put a value under a key; return 0 or a negative error number, as the kernel does."""
@@ -270,7 +270,7 @@ def _update(memory: Array, any32: Array, any64: Array, maps: Array, links: Array
     return np.int64(0)
 
 
-@kernel()
+@kernel(_nrt=False)
 def _delete(memory: Array, any32: Array, any64: Array, maps: Array, links: Array, m: int, key: int) -> int:
     """Remove a key's entry; return 0 or a negative error number."""
     kind = maps[m, KIND]
@@ -288,39 +288,41 @@ def _delete(memory: Array, any32: Array, any64: Array, maps: Array, links: Array
     return np.int64(0)
 
 
-@kernel()
-def _sum(memory: Array, a: int, size: int, seed: int) -> int:
+@kernel(_nrt=False)
+def _sum(memory: Array, any32: Array, a: int, size: int, seed: int) -> int:
     """Return the one's complement sum of little-endian words of 32 bits, 0 only where all is 0 (csum_partial)."""
     s = seed & WORD
-    for k in range(size):
+    for k in range(size >> 2):
+        s += np.int64(any32[a + 4 * k])
+    for k in range(size & ~3, size):
         s += np.int64(memory[a + k]) << (8 * (k & 3))
     while s >> 32:
         s = (s & WORD) + (s >> 32)
     return s
 
 
-@kernel()
-def _difference(memory: Array, old: int, old_size: int, new: int, new_size: int, seed: int) -> int:
+@kernel(_nrt=False)
+def _difference(memory: Array, any32: Array, old: int, old_size: int, new: int, new_size: int, seed: int) -> int:
     """Return what bpf_csum_diff does since Linux 6.13: a sum folded to 16 bits."""
     s = seed & WORD
     if old_size and new_size:
-        s = _sum(memory, new, new_size, s) + (_sum(memory, old, old_size, 0) ^ WORD)
+        s = _sum(memory, any32, new, new_size, s) + (_sum(memory, any32, old, old_size, 0) ^ WORD)
         s = (s & WORD) + (s >> 32)
     elif new_size:
-        s = _sum(memory, new, new_size, s)
+        s = _sum(memory, any32, new, new_size, s)
     elif old_size:
-        s = _sum(memory, old, old_size, s ^ WORD) ^ WORD
+        s = _sum(memory, any32, old, old_size, s ^ WORD) ^ WORD
     s = (s & 0xFFFF) + (s >> 16)
     return (s & 0xFFFF) + (s >> 16)
 
 
-@kernel()
+@kernel(_nrt=False)
 def _signed(a: int) -> int:
     """Return the low 32 bits as a signed number."""
     return ((a & WORD) ^ 0x80000000) - 0x80000000
 
 
-@kernel()
+@kernel(_nrt=False)
 def _move(memory: Array, any32: Array, state: Array, helper: int, away: int) -> int:
     """Move the packet's begin (44), its metadata's (54) or its end (65); return 0 or a negative error number."""
     meta = state[DATA] - state[META]
@@ -354,7 +356,7 @@ def _move(memory: Array, any32: Array, state: Array, helper: int, away: int) -> 
     return np.int64(0)
 
 
-@kernel()
+@kernel(_nrt=False)
 def _help(memory: Array, any32: Array, any64: Array, maps: Array, links: Array, stamps: Array, state: Array,
           helper: int, r: Array) -> int:  # fmt: skip
     """Call a helper with the arguments in registers 1 to 5; return its result, or record a fault in `state`."""
@@ -410,7 +412,7 @@ def _help(memory: Array, any32: Array, any64: Array, maps: Array, links: Array, 
             state, maps, stamps, r[3], new_size, False
         ):
             return np.int64(0)
-        return _difference(memory, r[1], old_size, r[3], new_size, r[5])
+        return _difference(memory, any32, r[1], old_size, r[3], new_size, r[5])
     if helper == 44 or helper == 54 or helper == 65:
         return _move(memory, any32, state, helper, _signed(r[2]))
     if helper == 188:
@@ -423,7 +425,7 @@ def _help(memory: Array, any32: Array, any64: Array, maps: Array, links: Array, 
     return np.int64(0)
 
 
-@kernel()
+@kernel(_nrt=False)
 def _alu(op: int, wide: bool, a: int, b: int, bits: int) -> int:
     """Return the result of an arithmetic instruction; 32-bit ones give their low half."""
     if not wide:
@@ -477,7 +479,7 @@ def _alu(op: int, wide: bool, a: int, b: int, bits: int) -> int:
     return r if wide else r & WORD
 
 
-@kernel()
+@kernel(_nrt=False)
 def _holds(op: int, wide: bool, a: int, b: int) -> bool:
     """Say whether a conditional jump is taken."""
     if not wide:  # the sign extended keeps the order of unsigned numbers, too
@@ -505,7 +507,7 @@ def _holds(op: int, wide: bool, a: int, b: int) -> bool:
     return a <= b
 
 
-@kernel()
+@kernel(_nrt=False)
 def _access(memory: Array, any16: Array, any32: Array, any64: Array, op: int, size: int, a: int, value: int) -> int:
     """Load or store `size` bytes; return what was loaded."""
     if op == STORE:
@@ -531,7 +533,7 @@ def _access(memory: Array, any16: Array, any32: Array, any64: Array, op: int, si
     return r
 
 
-@kernel()
+@kernel(_nrt=False)
 def _atomic(any32: Array, any64: Array, size: int, a: int, imm: int, r: Array, src: int) -> None:
     """Change a word of memory as an atomic instruction does."""
     old = any64[a] if size == 8 else np.int64(any32[a])
@@ -555,22 +557,21 @@ def _atomic(any32: Array, any64: Array, size: int, a: int, imm: int, r: Array, s
     types.int64(
         _table, types.int64, _bytes, _any16, _any32, _any64, _table, _links, _links, _ints, _packets, _readonly,
         _readonly, _readonly, types.int64, _table, _bytes, _counts, _ints, _links, _ints, _counts, _counts, types.int64,
-        types.boolean, _links,
-    )
+        types.boolean, _links, _ints, _table,
+    ),
+    _nrt=False,
 )  # fmt: skip
 def run(code: Array, entry: int, memory: Array, any16: Array, any32: Array, any64: Array, maps: Array, links: Array,
         stamps: Array, state: Array, packets: Array, begins: Array, lengths: Array, times: Array, first: int,
         rows: Array, out: Array, now: Array, hashes: Array, table: Array, ends: Array, visits: Array, takens: Array,
-        limit: int, plain: bool, called: Array) -> int:  # fmt: skip
+        limit: int, plain: bool, called: Array, r: Array, frames: Array) -> int:  # fmt: skip
     """Run a program on packets from `first` on; return the packet it stopped before: no room in `out`, or all done.
 
     now: visits and taken jumps of each slot on the present packet, shape (2, slots). table: path numbers by hash;
     hashes, visits, takens: of each path; ends[0]: paths so far, ends[1]: bytes of `out` in use; the last path is for all
     that find no place. called: the map of each call, by slot. plain: register 1 and 2 are the packet's address and
-    length, as public conformance cases want it, not the context.
+    length, as public conformance cases want it, not the context. r: 12 registers; frames: (FRAMES, 5), for saved ones.
     """
-    r = np.zeros(12, np.int64)
-    frames = np.zeros((FRAMES, 5), np.int64)
     slots = len(code)
     mask = len(table) - 1
     for i in range(first, len(begins)):
@@ -743,7 +744,7 @@ def run(code: Array, entry: int, memory: Array, any16: Array, any32: Array, any6
     return len(begins)
 
 
-@kernel(types.int64(_bytes, _any32, _any64, _table, _links, types.int64, types.int64, types.int64))
+@kernel(types.int64(_bytes, _any32, _any64, _table, _links, types.int64, types.int64, types.int64), _nrt=False)
 def put(memory: Array, any32: Array, any64: Array, maps: Array, links: Array, m: int, key: int, value: int) -> int:
     """Put a value under a key, both at addresses, into a map from outside; return 0 or a negative error number."""
     return _update(memory, any32, any64, maps, links, m, key, value, 0)

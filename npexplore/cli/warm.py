@@ -15,7 +15,7 @@ import click
 from npexplore.cli.output import note, progress, say
 from npexplore.jit import Kernel, files
 
-OFF_PAGES = ("network_chain", "anonymising")  # half of the time; only users' own networks and captures ask for them
+OFF_PAGES = ("network_chain", "anonymising", "ebpf")  # half of the time; only users' own files ask for them
 
 
 @click.command("warm")

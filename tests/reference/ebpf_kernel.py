@@ -14,6 +14,8 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 from reference.ebpf_random import random_code
 
 import npexplore as npx
