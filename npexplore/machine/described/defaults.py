@@ -100,7 +100,7 @@ NAMED = {
     ),
     "crossing": Named("streams", "routes of a static network that cross at one switch"),
 }  # fmt: skip
-CROSS = ([[3, 4, 5]], [[1, 4, 7]], [[5, 4, 3]], [[7, 4, 1]])  # routes of 3 x 3 tiles over the switch in the middle
+CROSS = ([[3, 4, 5]], [[1, 4, 7]], [[6, 3, 4, 5]], [[2, 1, 4, 7]])  # of 3 x 3 tiles, over the switch in the middle
 MEMBERS = {"bank": "banks", "member": "members", "requester": "requesters", "source": "ports", "target": "ports"}
 
 

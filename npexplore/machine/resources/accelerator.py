@@ -4,6 +4,8 @@
 
 With replies in order a quicker request waits for those before it: reply_n = max(reply_(n-1), start_n + latency_n). A
 window bounds the requests that are in flight, from their acceptance to their reply.
+
+Alone: M/D/1 of the interval and the rest of the latency; closed, min(threads / latency, 1 / interval).
 """
 
 from npexplore.machine.resources.base import Resource, Server, check_member, count_of, time_of

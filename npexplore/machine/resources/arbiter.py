@@ -4,6 +4,8 @@
 
 Two levels: requesters stand in equal groups (clusters of engines); one of each group, chosen by `within`, stands in
 front of the arbiter, which chooses among groups. Gorilla (Sec. 4.5.2): fair ones globally, unfair ones locally.
+
+Alone: M/D/1 of the interval, whatever the order of requesters.
 """
 
 from collections.abc import Mapping

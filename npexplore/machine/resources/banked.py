@@ -4,6 +4,8 @@
 
 A bank is busy from its command to the end of its precharge; every `refresh_every_s` all of them are for `refresh_s`,
 and commands that come then wait. The caller goes on `latency_s` after its words have passed.
+
+Alone: closed, the exact chain of bank interference; open, M/D/1 at each bank from below.
 """
 
 from npexplore.errors import ModelError

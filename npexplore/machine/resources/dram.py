@@ -9,6 +9,8 @@
 A bank is held from before its row command to the end of its precharge; the packet leaves when its data have passed. The
 resource usage model of Wang (2005) as in the Petri net of the IXP2400 paper, Sec. 3.1. It has these rules and no other
 (no tRRD, tFAW, turn-around); ddr_controller.py has all rules of a part.
+
+Alone: bounds are the peak rate of the bus and tRC a bank; no exact result for both together.
 """
 
 from dataclasses import dataclass

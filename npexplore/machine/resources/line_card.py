@@ -5,6 +5,8 @@
 `receive` waits until a packet has come over the wire: an input file plays as fast as the machine accepts it. `send`
 waits for the wire and for the packet to leave (no buffer), or only for room in the buffer, from which the wire sends by
 itself; without room the sender waits (stall) or the packet is lost (drop): later sends and puts do nothing for it.
+
+Alone: M/D/1 of the words and the gap.
 """
 
 from typing import Literal, get_args

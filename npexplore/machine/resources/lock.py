@@ -10,6 +10,8 @@
 
 Processors that stay in the scheduler and read its memory are Mutek's, "A Modular On-Chip Multiprocessor for Routing
 Applications", Sec. 4: throughput collapses where the holder's own accesses wait behind theirs.
+
+Alone, without hand-over or polls: M/G/1 of the time held; closed, its inverse.
 """
 
 from contextlib import nullcontext

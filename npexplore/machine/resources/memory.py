@@ -3,6 +3,8 @@
     occupied = command + ceil(words / burst) x burst x word / efficiency
 
 The caller goes on `latency` after its words have passed (Denning's demand counts only what is occupied).
+
+Alone: M/D/1 a channel chosen at random, M/D/c channels in turn; closed, min(threads / visit, channels / occupied).
 """
 
 from npexplore.errors import ModelError, one_of

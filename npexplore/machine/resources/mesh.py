@@ -8,6 +8,8 @@
 
 A blocked worm stretches over the FIFOs behind its head and keeps the links that it still needs. Exits take a flit a
 cycle. The engine moves bursts (machine/resources/flits.py); every time is that of moving flit by flit.
+
+Alone, one route: M/D/1 at the first link, as later ones of equal rate add no wait (Friedman 1965).
 """
 
 from collections.abc import Mapping, Sequence

@@ -4,6 +4,8 @@
 
 As `golden/police/leaky_bucket.py`, in whole numbers; the time is read from a timer that ticks every `timer_s`. A visit
 takes no time: the program that polices spends it.
+
+Alone: no exact result here; the loss behind Poisson arrivals is that of M/D/1/depth.
 """
 
 from __future__ import annotations

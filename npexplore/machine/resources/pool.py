@@ -2,6 +2,8 @@
 
 Demand of a packet = sum of buffers x the time it has them: packets under way are limited, whatever else they do.
 Anybody may give buffers back, some now and some later.
+
+Alone, kept for a constant time: M/D/c with as many servers as buffers.
 """
 
 from npexplore.machine.resources.base import Resource, Server, count_of

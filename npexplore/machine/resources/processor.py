@@ -9,6 +9,8 @@ strict_round_robin   the turn goes to the next thread with a packet, ready or no
 ready_every_cycle    ready threads take turns cycle by cycle: processor sharing; one alone issues each `pipeline` cycles
 
 Thread k has number k among all threads; each belongs to one engine; the first three do not preempt.
+
+Alone, one engine: M/D/1.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Plain servers: one visit at a time in order of arrival (FIFO), or a pure delay that anybody may be in.
 
 FIFO: demand = mean service time. A server that takes the next visit before it has answered is an Accelerator.
+
+Alone: M/G/1 (Pollaczek-Khinchine); several units of a constant time, M/D/c (Crommelin).
 """
 
 from npexplore.errors import ModelError

@@ -7,6 +7,8 @@
 A switch that several paths pass (a crossing) has the words of one at a time: a message keeps it from its first word to
 its last, through all stalls, and who comes by another route waits `change_cycles` more (the tiles of RAW, Secs. 3.2, 4
 and 7 of the raw router paper). A word is in the next FIFO `hop_cycles` after it moved; its place is free a cycle after.
+
+Alone, paths over one switch: M/D/1 of the words; with `change_cycles`, of paths in turn alone.
 """
 
 from __future__ import annotations

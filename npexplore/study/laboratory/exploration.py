@@ -235,7 +235,9 @@ class _Asked:
         lone, theory = self.lone, self.theory
         if not any(point.refused is None for point in points):
             raise NpexploreError(f"{lone.kind}: {points[0].refused}")
-        named = None if theory is None else {"name": theory.name, "source": theory.source}
+        named = None
+        if theory is not None:
+            named = {"name": theory.name, "source": theory.source, "open": "bound" if theory.bounded else "exact"}
         parameters = {**lone.parameters, **lone.operands}
         return Exploration(lone.kind, parameters, self.ceiling, tuple(points), named)
 

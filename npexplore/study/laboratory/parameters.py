@@ -15,7 +15,7 @@ from npexplore.machine.described.formula import Formulas
 from npexplore.machine.described.part_files import PARTS, shelf_part
 from npexplore.machine.described.parts import Parts
 from npexplore.machine.described.resources import ResourceTables, operands
-from npexplore.machine.ranges import checked
+from npexplore.machine.ranges import checked, words
 from npexplore.machine.resources import KINDS
 from npexplore.machine.resources.base import Resource
 from npexplore.units import ENDINGS, UNITS, split, unit_of
@@ -78,7 +78,7 @@ def built(name: str, called: str, given: Mapping[str, Any]) -> tuple[Resource, d
     rows = {row["name"]: row for row in listed(name)}
     for key, value in given.items():
         full = _full_name(subject, key, value, list(rows))
-        table[full] = _checked(f"{subject}: {full}", value, rows[full], own.kind)
+        table[full] = _checked(f"{subject}: {full}", value, rows[full])
     if name == "crossing" and isinstance(table["paths"], int):
         number = checked("crossing (streams): paths", table["paths"], True, 1, len(CROSS), [], "")
         table["paths"] = [list(path) for path in CROSS[: int(number)]]
@@ -111,12 +111,15 @@ def _ending(name: str) -> str:
     return next((f"_{end}" for end in ENDINGS if name.endswith(f"_{end}")), "")
 
 
-def _checked(subject: str, value: Any, row: Mapping[str, Any], kind: str) -> Any:
+def _checked(subject: str, value: Any, row: Mapping[str, Any]) -> Any:
     """Return a value of a parameter in its unit; raises InputError out of range. What is no number is left as it is."""
     unit = str(row["unit"])
     if isinstance(value, str) and (split(value) is None or not unit):
         return value
     if not isinstance(value, int | float | str) or isinstance(value, bool):
+        return value
+    if words(row["choices"] or []):
+        checked(subject, value, False, None, None, row["choices"], unit)
         return value
     whole = isinstance(value, int)
     return checked(subject, value, whole, row["min"], row["max"], row["choices"] or [], unit if unit in UNITS else "")

@@ -1,28 +1,46 @@
-"""Which result holds for which resource."""
+"""Which result holds for which resource alone, with its source."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
 
-if TYPE_CHECKING:
-    from npexplore.study.laboratory.lone import LoneResource
+from npexplore.machine.resources import BankedMemory
+from npexplore.study.laboratory.lone import LoneResource
+from npexplore.study.laboratory.theory.banks import closed_banks, open_banks
+from npexplore.study.laboratory.theory.lines import line_of
 
 
 @dataclass(frozen=True)
 class Theory:
     """A result with its source: packets a second of a number of threads, mean seconds at packets a second offered.
 
-    Both raise RefusedError where nothing exact is known.
+    Both raise RefusedError where nothing is known. bounded: the open result is a lower bound, not exact.
     """
 
     name: str
     source: str
     closed: Callable[[int], float]
     open: Callable[[float], float]
+    bounded: bool = False
 
 
 def theory_of(lone: LoneResource) -> Theory | None:
     """Return the exact or best known result for a resource alone; None if there is none."""
-    return None
+    if isinstance(lone.resource, BankedMemory):
+        return Theory(
+            "exact chain of bank interference; open: M/D/1 at each bank, a lower bound",
+            "Bhandarkar, IEEE Trans. Computers C-24, 1975, with a unit and recovery", partial(closed_banks, lone),
+            partial(open_banks, lone), bounded=True,
+        )  # fmt: skip
+    line = line_of(lone)
+    if line is None:
+        return None
+    if line.servers > 1 and not line.random:
+        name, source = "M/D/c", "Crommelin, Post Office Electrical Engineers' Journal 25, 1932"
+    elif line.varies:
+        name, source = "M/G/1", "Pollaczek, Mathematische Zeitschrift 32, 1930"
+    else:
+        name, source = "M/D/1", "Pollaczek, Mathematische Zeitschrift 32, 1930"
+    return Theory(f"{name}; closed: a cyclic schedule", source, line.closed, line.open)

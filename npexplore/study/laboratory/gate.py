@@ -1,0 +1,201 @@
+"""Solvers against theory over random parameters of each resource, as the table of docs/kinds.md.
+
+    python -m npexplore.study.laboratory.gate docs/kinds.md
+
+For each resource 30 points drawn by a seed, closed (1 to 32 threads) and open (5 to 95 % load) in turn, and the corner
+cases. Throughput is compared closed, mean latency open. Simulation's interval is at most 2 % wide to each side.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from npexplore.progress import Task
+from npexplore.study.laboratory.exploration import SOLVERS, Exploration, Point
+from npexplore.study.laboratory.resource import SingleResource, resource
+
+POINTS, SEED = 30, 43
+BEGIN, END = "<!-- theory -->", "<!-- end of theory -->"
+CLOSE = 0.05  # of queueing to theory
+ROUNDING = 1e-3  # of runs without chance: their intervals have no width
+LOADS = (0.05, 0.95)
+Draw = Callable[[random.Random], dict[str, Any]]
+
+
+def _ns(r: random.Random, low: int, high: int) -> float:
+    return r.randint(low, high) * 1e-9
+
+
+DRAWS: dict[str, Draw] = {
+    "banks": lambda r: {
+        "banks": r.randint(1, 8), "word_s": _ns(r, 1, 3) * 5, "precharge_s": r.choice([0, 1, 2, 4, 8]) * 10e-9,
+        "latency_s": r.choice([0, 0, 50e-9]),
+    },
+    "bus": lambda r: {"word_bytes": r.choice([4, 8, 16]), "word_s": _ns(r, 1, 20), "packet_bytes": r.randint(20, 1500)},
+    "hash": lambda r: {
+        "clock_mhz": float(r.randint(50, 800)), "latency_clocks": r.randint(0, 60), "bytes": r.randint(1, 64),
+        "requests": r.choice([16, 64, 256]),
+    },
+    "sram": lambda r: {
+        "channels": r.randint(1, 4), "burst_words": r.choice([1, 2, 4]), "bytes": r.randint(1, 64),
+        "efficiency": r.choice([0.5, 0.8, 1.0]), "latency_s": _ns(r, 0, 100),
+    },
+    "crossing": lambda r: {
+        "paths": r.choice([2, 4]), "words": r.randint(4, 64), "clock_hz": float(r.randint(1, 10)) * 1e8,
+        "path": r.choice(["random", "round_robin"]),
+    },
+    "server": lambda r: {"service_s": _ns(r, 1, 500)},
+    "accelerator": lambda r: {"interval_s": _ns(r, 1, 50), "latency_s": _ns(r, 50, 500)},
+    "channel": lambda r: {"rate_hz": float(r.randint(1, 500)) * 1e6},
+    "pool": lambda r: {"count": r.randint(1, 12), "held": f"{r.randint(1, 500)} ns"},
+    "lock": lambda r: {
+        "acquire_cycles": r.randint(0, 50), "release_cycles": r.randint(0, 50), "held": f"{r.randint(1, 500)} ns"
+    },
+    "mesh": lambda r: {"source": r.randint(0, 15), "target": r.randint(0, 15), "words": r.randint(4, 64)},
+    "line_card": lambda r: {"bytes_per_s": float(r.randint(1, 100)) * 1e8, "packet_bytes": r.randint(20, 1500)},
+    "qdr_sram": lambda r: {
+        "clock_mhz": float(r.randint(50, 500)), "channels": r.randint(1, 4), "bytes": r.randint(1, 64)
+    },
+    "ethernet_port": lambda r: {"gbps": r.choice([10, 25, 40, 100, 400]), "packet_bytes": r.randint(20, 1500)},
+    "byte_engine": lambda r: {
+        "bytes_per_s": float(r.randint(1, 100)) * 1e8, "latency_ns": float(r.randint(0, 200)),
+        "packet_bytes": r.randint(20, 1500),
+    },
+    "pcie_link": lambda r: {
+        "generation": r.randint(3, 5), "lanes": r.choice([1, 2, 4]), "packet_bytes": r.randint(1, 256),
+        "header_credits": 128, "data_credits": 2048,
+    },
+}  # fmt: skip
+CORNERS: dict[str, list[dict[str, Any]]] = {
+    "banks": [{"banks": 1}, {"precharge_s": 0.0}, {"banks": 16, "precharge_s": 0.0}],
+    "crossing": [{"paths": 2}, {"paths": 4}, {"paths": 2, "path": "round_robin", "change_cycles": 16}],
+}
+
+
+@dataclass
+class Row:
+    """What was counted for one resource; errors are relative to theory."""
+
+    name: str
+    result: str
+    points: int = 0
+    inside: int = 0
+    simulated: int = 0
+    answered: int = 0
+    close: int = 0
+    below: int = 0
+    worst: float = 0.0
+    misses: list[str] = field(default_factory=list)
+
+    def add(self, found: Exploration) -> None:
+        """Count the one point of an exploration, if theory has an answer there."""
+        answers = {point.solver: point for point in found.points if _known(point) is not None}
+        if "theory" not in answers or "bounds" not in answers:
+            return
+        if found.theory is not None and found.theory["open"] == "bound" and answers["theory"].threads is None:
+            return
+        truth = _value(answers["theory"])
+        where = f"{found.parameters} {answers['theory'].threads or answers['theory'].rate_pps}"
+        self.points += 1
+        if "simulation" in answers:
+            low, high = _ends(answers["simulation"])
+            self.simulated += 1
+            inside = low - ROUNDING * truth <= truth <= high + ROUNDING * truth
+            self.inside += inside
+            if not inside:
+                self.misses.append(f"simulation {low:.4g}..{high:.4g}, theory {truth:.4g}: {where}")
+        if "queueing" in answers:
+            error = _value(answers["queueing"]) / truth - 1
+            self.answered += 1
+            self.close += abs(error) <= CLOSE
+            self.worst = max(self.worst, abs(error))
+            if abs(error) > CLOSE:
+                self.misses.append(f"queueing {error:+.1%}: {where}")
+        bound, closed = _value(answers["bounds"]), answers["bounds"].threads is not None
+        self.below += bound < truth * (1 - ROUNDING) if closed else bound > truth * (1 + ROUNDING)
+
+
+def _known(point: Point) -> float | None:
+    return point.throughput_pps if point.threads is not None else point.latency_s
+
+
+def _value(point: Point) -> float:
+    value = _known(point)
+    assert value is not None
+    return value
+
+
+def _ends(point: Point) -> tuple[float, float]:
+    low, high = (point.low_pps, point.high_pps) if point.threads is not None else (point.low_s, point.high_s)
+    value = _value(point)
+    return (value if low is None else low), (value if high is None else high)
+
+
+def explorations(name: str, points: int = POINTS, seed: int = SEED, solvers: Any = SOLVERS) -> Iterator[Exploration]:
+    """Yield explorations of one point each: drawn ones, then the corner cases."""
+    r = random.Random(f"{seed} {name}")
+    for k in range(points):
+        lone = resource(name, **DRAWS[name](r))
+        yield from _asked(lone, k % 2 == 0, r, k, solvers)
+    for k, corner in enumerate(CORNERS.get(name, [{}])):
+        lone = resource(name, **corner)
+        for closed in (True, False):
+            yield from _asked(lone, closed, r, k, solvers, at=1 if closed else LOADS[1])
+
+
+def _asked(
+    lone: SingleResource, closed: bool, r: random.Random, k: int, solvers: Any, at: float | None = None
+) -> Iterator[Exploration]:
+    if closed:
+        threads = int(at) if at is not None else r.choice([1, 2, 3, 4, 6, 8, 12, 16, 24, 32])
+        yield lone.explore(threads=threads, solvers=solvers, seed=k + 1)
+    else:
+        load = at if at is not None else r.uniform(*LOADS)
+        yield lone.explore(rate=[load], solvers=solvers, seed=k + 1)
+
+
+def table(rows: list[Row]) -> str:
+    """Return rows as Markdown."""
+    heads = (
+        "resource", "known result", "points", "in simulation's interval", "queueing answered", "within 5 %", "worst",
+        "bounds wrong",
+    )  # fmt: skip
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for row in rows:
+        cells = (row.name, row.result, row.points, f"{row.inside} of {row.simulated}", row.answered, row.close,
+                 f"{row.worst:.0%}", row.below)  # fmt: skip
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join(lines)
+
+
+def judged(name: str, task: Task | None = None) -> Row:
+    """Return the row of a resource."""
+    row = Row(name, "")
+    for found in explorations(name):
+        row.result = row.result or (found.theory or {}).get("name", "")
+        row.add(found)
+        if task is not None:
+            task.advance()
+    return row
+
+
+def write(page: Path) -> None:
+    """Write the table between the marks of a page; what misses goes to standard error."""
+    rows = []
+    with Task("theory", unit="point") as task:
+        for name in DRAWS:
+            rows.append(judged(name, task))
+            for miss in rows[-1].misses:
+                print(f"{name}: {miss}", file=sys.stderr)
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    page.write_text(f"{before}{BEGIN}\n{table(rows)}\n{END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))

@@ -1,0 +1,179 @@
+"""Which line each kind is, from its parameters alone: service, rest, servers, places. Formulas stand in `line.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from npexplore.machine.described.defaults import kind_of
+from npexplore.machine.described.parts import Part
+from npexplore.machine.resources import (
+    Accelerator,
+    Arbiter,
+    BufferPool,
+    FifoServer,
+    LineCard,
+    Lock,
+    Mesh,
+    Processor,
+    StaticStreams,
+    TokenChannel,
+    WordMemory,
+)
+from npexplore.study.laboratory.lone import LoneResource
+from npexplore.study.laboratory.theory.line import Line
+
+Operands = Mapping[str, Any]
+
+
+def line_of(lone: LoneResource) -> Line | None:
+    """Return the line that a resource alone is; None for one that is no line, or is driven in a way that makes none."""
+    operands = {name: _value(value, lone.packet_bytes) for name, value in lone.operands.items()}
+    resource = lone.resource
+    if isinstance(resource, Part):
+        make = PARTS.get((kind_of(resource), lone.visit))
+        return None if make is None else make(resource.parameters, operands)
+    found = LINES.get(type(resource))
+    return None if found is None else found(resource, operands, lone)
+
+
+def _value(value: Any, packet_bytes: int) -> Any:
+    return packet_bytes if value == "packet.packet_bytes" else value
+
+
+def _up(amount: float, step: float) -> int:
+    return int(-(-amount // step))
+
+
+def _server(one: FifoServer, v: Operands, lone: LoneResource) -> Line:
+    square = one.service**2 if one.random is None else one.random.moments()[1]
+    members = one.members if one.members > 1 else one.units
+    return Line(one.service, square, 0.0, members, one.members > 1)
+
+
+def _memory(one: WordMemory, v: Operands, lone: LoneResource) -> Line | None:
+    if one.select not in ("in_turn", "random"):
+        return None
+    service = _up(v["bytes"], one.burst_bytes) * one.burst * one.word + one.command
+    return Line.constant(service, one.latency, one.channels, one.select == "random")
+
+
+def _accelerator(one: Accelerator, v: Operands, lone: LoneResource) -> Line | None:
+    rest = one.rest + v.get("words", 0) * one.word
+    return None if one.members > 1 else Line.constant(one.interval, rest, room=one.window)
+
+
+def _channel(one: TokenChannel, v: Operands, lone: LoneResource) -> Line | None:
+    if one.depth > 1 or one.clock is not None or one.members > 1 or v.get("tokens", 1) != 1:
+        return None
+    return Line.constant(1 / one.rate, -1 / one.rate)  # a token is made behind who takes it
+
+
+def _arbiter(one: Arbiter, v: Operands, lone: LoneResource) -> Line | None:
+    return (
+        Line.constant(lone.parameters["interval_s"]) if set(lone.parameters) <= {"requesters", "interval_s"} else None
+    )
+
+
+def _processor(one: Processor, v: Operands, lone: LoneResource) -> Line | None:
+    plain = set(lone.parameters) <= {"engines", "clock_hz"} and lone.parameters["engines"] == 1
+    return Line.constant(v["cycles"] / lone.parameters["clock_hz"]) if plain else None
+
+
+def _line_card(one: LineCard, v: Operands, lone: LoneResource) -> Line | None:
+    plain = set(lone.parameters) <= {"bytes_per_s", "gap_bytes"}
+    wire = v["bytes"] + lone.parameters["gap_bytes"]
+    return Line.constant(wire / lone.parameters["bytes_per_s"]) if plain else None
+
+
+def _pool(one: BufferPool, v: Operands, lone: LoneResource) -> Line:
+    assert lone.held_s is not None
+    return Line.constant(lone.held_s, 0.0, lone.parameters["count"])
+
+
+def _lock(one: Lock, v: Operands, lone: LoneResource) -> Line | None:
+    assert lone.held_s is not None
+    if set(lone.parameters) - {"clock_hz", "acquire_cycles", "release_cycles"}:
+        return None  # hand-over, or polls
+    cycle = 1 / lone.parameters["clock_hz"]
+    return Line.constant(lone.held_s + one.release * cycle, one.acquire * cycle)
+
+
+def _mesh(one: Mesh, v: Operands, lone: LoneResource) -> Line | None:
+    if not all(isinstance(v[name], int) for name in ("source", "target", "words")) or lone.visit != "deliver":
+        return None
+    p = lone.parameters
+    cycle, header, hop = 1 / p["clock_hz"], p.get("header_words", 1), p.get("hop_cycles", 1)
+    links = one.grid.apart(one.grid.home[v["source"]], one.grid.home[v["target"]]) + 2
+    service = (v["words"] + header) * cycle
+    return Line.constant(service, (links * hop - 1) * cycle)
+
+
+def _streams(one: StaticStreams, v: Operands, lone: LoneResource) -> Line | None:
+    """A switch that all paths cross: its words, and a change of route where paths come in turn."""
+    paths, trees = len(one.trees), one.trees
+    hops = sum(tree.depth(tree.targets[0]) for tree in trees) / paths
+    everybody = [tile for tile in one.crossings if all(tile in tree.before for tree in trees)]
+    drawn = v["path"] in ("random", "round_robin") and lone.visit == "stream"
+    if not drawn or one.turns or len(everybody) != 1:
+        return None
+    words, change = v["words"] * one.cycle, one.change * one.cycle
+    if change and (v["path"] == "random" or paths > 2):
+        return None  # polling with changes of route: paths that wait alternate, and cross more than one switch
+    return Line.constant(words + change, (hops + 2) * one.hop * one.cycle)
+
+
+LINES: dict[type[Any], Callable[[Any, Operands, LoneResource], Line | None]] = {
+    FifoServer: _server, WordMemory: _memory, Accelerator: _accelerator, TokenChannel: _channel, Arbiter: _arbiter,
+    Processor: _processor, LineCard: _line_card, BufferPool: _pool, Lock: _lock, Mesh: _mesh, StaticStreams: _streams,
+}  # fmt: skip
+
+
+def _hash_unit(p: Any, v: Operands) -> Line:
+    clock = 1e-6 / p.clock_mhz
+    return Line.constant(
+        _up(v["bytes"], p.step_bytes) * p.step_clocks * clock, p.latency_clocks * clock, room=p.requests
+    )
+
+
+def _qdr(p: Any, v: Operands, reads: bool) -> Line:
+    clock = 1e-6 / p.clock_mhz
+    service = _up(v["bytes"], p.burst * p.word_bytes) * p.burst / 2 * clock
+    return Line.constant(service, p.latency_clocks * clock + p.way_ns * 1e-9 if reads else 0.0, p.channels)
+
+
+def _byte_engine(p: Any, v: Operands) -> Line | None:
+    service = v["bytes"] / p.bytes_per_s + p.request_ns * 1e-9
+    return Line.constant(service, p.latency_ns * 1e-9) if p.engines == 1 else None
+
+
+def _ethernet(p: Any, v: Operands) -> Line:
+    wire = max(v["bytes"] + p.frame_bytes, p.shortest_bytes) + p.preamble_bytes + p.gap_bytes
+    return Line.constant(wire * 8 / (float(p.gbps) * 1e9))
+
+
+def pcie_byte_s(p: Any) -> float:
+    """Return the seconds of a byte on a link's wires: lanes, coding, acknowledgements and clock compensation."""
+    gtps = (2.5, 5.0, 8.0, 16.0, 32.0, 64.0)[p.generation - 1]
+    coding = 0.8 if p.generation < 3 else 128 / 130 if p.generation < 6 else 236 / 256
+    left = 1 - (16 / p.ack_every + 4 / 1538) if p.generation < 6 else 1.0
+    return float(8 / (p.lanes * gtps * 1e9 * coding) / left)
+
+
+def _pcie_write(p: Any, v: Operands) -> Line | None:
+    pieces = _up(v["bytes"], p.payload_bytes)
+    header = p.write_header_bytes + (p.framing_bytes if p.generation < 6 else 0)
+    service = (v["bytes"] + pieces * header) * pcie_byte_s(p)
+    loop = 2 * p.flight_ns * 1e-9 + v["bytes"] / pieces / p.drain_bytes_per_s + service / pieces
+    data = _up(v["bytes"] / pieces, p.credit_bytes)
+    enough = min(p.header_credits, p.data_credits // data) * service / pieces > 1.5 * loop
+    return (
+        Line.constant(service) if pieces == 1 and enough and service * p.drain_bytes_per_s > 1.2 * v["bytes"] else None
+    )
+
+
+PARTS: dict[tuple[str, str], Callable[[Any, Operands], Line | None]] = {
+    ("hash_unit", "hash"): _hash_unit, ("qdr_sram", "read"): lambda p, v: _qdr(p, v, True),
+    ("qdr_sram", "write"): lambda p, v: _qdr(p, v, False), ("byte_engine", "process"): _byte_engine,
+    ("ethernet_port", "send"): _ethernet, ("ethernet_port", "receive"): _ethernet, ("pcie_link", "write"): _pcie_write,
+}  # fmt: skip

@@ -1,0 +1,49 @@
+"""Simulation, bounds and queueing of resources alone against exact theory, at a few points; all of them: gate.py."""
+
+import pytest
+
+import npexplore as npx
+from npexplore.errors import RefusedError
+from npexplore.study.laboratory.gate import DRAWS, Row, explorations
+from npexplore.study.laboratory.theory.bank_chain import bank_throughput
+from npexplore.study.laboratory.theory.line import Line
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_simulation_and_bounds_hold_against_theory(name):
+    row = Row(name, "")
+    for k, found in enumerate(explorations(name, points=2, solvers=("bounds", "simulation", "theory"))):
+        if k < 2:  # one closed, one open
+            row.add(found)
+    assert row.points >= 1
+    assert row.inside == row.simulated, row.misses
+    assert row.below == 0
+
+
+def test_the_chain_of_banks_gives_known_rates():
+    rates = [bank_throughput(n, 4, 1, 6, 0) * 100 for n in (1, 2, 4, 8)]  # of 10 ns, then 60 ns
+    assert rates == pytest.approx([29.03, 36.37, 43.32, 48.78], abs=0.01)
+    assert bank_throughput(5, 1, 3, 4, 2) == pytest.approx(1 / 7)  # one bank: its time alone
+    assert bank_throughput(2, 9, 5, 0, 1) == pytest.approx(1 / 5)  # no recovery: the unit alone
+
+
+def test_a_bank_without_a_unit_in_its_way_is_the_textbook_chain():
+    """A unit of next to no time: two threads on two banks of recovery 1 serve 1.5 in a cycle, as in a crossbar."""
+    assert bank_throughput(2, 2, 1, 10_000, 10_000) * 10_000 < 1.5
+
+
+def test_crommelin_meets_pollaczek_and_an_unloaded_server():
+    one = Line.constant(1.0)
+    several = Line.constant(1.0, servers=3)
+    assert Line(1.0, 2.0).open(0.5) == pytest.approx(2.0)  # exponential
+    assert one.open(0.8) == pytest.approx(3.0)
+    assert several.open(1e-6) == pytest.approx(1.0)
+    assert several.open(2.4) == pytest.approx(1.5567, rel=5e-3)  # two million packets of a simulation in three lines
+    with pytest.raises(RefusedError, match="no steady state"):
+        several.open(3.0)
+
+
+def test_banks_of_one_thread_conflict_with_themselves():
+    bank = npx.resource("banks", banks=4, word="10 ns", precharge="60 ns")
+    (point,) = bank.explore(threads=1, solvers=["theory"]).points
+    assert point.throughput_pps == pytest.approx(29.03e6, rel=1e-3)
