@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, overload
@@ -129,7 +130,12 @@ class Design:
 
     def machine(self, given: WorkloadLike | None = None) -> Machine:
         """Build the machine, for a workload if one is given; raises ModelError if parameters contradict each other."""
-        return self.build(self.fitted(given).parameters)
+        parameters = self.fitted(given).parameters
+        made = self.build(parameters)
+        if parameters.jitter:
+            made = copy(made)
+            made.jitter = parameters.jitter
+        return made
 
     def workload(self, given: WorkloadLike | None = None) -> Workload:
         """Return the workload given, or the design's own if None is given.

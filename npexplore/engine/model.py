@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from npexplore._kernels import engine
 from npexplore.engine.accounts import GET, Places, places
+from npexplore.engine.jitter import jittered
 from npexplore.engine.patience import patience
 from npexplore.engine.rows_check import check_rows
 from npexplore.errors import ModelError, RefusedError
@@ -41,6 +42,7 @@ class Token:
     name: str = "token"
     priority: int = 8
     begin: int = 0  # the tick at which it runs first
+    member: int = 0  # of its pool's home, that it lives on
 
 
 @dataclass(frozen=True)
@@ -224,7 +226,7 @@ class MachineCompiler:
             registers |= {register: (threads + k) % several for register, several in engines.items()}
             if pool.start.how == "staggered":
                 registers[first] = round(k * pool.start.seconds / asm.tick)
-            self.tokens.append(Token(entry, registers, pool.name, pool.priority))
+            self.tokens.append(Token(entry, registers, pool.name, pool.priority, member=k % members))
 
     def _done(self, columns: Mapping[str, Variable]) -> None:
         """Count a finished packet."""
@@ -313,9 +315,12 @@ class MachineCompiler:
         self, asm: Assembler, tokens: list[Token], times: int | None, workload: Workload, found: UnderLoad | None
     ) -> EngineModel:
         sources: list[Ingress | BoundedQueue] = [self.machine.ingress, *self.machine.queues().values()]
+        rows, streams, visited = rows_of(asm.rows), [row.source for row in asm.rows], [row.place for row in asm.rows]
+        if self.machine.jitter:
+            rows, streams = jittered(rows, streams, visited, self.machine.jitter)
         return EngineModel(
-            rows=rows_of(asm.rows),
-            sources=[row.source for row in asm.rows],
+            rows=rows,
+            sources=streams,
             servers=asm.servers,
             n_resources=asm.n_resources,
             tick=self.machine.tick,
@@ -330,7 +335,7 @@ class MachineCompiler:
             packets=self.packets,
             times=times,
             cursor=self.cursor,
-            visits=[row.place for row in asm.rows],
+            visits=visited,
             marks=[(row.held, row.polls) for row in asm.rows],
             classes=self.classes,
             queues={s.name: (self._counts(s), asm.longest[s.name]) for s in sources if s.name in asm.longest},

@@ -130,8 +130,8 @@ def played(model: EngineModel, workload: Workload, offered: Offered) -> EngineMo
 def from_elsewhere(model: EngineModel, seed: int, spread_s: float) -> EngineModel:
     """Return a model whose threads begin in another order and each at a random time within `spread_s` more.
 
-    Constant work can keep the order in which threads first met for a whole run (docs/modes.md): runs that shall stand
-    for all orders begin in different ones.
+    Constant work can keep the order in which threads first met for a whole run: runs that shall stand for all orders
+    begin in different ones (docs/estimate.md).
     """
     r = generator(seed, "starts")
     threads = [token for token in model.tokens if token.name != ARRIVALS]

@@ -77,6 +77,7 @@ class Machine:
         self.counted = counted
         self.cell_bytes = count_of(f"{name}: cell_bytes", cell_bytes)
         self.facts = facts
+        self.jitter = 0.0  # standard deviation of constant times of visits, as a share of them (engine/jitter.py)
         self.window_s = None if window_s is None else positive(f"{name}: window", window_s)
         self.boot_s = time_of(f"{name}: boot time", boot_s)
         self._check_resources()

@@ -29,6 +29,7 @@ from npexplore.reads import Read, note, trace
 from npexplore.units import quantity, split, unit_of
 
 Kind = Literal["knob", "fact", "fitted", "assumption"]
+JITTER = "jitter"  # the knob that every design has beside those of its file
 HOW_TO_ADD = "give its function design() arguments with defaults in Python, or [parameter.NAME] tables in TOML"
 TABLE_HEAD = ("parameter", "value", "unit", "kind", "about")
 
@@ -235,7 +236,15 @@ class Parameters(Mapping[str, Value]):
 
     def with_(self, **values: Value) -> Parameters:
         """Return the parameters with some values changed; raises UnknownNameError, InputError."""
-        return Parameters(self.file, {**self.changed(), **values})
+        file = self.file
+        if JITTER in values and JITTER not in file.parameter:
+            file = _with_jitter(Itself(file))
+        return Parameters(file, {**self.changed(), **values})
+
+    @property
+    def jitter(self) -> float:
+        """The knob that every design has; 0 where it was not set, or where the file means something else by it."""
+        return float(self[JITTER]) if self.file.parameter.get(JITTER) == EVERY_JITTER else 0.0
 
     def changed(self) -> dict[str, Value]:
         """Return the values that differ from the file's."""
@@ -260,6 +269,18 @@ class Itself:
 
     def __hash__(self) -> int:
         return id(self.file)
+
+
+EVERY_JITTER = Parameter(
+    kind="knob", value=0.0, min=0.0, max=0.5, unit="", advised=False, source="npexplore/engine/jitter.py",
+    about="standard deviation of constant times of visits in simulations, as a share of each",
+)  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def _with_jitter(held: Itself) -> MachineFile:
+    """Return a machine file with the knob that every design has."""
+    return msgspec.structs.replace(held.file, parameter={**held.file.parameter, JITTER: EVERY_JITTER})
 
 
 @lru_cache(maxsize=64)

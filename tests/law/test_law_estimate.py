@@ -234,7 +234,13 @@ def modal(tmp_path_factory):
 
 def test_modes_are_named_and_no_interval_hides_them(modal):
     answer = modal.estimate(LOAD)
-    assert "Mpps in" in answer.about["modes"]
+    said = answer.about["modes"]
+    assert "Mpps in" in said
+    assert "first is passed by threads of members 0 1 0 1 0 1" in said  # as fast as two engines can
+    assert "first is passed by threads of members 0 0 0 1 1 1" in said
+    assert said.index("0 0 0 1 1 1") < said.index("0 1 0 1 0 1")
+    assert "13.5" not in said.partition("with 5 % of jitter: ")[2]  # the fast order does not last
+    assert "10.4 Mpps" in said.partition("with 5 % of jitter: ")[2]
     low, high = answer.ci95["rate_pps"]
     assert low < 8.5e6 < 10e6 < high
     with pytest.raises(RefusedError, match="among the rates of modes"):
@@ -309,3 +315,20 @@ def test_the_loss_of_rare_overflows_has_an_interval():
     assert all(0 <= one.ci95["loss"][0] <= one.loss <= one.ci95["loss"][1] < 0.01 for one in answers)
     assert sum(one.ci95["loss"][0] <= loss <= one.ci95["loss"][1] for one in answers) >= 5
     assert any(not one.loss for one in answers)
+
+
+def test_jitter_is_a_knob_of_every_design(modal):
+    """Constant times of visits are uniform around their mean then; bounds do not move, and neither do arrivals."""
+    shaken = modal.with_(jitter=0.1)
+    assert shaken.parameters.changed() == {"jitter": 0.1}
+    assert shaken.bounds(LOAD).rate_pps == modal.bounds(LOAD).rate_pps
+    think = own(
+        lambda m, packet: (m.think.wait(seconds=500 * NS), m.receive.free(bytes=packet.packet_bytes)), Delay("think")
+    )
+    load = LOAD.with_arrivals("periodic", 1e4)
+    still, shaken = (one.simulate(load, packets=4000).latency_s for one in (think, think.with_(jitter=0.1)))
+    assert still[:4] == pytest.approx([500 * NS] * 4, rel=1e-3)
+    assert shaken.mean == pytest.approx(500 * NS, rel=0.01)
+    assert shaken.p95 == pytest.approx(500 * NS * (1 + 0.1 * 3**0.5 * 0.9), rel=0.02)
+    with pytest.raises(InputError, match="jitter"):
+        think.with_(jitter=0.6)

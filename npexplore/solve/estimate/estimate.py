@@ -25,6 +25,7 @@ from npexplore.machine.leaks import leaking_queues
 from npexplore.machine.resources.lock import Lock
 from npexplore.solve.estimate.answer import answer, overloaded, precision_of
 from npexplore.solve.estimate.modes import Modes, modes_of
+from npexplore.solve.estimate.orders import shown
 from npexplore.solve.estimate.plan import (
     EVENTS_PER_S,
     FIRST_RUNS,
@@ -80,7 +81,9 @@ def estimate(
     _check_finished(short)
     if subject.workload.arrivals == "saturated":
         done = short
-        if modes is None:
+        if modes is not None:
+            modes = shown(subject, modes, short, plan, left.less(short).events)
+        else:
             plan, done, left = _settled(subject, plan, short, left)
             done = _until(subject, plan, done, left)
         return answer(subject, done, plan, modes, ask, began)

@@ -22,10 +22,15 @@ WITHIN_DEVIATIONS = 6.0  # ... so many standard errors of a run
 
 @dataclass(frozen=True)
 class Modes:
-    """Rates (packets a second, ascending) of the modes, and the seeds of the runs that show each."""
+    """Rates (packets a second, ascending) of the modes, and the seeds of the runs that show each.
+
+    orders: which order makes each, in words. jitter: what jitter of service times makes of them, in words.
+    """
 
     rates_pps: tuple[float, ...]
     seeds: tuple[tuple[int, ...], ...]
+    orders: tuple[str, ...] = ()
+    jitter: tuple[str, ...] = ()
 
     @property
     def runs(self) -> tuple[int, ...]:
@@ -38,10 +43,12 @@ class Modes:
         return max(self.seeds, key=len)
 
     def __str__(self) -> str:
-        return ", ".join(
-            f"{rate / 1e6:.4g} Mpps in {len(seeds)} of {sum(self.runs)} runs"
-            for rate, seeds in zip(self.rates_pps, self.seeds, strict=True)
+        named = [f" ({order})" for order in self.orders] or [""] * len(self.seeds)
+        rates = ", ".join(
+            f"{rate / 1e6:.4g} Mpps in {len(seeds)} of {sum(self.runs)} runs{order}"
+            for rate, seeds, order in zip(self.rates_pps, self.seeds, named, strict=True)
         )
+        return "; ".join([rates, *self.jitter])
 
 
 def modes_of(runs: Sequence[Replication]) -> Modes | None:

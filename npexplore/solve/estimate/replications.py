@@ -156,8 +156,8 @@ class Subject:
         """Return over how long the begins of threads are spread: the longest time of a packet without contention."""
         return UNKNOWN_SPREAD_S if load is None else load.longest
 
-    def saturated_run(self, seed: int, warm_up: int, packets: int) -> Replication:
-        """Return one saturated run: `packets` finished packets after `warm_up` others.
+    def saturated_model_of(self, seed: int) -> EngineModel:
+        """Return the arrays of the saturated run with a seed.
 
         Threads begin as described where the seed is even, else in another order and at other times.
         """
@@ -167,6 +167,11 @@ class Subject:
             model = played(model, self.endless, packets_offered(self.endless, seed, rows, model.tick))
         if seed % 2:
             model = from_elsewhere(model, seed, self.spread_s(model.under_load))
+        return model
+
+    def saturated_run(self, seed: int, warm_up: int, packets: int) -> Replication:
+        """Return one saturated run: `packets` finished packets after `warm_up` others."""
+        model = self.saturated_model_of(seed)
         cut = -(-BATCHES * warm_up // packets)
         result = run(model, seed, packets * (BATCHES + cut) // BATCHES, BATCHES + cut, cut=cut)
         return _replication(self.machine, self.endless, result, cut, ())

@@ -1,0 +1,41 @@
+"""Jitter: constant times of visits become uniform ones of the same mean, so that threads do not keep their order.
+
+    time t becomes uniform over t (1 - w) .. t (1 + w),   w = sqrt(3) x jitter   (standard deviation: jitter x t)
+
+Times that packets or variables decide, those that are random already, arrivals and starts stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore._kernels import engine
+
+Integers = npt.NDArray[np.int64]
+
+
+def jittered(
+    rows: Integers, sources: Sequence[str | None], visits: Sequence[str], jitter: float
+) -> tuple[Integers, list[str | None]]:
+    """Return rows of the engine (n, ROW) with random times in place of constant ones, and their random sources.
+
+    visits: per row, the visit it belongs to, as `me.compute`.
+    """
+    out, named = rows.copy(), list(sources)
+    width = 3**0.5 * jitter
+    for operation, least, low_register, most, high_register in (
+        (engine.SERVE, engine.B, engine.RB, engine.C, engine.RC),
+        (engine.WAIT, engine.A, engine.RA, engine.B, engine.RB),
+    ):
+        constant = (rows[:, engine.OP] == operation) & (rows[:, engine.X] == engine.FIXED)
+        constant &= (rows[:, low_register] == 0) & (rows[:, least] > 0)
+        for k in np.flatnonzero(constant).tolist():
+            if "." in visits[k]:  # a visit of a resource
+                ticks = int(rows[k, least])
+                spread = round(width * ticks)
+                out[k, [engine.X, least, most, high_register]] = engine.UNIFORM, ticks - spread, ticks + spread, 0
+                named[k] = f"jitter {visits[k]}"
+    return out, named
