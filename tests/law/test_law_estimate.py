@@ -17,6 +17,7 @@ from npexplore.errors import InputError, RefusedError
 from npexplore.machine.parameters import MachineFile, Parameters
 from npexplore.machine.resources import Delay, FifoServer
 from npexplore.machine.workload import Workload
+from npexplore.rows.distributions import Exponential as Distribution
 from npexplore.solve.estimate import replications
 from npexplore.solve.estimate.control import lindley, mean_wait
 from npexplore.solve.estimate.plan import EVENTS_PER_S, RUN_EVENTS
@@ -86,7 +87,7 @@ def test_an_answer_hangs_on_seed_precision_and_budget_alone(arrivals, monkeypatc
 def test_theory_lies_inside_the_interval():
     """M/M/1 and M/D/1 with one machine, whose mean and percentiles are known."""
     for design, factor in ((RANDOM, 1.0), (SINGLE, 0.5)):
-        answer = design.estimate(LOAD.with_arrivals("poisson", 7e6), precision=0.005)
+        answer = design.estimate(LOAD.with_arrivals("poisson", 7e6), runs=40)
         low, high = answer.ci95["latency_s"]
         assert low <= 100 * NS * (1 + factor * 0.7 / 0.3) <= high
     answer = RANDOM.estimate(LOAD.with_arrivals("poisson", 7e6), runs=40)
@@ -141,7 +142,7 @@ def test_a_budget_bounds_the_events_of_all_runs(rate, monkeypatch):
 
 def test_near_the_saturated_rate_there_is_no_interval():
     with pytest.raises(RefusedError, match="too near 1 for an interval"):
-        SINGLE.estimate(LOAD.with_arrivals("poisson", 9.9e6))
+        RANDOM.estimate(LOAD.with_arrivals("poisson", 9.9e6))
     with pytest.raises(RefusedError, match=r"0\.0\d+ s are left"):
         SINGLE.estimate(LOAD.with_arrivals("on_off:1ms:9ms", 5e6), budget="10 ms")
 
@@ -332,3 +333,40 @@ def test_jitter_is_a_knob_of_every_design(modal):
     assert shaken.p95 == pytest.approx(500 * NS * (1 + 0.1 * 3**0.5 * 0.9), rel=0.02)
     with pytest.raises(InputError, match="jitter"):
         think.with_(jitter=0.6)
+
+
+EXPONENTIAL, CONSTANT = Distribution(mean=100 * NS), FifoServer("work", 100 * NS)
+
+
+@pytest.mark.parametrize(
+    ("resource", "capacity", "rate", "name"),
+    [
+        (CONSTANT, 1 << 20, 7e6, "M/D/1"), (CONSTANT, 1 << 20, 9.5e6, "M/D/1"),
+        (FifoServer("work", EXPONENTIAL), 1 << 20, 7e6, "M/M/1/16384"),
+        (FifoServer("work", EXPONENTIAL, 3), 64 * 9, 27e6, "M/M/3/9"),
+        (FifoServer("work", EXPONENTIAL, 3), 1 << 22, 24e6, "M/M/3"),
+        (Delay("work", EXPONENTIAL), 1 << 22, 60e6, "M/M/8"),
+    ],
+)  # fmt: skip
+def test_one_station_has_an_exact_answer_that_simulations_agree_with(resource, capacity, rate, name):
+    """A design that theory knows, asked for an answer and for runs."""
+
+    def program(m, packet):
+        m.work.wait() if isinstance(resource, Delay) else m.work.serve()
+        m.receive.free(bytes=packet.packet_bytes)
+
+    design, load = own(program, resource, capacity=capacity), LOAD.with_arrivals("poisson", rate)
+    exact, runs = design.estimate(load), design.estimate(load, runs=40)
+    assert exact.exact
+    assert exact.approximation.startswith(f"exact: {name}")
+    assert not exact.ci95
+    for key, value in (("latency_s", exact.latency_s.mean), ("rate_pps", exact.rate_pps), ("loss", exact.loss), *(
+        (f"latency_s.{p}", getattr(exact.latency_s, p)) for p in ("p50", "p95", "p99")
+    )):  # fmt: skip
+        low, high = runs.ci95[key]
+        wide = 0.6 * (high - low) + 1e-9 * high
+        assert low - wide <= value <= high + wide, key
+    full, seen = design.estimate(LOAD), design.simulate(LOAD, packets=40_000)
+    assert full.rate_pps == pytest.approx(seen.rate_pps, rel=0.03)
+    assert full.latency_s[:4] == pytest.approx(seen.latency_s[:4], rel=0.05)
+    assert full.latency_s.mean * full.rate_pps == pytest.approx(8, rel=1e-3)

@@ -1,7 +1,7 @@
 """Runs as one answer: mean latency with its control, rate and loss, percentiles, and the precision that was reached.
 
 mean latency   sum of latencies / sum of packets over runs, each less its own control's wait plus that wait's mean V
-half width     Student's t over runs; at least a tenth of that without a control, and 0.5 % (0.1 % where packets meet
+half width     Student's t over runs; at least a tenth of that without a control, and 0.2 % (0.1 % where packets meet
                nobody or are always there)
 """
 
@@ -20,7 +20,7 @@ from npexplore.solve.estimate.replications import Replication, Subject, over
 from npexplore.solve.prediction import Latency, Prediction
 from npexplore.solve.simulate import combine
 
-RATE_FLOOR, LATENCY_FLOOR = 0.001, 0.005  # of the number: no half width is less
+RATE_FLOOR, LATENCY_FLOOR = 0.001, 0.002  # of the number: no half width is less
 CONTROL_FLOOR = 0.1  # of the half width without a control: none with it is less
 MOST_SKEWED = 6.0  # half widths per loss: where one run of many lost packets
 HELPS = 0.8  # of the deviation without a control: above, the control is dropped

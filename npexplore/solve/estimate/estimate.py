@@ -1,5 +1,6 @@
 """An answer whose numbers carry the 95 % interval that the user asks for, at the least cost.
 
+    0. a machine that is one station of theory has an exact answer (theory.py)
     1. saturated runs give S, and show whether runs fall into modes
     2. open load: latency = mean over runs of (simulated - Lindley's wait) + exact mean of Lindley's wait
     3. where the second half of the runs' windows differs from the first, longer runs; else no answer
@@ -42,6 +43,7 @@ from npexplore.solve.estimate.plan import (
     saturated_plan,
 )
 from npexplore.solve.estimate.replications import Replication, Subject, replicate
+from npexplore.solve.estimate.theory import theory
 from npexplore.solve.prediction import Prediction
 
 PRECISION = 0.02
@@ -72,6 +74,8 @@ def estimate(
     positive("precision", precision)
     positive("budget", budget_s)
     began = perf_counter()
+    if runs is None and (exact := theory(subject)) is not None:
+        return replace(exact, seconds=perf_counter() - began)
     ask = Ask(seed, precision, budget_s * EVENTS_PER_S, runs)
     if subject.windowed or subject.recorded:
         kind: Literal["window", "recorded"] = "window" if subject.windowed else "recorded"

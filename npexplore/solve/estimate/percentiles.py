@@ -14,7 +14,7 @@ import numpy as np
 from npexplore.engine.intervals import quantiles, student
 from npexplore.solve.estimate.replications import Replication
 
-FLOOR = 0.005  # of a percentile: no half width is less, for histogram bins are 3 % wide
+FLOOR = 0.002  # of a percentile: no half width is less, for histogram bins are 3 % wide
 SHARES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
 
 

@@ -1,0 +1,188 @@
+"""Machines that are one station of queueing theory: exact answers, named, without a run and without an interval.
+
+One pool whose packets visit one server, or wait at none, and nothing else takes time: c = the server's units, or as
+many threads if these are fewer.
+
+    Poisson, exponential   M/M/c, M/M/c/K where packets leave the receive buffer at the end of their visit (Erlang 1917)
+    Poisson, constant      M/D/1: V = l D^2 / 2 (1 - l D);  P(W <= x) = sum over j < k of Q[k-1-j] e^-u u^j / j!,
+                           u = l (k D - x), k = ceil(x / D), Q[m] the chance of at most m + 1 inside (Franx, OR Letters
+                           29, 2001, for c = 1)
+    periodic, constant     nobody waits below saturation
+    saturated              c / E[s], N / rate inside for N threads (Little)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore.machine.machine import Machine
+from npexplore.machine.program import Visit
+from npexplore.machine.resources import Delay, FifoServer
+from npexplore.machine.resources.ingress import Ingress
+from npexplore.machine.resources.server import mean_of
+from npexplore.machine.workload import Workload
+from npexplore.rows.distributions import Deterministic, Exponential, Periodic, Poisson
+from npexplore.rows.expressions import Constant
+from npexplore.solve.bounds import bounds
+from npexplore.solve.estimate.replications import Subject
+from npexplore.solve.prediction import Latency, Prediction, Utilization
+from npexplore.solve.queueing.birth_death import steady_state
+from npexplore.solve.queueing.sojourn import mmc_quantiles, mmck_quantiles, quantiles_of
+
+Floats = npt.NDArray[np.float64]
+SHARES = (0.5, 0.95, 0.99, 0.999)
+NEGLIGIBLE_LOSS = 30.0  # room x (1 - r): e^-30 of the packets, at most, find none
+MOST_PLACES = 20_000  # of M/M/c/K
+HIGHEST_LOAD = 0.999  # of M/D/1, whose states are summed up
+
+
+@dataclass(frozen=True)
+class Station:
+    """A machine as one station: c servers, mean time, whether it is exponential (else constant), threads, places.
+
+    places: packets of which the receive buffer has room until their visit ends; None: they leave it before.
+    """
+
+    name: str
+    servers: int
+    mean_s: float
+    exponential: bool
+    threads: int
+    places: int | None
+
+
+def station_of(machine: Machine, workload: Workload) -> Station | None:
+    """Return a machine as one station; None if it is more than one, or if packets differ."""
+    (pool, *others) = machine.pools
+    if others or pool.idle != "sleep" or len(workload.packet_bytes) > 1 or machine.jitter:
+        return None
+    body = machine.record(machine.record_pools(workload.columns)[0].columns, pool)
+    timed = [step for step in body if not (isinstance(step, Visit) and isinstance(step.resource, Ingress))]
+    if len(timed) != 1 or len(body) != 2 or not isinstance(timed[0], Visit):
+        return None
+    resource = timed[0].resource
+    law: object
+    if isinstance(resource, FifoServer) and type(resource) is FifoServer and resource.members == 1:
+        law, units = resource.random or Deterministic(mean=resource.service), resource.units
+    elif type(resource) is Delay:
+        seconds = timed[0].operands.get("seconds")
+        law = resource.random or (Deterministic(mean=seconds.value) if isinstance(seconds, Constant) else None)
+        units = pool.count
+    else:
+        return None
+    if not isinstance(law, Exponential | Deterministic) or not mean_of(law) > 0:
+        return None
+    ingress = machine.ingress
+    cells = -(-int(workload.packet_bytes[0]) // ingress.cell_bytes) * ingress.cell_bytes
+    places = ingress.capacity // cells if body[0] is timed[0] else None
+    return Station(
+        resource.name, min(units, pool.count), mean_of(law), isinstance(law, Exponential), pool.count, places
+    )
+
+
+def theory(subject: Subject) -> Prediction | None:
+    """Return the exact answer; None where theory has none."""
+    station = None if subject.windowed or subject.recorded else station_of(subject.machine, subject.workload)
+    if station is None:
+        return None
+    process = subject.workload.process()
+    c, mean, room = station.servers, station.mean_s, subject.waiting_room
+    if process is None:
+        return _saturated(subject, station)
+    load = process.rate * mean / c
+    if load >= 1 or type(process) not in (Poisson, Periodic):
+        return None
+    if isinstance(process, Poisson) and station.exponential:
+        if station.places is not None and station.places <= MOST_PLACES:
+            return _limited(subject, station, process.rate)
+        if room * (1 - load) < NEGLIGIBLE_LOSS:
+            return None
+        waits = mmc_quantiles(SHARES, process.rate, mean, c)
+        return _answer(subject, f"M/M/{c}", process.rate, Latency(_mmc_mean(process.rate, mean, c), *waits.tolist()))
+    if station.exponential or room * (1 - load) < NEGLIGIBLE_LOSS:
+        return None
+    if isinstance(process, Periodic):
+        return _answer(subject, f"D/D/{c}", process.rate, Latency(*[mean] * 5))
+    if c > 1 or load > HIGHEST_LOAD:
+        return None
+    wait = process.rate * mean**2 / (2 * (1 - load))
+    tails = md1_quantiles(SHARES, process.rate, mean)
+    return _answer(subject, "M/D/1 (Pollaczek-Khinchine, Franx)", process.rate, Latency(mean + wait, *tails.tolist()))
+
+
+def _saturated(subject: Subject, station: Station) -> Prediction | None:
+    """Return the answer where a packet is always there: threads that never wait, or that all wait for one server."""
+    c, threads, mean = station.servers, station.threads, station.mean_s
+    if c not in (1, threads):
+        return None  # who waits how long is not known
+    stay = threads * mean / c
+    tails = [stay] * len(SHARES)
+    if station.exponential:
+        from scipy.special import gammaincinv
+
+        tails = [mean * float(gammaincinv(threads / c, share)) for share in SHARES]
+    return _answer(subject, "saturated: c / E[s], and Little's law", c / mean, Latency(stay, *tails))
+
+
+def _limited(subject: Subject, station: Station, rate: float) -> Prediction:
+    """Return the answer of M/M/c/K."""
+    c, k, mean = station.servers, station.places or 1, station.mean_s
+    state = np.arange(1, k + 1)
+    p = steady_state(np.full(k, rate), np.minimum(state, c) / mean)
+    loss = float(p[-1])
+    stay = float(p[1:] @ state) / (rate * (1 - loss))
+    tails = mmck_quantiles(SHARES, rate, mean, c, k)
+    return _answer(subject, f"M/M/{c}/{k}", rate * (1 - loss), Latency(stay, *tails.tolist()), loss)
+
+
+def _mmc_mean(rate: float, mean: float, servers: int) -> float:
+    """Return the mean time in M/M/c by Erlang's formula, c up to the number of a machine's threads."""
+    offered, blocked = rate * mean, 1.0
+    for c in range(1, servers + 1):
+        blocked = offered * blocked / (c + offered * blocked)
+    waits = blocked / (1 - offered / servers * (1 - blocked))
+    return mean + waits * mean / (servers - offered)
+
+
+def md1_quantiles(shares: Sequence[float], rate: float, service_s: float) -> Floats:
+    """Return quantiles (n,) of the time in M/D/1, in seconds. shares (n,): of the packets that stay no longer."""
+    from scipy.special import gammainc, gammaln
+
+    load = rate * service_s
+    most = int(np.ceil(40 / (1 - load))) + 40  # inside: more come with less than e^-40
+    later = gammainc(np.arange(1, most + 2), load)  # chances of more than 0, 1, ... arrivals in a service
+    p = np.zeros(most + 1)
+    p[0] = 1 - load
+    for n in range(most):  # as often up past n as down: p[n+1] e^-load = sums of positive terms
+        p[n + 1] = (p[0] * later[n] + p[1 : n + 1] @ later[n:0:-1]) * np.exp(load)
+    upto = np.concatenate([np.cumsum(p)[1:], np.ones(most)])  # at most m + 1 inside
+
+    def longer(t: Floats) -> Floats:
+        found = np.ones(t.shape)
+        for at, stay in np.ndenumerate(t):
+            wait = stay - service_s
+            if wait >= 0:
+                k = int(np.ceil(wait / service_s)) or 1
+                u, j = rate * (k * service_s - wait), np.arange(k)
+                found[at] = 1 - float(upto[k - 1 - j] @ np.exp(j * np.log(max(u, 1e-300)) - u - gammaln(j + 1)))
+                if wait == 0:
+                    found[at] = load
+        return found
+
+    return quantiles_of(shares, longer, service_s)
+
+
+def _answer(subject: Subject, name: str, rate: float, latency: Latency, loss: float | None = None) -> Prediction:
+    process = subject.workload.process()
+    base = bounds(subject.machine, subject.workload)
+    share = rate / base.rate_pps
+    return replace(
+        base, solver="estimate", rate_pps=rate, throughput_bps=base.throughput_bps * share, latency_s=latency,
+        utilization={n: Utilization(u.busy * share, u.blocked) for n, u in base.utilization.items()},
+        exact=True, approximation=f"exact: {name}", loss=None if process is None else loss or 0.0,
+        offered_pps=None if process is None else process.rate, breakdown=None, about={"precision": 0.0, "runs": 0},
+    )  # fmt: skip
