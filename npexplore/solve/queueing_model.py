@@ -37,6 +37,7 @@ from npexplore.solve.stations import LoadDependent
 Floats = npt.NDArray[np.float64]
 BISECTIONS = 40  # for an open load
 FEW_VISITS = 3.0  # of a packet at a server: more are a loop
+FULL = 0.999  # utilization by an open load: nobody is slowed more
 SLACK = 1e-9  # what rounding may do
 SHARES = (0.5, 0.95, 0.99, 0.999)
 
@@ -142,6 +143,7 @@ def _open(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], most: Fl
     """Solve a machine of one pool that carries a rate and holds `most` packets (P,), behind packets at random."""
     threads = levels.customers
     levels.open_load = True
+    slow_down(levels, ceilings, np.minimum(batch.offered, rate))
     # (c_a^2 + c_s^2) / 2, of arrivals and of packets' times at what allows the least
     scv = batch.scv_at_slowest(ceilings)
     variability = np.maximum((dispersion(batch) + scv) / 2, LEAST)
@@ -176,17 +178,25 @@ def beside(levels: Levels, ceilings: Mapping[str, Floats]) -> tuple[list[LoadDep
         return stations, solved, rate
     shared = [ceilings[name] for name in (*batch.aside, *levels.divided) if name in ceilings]
     most = np.min([np.full_like(rate, np.inf), *shared], axis=0)
-    shares = {name: batch.aside[name] / batch.seconds[name] for name in batch.aside}
     low, high = np.zeros_like(rate), np.minimum(rate, most)
-    several = levels.divided or any(np.any(share < 1 - 1e-12) for share in shares.values())
+    several = levels.divided or any(np.any(batch.aside[name] < batch.seconds[name]) for name in batch.aside)
     for _ in range(BISECTIONS if several else 0):
         middle = (low + high) / 2
-        levels.divide(middle)
-        levels.slowed = {name: 1.0 / (1.0 - middle / ceilings[name] * share) for name, share in shares.items()}
+        slow_down(levels, ceilings, middle)
         stations, solved = levels.solve()
         slow = solved.throughput[:, -1] < middle
         low, high = np.where(slow, low, middle), np.where(slow, middle, high)
     return stations, solved, high
+
+
+def slow_down(levels: Levels, ceilings: Mapping[str, Floats], rate: Floats) -> None:
+    """Let forked work, and visits under other holds, at a rate (P,) slow the packets that meet them."""
+    batch = levels.batch
+    levels.divide(rate)
+    levels.slowed = {
+        name: 1.0 / (1.0 - np.minimum(rate / ceilings[name] * batch.aside[name] / batch.seconds[name], FULL))
+        for name in batch.aside
+    }
 
 
 def refuse_above(rate: Floats, ceilings: Mapping[str, Floats], name: str) -> None:
