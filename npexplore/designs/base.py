@@ -170,10 +170,11 @@ class Design:
 
     def queueing(self, workload: WorkloadLike | None = None) -> Prediction:
         """Return the queueing model's prediction; raises RefusedError if no model applies (the message says why)."""
-        from npexplore.solve.queueing_model import check_describable, queueing
+        from npexplore.solve.queueing_model import queueing
+        from npexplore.solve.validity import check_arrivals
 
         ready = prepared(self, self.packets(workload))
-        check_describable(ready.machine, ready.workload)
+        check_arrivals(ready.machine, ready.workload)
         return queueing(ready.machine, ready.workload, ready.under_load())
 
     def chain(

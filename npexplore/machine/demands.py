@@ -20,6 +20,7 @@ import numpy as np
 from npexplore.errors import ModelError
 from npexplore.machine.holding import Holding
 from npexplore.machine.lone import LONGEST_LOOP, uses_of
+from npexplore.machine.own_work import OwnWork
 from npexplore.machine.program import HOME
 from npexplore.machine.resources.base import OwnFaces, Resource, Server, Uses
 from npexplore.machine.sections import (
@@ -81,6 +82,7 @@ class Demands:
     early: dict[tuple[Chain, str], float] = field(default_factory=dict)  # of `spent`, what comes before they leave it
     clock: Values = field(default_factory=lambda: np.zeros(0))  # of each distinct packet: its latency x its share
     way: dict[str, float] = field(default_factory=dict)  # what `latency` is made of, by server or resource
+    own_waits: dict[str, float] = field(default_factory=dict)  # what a packet alone may take more (machine/own_work.py)
     apart: dict[str, Values] = field(default_factory=dict)  # of each distinct packet: its seconds by server x its share
 
     def largest(self, server: str, members: int) -> float:
@@ -118,6 +120,7 @@ def _demands(
     walk.body(body, {**columns, HOME: None}, path)
     walk.sections.settle(path)
     result, found = walk.result, walk.sections
+    result.own_waits = walk.own.settle()
     result.clock, result.latency = path.clock, float(np.sum(path.clock))
     result.way = {name: seconds for name, seconds in walk.way.items() if seconds > 0}
     result.sections = {name: section for name, section in found.by_server.items() if not section.untied}
@@ -147,7 +150,7 @@ class _Walk:
     def __init__(self, at_once: int, rows: int = 0) -> None:
         self.at_once, self.rows = at_once, rows  # rows: distinct packets, if the times of each are kept
         self.result = Demands()
-        self.sections = Sections()
+        self.sections, self.own = Sections(), OwnWork()
         self.held: dict[Holding, Open] = {}
         self.way: dict[str, float] = {}
         self.early: dict[tuple[Chain, str], float] = {}  # seconds spent before bytes leave the receive buffer x bytes
@@ -173,6 +176,9 @@ class _Walk:
             sides = path.where(taken), path.where(1 - taken)
             for body, side in zip((step.then, step.otherwise), sides, strict=True):
                 self.body(body, dict(known), side)
+            if isinstance(step.condition, float) and 0 < step.condition < 1:
+                times = [side.clock.sum() / max(side.total, TINY) for side in sides]
+                self.own.chance += path.total * step.condition * (1 - step.condition) * float(times[0] - times[1]) ** 2
             path.rejoin(sides)
         elif isinstance(step, Fork):
             self.fork(step, known, path)
@@ -234,8 +240,9 @@ class _Walk:
             opened.append(moved)
         around = opened[0].around if opened else ()
         strand = path.strand(True, (*around, *opened), aside=not opened)
-        spent = self.sections.total
+        spent, beside, chance = self.sections.total, self.own.enter(), self.own.chance
         self.body(step.body, dict(known), strand, base=len(around))
+        self.own.strand, self.own.chance = beside, chance
         self.sections.tie(path, strand, parallel=False)
         self.sections.overlaps(tuple(one.server for one in around), self.sections.total - spent)
 
@@ -243,14 +250,18 @@ class _Walk:
         """Parts start at the clock of the packet, which goes on with the last."""
         self.result.side_by_side = True
         spent, begun, ends = self.sections.total, float(path.clock.sum()), [path.clock]
-        before, ways = self.way, []
+        before, ways, variances, chance = self.way, [], [0.0], self.own.chance
         for part in step.bodies:
             strand, self.way = path.strand(False, path.open), {}
+            beside, self.own.chance = self.own.enter(), 0.0
             self.body(part, dict(known), strand)
+            self.own.strand = beside
+            variances.append(self.own.chance / max(path.total, TINY))
             self.sections.tie(path, strand, parallel=True)
             ends.append(strand.clock)
             ways.append(self.way)
-        self.way = before
+        self.way, self.own.chance = before, chance + path.total * max(variances)
+        self.own.parts([float(end.sum()) / max(path.total, TINY) for end in ends], variances, path.total)
         for number, way in enumerate(ways, start=1):
             passed = ends[number] - path.clock
             last = np.argmax(ends, axis=0) == number
@@ -289,6 +300,7 @@ class _Walk:
         asked, seen, each = _distinct(step.resource, values, path)
         uses = uses_of(step.resource, step.method, asked, seen.live)
         self.occupied(uses, sizes, seen, place)
+        self.beside_itself(uses, sizes, seen, path)
         for hold in uses.holds if self.rows else ():
             times = (path.weights * each(hold.seconds)).reshape(-1, self.rows).sum(axis=0)
             self.result.apart[hold.server] = self.result.apart.get(hold.server, 0.0) + times
@@ -325,6 +337,26 @@ class _Walk:
             sections.end(path, ended, base, sizes[one.server].members, place)
         if step.result is not None:
             known[step.result] = each(uses.result)
+
+    def beside_itself(self, uses: Uses, sizes: dict[str, Server], seen: Progress, path: Progress) -> None:
+        """Note what other strands of the packet may meet, once there are any."""
+        if not (path.forked or path.aside):
+            self.own.chance += _sum(seen, uses.chance)
+        for what, longer in uses.own_waits.items():
+            self.own.add(what, _sum(seen, longer))
+        if not path.total or not (self.own.strands or uses.beside):
+            return
+        begin, latency = float(path.clock.sum()) / path.total, _sum(seen, uses.latency) / path.total
+        visits = [(hold.server, begin, _sum(seen, hold.seconds), False) for hold in uses.holds]
+        visits += [(server, begin + latency, _sum(seen, seconds), True) for server, seconds in uses.beside.items()]
+        for name, start, seconds, goes_on in visits:
+            server, strand = sizes[name], self.own.strand
+            if goes_on:
+                self.own.enter()
+            if server.units == 1:
+                each = seconds / path.total * path.turns
+                self.own.visit(name, start, each, path.total / path.turns / server.members)
+            self.own.strand = strand
 
     def leaves(self, number: float, spent: Mapping[tuple[Chain, str], float]) -> None:
         """Note that so many bytes leave the receive buffer behind what was spent."""

@@ -73,6 +73,7 @@ def uses_of(resource: Resource, method: str, values: dict[str, Values | None], l
     way = Way(0.0)
     walk.body(made.body, known, way)
     walk.uses.latency, walk.uses.way = way.clock, walk.way
+    walk.uses.own_waits = walk.own.settle()
     walk.uses.result = None if made.result is None else evaluate(made.result, known)
     if same is not None:
         resource.alone[same] = walk.uses
@@ -161,11 +162,15 @@ class _Lone(Account):
         seconds = self.seconds(step.seconds, known, way)
         spread = 0.0 if isinstance(step.seconds, Expression) else step.seconds.moments()[1]
         self.occupy(way, step.server.name, seconds, evaluate(step.member, known), spread)
+        self.vary(way, spread * seconds**2)
+        self.meets(way, step.server, way.clock, seconds)
         self.spend(way, step.server.name, seconds)
         way.clock = way.clock + seconds
 
     def wait(self, step: Wait, known: Known, way: Way) -> None:
         seconds = self.seconds(step.seconds, known, way)
+        if not isinstance(step.seconds, Expression):
+            self.vary(way, step.seconds.moments()[1] * seconds**2)
         self.spend(way, "", seconds)
         way.clock = way.clock + seconds
 
@@ -205,8 +210,9 @@ class _Lone(Account):
         around = moved[0].around if moved else ()
         strand = Way(way.clock, share=way.share, aside=way.aside or not moved, forked=True)
         strand.hold((*around, *moved))
-        begun = self.total
+        begun, beside = self.total, self.own.enter()
         self.body(step.body, dict(known), strand)
+        self.own.strand = beside
         if not strand.aside:
             self.overlaps(tuple(held.server.name for held in around), self.total - begun)
 
@@ -215,8 +221,9 @@ class _Lone(Account):
         begun, ends = self.total, [way.clock]
         before, parts = self.way, []
         for part in step.bodies:
-            strand, self.way = replace(way), {}
+            strand, self.way, beside = replace(way), {}, self.own.enter()
             self.body(part, dict(known), strand)
+            self.own.strand = beside
             ends.append(strand.clock)
             parts.append(self.way)
         last = np.maximum.reduce(np.broadcast_arrays(*ends))

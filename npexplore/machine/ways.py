@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from npexplore.machine.holding import Holding
+from npexplore.machine.own_work import OwnWork
 from npexplore.machine.resources.base import Hold, Server, Uses
 from npexplore.machine.sections import Chain
 from npexplore.rows.expressions import Values
@@ -59,6 +60,7 @@ class Account:
         self.place, self.live = place, live
         self.uses = Uses(0.0)  # type: ignore[arg-type]
         self.held: dict[Holding, Held] = {}
+        self.own = OwnWork()
         self.total: Value = 0.0  # of the seconds spent, without those that overlap
         self.way: dict[str, Value] = {}  # seconds of the packet's own way, by server
 
@@ -88,6 +90,11 @@ class Account:
         self.uses.holds.append(hold)
         return hold
 
+    def vary(self, way: Way, variance: Value) -> None:
+        """Note the variance of a time that is left to chance."""
+        if not way.forked:
+            self.uses.chance = self.uses.chance + variance * way.share
+
     def overlaps(self, chain: Chain, seconds: Value) -> None:
         """Note that time was spent while the packet, or others of its own, went on."""
         self.total = self.total - seconds
@@ -102,7 +109,13 @@ class Account:
                 later.crossed.add(held.server.name)
             way.hold(way.open[:at] + way.open[at + 1 :])
         hold = self.occupy(way, held.server.name, held.units * (way.clock - held.since), held.member)
+        self.meets(way, held.server, held.since, way.clock - held.since)
         hold.units, hold.outlives, hold.crossed = held.units, held.outlives, held.crossed
+
+    def meets(self, way: Way, server: Server, begin: Value, seconds: Value) -> None:
+        """Note a visit of a single server, once there are strands that may meet there."""
+        if self.own.strands and server.units == 1:
+            self.own.visit(server.name, begin, seconds, way.share / server.members)
 
     def merge(self, inner: Uses, way: Way, resource: str) -> None:
         """Note what a visit of another resource uses, while what is held is held."""
@@ -117,6 +130,9 @@ class Account:
             uses.spent[key] = uses.spent.get(key, 0.0) + seconds * share
         for name, seconds in inner.way.items():
             self.along(way, name or (chain[-1] if chain else resource), seconds * share)
+        self.vary(way, inner.chance)
+        for what, longer in inner.own_waits.items():
+            self.own.add(what, longer * share)
         for behind, seconds in inner.overlap.items():
             self.overlaps(chain + behind, seconds * share)
         for mine, others in ((uses.beside, inner.beside), (uses.counts, inner.counts)):

@@ -21,8 +21,6 @@ from npexplore.errors import ModelError, RefusedError, SimulationError
 from npexplore.machine.machine import Machine
 from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
-from npexplore.rows.distributions import Batch as ByBatch
-from npexplore.rows.distributions import OnOff
 from npexplore.solve.batch import Answers, Batch, bottlenecks
 from npexplore.solve.levels import Levels
 from npexplore.solve.pools_in_turn import LEAST, Found, Stay, dispersion, in_turn
@@ -33,6 +31,7 @@ from npexplore.solve.queueing.tails import found_quantiles
 from npexplore.solve.receive_buffer import Answer, Rows, in_room, room
 from npexplore.solve.residence import under_contention
 from npexplore.solve.stations import LoadDependent
+from npexplore.solve.validity import check_alone, check_arrivals
 
 Floats = npt.NDArray[np.float64]
 BISECTIONS = 40  # for an open load
@@ -48,7 +47,7 @@ def queueing(machine: Machine, workload: Workload, given: UnderLoad | None = Non
     machine: what to solve. workload: the packets that come. given: demands that were counted before (None: counted
     here).
     """
-    check_describable(machine, workload)
+    check_arrivals(machine, workload)
     batch = Batch.of([given or under_load(machine, workload)])
     answers, found = _solved(batch)
     said = answers.prediction(0)
@@ -69,19 +68,6 @@ def _tails(batch: Batch, found: Found, latency: Latency) -> Latency:
     return Latency(latency.mean, *(float(one) for one in times))
 
 
-def check_describable(machine: Machine, workload: Workload) -> None:
-    """Raise RefusedError for arrivals that no formula here covers, whatever the demands."""
-    process, reason = workload.process(), None
-    if workload.arrivals == "timestamps":
-        reason = "recorded arrival times are not a random process"
-    elif isinstance(process, ByBatch) and process.size > 1:
-        reason = f"no formula covers several servers behind batches of {process.size} packets"
-    elif isinstance(process, OnOff):
-        reason = "no formula covers several servers behind on-off spans of packets"
-    if reason is not None:
-        raise RefusedError(f"queueing: {machine.name}: {reason}; use `estimate`")
-
-
 def queueing_of(batch: Batch) -> Answers:
     """Return the queueing model's answer at every point of a batch; raises as `queueing` does, for all of them."""
     return _solved(batch)[0]
@@ -90,7 +76,8 @@ def queueing_of(batch: Batch) -> Answers:
 def _solved(batch: Batch) -> tuple[Answers, Found]:
     d, points = batch.like, len(batch)
     machine, workload = d.machine, d.workload
-    check_describable(machine, workload)
+    check_arrivals(machine, workload)
+    check_alone(d)
     ceilings = {name: most * (1 - d.servers[name].away) if name in d.servers else most
                 for name, most in batch.ceilings().items()}  # fmt: skip
     if not ceilings:

@@ -738,7 +738,7 @@ def inside_here_and_outside_there(m, packet):
     ],
 )
 def test_holds_that_queueing_refuses_by_name(program, message):
-    assert refused(program) == message
+    assert refused(program) == f"{message}; use `estimate`"
 
 
 @pytest.mark.parametrize("threads", [2, 4, 16])
@@ -787,7 +787,7 @@ def test_a_hold_nobody_waits_for_is_no_station():
     answer = queueing(made, LOAD)
     assert answer.rate_pps == pytest.approx(1 / (2 * NS))
     assert answer.approximation == "product form (exponential service)"
-    assert refused(scattered).endswith("of the program")
+    assert refused(scattered).endswith("of the program; use `estimate`")
     assert queueing(machine([*servers(), Exponential("disk", 30 * NS)], scattered, threads=3), LOAD).rate_pps == (
         pytest.approx(1 / (30 * NS))
     )

@@ -21,8 +21,9 @@ from npexplore.reads import Reads, note_all, reading
 from npexplore.solve.batch import Answers, Batch, grouped
 from npexplore.solve.bounds import bounds_of
 from npexplore.solve.prediction import Latency, Prediction
-from npexplore.solve.queueing_model import check_describable, queueing_of
+from npexplore.solve.queueing_model import queueing_of
 from npexplore.solve.simulate import PACKETS
+from npexplore.solve.validity import check_arrivals
 from npexplore.study.sweeping.executors import Wanted, check_sendable, gone, lost, pool, slots, usable_cores
 from npexplore.study.sweeping.grid import ASKABLE, SweepPoint
 
@@ -162,7 +163,7 @@ def _under_load(point: SweepPoint, known: dict[Hashable, tuple[UnderLoad, Reads]
         kept = kept_demands(asked)
         machine = design.machine(workload) if kept is None else kept[0].machine
         if point.solver == "queueing":
-            check_describable(machine, load)
+            check_arrivals(machine, load)
         made = under_load(machine, load) if kept is None else replace(kept[0], workload=load)
         note_all({} if kept is None else kept[1])
     if kept is None:
