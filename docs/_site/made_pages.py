@@ -7,7 +7,7 @@ from types import FunctionType, ModuleType
 from sphinx.application import Sphinx
 
 import npexplore
-from npexplore.cli import COMMANDS, TRACE_COMMANDS
+from npexplore.cli import COMMANDS, GROUPS
 from npexplore.cli.explain import list_knobs
 from npexplore.cli.schema import kinds, schema
 
@@ -63,7 +63,9 @@ def api_pages() -> dict[str, str]:
 
 def command_pages() -> dict[str, str]:
     """Return a page a command, as the command itself tells it."""
-    commands = COMMANDS | {f"trace {name}": entry for name, entry in TRACE_COMMANDS.items()}
+    commands = COMMANDS | {
+        f"{group} {name}": entry for group, (listed, _) in GROUPS.items() for name, entry in listed.items()
+    }
     pages, rows = {}, ""
     for name, (where, what) in sorted(commands.items()):
         file = name.replace(" ", "_")

@@ -67,6 +67,15 @@ TRACE_COMMANDS = {
     "convert": ("npexplore.cli.trace_convert:command", "Convert captures to Parquet, pcap or pcapng."),
     "report": ("npexplore.cli.trace_report:command", "Write a capture's statistics as an offline HTML page."),
 }
+PROGRAM_COMMANDS = {
+    "run": ("npexplore.cli.packet_program:run_command", "Run an eBPF/XDP program on the packets of a capture."),
+    "paths": ("npexplore.cli.packet_program:paths_command", "Group packets by the branches that the program took."),
+    "list": ("npexplore.cli.packet_program:list_command", "List the programs of an object, their maps and helpers."),
+}
+GROUPS = {
+    "trace": (TRACE_COMMANDS, "Inspect captures: pcap, pcapng, ERF, also compressed."),
+    "program": (PROGRAM_COMMANDS, "Run your own packet programs: eBPF/XDP objects."),
+}
 HIDDEN_COMMANDS = {
     "warm": ("npexplore.cli.warm:command", "Compile the kernels into their cache, so that the first run is fast."),
 }
@@ -77,11 +86,7 @@ BROKEN_PIPE = 141
 
 def program() -> click.Group:
     """Return the `npexplore` group with the commands this installation has."""
-    trace = LazyGroup(
-        "trace",
-        TRACE_COMMANDS,
-        help="Inspect captures: pcap, pcapng, ERF, also compressed.",
-    )
+    groups = [LazyGroup(name, commands, help=about) for name, (commands, about) in GROUPS.items()]
     group = LazyGroup(
         "npexplore",
         COMMANDS,
@@ -91,8 +96,9 @@ def program() -> click.Group:
     group.params.append(
         click.Option(["--debug"], is_flag=True, expose_value=False, help="Show tracebacks; may stand anywhere.")
     )
-    if trace.list_commands(click.Context(trace)):
-        group.add_command(trace)
+    for one in groups:
+        if one.list_commands(click.Context(one)):
+            group.add_command(one)
     return click.version_option(__version__, prog_name="npexplore", message="%(prog)s %(version)s")(group)
 
 
@@ -171,7 +177,7 @@ def _run(arguments: list[str]) -> int:
 
 def _name(words: list[str]) -> str:
     """Return what a command line is called in lines of progress: `npexplore trace stats`."""
-    return " ".join(["npexplore", *words[: 2 if words[:1] == ["trace"] else 1]])
+    return " ".join(["npexplore", *words[: 2 if words[:1] and words[0] in GROUPS else 1]])
 
 
 def _describe(error: Exception) -> tuple[str, int]:

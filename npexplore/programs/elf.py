@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from npexplore.errors import InputError, one_of, shown
+from npexplore.errors import InputError, shown
 from npexplore.programs import instructions as isa
 from npexplore.programs.btf import Btf
 from npexplore.programs.records import MapDefinition, Program, SourceLine
@@ -48,6 +50,25 @@ def read_object(path: str | Path, name: str | None = None) -> Program:
 
     Raises InputError for a file that is no eBPF object or is cut off, for what cannot run, and where there are several.
     """
+    with _damage_named(path):
+        return _read(path).program(name)
+
+
+def program_names(path: str | Path) -> list[str]:
+    """Return the names of the programs in an object file; raises InputError as `read_object` does."""
+    with _damage_named(path):
+        return list(_read(path).entries()[0])
+
+
+@contextmanager
+def _damage_named(path: str | Path) -> Iterator[None]:
+    try:
+        yield
+    except (struct.error, IndexError, ValueError, RecursionError) as error:
+        raise InputError(f"{shown(path)}: is cut off or damaged ({error})") from None
+
+
+def _read(path: str | Path) -> _Object:
     label = shown(path)
     data = Path(path).read_bytes()
     if data[:4] != b"\x7fELF":
@@ -58,10 +79,7 @@ def read_object(path: str | Path, name: str | None = None) -> Program:
         raise InputError(
             f"{label}: is an object for machine {int.from_bytes(data[18:20], 'little')}, not for eBPF ({EM_BPF})"
         )
-    try:
-        return _Object(label, data).program(name)
-    except (struct.error, IndexError, ValueError, RecursionError) as error:
-        raise InputError(f"{label}: is cut off or damaged ({error})") from None
+    return _Object(label, data)
 
 
 class _Object:
@@ -156,26 +174,28 @@ class _Object:
         else:
             raise InputError(f"{self.path}: relocation against {symbol.name!r} at slot {slot} is not supported")
 
+    def entries(self) -> tuple[dict[str, int], dict[str, str]]:
+        """Return the programs with their first slots, and their sections: `xdp...`, else `prog`, else `.text`."""
+        functions = [one for one in self.symbols if one.section in self.base and one.name and one.kind == FUNC]
+        start = {one.name: self.base[one.section] + one.value // 8 for one in functions}
+        section_of = {one.name: self.sections[one.section].name for one in functions}
+        called = {k + 1 + one.imm for k, one in enumerate(self.code) if (one.opcode, one.src) == (isa.CALL, isa.LOCAL)}
+        for pattern in ("xdp.*", "prog", r"\.text"):
+            chosen = [name for name in start if re.fullmatch(pattern, section_of[name]) and start[name] not in called]
+            if chosen:
+                return {name: start[name] for name in chosen}, {name: section_of[name] for name in chosen}
+        sections = ", ".join(sorted(set(section_of.values()))) or "empty"
+        raise InputError(f"{self.path}: has no XDP program; its sections are {sections}")
+
     def program(self, name: str | None) -> Program:
         """Return one program of the object, checked."""
-        functions = [one for one in self.symbols if one.section in self.base and one.name and one.kind == FUNC]
-        start = {one: self.base[one.section] + one.value // 8 for one in functions}
-        section_of = {one: self.sections[one.section].name for one in functions}
-        called = {k + 1 + one.imm for k, one in enumerate(self.code) if one.opcode == isa.CALL and one.src == isa.LOCAL}
-        chosen: list[Symbol] = []
-        for pattern in ("xdp.*", "prog", r"\.text"):
-            fitting = [one for one in functions if re.fullmatch(pattern, section_of[one]) and start[one] not in called]
-            chosen = chosen or fitting
-        if not chosen:
-            sections = ", ".join(sorted(set(section_of.values()))) or "empty"
-            raise InputError(f"{self.path}: has no XDP program; its sections are {sections}")
-        if name is None and len(chosen) > 1:
-            names = ", ".join(one.name for one in chosen)
-            raise InputError(f"{self.path}: has several programs; choose one with section=: {names}")
-        in_section = [one.name for one in chosen if section_of[one] == name]
-        selected = chosen[0].name if name is None else in_section[0] if len(in_section) == 1 else name
-        entries = {one.name: start[one] for one in chosen}
-        one_of(f"{self.path}: program", selected, entries)
+        entries, section_of = self.entries()
+        if name is None and len(entries) > 1:
+            raise InputError(
+                f"{self.path}: has several programs; choose one with --section or section=: {', '.join(entries)}"
+            )
+        in_section = [one for one in entries if section_of[one] == name]
+        selected = next(iter(entries)) if name is None else in_section[0] if len(in_section) == 1 else name
         return Program(self.path, selected, tuple(self.code), entries, tuple(self.maps), self.lines, self.unresolved)
 
 

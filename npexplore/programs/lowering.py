@@ -27,6 +27,7 @@ _KINDS = {
     1: k.HASH, 2: k.ARRAY, 3: k.PROGRAMS, 4: k.EVENTS, 5: k.HASH, 6: k.ARRAY, 9: k.LRU, 10: k.LRU, 11: k.LPM,
     14: k.HASH, 16: k.HASH, 17: k.HASH, 25: k.HASH, 27: k.EVENTS,
 }  # fmt: skip
+PROG_ARRAY = 3  # its values are slots of programs, from outside their names
 _INDEXED_TARGETS = (14, 16, 17)  # redirect targets by index; kept in hash tables, since most places are empty
 _MAX_HASH_ENTRIES = 1 << 28
 

@@ -12,8 +12,8 @@ from npexplore.programs.helpers import HELPERS, TAIL_CALL, helper_name
 from npexplore.programs.instructions import Instruction
 
 if TYPE_CHECKING:
-    from npexplore.packets.capture import Capture
     from npexplore.programs.result import ProgramRun
+    from npexplore.programs.running import Source
 
 # enum bpf_map_type of the kernel's include/uapi/linux/bpf.h
 MAP_KINDS = {
@@ -115,7 +115,7 @@ class Program:
         line = self.line_at(slot)
         return f"instruction {slot} ({isa.text(self.code[slot])})" + (f" at {line}" if line else "")
 
-    def run(self, packets: Capture | str | Sequence[bytes], **options: Any) -> ProgramRun:
+    def run(self, packets: Source | Sequence[bytes], **options: Any) -> ProgramRun:
         """Run the program on every packet; `npexplore.programs.run` has the options."""
         from npexplore.programs.running import run
 

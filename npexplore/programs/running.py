@@ -14,16 +14,18 @@ from numpy.typing import NDArray
 from npexplore._kernels import ebpf as k
 from npexplore.errors import InputError, one_of
 from npexplore.packets.capture import Capture
-from npexplore.packets.files import open_captures
+from npexplore.packets.files import Scan, open_captures
+from npexplore.packets.links import link_format
 from npexplore.packets.scan import Damage
-from npexplore.programs.lowering import Tables, lower, state_of
+from npexplore.programs.lowering import PROG_ARRAY, Tables, lower, state_of
 from npexplore.programs.records import Program
 from npexplore.programs.result import Paths, ProgramRun
 
 BATCH = 8192
+ETHERNET = 1
 INSTRUCTION_LIMIT = 1_000_000
 MEMORY_BYTES = 1 << 30
-PROG_ARRAY = 3
+Source = Capture | str | Path | Scan
 Contents = Mapping[bytes, bytes]
 
 
@@ -37,7 +39,7 @@ class Batch:
 
 
 def run(
-    program: Program, packets: Capture | str | Path | Sequence[bytes], *, maps: Mapping[str, Contents] | None = None,
+    program: Program, packets: Source | Sequence[bytes], *, maps: Mapping[str, Contents] | None = None,
     seed: int = 1, cpu: int = 0, interface: int = 1, queue: int = 0, instruction_limit: int = INSTRUCTION_LIMIT,
     memory_bytes: int = MEMORY_BYTES, keep: bool | None = None, plain: bool = False,
     take: Callable[[Batch], None] | None = None, told: Callable[[Iterable[Any]], Iterable[Any]] = iter,
@@ -46,7 +48,7 @@ def run(
 
     Args:
         program: what `npexplore.program` returned.
-        packets: a capture, its path, or the bytes of each packet.
+        packets: a capture, its path or an open scan of it, or the bytes of each packet.
         maps: first contents, name -> key -> value as bytes; of a prog_array: index -> a program's name as bytes.
         seed: seed of `get_prandom_u32`.
         cpu: the processor's number; per-CPU maps hold its values alone.
@@ -74,7 +76,7 @@ def run(
     rows: list[NDArray[np.int64]] = []
     kept: list[bytes] = []
     damage: Damage | None = None
-    if isinstance(packets, str | Path | Capture):
+    if isinstance(packets, Source):
         with closing(open_captures(packets.path if isinstance(packets, Capture) else packets)) as scan:
             for _, batches in told(scan.each(lambda table, data, base: list(_of_table(runner, table, data, base)))):
                 for batch in batches:
@@ -115,6 +117,10 @@ def _of_bytes(runner: _Runner, packets: Sequence[bytes]) -> Iterator[Batch]:
 
 
 def _of_table(runner: _Runner, table: Any, data: NDArray[np.uint8], base: int) -> Iterator[Batch]:
+    if (others := np.unique(table["link_type"][table["link_type"] != ETHERNET])).size:
+        raise InputError(
+            f"XDP programs see Ethernet frames, the capture has {link_format(int(others[0])).name} packets"
+        )
     begins, lengths = table["position"] - base, table["captured"].astype(np.int64)
     for first in range(0, table.rows, BATCH):
         part = slice(first, first + BATCH)

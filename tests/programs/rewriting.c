@@ -87,7 +87,7 @@ XDP(meta_by_content) {
 XDP(meta_then_head) {
   u8 *p = DATA(ctx), *end = DATA_END(ctx);
   if (!HAS(p, 1)) return DROP;
-  int away = (int)p[0] - 100;
+  int away = (int)p[0] - 230;
   if (adjust_meta(ctx, -8)) return ABORTED;
   u8 *m = (u8 *)(long)ctx->data_meta;
   p = DATA(ctx);

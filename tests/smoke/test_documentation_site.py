@@ -11,7 +11,7 @@ import pytest
 from reference.once import once
 from reference.public_names import public_packages
 
-from npexplore.cli import COMMANDS, TRACE_COMMANDS
+from npexplore.cli import COMMANDS, GROUPS
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -43,7 +43,9 @@ def test_the_reference_shows_the_public_names_and_no_others(site):
 
 
 def test_every_command_has_a_page(site):
-    wanted = {f"cli/{name}" for name in COMMANDS} | {f"cli/trace_{name}" for name in TRACE_COMMANDS}
+    wanted = {f"cli/{name}" for name in COMMANDS} | {
+        f"cli/{group}_{name}" for group, (listed, _) in GROUPS.items() for name in listed
+    }
     assert {page for page in wanted if not (site / "made" / f"{page}.html").exists()} == set()
 
 

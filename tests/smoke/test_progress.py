@@ -9,14 +9,15 @@ from contextlib import ExitStack
 import pytest
 
 from npexplore import progress
-from npexplore.cli import COMMANDS, TRACE_COMMANDS
+from npexplore.cli import COMMANDS, GROUPS
 from npexplore.designs import DESIGNS
 from npexplore.designs.listed import LISTED
 
 LISTINGS = [
     ["designs"], ["designs", "--json"], ["explain", "--mixes"], ["--version"], ["--help"], ["trace", "--help"],
     *(["explain", name, "--knobs"] for name in LISTED), ["explain", "server", "--knobs", "--set", "cores=2", "--json"],
-    *([name, "--help"] for name in COMMANDS), *(["trace", name, "--help"] for name in TRACE_COMMANDS),
+    *([name, "--help"] for name in COMMANDS),
+    *([group, name, "--help"] for group, (listed, _) in GROUPS.items() for name in listed),
 ]  # fmt: skip
 # Reports every 0.05 s instead of every 1.5 s, so that short commands have lines of progress too.
 EAGER = """

@@ -23,7 +23,7 @@ def test_an_object_gives_programs_maps_helpers_and_lines():
     )
     assert text[line.line - 1].strip() == line.text
     assert "delete (&flows" in line.text
-    with pytest.raises(InputError, match=r"has several programs; choose one with section=: count_classes,"):
+    with pytest.raises(InputError, match="several programs; choose one with --section or section=: count_classes,"):
         npx.program(FOLDER / "tables.o")
     with pytest.raises(InputError, match=r"'flow_tabel' is unknown \(nearest: flow_table"):
         npx.program(FOLDER / "tables.o", "flow_tabel")

@@ -1,0 +1,80 @@
+"""Contents of maps as text files: one entry a line, a key and a value.
+
+10.0.0.0/8        3                           a prefix as a key of an lpm_trie; whole numbers little-endian
+10.1.2.3,be16:80  02:00:00:00:00:01,le16:5    parts joined by commas: addresses, MAC addresses, numbers
+hex:0a000001      hex:00ff                    any bytes
+1                 my_program                  in a prog_array, the name of a program
+"""
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from npexplore.errors import InputError, one_of
+from npexplore.programs.lowering import PROG_ARRAY
+from npexplore.programs.records import MapDefinition, Program
+
+_NUMBER = re.compile(r"(?:(be|le)(8|16|32|64):)?(-?\d+|0x[0-9a-fA-F]+)")
+
+
+def read_map(program: Program, name: str, path: str | Path) -> dict[bytes, bytes]:
+    """Return the contents that a file gives a map; raises InputError naming the line."""
+    maps = {one.name: one for one in program.used_maps.values()}
+    definition = maps[one_of(f"{program.path}: map", name, maps)]
+    contents = {}
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: is no text; contents of a map are lines with a key and a value") from None
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        where = f"{path}, line {number}"
+        if len(words) != 2:
+            raise InputError(f"{where}: an entry of a map is a key and a value, got {len(words)} words")
+        key = _bytes(words[0], definition.key_bytes, f"{where}: key")
+        by_name = definition.kind == PROG_ARRAY
+        contents[key] = words[1].encode() if by_name else _bytes(words[1], definition.value_bytes, f"{where}: value")
+    return contents
+
+
+def write_map(path: Path, contents: Mapping[bytes, bytes], definition: MapDefinition) -> None:
+    """Write a map's contents in order of their keys, arrays without entries that are 0."""
+    is_array = definition.kind_name.endswith("array")
+    shown = sorted((key, value) for key, value in contents.items() if any(value) or not is_array)
+    rows = [f"hex:{key.hex()} hex:{value.hex()}" for key, value in shown]
+    head = f"# {definition.name}: {definition.kind_name}, {len(contents)} entries"
+    path.write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
+
+
+def _bytes(word: str, size: int, where: str) -> bytes:
+    """Return the bytes of a word; a lone number takes the whole size."""
+    parts = word.split(",")
+    data = b"".join(_part(part, size if len(parts) == 1 else 4, where) for part in parts)
+    if len(data) != size:
+        raise InputError(f"{where} has {size} bytes, {word!r} is {len(data)}")
+    return data
+
+
+def _part(text: str, size: int, where: str) -> bytes:
+    if text.startswith("hex:"):
+        with suppress(ValueError):
+            return bytes.fromhex(text[4:])
+    if re.fullmatch(r"(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}", text):
+        return bytes.fromhex(text.replace(":", ""))
+    if found := _NUMBER.fullmatch(text):
+        width = int(found[2]) // 8 if found[2] else size
+        with suppress(OverflowError):
+            value = int(found[3], 0)
+            return value.to_bytes(width, "big" if found[1] == "be" else "little", signed=value < 0)
+        raise InputError(f"{where}: {text!r} does not fit into {width} bytes")
+    with suppress(ValueError):
+        if "/" in text:
+            network = ipaddress.ip_network(text, strict=False)
+            return network.prefixlen.to_bytes(4, "little") + network.network_address.packed
+        return ipaddress.ip_address(text).packed
+    forms = "a number (5, be16:80), an address, a prefix, a MAC address, or hex:..."
+    raise InputError(f"{where}: {text!r} is none of {forms}")
