@@ -240,7 +240,7 @@ class _Walk:
             opened.append(moved)
         around = opened[0].around if opened else ()
         strand = path.strand(True, (*around, *opened), aside=not opened)
-        spent, beside, chance = self.sections.total, self.own.enter(), self.own.chance
+        spent, beside, chance = self.sections.total, self.own.enter(posted=True), self.own.chance
         self.body(step.body, dict(known), strand, base=len(around))
         self.own.strand, self.own.chance = beside, chance
         self.sections.tie(path, strand, parallel=False)
@@ -352,7 +352,7 @@ class _Walk:
         for name, start, seconds, goes_on in visits:
             server, strand = sizes[name], self.own.strand
             if goes_on:
-                self.own.enter()
+                self.own.enter(posted=True)
             if server.units == 1:
                 each = seconds / path.total * path.turns
                 self.own.visit(name, start, each, path.total / path.turns / server.members)

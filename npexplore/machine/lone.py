@@ -210,7 +210,7 @@ class _Lone(Account):
         around = moved[0].around if moved else ()
         strand = Way(way.clock, share=way.share, aside=way.aside or not moved, forked=True)
         strand.hold((*around, *moved))
-        begun, beside = self.total, self.own.enter()
+        begun, beside = self.total, self.own.enter(posted=True)
         self.body(step.body, dict(known), strand)
         self.own.strand = beside
         if not strand.aside:

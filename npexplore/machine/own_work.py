@@ -34,19 +34,23 @@ class Span:
 class OwnWork:
     """Visits of single servers by strand, and the variance of the packet's time by chance so far.
 
-    strand: the number of the present one. longer: by what happens, the seconds that a packet alone may take more.
+    strand: the number of the present one. posted: those that nobody waits for. longer: by what happens, the seconds
+    that a packet alone may take more.
     """
 
     strand: int = 0
     strands: int = 0
+    posted: set[int] = field(default_factory=set)
     chance: float = 0.0
     spans: dict[str, dict[int, Span]] = field(default_factory=dict)
     longer: dict[str, Any] = field(default_factory=dict)
 
-    def enter(self) -> int:
-        """Begin a strand; return the number of the one that goes on beside it."""
+    def enter(self, posted: bool = False) -> int:
+        """Begin a strand; return the number of the one that goes on beside it. posted: nobody waits for its end."""
         before, self.strands = self.strand, self.strands + 1
         self.strand = self.strands
+        if posted or before in self.posted:
+            self.posted.add(self.strand)
         return before
 
     def visit(self, server: str, begin: Any, seconds: Any, share: Any) -> None:
@@ -68,7 +72,9 @@ class OwnWork:
     def settle(self) -> dict[str, Any]:
         """Return `longer` with the waits of all strands for each other."""
         for server, table in self.spans.items():
-            for one, other in combinations(table.values(), 2):
+            for (first, one), (second, other) in combinations(table.items(), 2):
+                if {first, second} <= self.posted:
+                    continue  # they delay each other, and not the packet
                 overlap = np.minimum(one.end, other.end) - np.maximum(one.begin, other.begin)
                 wait = np.maximum(np.minimum(np.minimum(overlap, one.seconds), other.seconds), 0.0)
                 if np.any(wait > 0):

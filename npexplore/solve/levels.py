@@ -18,8 +18,10 @@ from npexplore.errors import RefusedError
 from npexplore.machine.sections import Chain
 from npexplore.rows.server import Polls, Server
 from npexplore.solve.nesting import Nesting
+from npexplore.solve.queueing.banks import bank_bandwidth
 from npexplore.solve.queueing.mixed_units import mean_holders
 from npexplore.solve.queueing.mva import flow_equivalent, mva
+from npexplore.solve.queueing.recovery import recovering
 from npexplore.solve.queueing.residual import Home, Population, Residual, residual
 from npexplore.solve.stations import ROUNDING, Floats, LoadDependent, Network
 
@@ -39,6 +41,7 @@ class Levels(Nesting):
     at_home: bool = False  # whether threads belong to members of a server
     slowed: dict[str, Floats] = field(default_factory=dict)  # by server, how many times longer visits take
     exponential: bool = False  # whether all service is taken for exponential
+    scheduled: bool = False  # whether chance decides nothing: a deterministic event graph
     open_load: bool = False  # whether packets arrive by themselves, and idle threads wait in one line for them
 
     def divide(self, rate: Floats) -> None:
@@ -57,7 +60,33 @@ class Levels(Nesting):
 
     def solve(self) -> tuple[list[LoadDependent], Residual]:
         """Return the outermost stations and their network with 1.. all customers."""
-        return self._solved((), self.customers)
+        return self._solved((), self.customers) if not self.recovers else self._recovered()
+
+    @property
+    def recovers(self) -> bool:
+        """Whether members of a server, under no holds, stay busy behind a packet that has gone on."""
+        outermost = len(self.recovering) == 1 and self._home.get(self.recovering[0]) == [()]
+        return outermost and bool(np.any(self._overlap.get((), 0.0) > 0))
+
+    def _recovered(self) -> tuple[list[LoadDependent], Residual]:
+        """Return the outermost stations, and their network as one with what recovers among its customers."""
+        (name,), recovery = self.recovering, self._overlap[()]
+        if np.any(np.ptp(self.batch.members[name], axis=1) > ALIKE * self.batch.largest[name]):
+            raise RefusedError(f"queueing: members of {name!r}, which differ, stay busy behind a packet")
+        network = self._network(())
+        away = np.maximum(network.think + recovery, 0.0)
+        both = np.minimum(away, recovery)  # the member recovers while the packet is away: as if it stayed there
+        network, recovery = network._replace(think=away - both), recovery - both
+        members = self.servers[name].members
+        whole = network.residual(self.customers + members)
+        lost = sum((one * self.servers[server].away for server, one in self.held_over.items()), np.zeros_like(away))
+        rate = recovering(whole.throughput, self.customers, members, recovery, self.batch.seconds[name],
+                          [*self.held_over.values()], lost)  # fmt: skip
+        curve = np.minimum(whole.throughput[:, : self.customers], rate[:, None])
+        curve[:, -1] = rate
+        self.residual = True
+        share = self.customers / np.maximum(whole.queue_length.sum(axis=1), TINY)
+        return network.stations, Residual(curve, whole.queue_length * share[:, None])
 
     def curve(self, most: int, chain: Chain = ()) -> Floats:
         """Return the throughput (P, most) of what is reached under these holds with 1..most customers."""
@@ -138,8 +167,15 @@ class Levels(Nesting):
         longer = self.slowed.get(name, 1.0) * self._longer.get(place, 1.0) / (1.0 - server.away)
         share = own / self.batch.seconds[name] * longer
         seconds = self.batch.members[name] * share[:, None]
-        capacity = np.minimum(np.arange(1.0, min(math.ceil(units), self.customers) + 1), units)[None, :]
+        most = min(math.ceil(units), self._at_once_inside(place[0]))
+        capacity = np.minimum(np.arange(1.0, most + 1), units)[None, :]
         scv = self.batch.scv[name] if units == 1 and server.discipline != "shared" else 1.0  # sharing minds no spread
+        if self.recovers and name in self.recovering:
+            bandwidth = [
+                bank_bandwidth(n, server.members, "Baskett-Smith")
+                for n in range(1, self.customers + server.members + 1)
+            ]
+            return [LoadDependent(name, own * longer, np.array(bandwidth)[None, :])]
         if name == self.home and not place[0] and units == 1 and self.customers > 1:
             home = Home.of(self.customers, server.members, self.open_load)
             return [LoadDependent(name, own * longer, np.ones((1, 1)), scv, home)]
@@ -183,6 +219,11 @@ class Levels(Nesting):
                 flow = self._flow(max(limit, 1.0), inside)
             found = [LoadDependent(name, 1.0 / flow[:, 0], flow / flow[:, :1])]
         return [self._handing_over(station, server, inside, limit) for station in found]
+
+    def _at_once_inside(self, chain: Chain) -> int:
+        """Return how many can be under these holds at once: forked work may keep more than there are packets."""
+        outlive = any(self.sections[name].outlives for name in chain if name in self.sections)
+        return max(self.customers, MOST_KEPT) if outlive else self.customers
 
     def _limit(self, name: str) -> float:
         section, units = self.sections.get(name), self.servers[name].units

@@ -38,6 +38,8 @@ class Nesting:
     customers: int
     home: str | None = None  # server to whose members the customers belong
     mixed: list[str] = field(default_factory=list)  # whose units are taken in different numbers, as the mean of them
+    held_over: dict[str, Floats] = field(default_factory=dict)  # seconds at servers visited while these are held
+    recovering: list[str] = field(default_factory=list)  # members that forked work keeps
 
     def __post_init__(self) -> None:
         like = self.batch.like
@@ -108,6 +110,12 @@ class Nesting:
         inside = {server for servers in under for server in servers if server in ceilings}
         least = np.min([np.full(points, np.inf), *(ceilings[server] for server in inside)], axis=0)
         scarcest = ceilings[name] <= least
+        if self._recovers(name):
+            self.recovering.append(name)
+            scarcest = np.full(points, True)  # all of its time is its own: recovery.py tells the wait inside
+            self.held_over = {
+                server: self.batch.seconds[server] / (1.0 - self.servers[server].away) for server in inside
+            }
         spent: Spent = {}
         overlap: dict[Chain, Floats] = {}
         for (chain, server), seconds in self._spent.items():
@@ -121,6 +129,16 @@ class Nesting:
         for chain, seconds in self._overlap.items():
             self._add(overlap, self._without(chain, {name}), seconds)
         self._spent, self._overlap = spent, overlap
+
+    def _recovers(self, name: str) -> bool:
+        """Say whether members, chosen by chance at each visit, stay busy longer than a packet is in the machine.
+
+        Of one pool's packets: those of others are no customers of its network.
+        """
+        like, server = self.batch.like, self.servers[name]
+        by_chance = server.members > 1 and not like.demands.servers[name].members
+        longer = bool(np.all(self.batch.seconds[name] > self.batch.latency * (1 + SLACK)))
+        return by_chance and longer and self.sections[name].outlives and len(like.machine.pools) == 1
 
     def _placed(self) -> bool:
         """Note what is held around every station; flatten a hold in the way, and say that the rest is to be done."""

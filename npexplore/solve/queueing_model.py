@@ -22,6 +22,7 @@ from npexplore.machine.machine import Machine
 from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
 from npexplore.solve.batch import Answers, Batch, bottlenecks
+from npexplore.solve.event_graph import NEAR_FULL, is_event_graph, latency
 from npexplore.solve.levels import Levels
 from npexplore.solve.pools_in_turn import LEAST, Found, Stay, dispersion, in_turn
 from npexplore.solve.prediction import Latency, Prediction
@@ -112,7 +113,14 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
     machine, servers = batch.like.machine, batch.like.servers
     threads = machine.threads
     levels = Levels(batch, threads, machine.pools[0].home)
+    if levels.recovers and places is not None:
+        raise RefusedError(
+            f"queueing: {levels.recovering[0]!r} stays busy behind a packet; no formula says how long packets that "
+            "arrive wait for it"
+        )
     stations, solved, rate = beside(levels, ceilings)
+    if is_event_graph(machine, batch.like.workload) and (places is None or _keeps_up(batch, ceilings)):
+        return _scheduled(levels, batch, ceilings, stations, solved, places)
     most = np.ones(len(batch)) if places is None else room(levels, stations, solved, places)
     slower: dict[str, Floats] = {}
     if places is None:
@@ -124,6 +132,30 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
         stay = Stay("threads", levels, threads / rate)
         return Found(rate, threads / rate, np.zeros_like(rate), [levels], slower, [stay])
     return _open(levels, batch, ceilings, most, rate)
+
+
+def _keeps_up(batch: Batch, ceilings: Mapping[str, Floats]) -> bool:
+    """Say whether a machine forwards all that comes, from a buffer without a limit."""
+    full = NEAR_FULL * np.min([*ceilings.values()], axis=0)
+    return (
+        batch.like.workload.arrivals in ("poisson", "periodic")
+        and not batch.like.machine.ingress.limited
+        and bool(np.all(batch.offered < full))
+    )
+
+
+def _scheduled(
+    levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], stations: Sequence[LoadDependent], solved: Residual,
+    places: int | None,
+) -> Found:  # fmt: skip
+    """Solve a deterministic event graph: at its roofline, or behind arrivals that it keeps up with."""
+    levels.scheduled = True
+    rate = np.min([*ceilings.values()], axis=0)
+    if places is None:
+        seconds = levels.customers / rate
+        return Found(rate, seconds, np.zeros(len(batch)), [levels], stays=[Stay("threads", levels, seconds)])
+    found = _open(levels, batch, ceilings, room(levels, stations, solved, places), rate)
+    return found._replace(rate=batch.offered, latency=latency(batch, ceilings), loss=np.zeros(len(batch)))
 
 
 def _open(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], most: Floats, rate: Floats) -> Found:
@@ -206,6 +238,8 @@ def left_out(d: UnderLoad) -> list[str]:
 
 def _approximation(d: UnderLoad, levels: Sequence[Levels]) -> str:
     """Name what was assumed."""
+    if any(one.scheduled for one in levels):
+        return "deterministic event graph"
     named = "residual-time MVA" if any(one.residual for one in levels) else "product form (exponential service)"
     if len(levels) > 1:
         named += ", pools one after the other at one rate, slowed by each other's work"
@@ -225,6 +259,8 @@ def _approximation(d: UnderLoad, levels: Sequence[Levels]) -> str:
         named += f", threads at their own {homes}"
     if handed_over := all_of("handed_over"):
         named += f", load-dependent station for {handed_over}"
+    if recovers := all_of("recovering"):
+        named += f", members of {recovers} that recover as customers"
     if any(one.overlaps for one in levels):
         named += ", time that overlaps as a surrogate delay"
     if aside := ", ".join(dict.fromkeys(name for one in levels for name in one.batch.aside)):

@@ -47,3 +47,35 @@ def test_banks_of_one_thread_conflict_with_themselves():
     bank = npx.resource("banks", banks=4, word="10 ns", precharge="60 ns")
     (point,) = bank.explore(threads=1, solvers=["theory"]).points
     assert point.throughput_pps == pytest.approx(29.03e6, rel=1e-3)
+
+
+@pytest.mark.parametrize(("threads", "rate"), [(1, 29.1), (2, 36.6), (4, 43.5), (8, 49.0), (16, 52.4)])
+def test_queueing_counts_banks_that_recover(threads, rate):
+    bank = npx.resource("banks", banks=4, word="10 ns", precharge="60 ns")
+    (point,) = bank.explore(threads=threads, solvers=["queueing"]).points
+    assert point.throughput_pps == pytest.approx(rate * 1e6, rel=0.05)
+
+
+def test_queueing_refuses_banks_behind_arrivals():
+    (point, _) = npx.resource("banks").explore(rate=[0.7], solvers=["queueing", "theory"]).points
+    assert "stays busy behind a packet" in point.refused
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("hash", {}), ("sram", {}), ("crossing", {"paths": 2}), ("crossing", {"paths": 4}), ("accelerator", {})],
+)
+def test_queueing_meets_theory_of_lines(name, arguments):
+    lone = npx.resource(name, **arguments)
+    for table in (lone.explore(threads=[1, 2, 3, 8], solvers=["queueing", "theory"]),
+                  lone.explore(rate=[0.1, 0.7, 0.95], solvers=["queueing", "theory"])):  # fmt: skip
+        for one, truth in zip(table.of("queueing"), table.of("theory"), strict=True):
+            assert one.throughput_pps == pytest.approx(truth.throughput_pps, rel=1e-6)
+            assert one.latency_s == pytest.approx(truth.latency_s, rel=2e-3)
+
+
+@pytest.mark.parametrize(("length", "rate"), [(257, 94.9), (1500, 17.07)])
+def test_queueing_has_posted_writes_of_any_length(length, rate):
+    link = npx.resource("pcie_link", generation=5, lanes=8, packet_bytes=length)
+    (point,) = link.explore(threads=1, solvers=["queueing"]).points
+    assert point.throughput_pps == pytest.approx(rate * 1e6, rel=0.02)  # of a simulation

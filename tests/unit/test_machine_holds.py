@@ -786,7 +786,7 @@ def test_a_hold_nobody_waits_for_is_no_station():
     made = machine(servers(), crossing, threads=1)
     answer = queueing(made, LOAD)
     assert answer.rate_pps == pytest.approx(1 / (2 * NS))
-    assert answer.approximation == "product form (exponential service)"
+    assert answer.approximation == "deterministic event graph"
     assert refused(scattered).endswith("of the program; use `estimate`")
     assert queueing(machine([*servers(), Exponential("disk", 30 * NS)], scattered, threads=3), LOAD).rate_pps == (
         pytest.approx(1 / (30 * NS))

@@ -330,7 +330,7 @@ def test_queueing_names_what_it_assumes_and_leaves_out():
     ):  # fmt: skip
         assert words in answer.approximation
     assert not answer.exact
-    assert queueing(serving(), LOAD).approximation == "residual-time MVA"
+    assert queueing(serving(), LOAD).approximation == "deterministic event graph"
 
 
 def test_queueing_without_any_server():

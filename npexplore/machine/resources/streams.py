@@ -22,7 +22,7 @@ from npexplore.errors import ModelError
 from npexplore.machine.resources.base import Hold, OwnFaces, Server, Uses, count_of, known, rate_of
 from npexplore.machine.resources.flits import Burst, fresh, ticks_of
 from npexplore.machine.resources.grid import Grid, Link
-from npexplore.machine.resources.routes import checked_turns, refuse_circles, refuse_crossings, shared, tree_of
+from npexplore.machine.resources.routes import Tree, checked_turns, refuse_circles, refuse_crossings, shared, tree_of
 from npexplore.rows.assembler import Assembler, HoldSlot, Label
 from npexplore.rows.expressions import Constant, Expression, Operand, Values
 
@@ -147,15 +147,28 @@ class StaticStreams(OwnFaces):
                 continue
             far = (max(tree.depth(tile) for tile in tree.targets) + 2) * self.hop * self.cycle
             way = way + share * far * (words > 0)
-            holds.append(Hold(f"{self.name}.in{tree.source}", seconds * share, visits=share))
-            others = [f"{a}>{b}" for a, b in tree.hops]
+            others = [f"in{tree.source}", *(f"{a}>{b}" for a, b in tree.hops)]
             if method == "stream":
                 others += [out.removeprefix(f"{self.name}.") for (of_path, _), out in self.out.items() if of_path == k]
             others += [f"cross{tile}" for tile in self.crossings if tile in tree.before]
-            holds += [Hold(f"{self.name}.{other}", seconds * share, 0 * seconds, share) for other in others]
+            waits = self._waiting_place(tree)
+            holds += [
+                Hold(f"{self.name}.{other}", seconds * share, None if other == waits else 0 * seconds, share)
+                for other in others
+            ]
         if method == "stream":
             return Uses(seconds + way, holds, delay=way)
         return Uses(seconds, holds)
+
+    def _waiting_place(self, tree: Tree) -> str:
+        """Return the server at which a path's words wait for others': the switch that most paths cross, or the entry.
+
+        Links have one pace: who has waited for the scarcest of them waits at no other (Friedman 1965).
+        """
+        passing = {tile: sum(tile in other.before for other in self.trees) for tile in self.crossings}
+        mine = [tile for tile in self.crossings if tile in tree.before]
+        busiest = max(mine, key=lambda tile: passing[tile], default=None)
+        return f"in{tree.source}" if busiest is None else f"cross{busiest}"
 
     def _refuse(self, method: str, value: Values, allowed: list[int], what: str) -> None:
         wrong = (np.asarray(value)[..., None] != np.array(allowed)).all(axis=-1)

@@ -12,13 +12,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from npexplore.errors import RefusedError
+from npexplore.solve.queueing.crommelin import mdc_waiting
 
 CONSTANT = 1e-9  # relative variance of a constant
-MOST_WAITING = 4000
-STEADY = 1e-12
 
 
 @dataclass(frozen=True)
@@ -71,27 +68,5 @@ class Line:
         elif self.varies:
             raise RefusedError("theory: several servers in turn need a constant service")
         else:
-            wait = self.service * _waiting_md(rate * self.service, self.servers) / (rate * self.service)
+            wait = self.service * mdc_waiting(rate * self.service, self.servers) / (rate * self.service)
         return self.service + self.rest + wait
-
-
-def _waiting_md(offered: float, servers: int) -> float:
-    """Return the mean number that wait in M/D/c, by Crommelin's equations: its state at t + s from that at t."""
-    size = min(servers + int(40 / (1 - offered / servers)) + 40, MOST_WAITING)
-    k = np.arange(size)
-    logs = k * np.log(offered) - offered - np.concatenate([[0.0], np.cumsum(np.log(k[1:]))])
-    arriving = np.exp(logs)
-    p = np.zeros(size)
-    p[0] = 1.0
-    transfer = np.fft.rfft(arriving, 2 * size)
-    for _ in range(100_000):
-        stay = np.zeros(size)
-        stay[0] = p[: servers + 1].sum()
-        stay[1 : size - servers] = p[servers + 1 :]
-        after = np.fft.irfft(np.fft.rfft(stay, 2 * size) * transfer, 2 * size)[:size]
-        after /= after.sum()
-        change = float(np.abs(after - p).sum())
-        p = after
-        if change < STEADY:
-            break
-    return float(np.maximum(k - servers, 0) @ p)

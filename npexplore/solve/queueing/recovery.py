@@ -1,0 +1,59 @@
+"""Closed networks whose servers stay busy behind a customer that has gone on: banks that recover from an access.
+
+A customer keeps one of m members, goes on, and the member recovers for t more. What recovers is in the way of others,
+of the customer itself as well, like asynchronous tasks that a program leaves behind (Heidelberger and Trivedi, IEEE
+Trans. Computers C-31, 1982). With X the throughput, Y members recover, binomial, each a share X t / m of the time:
+
+    X = E[C(N + Y)]        C(n): throughput of the network with n customers that all stay to the end, the members as one
+                           flow-equivalent station of Baskett and Smith's bandwidth (banks.py)
+
+Who has a member waits for what it is held over, s seconds, behind those that have other members:
+
+    w = a s / 2 min(1 / (1 - a), min(m, N) - 1),  a = X s (m - 1) / m (N - 1) / N
+
+(at most those of the other members), and C is taken for times longer by 1 + w / D, D at the members.
+
+Beside exact chains with constant times (2 to 8 members, t up to 16 s, 1 to 16 customers) within 5 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import comb
+
+import numpy as np
+
+from npexplore.solve.queueing.inputs import Floats
+
+BISECTIONS = 50
+FULL = 0.999
+
+
+def recovering(
+    curve: Floats, customers: int, members: int, recovery: Floats, seconds: Floats, inside: Sequence[Floats],
+    lost: Floats | float = 0.0,
+) -> Floats:  # fmt: skip
+    """Return the throughput (P,) of so many customers.
+
+    curve: throughput (P, at least customers + members) of 1.. customers that stay until the member has recovered.
+    recovery: seconds per customer (P,). seconds: at the members with it (P,). inside: seconds of each server that is
+    visited while a member is held (P,). lost: of these, what serves nobody (refresh), which `seconds` does not have.
+    """
+    most = np.min([curve[:, -1], *(1 / np.maximum(one, 1e-30) for one in inside)], axis=0)
+    low, high = np.zeros_like(most), most.copy()
+    there = np.arange(members + 1)
+    ways = np.array([comb(members, k) for k in there], dtype=float)
+    gained = curve[:, customers - 1 : customers + members]
+    others = (members - 1) / members * (customers - 1) / customers
+    at_most = min(members, customers) - 1
+    for _ in range(BISECTIONS):
+        rate = (low + high) / 2
+        share = np.minimum(rate * recovery / members, 1.0)[:, None]
+        chance = ways * share**there * (1 - share) ** (members - there)
+        wait = np.zeros_like(rate)
+        for one in inside:
+            busy = np.minimum(rate * one * others, FULL)
+            wait += one * busy / 2 * np.minimum(1 / (1 - busy), at_most)
+        served = np.sum(chance * gained, axis=1) / (1 + (wait + lost) / seconds)
+        low, high = np.where(served > rate, rate, low), np.where(served > rate, high, rate)
+    return np.asarray((low + high) / 2)
