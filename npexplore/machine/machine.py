@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from npexplore.display import html_table
 from npexplore.errors import Faults, ModelError, NpexploreError, UnknownNameError, one_of, positive
@@ -19,6 +19,7 @@ from npexplore.rows.expressions import Variable
 
 __all__ = ["Machine", "Pool", "Recorded", "Start"]
 
+OF_DESIGNS = ("bounds", "queueing", "simulate", "estimate", "explain", "formula", "parameters", "with_")
 RESERVED = {*dir(Recorder), *(field.name for field in fields(Recorder))}
 
 
@@ -115,6 +116,12 @@ class Machine:
         for name in queues:
             if all(pool.gets != name for pool in self.pools):
                 raise ModelError(f"{self.name}: no pool gets from queue {name!r}")
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            hint = f"; npexplore.design(machine).{name} is there" if name in OF_DESIGNS else ""
+            raise AttributeError(f"machine {self.__dict__.get('name', '')!r} has no attribute {name!r}{hint}")
 
     def __repr__(self) -> str:
         return f"Machine({self.name}: {self.threads} threads, {', '.join(self.resources)})"

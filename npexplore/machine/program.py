@@ -75,6 +75,9 @@ class Calls:
     def __init__(self, recorder: Recorder, resource: Resource) -> None:
         self._recorder, self._resource = recorder, resource
 
+    def __dir__(self) -> list[str]:
+        return sorted(self._resource.VISITS)
+
     def __getattr__(self, method: str) -> Callable[..., Any]:
         resource = self._resource
         if method not in resource.VISITS:

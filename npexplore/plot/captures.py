@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from npexplore.packets.capture import Capture
+from npexplore.packets.length_cdf import LengthCdf
 from npexplore.plot import theme
 from npexplore.plot.line_plots import with_layout
 
@@ -20,8 +22,15 @@ TICKS = {"exponentformat": "SI", "minexponent": 3}
 TIME_TICKS = {"exponentformat": "SI", "minexponent": 0, "ticksuffix": "s"}
 
 
-def lengths(table: pd.DataFrame) -> go.Figure:
-    """Return the cumulative distribution of lengths (`length_shares`), the classic modes marked if there is IP."""
+def lengths(table: pd.DataFrame | LengthCdf | Capture) -> go.Figure:
+    """Return the cumulative distribution of lengths (`length_shares`), the classic modes marked if there is IP.
+
+    table: such a table, a capture, or its `length_cdf()`.
+    """
+    if isinstance(table, Capture):
+        table = table.length_cdf()
+    if isinstance(table, LengthCdf):
+        table = table.to_frame().assign(counted="all packets")
     figure = go.Figure()
     for counted, part in table.groupby("counted", sort=False):
         x, y = [part["length_bytes"].iloc[0], *part["length_bytes"]], [0.0, *part["share"]]

@@ -26,8 +26,9 @@ LOG_AXIS = {"type": "log", "tickvals": LOG_TICKS, "ticktext": [f"{tick:,g}" for 
 
 
 def curves(
-    table: pd.DataFrame, x: str, y: str, series: str, *, title: str, x_title: str, y_title: str,
-    panel: str | None = None, panel_names: Mapping[Any, str] | None = None, names: Mapping[Any, str] | None = None,
+    table: pd.DataFrame, x: str, y: str, series: str | None = None, *, title: str = "", x_title: str = "",
+    y_title: str = "", panel: str | None = None, panel_names: Mapping[Any, str] | None = None,
+    names: Mapping[Any, str] | None = None,
     colours: Mapping[Any, str] | None = None, band: tuple[str, str] | None = None, hover: Sequence[str] = (),
     published: pd.DataFrame | None = None, withheld: pd.DataFrame | None = None, frozen: pd.DataFrame | None = None,
     log_x: bool = False, percent: bool = False, step: bool = False,
@@ -39,11 +40,16 @@ def curves(
     published: a table with columns x, y (and panel), hover text in `key`, drawn as black diamonds. withheld: the same
     for predictions of withheld numbers, drawn as rings; frozen: for predictions made before the number was known.
     percent: y is a fraction, shown in per cent.
-    table: one row a point. x, y: columns on the axes. series: the column whose values are lines. panel: the column
-    whose values are panels (None: one panel). panel_names, names: labels of panels and lines, by value. colours: of
-    lines, by value. title, x_title, y_title: texts. log_x: logarithmic horizontal axis. step: draw steps. x_values:
-    values marked on the horizontal axis (None: chosen by plotly). height: in pixels.
+    table: one row a point. x, y: columns on the axes. series: the column whose values are lines (None: one line).
+    panel: the column whose values are panels (None: one panel). panel_names, names: labels of panels and lines, by
+    value. colours: of lines, by value. title, x_title, y_title: texts (empty: names of the columns). log_x:
+    logarithmic horizontal axis. step: draw steps. x_values: values marked on the horizontal axis (None: chosen by
+    plotly). height: in pixels.
     """
+    x_title, y_title = x_title or x.replace("_", " "), y_title or y.replace("_", " ")
+    title = title or f"{y_title} over {x_title}"
+    if series is None:
+        table, series = table.assign(**{"one line": y_title}), "one line"
     panels = list(table[panel].unique()) if panel else [None]
     heads = [str((panel_names or {}).get(value, value)) for value in panels] if panel else None
     figure = make_subplots(1, len(panels), shared_yaxes=True, subplot_titles=heads, horizontal_spacing=0.03)

@@ -110,3 +110,9 @@ def test_whatever_describes_a_machine_is_a_design_wherever_one_is_taken():
     assert "single" not in said
     with pytest.raises(InputError, match="knob 'units': box has no parameters to change; to have some, give"):
         design(box()).with_(units=3)
+
+
+def test_a_plain_machine_says_where_its_answers_are():
+    machine = design("smartnic").machine()
+    with pytest.raises(AttributeError, match=r"npexplore.design\(machine\).bounds is there"):
+        _ = machine.bounds

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from npexplore.designs import Design
+from npexplore.designs import design as design_of
 from npexplore.designs.prepared import DEMANDS
+from npexplore.designs.shelf import DesignLike
 from npexplore.errors import InputError
 from npexplore.machine.parameters import Value
-from npexplore.machine.workload import Workload
+from npexplore.machine.workload import WorkloadLike, as_workload
 from npexplore.machine.workload import workload as workload_of
 from npexplore.records import by_content
 from npexplore.solve.simulate import PACKETS
@@ -82,14 +83,20 @@ class Landscape:
 
 
 def landscape(
-    design: Design, workload: Workload | None, knobs: Mapping[str, Sequence[Value]], *, between: Collection[str] = ()
+    of: DesignLike,
+    workload: WorkloadLike | None,
+    knobs: Mapping[str, Sequence[Value]],
+    *,
+    between: Collection[str] = (),
 ) -> Landscape:
     """Return the landscape of a design; `packet_bytes` of a machine without that knob changes the packets that come.
 
-    design: the machine. workload: the packets (None: its own). knobs: values of each knob. between: knobs that may
-    also take values between those.
+    of: the machine, or what npx.design takes. workload: what npx.workload takes (None: the machine's own). knobs:
+    values of each knob. between: knobs that may also take values between those.
     Raises InputError unless each knob has rising numbers above zero, or names.
     """
+    design = design_of(of)
+    packets = None if workload is None else as_workload(workload)
     grid = {name: tuple(values) for name, values in knobs.items()}
     for name, values in grid.items():
         numbers = [value for value in values if not isinstance(value, str)]
@@ -97,7 +104,7 @@ def landscape(
             raise InputError(f"values of knob {name} must be names, or rising numbers above 0, got {list(values)}")
 
     def question(point: Mapping[str, Value]) -> SweepPoint:
-        load, own = workload, dict(point)
+        load, own = packets, dict(point)
         if PACKET_BYTES in own and PACKET_BYTES not in design.parameters.file.parameter:
             load = workload_of(packet_bytes=int(own.pop(PACKET_BYTES)))
         return SweepPoint(design.with_(**own), load, "queueing", None)
@@ -119,7 +126,7 @@ def landscape(
     near = {name: array.reshape(shape) for name, array in arrays.items() if (array < NEAR * lowest).any()}
     return Landscape(
         design.name, grid, near, np.array([waiting for _, waiting, _ in answers]).reshape(shape),
-        np.array([bits for *_, bits in answers]).reshape(shape), design.demands(workload).machine.counted,
+        np.array([bits for *_, bits in answers]).reshape(shape), design.demands(packets).machine.counted,
         frozenset(between), solve,
     )  # fmt: skip
 
