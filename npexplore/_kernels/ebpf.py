@@ -31,7 +31,7 @@ IMMEDIATE = 11  # as a source register: the constant
 LAST_ALU, LAST_JUMP, LAST_MEMORY = SWAP, JSLE, ATOMIC
 # columns of `maps`
 (KIND, START, STOP, STRIDE, VALUE_AT, VALUE_BYTES, KEY_BYTES, ENTRIES, READ_ONLY, HEADS, BUCKETS, NEXT, NEWER, OLDER,
- COUNT, FREE, NEWEST, OLDEST, LENGTHS, FULL_ERROR, TARGETS, MAP_COLUMNS) = range(22)  # fmt: skip
+ COUNT, FREE, NEWEST, OLDEST, LENGTHS, FULL_ERROR, TARGETS, DEVICES, MAP_COLUMNS) = range(23)  # fmt: skip
 ARRAY, HASH, LRU, LPM, PROGRAMS, EVENTS = range(6)
 # state
 (DATA, END, META, DEPTH, FAULT, FAULT_ADDRESS, TIME, RANDOM, CPU, REDIRECT, TAIL_CALLS, HELPER_MAP, PACKET_NUMBER,
@@ -387,6 +387,8 @@ def _help(memory: Array, any32: Array, any64: Array, maps: Array, links: Array, 
         if entry < 0 and not flags & 8:
             return flags & 3
         state[REDIRECT] = r[2] & WORD
+        if entry >= 0 and maps[m, DEVICES]:
+            state[REDIRECT] = np.int64(any32[maps[m, START] + entry * maps[m, STRIDE] + maps[m, VALUE_AT]])
         return np.int64(REDIRECTED)
     if helper == 5 or helper == 125:
         return state[TIME]

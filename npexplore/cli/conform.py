@@ -8,6 +8,7 @@ from __future__ import annotations
 import platform
 import shutil
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,9 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option(
     "--frames", metavar="N", type=click.IntRange(1), default=1000, help="Random frames after the fixed probes."
 )
+@click.option("--xdp", metavar="FILE.o", help="An XDP program as the router, run by the interpreter; no COMMAND.")
+@click.option("--section", metavar="NAME", help="xdp: the program or its section, where FILE.o has several.")
+@click.option("--map", "maps", metavar="NAME=FILE", multiple=True, help="xdp: first contents of a map.")
 @click.option("--failures", metavar="N", type=click.IntRange(1), default=1000, help="Stop after N failures.")
 @click.option("--seconds", metavar="S", type=float, help="Limit for a run (60), or for the start (links: 5).")
 @click.option("--again", is_flag=True, help="links: resend a frame lost while the program resolves its next hop.")
@@ -53,6 +57,9 @@ def command(
     kind: str,
     profile: str | None,
     frames: int,
+    xdp: str | None,
+    section: str | None,
+    maps: tuple[str, ...],
     failures: int,
     seconds: float | None,
     again: bool,
@@ -66,12 +73,21 @@ def command(
     KIND says what the router is. captures: a COMMAND that reads and writes captures, with {file}, {port} and {out} in
     its words. links: a COMMAND between network interfaces. function: FILE.py:FUNCTION, called with port and frame.
     kernel: the Linux kernel of this machine in a network namespace, without a COMMAND.
+    With --xdp FILE.o the router is an eBPF object; what it passes to the kernel is not judged.
 
     Options go before COMMAND.
     """
     if config is None:
         raise InputError("conform needs --config ROUTER.toml, the configuration of the router")
-    examine = ADAPTERS[one_of("--as: kind of router", kind, ADAPTERS)]
+    if xdp is not None:
+        kind = "xdp"
+        if router:
+            raise InputError(f"conform --xdp takes no command, got {' '.join(router)}")
+        router = (xdp,)
+    elif section or maps:
+        raise InputError("--section and --map are for --xdp FILE.o")
+    adapters = ADAPTERS | {"xdp": partial(_xdp, section, maps)} if xdp is not None else ADAPTERS
+    examine = adapters[one_of("--as: kind of router", kind, adapters)]
     if kind == "kernel" and router:
         raise InputError(f"conform --as kernel takes no command, got {' '.join(router)}")
     if kind != "kernel" and not router:
@@ -121,6 +137,21 @@ def _function(
     from npexplore.testing import examine_router
 
     return examine_router(_loaded(" ".join(words)), router, max_examples=frames, **how)
+
+
+def _xdp(
+    section: str | None, maps: Sequence[str], words: Sequence[str], router: Router, again: bool, how: dict[str, Any],
+    frames: int, seconds: float | None,
+) -> Conformance:  # fmt: skip
+    from npexplore.programs.loading import program
+    from npexplore.programs.map_files import read_named_maps
+    from npexplore.testing import XdpRouter, examine_router
+
+    loaded = program(words[0], section)
+    mine = XdpRouter(loaded, router, maps=read_named_maps(loaded, maps) if maps else None)
+    found = examine_router(mine.forward, router, max_examples=frames, **how)
+    note(f"verdicts: {', '.join(f'{name} {count:,}' for name, count in mine.verdicts.most_common())}; not judged: pass")
+    return found
 
 
 def _loaded(text: str) -> Callable[[int, bytes], Any]:

@@ -16,7 +16,7 @@ from npexplore.errors import InputError
 from npexplore.units import quantity
 
 if TYPE_CHECKING:
-    from npexplore.programs import Program, ProgramRun
+    from npexplore.programs import ProgramRun
     from npexplore.programs.running import Batch
 
 DAMAGED = 3
@@ -115,24 +115,16 @@ def _run(
 ) -> ProgramRun:  # fmt: skip
     from npexplore.packets.files import open_captures
     from npexplore.programs.loading import program
+    from npexplore.programs.map_files import read_named_maps
 
     loaded = program(file, section)
     memory_bytes = int(quantity("--memory", memory, "bytes"))
-    contents = dict(_map(loaded, word) for word in maps)
+    contents = read_named_maps(loaded, maps)
     scan = open_captures(trace)
     return loaded.run(
         scan, maps=contents, seed=seed, instruction_limit=limit, take=take, told=bytes_read(scan, "run"),
         memory_bytes=memory_bytes,
     )  # fmt: skip
-
-
-def _map(loaded: Program, word: str) -> tuple[str, dict[bytes, bytes]]:
-    from npexplore.programs.map_files import read_map
-
-    name, equals, path = word.partition("=")
-    if not equals or not path:
-        raise InputError(f"--map must be NAME=FILE, got {word!r}")
-    return name, read_map(loaded, name, path)
 
 
 def _text(run: ProgramRun) -> str:

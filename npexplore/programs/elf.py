@@ -20,6 +20,7 @@ from npexplore.programs.records import MapDefinition, Program, SourceLine
 ELF64, EM_BPF = 2, 247
 PROGBITS, SYMTAB, NOBITS, REL = 1, 2, 8, 9
 EXECUTABLE, FUNC, OBJECT = 4, 2, 1
+MAX_DATA_BYTES = 1 << 30
 DATA_SECTIONS = (".rodata", ".data", ".bss")
 
 
@@ -64,7 +65,7 @@ def program_names(path: str | Path) -> list[str]:
 def _damage_named(path: str | Path) -> Iterator[None]:
     try:
         yield
-    except (struct.error, IndexError, ValueError, RecursionError) as error:
+    except (struct.error, IndexError, ValueError, RecursionError, OverflowError) as error:
         raise InputError(f"{shown(path)}: is cut off or damaged ({error})") from None
 
 
@@ -148,6 +149,8 @@ class _Object:
                     kind, key, value, entries = struct.unpack_from("<IIII", section.data, one.value)
                     self._add(number, one.value, MapDefinition(one.name, kind, key, value, entries))
             elif section.name.startswith(DATA_SECTIONS) and section.size and section.kind in (PROGBITS, NOBITS):
+                if section.size > MAX_DATA_BYTES:
+                    raise ValueError(f"section {section.name!r} of {section.size} bytes")
                 first = section.data or bytes(section.size)
                 read_only = section.name.startswith(".rodata")
                 self._add(number, -1, MapDefinition(section.name, 2, 4, section.size, 1, first, read_only))

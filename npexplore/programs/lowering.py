@@ -28,6 +28,7 @@ _KINDS = {
     14: k.HASH, 16: k.HASH, 17: k.HASH, 25: k.HASH, 27: k.EVENTS,
 }  # fmt: skip
 PROG_ARRAY = 3  # its values are slots of programs, from outside their names
+_DEVICES = (14, 25)  # values begin with the number of the interface that a packet is sent by
 _INDEXED_TARGETS = (14, 16, 17)  # redirect targets by index; kept in hash tables, since most places are empty
 _MAX_HASH_ENTRIES = 1 << 28
 
@@ -127,6 +128,7 @@ def _place(path: str, row: NDArray[np.int64], one: MapDefinition, at: int, links
     row[[k.VALUE_AT, k.VALUE_BYTES, k.KEY_BYTES, k.ENTRIES]] = value_at, one.value_bytes, one.key_bytes, entries
     row[[k.READ_ONLY, k.FREE, k.NEWEST, k.OLDEST]] = one.read_only, 0, -1, -1
     row[k.FULL_ERROR] = k.ENOSPC if kind == k.LPM else k.E2BIG
+    row[k.DEVICES] = one.kind in _DEVICES
     row[k.TARGETS] = entries if one.kind in _INDEXED_TARGETS else 0
     at = -(-(at + entries * stride) // 64) * 64 + 64
     if hashed:

@@ -8,7 +8,7 @@ hex:0a000001      hex:00ff                    any bytes
 
 import ipaddress
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -38,6 +38,17 @@ def read_map(program: Program, name: str, path: str | Path) -> dict[bytes, bytes
         key = _bytes(words[0], definition.key_bytes, f"{where}: key")
         by_name = definition.kind == PROG_ARRAY
         contents[key] = words[1].encode() if by_name else _bytes(words[1], definition.value_bytes, f"{where}: value")
+    return contents
+
+
+def read_named_maps(program: Program, words: Iterable[str]) -> dict[str, dict[bytes, bytes]]:
+    """Return the contents that words NAME=FILE give maps; raises InputError for another form."""
+    contents = {}
+    for word in words:
+        name, equals, path = word.partition("=")
+        if not equals or not path:
+            raise InputError(f"--map must be NAME=FILE, got {word!r}")
+        contents[name] = read_map(program, name, path)
     return contents
 
 

@@ -64,15 +64,10 @@ def run(
     Raises:
         InputError: a map that is unknown, does not take its contents or is too large; an unreadable capture.
     """
-    tables = Tables(program, memory_bytes)
-    code, slots = lower(program, tables)
-    for name, contents in (maps or {}).items():
-        is_programs = any(one.name == name and one.kind == PROG_ARRAY for one in program.maps)
-        for key, value in contents.items():
-            tables.put(name, key, _program_value(program, slots, value) if is_programs else value)
+    runner = Runner(program, maps or {}, seed, cpu, instruction_limit, memory_bytes, plain)
+    runner.receive(interface, queue)
+    tables = runner.tables
     before = {name: tables.contents(name) for name in tables.number}
-    tables.any32[k.CONTEXT + 12], tables.any32[k.CONTEXT + 16] = interface, queue
-    runner = _Runner(program, tables, (code, slots), state_of(seed, cpu), instruction_limit, memory_bytes, plain)
     rows: list[NDArray[np.int64]] = []
     kept: list[bytes] = []
     damage: Damage | None = None
@@ -83,7 +78,7 @@ def run(
                     _collect(batch, rows, kept, bool(keep), take)
             damage = scan.damage
     else:
-        for batch in _of_bytes(runner, packets):
+        for batch in of_bytes(runner, packets):
             _collect(batch, rows, kept, keep is not False, take)
     table = np.concatenate(rows) if rows else np.zeros((0, k.ROW_COLUMNS), np.int64)
     after = {name: tables.contents(name) for name in before}
@@ -107,7 +102,8 @@ def _program_value(program: Program, slots: list[int], value: bytes) -> bytes:
     return (slots.index(program.entries[name]) + 1).to_bytes(4, "little")
 
 
-def _of_bytes(runner: _Runner, packets: Sequence[bytes]) -> Iterator[Batch]:
+def of_bytes(runner: Runner, packets: Sequence[bytes]) -> Iterator[Batch]:
+    """Run the bytes of packets; yield them in batches."""
     for first in range(0, len(packets), BATCH):
         part = packets[first : first + BATCH]
         lengths = np.array([len(one) for one in part], np.int64)
@@ -116,7 +112,7 @@ def _of_bytes(runner: _Runner, packets: Sequence[bytes]) -> Iterator[Batch]:
         yield from runner.go(data, begins, lengths, np.zeros(len(part), np.int64))
 
 
-def _of_table(runner: _Runner, table: Any, data: NDArray[np.uint8], base: int) -> Iterator[Batch]:
+def _of_table(runner: Runner, table: Any, data: NDArray[np.uint8], base: int) -> Iterator[Batch]:
     if (others := np.unique(table["link_type"][table["link_type"] != ETHERNET])).size:
         raise InputError(
             f"XDP programs see Ethernet frames, the capture has {link_format(int(others[0])).name} packets"
@@ -127,15 +123,20 @@ def _of_table(runner: _Runner, table: Any, data: NDArray[np.uint8], base: int) -
         yield from runner.go(data, begins[part], lengths[part], table["t_ns"][part])
 
 
-class _Runner:
+class Runner:
     """The arrays of one run; they live on from batch to batch."""
 
     def __init__(
-        self, program: Program, tables: Tables, code: tuple[NDArray[np.int64], list[int]], state: NDArray[np.int64],
-        limit: int, memory_bytes: int, plain: bool,
+        self, program: Program, maps: Mapping[str, Contents], seed: int = 1, cpu: int = 0,
+        limit: int = INSTRUCTION_LIMIT, memory_bytes: int = MEMORY_BYTES, plain: bool = False,
     ) -> None:  # fmt: skip
-        self.tables, self.state, self.limit, self.plain = tables, state, limit, plain
-        self.code, self.slots = code
+        tables = self.tables = Tables(program, memory_bytes)
+        self.code, self.slots = lower(program, tables)
+        for name, contents in maps.items():
+            is_programs = any(one.name == name and one.kind == PROG_ARRAY for one in program.maps)
+            for key, value in contents.items():
+                tables.put(name, key, _program_value(program, self.slots, value) if is_programs else value)
+        self.state, self.limit, self.plain = state_of(seed, cpu), limit, plain
         self.entry = self.slots.index(program.entry)
         slots = len(self.code)
         self.stamps = np.zeros((len(tables.memory) >> 6) + 1, np.int32)
@@ -148,6 +149,10 @@ class _Runner:
         self.hashes = np.zeros(0, np.int64)
         self.visits = self.takens = np.zeros((0, slots), np.int32)
         self.table = np.zeros(0, np.int32)
+
+    def receive(self, interface: int, queue: int) -> None:
+        """Set where the packets that follow come in: `ingress_ifindex` and `rx_queue_index`."""
+        self.tables.any32[k.CONTEXT + 12], self.tables.any32[k.CONTEXT + 16] = interface, queue
 
     def go(
         self, data: NDArray[np.uint8], begins: NDArray[np.int64], lengths: NDArray[np.int64], times: NDArray[np.int64]

@@ -42,5 +42,6 @@ if TYPE_CHECKING:
     from npexplore.testing.strategies6 import updates6 as updates6
     from npexplore.testing.verdicts import CounterexampleError as CounterexampleError
     from npexplore.testing.verdicts import compare as compare
+    from npexplore.testing.xdp import XdpRouter as XdpRouter
 else:
     __all__, __getattr__, __dir__ = on_demand(__name__, {"hypothesis": "test"})

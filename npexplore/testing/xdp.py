@@ -1,0 +1,113 @@
+"""An XDP program as a router under test: frames go through the interpreter, without interfaces (docs/testing.md).
+
+Interface n + 1 is port n. A frame that is passed to the kernel (XDP_PASS) is not judged: the program leaves it to
+software; what it sends (XDP_TX, XDP_REDIRECT) and drops is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+
+from npexplore._kernels import ebpf as k
+from npexplore.errors import InputError
+from npexplore.golden.router.configuration import KINDS, Router
+from npexplore.programs.loading import program as load_program
+from npexplore.programs.records import Program
+from npexplore.programs.result import verdict_name
+from npexplore.programs.running import Contents, Runner, of_bytes
+from npexplore.testing.drawing import as_router
+
+UNICAST = KINDS.index("unicast")
+HOP_BYTES, STATION_BYTES = 20, 8
+
+
+class XdpRouter:
+    """An XDP program between the ports of a router: `forward` is what `check_router` and `examine_router` take.
+
+    program: an object file (section: the program in it), or a loaded program; router: its configuration, a file or a
+    name; maps: first contents, None: `hops` and `stations` from the configuration (`fast_path_maps`), if it has them.
+    `verdicts` counts frames. Raises InputError as `npexplore.program` does.
+
+    Example:
+        >>> from npexplore.testing import XdpRouter
+        >>> XdpRouter(npexplore.program("mov r0, 1\\nexit"), "office").forward(0, bytes(64))
+        []
+    """
+
+    def __init__(
+        self, program: Program | str | Path, router: Router | str | Path, *, section: str | None = None,
+        maps: Mapping[str, Contents] | None = None,
+    ) -> None:  # fmt: skip
+        self.router = as_router(router)
+        self.program = program if isinstance(program, Program) else load_program(program, section)
+        self.verdicts: Counter[str] = Counter()
+        contents = fast_path_maps(self.router, self.program) if maps is None else maps
+        self._runner = Runner(self.program, contents)
+
+    def forward(self, port: int, frame: bytes) -> list[tuple[int, bytes]] | None:
+        """Return what is sent for a frame, (port, frame) each; None: it is left to the kernel."""
+        self._runner.receive(port + 1, 0)
+        (batch,) = of_bytes(self._runner, [frame])
+        row = batch.rows[0]
+        verdict = verdict_name(int(row[k.VERDICT]))
+        self.verdicts[verdict] += 1
+        if verdict == "fault":
+            raise RuntimeError(f"the program faults at {self.program.place(int(row[k.FAULT_SLOT]))}")
+        if verdict == "pass":
+            return None
+        if verdict not in ("tx", "redirect"):
+            return []
+        begin = int(row[k.OUT_AT] + row[k.METADATA])
+        out = port if verdict == "tx" else int(row[k.SENT_TO]) - 1
+        return [(out, batch.out[begin : begin + int(row[k.LENGTH])].tobytes())]
+
+
+def fast_path_maps(router: Router, program: Program) -> dict[str, dict[bytes, bytes]]:
+    """Return contents for the maps `hops` and `stations` of a program, as tests/programs/router.c declares them.
+
+    hops: prefix -> interface, MTU, source and destination MAC address; interface 0: addresses of the router itself,
+    broadcasts, routes that lead nowhere or that a fast path does not do (labels, several next hops), unknown hosts.
+    stations: interface -> its MAC address. Raises InputError for maps of these names in another layout.
+    """
+    sizes = {one.name: (one.key_bytes, one.value_bytes) for one in program.used_maps.values()}
+    wanted = {"hops": (8, HOP_BYTES), "stations": (4, STATION_BYTES)}
+    for name in wanted.keys() & sizes.keys():
+        if sizes[name] != wanted[name]:
+            raise InputError(
+                f"{program.path}: map {name!r} has another layout than in tests/programs/router.c"
+            )
+    return {name: contents for name, contents in (("hops", _hops(router)), ("stations", _stations(router)))
+            if name in sizes}  # fmt: skip
+
+
+def _stations(router: Router) -> dict[bytes, bytes]:
+    return {(port.number + 1).to_bytes(4, "little"): port.mac + bytes(2) for port in router.ports}
+
+
+def _hops(router: Router) -> dict[bytes, bytes]:
+    def key(address: int, length: int) -> bytes:
+        return length.to_bytes(4, "little") + address.to_bytes(4, "big")
+
+    def hop(port: int, mac: bytes) -> bytes:
+        one = router.ports[port]
+        return (port + 1).to_bytes(4, "little") + one.mtu.to_bytes(2, "little") + one.mac + mac + bytes(2)
+
+    routes, hops = router.routes, {}
+    nothing = [0] * len(routes)
+    stacks, several = (nothing if one is None else one.tolist() for one in (routes.stack, routes.next_hops))
+    columns = (routes.value, routes.length, routes.kind, routes.port, routes.via)
+    for value, length, kind, port, via, stack, hops_of in zip(
+        *(one.tolist() for one in columns), stacks, several, strict=True
+    ):
+        leave = kind != UNICAST or stack or hops_of
+        known = not leave and ((port, via) in router.neighbours or not router.ports[port].listed_only)
+        hops[key(value, length)] = hop(port, router.mac_of(port, via)) if known else bytes(HOP_BYTES)
+    hops |= {key(address, 32): hop(port, mac) for (port, address), mac in router.neighbours.items()}
+    for one in router.ports:
+        for address, length in one.subnets:
+            width = (1 << 32 - length) - 1
+            left = {address, address & ~width, address | width} if length < 31 else {address}
+            hops |= {key(each, 32): bytes(HOP_BYTES) for each in left}
+    return hops
