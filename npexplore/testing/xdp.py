@@ -75,9 +75,7 @@ def fast_path_maps(router: Router, program: Program) -> dict[str, dict[bytes, by
     wanted = {"hops": (8, HOP_BYTES), "stations": (4, STATION_BYTES)}
     for name in wanted.keys() & sizes.keys():
         if sizes[name] != wanted[name]:
-            raise InputError(
-                f"{program.path}: map {name!r} has another layout than in tests/programs/router.c"
-            )
+            raise InputError(f"{program.path}: map {name!r} has another layout than in tests/programs/router.c")
     return {name: contents for name, contents in (("hops", _hops(router)), ("stations", _stations(router)))
             if name in sizes}  # fmt: skip
 
