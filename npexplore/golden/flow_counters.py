@@ -24,6 +24,11 @@ class FlowCounters(ShownByArguments):
     """Three counters for each flow, a flow being a pair of classes of `class_bits` bits each.
 
     `count` counts one packet, `count_many` columns of packets.
+
+    Example:
+        >>> from npexplore.golden import FlowCounters
+        >>> FlowCounters(class_bits=4)
+        FlowCounters(class_bits=4)
     """
 
     def __init__(self, class_bits: int = 9) -> None:

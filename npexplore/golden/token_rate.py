@@ -16,7 +16,13 @@ FASTEST = 1 << 40  # numerator and denominator
 
 
 class TokenRate(NamedTuple):
-    """`numerator / denominator` of what is counted per nanosecond, in lowest terms."""
+    """`numerator / denominator` of what is counted per nanosecond, in lowest terms.
+
+    Example:
+        >>> from npexplore.golden import TokenRate
+        >>> TokenRate.per_second(125_000_000)
+        TokenRate(numerator=1, denominator=8, counted='bytes')
+    """
 
     numerator: int
     denominator: int

@@ -59,7 +59,13 @@ class PartSynthesis:
 
 @dataclass(frozen=True)
 class Luts:
-    """LUTs of an engine by several tools: the least, the mean and the most."""
+    """LUTs of an engine by several tools: the least, the mean and the most.
+
+    Example:
+        >>> from npexplore.hardware import Luts
+        >>> Luts(low=900.0, mean=1000.0, high=1100.0).mean
+        1000.0
+    """
 
     low: float
     mean: float

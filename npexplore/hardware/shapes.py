@@ -21,7 +21,13 @@ BYTE = 255
 
 @dataclass(frozen=True)
 class Whole:
-    """A number from lo to hi."""
+    """A number from lo to hi.
+
+    Example:
+        >>> from npexplore.hardware import Whole
+        >>> Whole(0, 255)
+        Whole(lo=0, hi=255)
+    """
 
     lo: int
     hi: int

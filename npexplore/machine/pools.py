@@ -16,7 +16,13 @@ Idle = Literal["sleep", "poll"]
 
 @dataclass(frozen=True)
 class Start:
-    """When threads begin: all at time 0, each `seconds` after the one before, or at random within `seconds`."""
+    """When threads begin: all at time 0, each `seconds` after the one before, or at random within `seconds`.
+
+    Example:
+        >>> from npexplore.machine import Start
+        >>> Start("random", seconds=1e-6)
+        Start(how='random', seconds=1e-06)
+    """
 
     how: Begin = "random"
     seconds: float = 1e-6

@@ -44,7 +44,13 @@ class StationClassResult:
 
 @dataclass(frozen=True)
 class ClassResult:
-    """One pass from `in` to `out`, without think time; loss is the share of passes that end at a full station."""
+    """One pass from `in` to `out`, without think time; loss is the share of passes that end at a full station.
+
+    Example:
+        >>> from npexplore.networks import ClassResult
+        >>> ClassResult(throughput=1e6, mean_response=2e-6).loss is None
+        True
+    """
 
     throughput: float | None = None
     mean_response: float | None = None

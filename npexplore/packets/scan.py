@@ -34,7 +34,13 @@ MAX_INTERFACES = 1 << 16
 
 @dataclass(frozen=True)
 class Damage:
-    """Where the readable part of a capture ends (offset in the decompressed file) and why."""
+    """Where the readable part of a capture ends (offset in the decompressed file) and why.
+
+    Example:
+        >>> from npexplore.packets import Damage
+        >>> Damage(offset=24, message="record is cut short")
+        Damage(offset=24, message='record is cut short')
+    """
 
     offset: int
     message: str

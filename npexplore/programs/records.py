@@ -10,6 +10,7 @@ from npexplore.errors import InputError, one_of
 from npexplore.programs import instructions as isa
 from npexplore.programs.helpers import HELPERS, TAIL_CALL, helper_name
 from npexplore.programs.instructions import Instruction
+from npexplore.records import by_content
 
 if TYPE_CHECKING:
     from npexplore.programs.result import ProgramRun
@@ -56,6 +57,7 @@ class SourceLine:
         return f"{self.file}:{self.line}: {self.text}" if self.line else self.text
 
 
+@by_content
 @dataclass(frozen=True)
 class Program:
     """An eBPF program that can be run on packets.

@@ -15,6 +15,7 @@ from npexplore.programs import instructions as isa
 from npexplore.programs.helpers import helper_name
 from npexplore.programs.instructions import Instruction
 from npexplore.programs.records import Program
+from npexplore.records import by_content
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +65,8 @@ class Paths:
     slots: list[int]
 
 
-@dataclass(frozen=True, eq=False)
+@by_content
+@dataclass(frozen=True)
 class ProgramRun:
     """The result of a run.
 

@@ -39,7 +39,13 @@ class Distribution(Record, frozen=True, tag_field="distribution", metaclass=_Abs
 
 
 class Deterministic(Distribution, frozen=True, tag="deterministic"):
-    """Always the mean."""
+    """Always the mean.
+
+    Example:
+        >>> from npexplore.machine import Deterministic
+        >>> Deterministic(mean=50e-9).mean
+        5e-08
+    """
 
     mean: float
 
@@ -49,7 +55,13 @@ class Deterministic(Distribution, frozen=True, tag="deterministic"):
 
 
 class Exponential(Distribution, frozen=True, tag="exponential"):
-    """Exponential with a mean."""
+    """Exponential with a mean.
+
+    Example:
+        >>> from npexplore.machine import Exponential
+        >>> Exponential(mean=50e-9).moments()
+        (5e-08, 1.0)
+    """
 
     mean: float
 
@@ -59,7 +71,13 @@ class Exponential(Distribution, frozen=True, tag="exponential"):
 
 
 class Erlang(Distribution, frozen=True, tag="erlang"):
-    """The sum of `stages` exponential times, `mean` in all."""
+    """The sum of `stages` exponential times, `mean` in all.
+
+    Example:
+        >>> from npexplore.machine import Erlang
+        >>> Erlang(mean=50e-9, stages=4).moments()
+        (5e-08, 0.25)
+    """
 
     mean: float
     stages: Stages
@@ -70,7 +88,13 @@ class Erlang(Distribution, frozen=True, tag="erlang"):
 
 
 class Hyperexponential(Distribution, frozen=True, tag="hyperexponential"):
-    """Exponential with the first mean with a probability, else with the second."""
+    """Exponential with the first mean with a probability, else with the second.
+
+    Example:
+        >>> from npexplore.machine import Hyperexponential
+        >>> Hyperexponential(means=(10e-9, 100e-9), probability=0.9).moments()
+        (1.8999999999999998e-08, 5.038781163434902)
+    """
 
     means: tuple[float, float]
     probability: float
@@ -94,7 +118,13 @@ class Hyperexponential(Distribution, frozen=True, tag="hyperexponential"):
 
 
 class Uniform(Distribution, frozen=True, tag="uniform"):
-    """Any time from `low` to `high`, all alike likely."""
+    """Any time from `low` to `high`, all alike likely.
+
+    Example:
+        >>> from npexplore.machine import Uniform
+        >>> Uniform(low=40e-9, high=60e-9).moments()
+        (5e-08, 0.013333333333333326)
+    """
 
     low: float
     high: float
@@ -117,7 +147,13 @@ class Uniform(Distribution, frozen=True, tag="uniform"):
 
 
 class Empirical(Distribution, frozen=True, tag="empirical"):
-    """One of `values`, each as often as its weight says."""
+    """One of `values`, each as often as its weight says.
+
+    Example:
+        >>> from npexplore.machine import Empirical
+        >>> Empirical(values=[1e-9, 3e-9], weights=[1, 1]).moments()
+        (2e-09, 0.24999999999999978)
+    """
 
     values: Annotated[list[float], msgspec.Meta(min_length=1)]
     weights: list[float]

@@ -27,14 +27,26 @@ UTILIZATION = "utilization_"  # how the columns of a row begin that hold the bus
 
 
 class Utilization(NamedTuple):
-    """Share of time a server is busy (mean over units and members), and the part in which its holder itself waits."""
+    """Share of time a server is busy (mean over units and members), and the part in which its holder itself waits.
+
+    Example:
+        >>> from npexplore.solvers import Utilization
+        >>> Utilization(busy=0.5)
+        Utilization(busy=0.5, blocked=0.0)
+    """
 
     busy: float
     blocked: float = 0.0
 
 
 class Latency(NamedTuple):
-    """Latency in seconds: mean and quantiles (None where the solver gives none)."""
+    """Latency in seconds: mean and quantiles (None where the solver gives none).
+
+    Example:
+        >>> from npexplore.solvers import Latency
+        >>> Latency(mean=5e-7).p99 is None
+        True
+    """
 
     mean: float | None = None
     p50: float | None = None

@@ -83,12 +83,16 @@ def test_a_public_class_prints_as_what_it_is(kind):
     assert kind.__repr__ is not object.__repr__, "it prints as <object at 0x...>: see npexplore/display.py"
 
 
+def hints_of(kind):
+    """Return the types of the fields that take part in a comparison, and of the others."""
+    return {field.name: field.type for field in fields(kind)} if is_dataclass(kind) else kind.__annotations__
+
+
 def filled(kind, last):
     """Return a record whose fields hold what their types say: arrays, mappings, lists or a number."""
-    names = getattr(kind, "_fields", None) or [field.name for field in fields(kind)]
     values = {}
-    for name in names:
-        text = str(kind.__annotations__[name])
+    for name, hint in hints_of(kind).items():
+        text = str(hint)
         array = np.array([0.0, np.nan, last])
         one = array if any(word in text for word in ARRAYS) else 1
         lists = "list[" in text or "Sequence[" in text

@@ -41,7 +41,13 @@ class Treatment:
 
 @dataclass(frozen=True)
 class ClassQueue:
-    """A class at a port: its weight (what that means is said by the scheduler) and what its queue holds."""
+    """A class at a port: its weight (what that means is said by the scheduler) and what its queue holds.
+
+    Example:
+        >>> from npexplore.golden import ClassQueue
+        >>> ClassQueue(weight=2).weight
+        2
+    """
 
     weight: int = 1
     limits: QueueLimits = field(default_factory=QueueLimits)
@@ -96,7 +102,13 @@ class OutputPort:
 
 @dataclass(frozen=True)
 class Receiver:
-    """An input port's receivers: time a packet, packets that wait in the MAC buffer (None: any number), how many."""
+    """An input port's receivers: time a packet, packets that wait in the MAC buffer (None: any number), how many.
+
+    Example:
+        >>> from npexplore.golden import Receiver
+        >>> Receiver(service_ns=500, buffer_packets=8)
+        Receiver(service_ns=500, buffer_packets=8, servers=1)
+    """
 
     service_ns: int
     buffer_packets: int | None

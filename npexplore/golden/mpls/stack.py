@@ -25,7 +25,13 @@ MOST = 255  # of a time to live
 
 
 class Label(NamedTuple):
-    """One entry of a stack; `bottom` is 1 on the last one."""
+    """One entry of a stack; `bottom` is 1 on the last one.
+
+    Example:
+        >>> from npexplore.golden import Label
+        >>> Label(16, bottom=1).ttl
+        64
+    """
 
     label: int
     traffic_class: int = 0

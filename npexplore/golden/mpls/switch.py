@@ -51,6 +51,11 @@ class LabelEntry(NamedTuple):
     """An entry of the incoming label map: outgoing labels, outermost first; port, HERE to look again; its TTL model.
 
     mac: of the next hop on the port's link.
+
+    Example:
+        >>> from npexplore.golden import LabelEntry
+        >>> LabelEntry(labels=(17,), port=1).labels
+        (17,)
     """
 
     labels: tuple[int, ...] = ()

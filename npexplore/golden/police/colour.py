@@ -4,7 +4,13 @@ from enum import IntEnum
 
 
 class Colour(IntEnum):
-    """The larger, the worse."""
+    """The larger, the worse.
+
+    Example:
+        >>> from npexplore.golden import Colour
+        >>> Colour.GREEN < Colour.RED
+        True
+    """
 
     GREEN = 0
     YELLOW = 1

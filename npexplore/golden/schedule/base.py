@@ -16,7 +16,13 @@ from npexplore.golden.work import Meter
 
 
 class QueuedPacket(NamedTuple):
-    """A packet as a scheduler sees it: the caller's number, its length, when it came."""
+    """A packet as a scheduler sees it: the caller's number, its length, when it came.
+
+    Example:
+        >>> from npexplore.golden import QueuedPacket
+        >>> QueuedPacket(0, length_bytes=64)
+        QueuedPacket(number=0, length_bytes=64, time_ns=0)
+    """
 
     number: int
     length_bytes: int

@@ -14,7 +14,13 @@ from npexplore.rows.expressions import maximum
 
 
 class Accelerator(Resource):
-    """`members` alike pipelines; `call(words)` takes longer by `word_s` a word (words read by a lookup: early exit)."""
+    """`members` alike pipelines; `call(words)` takes longer by `word_s` a word (words read by a lookup: early exit).
+
+    Example:
+        >>> from npexplore.machine import Accelerator
+        >>> Accelerator("crypto", interval_s=10e-9, latency_s=200e-9)
+        Accelerator('crypto', interval_s=1e-08, latency_s=2e-07)
+    """
 
     VISITS = {"call": ("words", "member")}
     OPTIONAL = {"words": 0, "member": 0}

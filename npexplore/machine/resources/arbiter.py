@@ -23,6 +23,11 @@ class Arbiter(Resource):
     """`members` alike arbiters of `requesters` each; a granted one goes on `latency_s` after the grant's start.
 
     A request may ask for several `grants` in a row, which nobody else comes between.
+
+    Example:
+        >>> from npexplore.machine import Arbiter
+        >>> Arbiter("bus", requesters=4, interval_s=10e-9)
+        Arbiter('bus', requesters=4, interval_s=1e-08)
     """
 
     VISITS = {"request": ("requester", "grants", "member")}

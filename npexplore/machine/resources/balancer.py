@@ -16,7 +16,13 @@ from npexplore.rows.expressions import Expression
 
 
 class Balancer(Resource):
-    """Chooses one of the `members` of the server called `over`."""
+    """Chooses one of the `members` of the server called `over`.
+
+    Example:
+        >>> from npexplore.machine import Balancer
+        >>> Balancer("choice", over="core", members=4)
+        Balancer('choice', over='core', members=4)
+    """
 
     VISITS = {"choose": ("key",)}
     OPTIONAL = {"key": 0}

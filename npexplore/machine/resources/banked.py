@@ -15,7 +15,13 @@ from npexplore.rows.expressions import ceildiv
 
 
 class BankedMemory(Resource):
-    """`banks` alike banks, of which every visit says one, behind one unit with its data bus."""
+    """`banks` alike banks, of which every visit says one, behind one unit with its data bus.
+
+    Example:
+        >>> from npexplore.machine import BankedMemory
+        >>> BankedMemory("rldram", word_bytes=8, word_s=5e-9, banks=8)
+        BankedMemory('rldram', word_bytes=8, word_s=5e-09, banks=8)
+    """
 
     VISITS = {"read": ("bytes", "bank"), "write": ("bytes", "bank")}
     CHANCE = frozenset({"bank"})

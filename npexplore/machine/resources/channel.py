@@ -26,7 +26,13 @@ STEPS = 1000  # times are exact fractions of a tick with denominators up to this
 
 
 class TokenChannel(Resource):
-    """`members` alike channels of `rate_hz` tokens a second; `clock_hz` is the caller's clock, for aligned edges."""
+    """`members` alike channels of `rate_hz` tokens a second; `clock_hz` is the caller's clock, for aligned edges.
+
+    Example:
+        >>> from npexplore.machine import TokenChannel
+        >>> TokenChannel("port", rate_hz=100e6)
+        TokenChannel('port', rate_hz=100000000.0)
+    """
 
     VISITS = {"take": ("tokens", "member")}
     OPTIONAL = {"tokens": 1, "member": 0}

@@ -32,7 +32,13 @@ FASTEST_WITHOUT_GROUPS = 0.9375e-9  # clock period of DDR3-2133 (JESD79-3); DDR4
 
 @dataclass(frozen=True)
 class WriteBuffer:
-    """Posted writes: `entries` of a channel; `high` waiting ones start a drain that leaves `low`."""
+    """Posted writes: `entries` of a channel; `high` waiting ones start a drain that leaves `low`.
+
+    Example:
+        >>> from npexplore.machine import WriteBuffer
+        >>> WriteBuffer(entries=32, high=24, low=8)
+        WriteBuffer(entries=32, high=24, low=8)
+    """
 
     entries: int
     high: int

@@ -48,6 +48,11 @@ class DramPolicy:
     entries_until: an entry is free again when the column command has gone, or already with the row command.
     refresh: all banks at once, as many as the device refreshes at a time, or never.
     refresh_holds: accesses of the banks to be refreshed wait for it, or all.
+
+    Example:
+        >>> from npexplore.machine import DramPolicy
+        >>> DramPolicy(page="closed").page
+        'closed'
     """
 
     page: Page = "open"

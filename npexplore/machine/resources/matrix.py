@@ -20,6 +20,11 @@ class SwitchMatrix(Resource):
 
     word_s: time of a word on a link. hop_s: time through a switch. arity: branches of a switch (None: a crossbar).
     thinning: how many times fewer links a switch has upwards than its branches have together.
+
+    Example:
+        >>> from npexplore.machine import SwitchMatrix
+        >>> SwitchMatrix("fabric", ports=8, word_s=2e-9)
+        SwitchMatrix('fabric', ports=8, word_s=2e-09)
     """
 
     VISITS = {"send": ("source", "target", "words")}

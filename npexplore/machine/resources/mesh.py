@@ -40,6 +40,11 @@ class Mesh(OwnFaces):
     send(source, target, words): the caller goes on when the tail has entered the network.
     deliver(source, target, words): it goes on when the tail has left it at the target.
     A program that does not read what comes takes the exit: held = m.take("NAME.out3"), until m.give(held).
+
+    Example:
+        >>> from npexplore.machine import Mesh
+        >>> Mesh("net", columns=4, rows=4, clock_hz=425e6, fifo_depth=4)
+        Mesh('net', columns=4, rows=4, clock_hz=425000000.0, fifo_depth=4)
     """
 
     WHY = "worms hold and wait for each other link by link"

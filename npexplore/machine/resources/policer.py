@@ -25,7 +25,13 @@ FINEST = 10**6  # denominators of a rate up to this are exact
 
 
 class Policer(OwnFaces):
-    """rates_pps: of each flow's bucket; depth: packets that it lets pass at once. `police` gives 1, or 0: `drop` it."""
+    """rates_pps: of each flow's bucket; depth: packets that it lets pass at once. `police` gives 1, or 0: `drop` it.
+
+    Example:
+        >>> from npexplore.machine import Policer
+        >>> Policer("police", rates_pps=[1e6, 2e6], depth=32)
+        Policer('police', rates_pps=[1000000.0, 2000000.0], depth=32)
+    """
 
     WHY = "what came before decides who passes"
     VISITS = {"police": ("flow",), "drop": ()}

@@ -11,7 +11,13 @@ from npexplore.machine.visits import Operands, VisitRecorder
 
 
 class BufferPool(Resource):
-    """`count` buffers that anybody may take and give."""
+    """`count` buffers that anybody may take and give.
+
+    Example:
+        >>> from npexplore.machine import BufferPool
+        >>> BufferPool("buffers", count=512)
+        BufferPool('buffers', count=512)
+    """
 
     VISITS = {"take": ("count",), "give": ("count",)}
 

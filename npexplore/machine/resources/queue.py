@@ -33,6 +33,11 @@ class BoundedQueue(OwnFaces):
 
     carries: more numbers than the workload's columns that go along; `put` asks for them as operands, and the getting
     pool sees them as columns of the packet (one called packet_bytes replaces the length).
+
+    Example:
+        >>> from npexplore.machine import BoundedQueue
+        >>> BoundedQueue("ring", capacity=128, when_full="drop")
+        BoundedQueue('ring', capacity=128, when_full='drop')
     """
 
     WHY = "room comes back when another pool gets a packet"

@@ -19,7 +19,13 @@ from npexplore.rows.expressions import Expression, Operand, Values, Variable
 
 
 class ReorderQueue(OwnFaces):
-    """`members` alike queues of `places` each; busy places are the occupancy in the statistics."""
+    """`members` alike queues of `places` each; busy places are the occupancy in the statistics.
+
+    Example:
+        >>> from npexplore.machine import ReorderQueue
+        >>> ReorderQueue("order", places=64)
+        ReorderQueue('order', places=64)
+    """
 
     WHY = "a ticket leaves when all earlier ones have left"
     VISITS = {"enter": ("member",), "leave": ("ticket", "member")}

@@ -25,6 +25,11 @@ class ScheduledQueue(BoundedQueue):
     """At each of `ports` a queue of up to `capacity` packets for every class. weights: by class, the highest first.
 
     What a weight means is said by the discipline (golden/schedule): a quantum in bytes, packets a turn, a share.
+
+    Example:
+        >>> from npexplore.machine import ScheduledQueue
+        >>> ScheduledQueue("port", capacity=64, weights={"voice": 1, "rest": 2})
+        ScheduledQueue('port', capacity=64, weights={'rest': 2, 'voice': 1})
     """
 
     WHY = "what came before decides who goes next, and room comes back when another pool gets a packet"

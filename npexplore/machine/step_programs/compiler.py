@@ -115,7 +115,13 @@ def _levels(program: StepProgram, step: Step, ports: Mapping[str, int]) -> list[
 
 @dataclass(frozen=True)
 class Pipeline:
-    """A program as a straight pipeline: stages with their cycles; one packet enters each interval."""
+    """A program as a straight pipeline: stages with their cycles; one packet enters each interval.
+
+    Example:
+        >>> from npexplore.step_programs import Pipeline
+        >>> Pipeline((("parse", 4), ("look_up", 12))).latency_cycles
+        16
+    """
 
     stages: tuple[tuple[str, int], ...]
     interval_cycles: int = 1

@@ -23,7 +23,13 @@ MOST_STEPS = 10_000
 
 @dataclass(frozen=True)
 class Answer:
-    """What an accelerator answers, and what it used: amounts by name, as `{"memory": 3}`."""
+    """What an accelerator answers, and what it used: amounts by name, as `{"memory": 3}`.
+
+    Example:
+        >>> from npexplore.step_programs import Answer
+        >>> Answer(7, used={"memory": 3})
+        Answer(value=7, used={'memory': 3})
+    """
 
     __hash__ = content_hash
 

@@ -63,6 +63,11 @@ class Kept:
 
     missing: whether it may be None. region: of a copy of header bits, where they stand, from bit `first_bit` on; the
     value is `unit` times the number there.
+
+    Example:
+        >>> from npexplore.step_programs import Kept
+        >>> Kept("next_hop", bits=16)
+        Kept(name='next_hop', bits=16, missing=False, region='', first_bit=0, unit=1)
     """
 
     name: str
@@ -83,6 +88,11 @@ class Call:
     """A call of an accelerator: the name of its reply in the context, and its arguments.
 
     takes: names of fields or of what the context keeps. when: names a kept value; the call is made where it is true.
+
+    Example:
+        >>> from npexplore.step_programs import Call
+        >>> Call("route", "lookup", takes=("destination",))
+        Call(reply='route', accelerator='lookup', takes=('destination',), when=None)
     """
 
     __hash__ = content_hash

@@ -21,6 +21,7 @@ class SeveralClassesError(RefusedError):
     """A chain has more than one set of states that is never left: its long run depends on chance."""
 
 
+@by_content
 @dataclass(frozen=True)
 class Chain:
     """Rates of n states: i goes to target[a] at rate[a] a second, a in begin[i]..begin[i + 1] - 1; i -> i left out."""

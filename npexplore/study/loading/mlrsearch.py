@@ -45,6 +45,11 @@ class Goal:
 
     final, total: packets of a full-length trial, and of all at a load before it is decided. initial: of the first
     trials (None: all trials are full-length).
+
+    Example:
+        >>> from npexplore.study import Goal
+        >>> Goal(loss_ratio=0.001).loss_ratio
+        0.001
     """
 
     loss_ratio: float = 0.0
