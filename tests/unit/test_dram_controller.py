@@ -5,13 +5,17 @@ import dataclasses
 import msgspec
 import numpy as np
 import pytest
+from reference.small_machines import machine
 
 from npexplore.errors import InputError, ModelError
 from npexplore.machine.resources import AddressMap, DramController, DramPolicy
 from npexplore.machine.resources.dram_device import dram_device, dram_devices
 from npexplore.machine.resources.dram_run import run_accesses
 from npexplore.machine.resources.dram_streams import dram_accesses
+from npexplore.machine.under_load import under_load
+from npexplore.machine.workload import workload
 from npexplore.plot.dram import commands, shares
+from npexplore.solve.simulate import simulate
 
 DDR4 = dram_device("ddr4_3200")
 REFUSED = [
@@ -143,3 +147,18 @@ def test_refresh_is_time_lost_to_queueing(policy):
     runs = [simulate(made(one), load, packets=4000).rate_pps for one in (policy, never)]
     assert runs[0] / runs[1] == pytest.approx(left, rel=0.02)
     assert answers[0] == pytest.approx(runs[0], rel=0.05)
+
+
+@pytest.mark.parametrize("policy", [{"bank_queue": 4}, {"page": "closed", "entries_until": "row"}, {}])
+def test_entries_are_kept_as_long_as_demands_say(policy):
+    """Accesses of three bursts: lines of banks give the entry back at once, so does a row command."""
+    dram = DramController("dram", dram_device("ddr5_4800"), policy=DramPolicy(**policy))
+
+    def program(m, packet):
+        m.dram.read(bytes=180, bank=m.draw(32, "bank"), **({} if policy.get("page") == "closed" else {"row": 2}))
+        m.receive.free(bytes=packet.packet_bytes)
+
+    built = machine([dram], program, 2)
+    simulate(built, workload(packet_bytes=64), packets=800)  # raises where servers are used for less than demanded
+    held = under_load(built, workload(packet_bytes=64)).demands.servers["dram.slots"].seconds
+    assert (held > 0) == (not policy)

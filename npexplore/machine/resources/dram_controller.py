@@ -130,7 +130,8 @@ class DramController(OwnFaces):
         kept = {rule: np.where(scarcest == k, rules[rule][0], nothing) for k, rule in enumerate(rules)}
         others = sum((kept[rule] for rule in rules if rule != "bank"), nothing)
         posted = self.policy.writes > 0 and not read
-        holds = [] if posted else [Hold(f"{name}.slots", issued, nothing)]
+        early = self.policy.bank_queue > 0 or (self.closed and self.policy.entries_until == "row")
+        holds = [] if posted else [Hold(f"{name}.slots", nothing if early else issued, nothing)]  # early: at once
         holds += [
             Hold(f"{name}.bus", bursts * t("t_ccd"), member=unit),
         ]

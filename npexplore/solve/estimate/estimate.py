@@ -51,7 +51,7 @@ ALONE_PRECISION = 0.003  # where packets meet nobody: their latency stands for t
 BUDGET_S = 5.0
 MAX_RUNS = 400
 FEWEST_RUNS = 3  # where the length of runs does not depend on the budget
-SATURATED_SHARE = 0.4  # of the budget: what an open load takes to know the saturated rate
+SATURATED_SHARES = 0.4, 0.7  # of the budget: what an open load takes to know the saturated rate, and at most
 FIRST_SHARE = 0.5  # of what is left: the first open runs
 SHORT_RUNS, SHORT_PACKETS = 30, 500  # by which machines with locks are searched for modes
 MAX_FILL = 100_000  # packets of a warm-up that fills a receive buffer
@@ -122,10 +122,10 @@ def _saturated(subject: Subject, ask: Ask) -> tuple[list[Replication], Modes | N
 
     pilot = runs(Plan("saturated", 0, subject.inside + PILOT_PACKETS), 1)
     each, left = packet_events(pilot), ask.less(pilot)
-    share = 1.0 if subject.workload.arrivals == "saturated" else SATURATED_SHARE
-    plan = in_blocks(subject, fitted(saturated_plan(subject), each, share * left.events, left.events))
+    first, most = (1.0, 1.0) if subject.workload.arrivals == "saturated" else SATURATED_SHARES
+    plan = in_blocks(subject, fitted(saturated_plan(subject), each, first * left.events, most * left.events))
     locks = any(isinstance(one, Lock) for one in subject.machine.resources.values())
-    tries = [(plan, FIRST_RUNS)]
+    tries = [(plan, plan.runs)]
     if subject.machine.threads > 1 and locks:
         tries = [(replace(plan, warm_up=max(plan.warm_up // 4, 1), packets=SHORT_PACKETS), SHORT_RUNS), *tries]
     done: list[Replication] = []
@@ -138,7 +138,7 @@ def _saturated(subject: Subject, ask: Ask) -> tuple[list[Replication], Modes | N
             longer = fitted(
                 replace(plan, warm_up=4 * plan.warm_up, packets=4 * plan.packets), each, left.events / 2, left.events
             )
-            long_runs = runs(longer, FIRST_RUNS)
+            long_runs = runs(longer, longer.runs)
             if spread(long_runs) > LASTING * spread(done) and modes_of(long_runs) is not None:
                 return done, modes, plan, left.less(long_runs)
             return long_runs, None, longer, left
@@ -162,7 +162,7 @@ def _until(subject: Subject, plan: Plan, done: list[Replication], ask: Ask) -> l
         return subject.open_run(number, plan.warm_up, plan.packets, plan.controls)
 
     subject.model(plan.kind, plan.warm_up + plan.packets)  # made here, where reads are traced
-    wanted = max(FIRST_RUNS, len(done)) if ask.runs is None else ask.runs
+    wanted = max(plan.runs, len(done)) if ask.runs is None else ask.runs
     if not done and ask.runs is None and plan.kind in ("window", "recorded"):
         done = replicate(one_run, _seeds(ask.seed, 0, 1))
         wanted = min(max(int(ask.events / cost(done)), FEWEST_RUNS), FIRST_RUNS)
@@ -184,13 +184,13 @@ def _settled(
     Raises RefusedError where they do not settle, or not within the budget.
     """
     for _ in range(1 + LENGTHENINGS):
-        done = _until(subject, plan, done, replace(ask, runs=max(FIRST_RUNS, len(done))))
+        done = _until(subject, plan, done, replace(ask, runs=max(plan.runs, len(done))))
         _check_leaks(subject, done, leaking)
         name = drifts(done)
         if name is None:
             return plan, done, ask
         ask, longer = ask.less(done), replace(plan, warm_up=2 * plan.warm_up + plan.packets, packets=2 * plan.packets)
-        needed = FIRST_RUNS * (longer.warm_up + longer.packets) * packet_events(done)
+        needed = plan.runs * (longer.warm_up + longer.packets) * packet_events(done)
         if needed > ask.events:
             break
         plan, done = longer, []

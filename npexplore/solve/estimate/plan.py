@@ -25,9 +25,10 @@ from npexplore.solve.estimate.replications import Replication, Subject, over
 
 EVENTS_PER_S = 10_000_000  # of the engine: what one second of budget stands for
 RUN_EVENTS = 10_000  # that the making and the reading of a run count for
-FIRST_RUNS, MORE_RUNS = 8, 4
+FIRST_RUNS, FEWER_RUNS, MORE_RUNS = 8, 4, 4  # fewer: where the budget has no room for the first
 WARM_UP, PACKETS = 250, 2000  # of a run, where the budget has room for them
-FEWEST_PACKETS = 512  # of a run's window
+FEWEST_PACKETS = 256  # of a run's window
+LONGEST_SETTLING = 2000  # packets that a queue between pools is given to settle, at most
 PILOT_PACKETS = 64  # of the run that tells how many events a packet takes, beside those that a machine holds
 LIGHT_LOAD = 0.005  # of S: below, hardly a packet meets another
 HIGHEST_LOAD = 0.97  # of S: nearer to 1 a queue without much room takes too long to settle
@@ -47,6 +48,7 @@ class Plan:
     packets: int = 0
     least: tuple[int, int] = (0, 0)
     load: float | None = None  # of the saturated rate (open only)
+    runs: int = FIRST_RUNS  # to begin with
     clump: float = 1.0  # packets that are lost together when a buffer is full
     controls: tuple[Control, ...] = ()
 
@@ -85,31 +87,40 @@ def fitted(plan: Plan, per_packet: float, events: float, left: float) -> Plan:
 
     per_packet: events of a packet. left: events beyond which the first runs are refused (RefusedError).
     """
-    room = int((events / FIRST_RUNS - RUN_EVENTS) / per_packet)
-    packets = max(min(plan.packets, room - plan.warm_up), plan.least[1])
-    warm_up = max(min(plan.warm_up, room - packets), plan.least[0])
-    needed = FIRST_RUNS * ((warm_up + packets) * per_packet + RUN_EVENTS)
-    if needed > left:
-        at = "" if plan.load is None else f": at {plan.load:.3f} of the saturated rate queues settle slowly"
-        raise RefusedError(
-            f"estimate: {FIRST_RUNS} runs of {warm_up + packets:,} packets take {needed / EVENTS_PER_S:.2g} s of "
-            f"budget ({EVENTS_PER_S / 1e6:g} million events a second), {max(left, 0.0) / EVENTS_PER_S:.2g} s are "
-            f"left{at}"
-        )
-    return replace(plan, warm_up=warm_up, packets=packets)
+    for runs in (FIRST_RUNS, FEWER_RUNS):
+        room = int((events / runs - RUN_EVENTS) / per_packet)
+        packets = max(min(plan.packets, room - plan.warm_up), plan.least[1])
+        warm_up = max(min(plan.warm_up, room - packets), plan.least[0])
+        needed = runs * ((warm_up + packets) * per_packet + RUN_EVENTS)
+        if needed <= left:
+            return replace(plan, warm_up=warm_up, packets=packets, runs=runs)
+    at = "" if plan.load is None else f": at {plan.load:.3f} of the saturated rate queues settle slowly"
+    raise RefusedError(
+        f"estimate: {FEWER_RUNS} runs of {warm_up + packets:,} packets take {needed / EVENTS_PER_S:.2g} s of "
+        f"budget ({EVENTS_PER_S / 1e6:g} million events a second), {max(left, 0.0) / EVENTS_PER_S:.2g} s are "
+        f"left{at}"
+    )
 
 
 def saturated_plan(subject: Subject) -> Plan:
-    """Return the packets before the window of a saturated run, and in it."""
+    """Return the packets before the window of a saturated run, and in it.
+
+    A queue between two pools that are about as fast settles as a reflected random walk within its room.
+    """
     inside = subject.inside
-    least = max(WARM_UP // 2, 2 * inside), FEWEST_PACKETS
-    return in_blocks(subject, Plan("saturated", max(WARM_UP, 4 * inside), max(PACKETS, 16 * inside), least))
+    least = max(WARM_UP // 2, inside), FEWEST_PACKETS
+    settles = min(subject.longest_queue**2 // 5 + subject.longest_queue, LONGEST_SETTLING)
+    packets = max(PACKETS, 16 * inside, 6 * settles)
+    block = STRATUM if len(subject.workload.packet_bytes) > 1 else 1
+    warm_up, packets = (-(-n // block) * block for n in (max(WARM_UP, 4 * inside, 2 * settles), packets))
+    return Plan("saturated", warm_up, packets, least)
 
 
 def in_blocks(subject: Subject, plan: Plan) -> Plan:
-    """Return a plan whose windows are whole blocks, each like the mix."""
-    block = STRATUM if len(subject.workload.packet_bytes) > 1 else 1
-    warm_up, packets = (-(-packets // block) * block for packets in (plan.warm_up, plan.packets))
+    """Return a plan whose windows are whole blocks, each like the mix, if they have room for one."""
+    if len(subject.workload.packet_bytes) == 1:
+        return plan
+    warm_up, packets = (n // STRATUM * STRATUM or n for n in (plan.warm_up, plan.packets))
     return replace(plan, warm_up=warm_up, packets=packets)
 
 
@@ -150,6 +161,5 @@ def plan_of(subject: Subject, short: Sequence[Replication], modes: Modes | None,
     packets = max(PACKETS, fewest, 4 * subject.inside)
     clump = factor / max(near, 1 - HIGHEST_LOAD)
     controls = [control_at(workload, shape, slowest, seed) for shape in shapes] if load < HIGHEST_LOAD else []
-    return Plan(
-        "open", warm_up, packets, (warm_up, fewest), load, clump, tuple(one for one in controls if one is not None)
-    )
+    known = tuple(one for one in controls if one is not None)
+    return Plan("open", warm_up, packets, (warm_up, fewest), load, clump=clump, controls=known)

@@ -98,9 +98,17 @@ class Subject:
     @property
     def inside(self) -> int:
         """Packets that threads and queues between pools hold at most."""
+        return self.machine.threads + sum(self._queue_rooms)
+
+    @property
+    def longest_queue(self) -> int:
+        """Packets in the longest queue between pools, at most (0: one pool)."""
+        return max(self._queue_rooms, default=0)
+
+    @property
+    def _queue_rooms(self) -> list[int]:
         smallest = int(self.workload.packet_bytes.min())
-        queues = self.machine.queues().values()
-        return self.machine.threads + sum(queue.most_packets(smallest) * queue.members for queue in queues)
+        return [queue.most_packets(smallest) * queue.members for queue in self.machine.queues().values()]
 
     @property
     def waiting_room(self) -> int:
