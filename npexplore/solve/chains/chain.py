@@ -16,7 +16,6 @@ from npexplore.solve.queueing.inputs import Floats, Ints
 Array = NDArray[Any]
 
 
-@by_content
 class SeveralClassesError(RefusedError):
     """A chain has more than one set of states that is never left: its long run depends on chance."""
 
