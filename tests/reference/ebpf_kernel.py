@@ -1,6 +1,6 @@
 """The test programs on seeded packets, in the Linux kernel and in the interpreter: verdict, bytes, maps are equal.
 
-`python tests/reference/ebpf_kernel.py [PACKETS] [SEED]` compares PACKETS (default 7,500) of each of the 45 programs;
+`python tests/reference/ebpf_kernel.py [PACKETS] [SEED]` compares PACKETS (default 7,500) of each of the 46 programs;
 `--record` writes what the kernel answers into tests/programs/answers.txt, for machines where programs cannot be loaded.
 """
 
