@@ -622,10 +622,10 @@ def run(code: Array, entry: int, memory: Array, any16: Array, any32: Array, any6
                     taken += 1
                     path = (path ^ (2 * pc + 1)) * np.int64(0x5851F42D4C957F2D)
                     path ^= (path >> 29) & WORD
-                    pc = code[pc, TARGET]
                     if steps > limit:
                         state[FAULT] = TOO_LONG
                         break
+                    pc = code[pc, TARGET]
                 else:
                     path = (path ^ (2 * pc)) * np.int64(0x5851F42D4C957F2D)
                     path ^= (path >> 29) & WORD
@@ -654,10 +654,10 @@ def run(code: Array, entry: int, memory: Array, any16: Array, any32: Array, any6
                 r[dst] = code[pc, IMM]
                 pc += 1
             elif op == JA:
-                pc = code[pc, TARGET]
                 if steps > limit:
                     state[FAULT] = TOO_LONG
                     break
+                pc = code[pc, TARGET]
             elif op == CALL or op == CALLX:
                 helper = r[dst] if op == CALLX else code[pc, IMM]
                 helpers += 1
@@ -705,10 +705,10 @@ def run(code: Array, entry: int, memory: Array, any16: Array, any32: Array, any6
                 r[10] = STACK + (depth + 1) * FRAME + FRAME_BYTES
                 for k in range(FRAME_BYTES // 8):
                     any64[STACK + (depth + 1) * FRAME + 8 * k] = 0
-                pc = code[pc, TARGET]
                 if steps > limit:
                     state[FAULT] = TOO_LONG
                     break
+                pc = code[pc, TARGET]
             else:  # EXIT
                 depth = state[DEPTH] - 1
                 if depth < 0:

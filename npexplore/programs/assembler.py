@@ -13,20 +13,20 @@ from npexplore.errors import InputError, one_of
 from npexplore.programs import instructions as isa
 from npexplore.programs.helpers import HELPERS
 from npexplore.programs.instructions import Instruction
-from npexplore.programs.records import MAP_KINDS, MapDefinition
+from npexplore.programs.records import MAP_KINDS, MapDefinition, SourceLine
 
 _SIZE_CODES = {name: code for code, (name, _) in isa.SIZES.items()}
 _ATOMIC_CODES = {name: code for code, name in isa.ATOMICS.items()}
 _PLACE = re.compile(r"\[\s*r(\d+)\s*([+-]\s*\w+)?\s*\]$")
 
 
-def assemble(source: str, name: str = "text") -> tuple[list[Instruction], list[MapDefinition], dict[int, str]]:
+def assemble(source: str, name: str = "text") -> tuple[list[Instruction], list[MapDefinition], dict[int, SourceLine]]:
     """Return a text's slots, its maps, and its line at each slot. Raises InputError naming the line."""
     slots: list[Instruction] = []
     maps: list[MapDefinition] = []
     labels: dict[str, int] = {}
     pending: list[tuple[int, str, str]] = []  # slot, label, place in the text
-    lines: dict[int, str] = {}
+    lines: dict[int, SourceLine] = {}
     for number, raw in enumerate(source.splitlines(), 1):
         line = raw.partition("#")[0].replace("%", "").strip()
         while found := re.match(r"(\w+):\s*", line):
@@ -42,7 +42,7 @@ def assemble(source: str, name: str = "text") -> tuple[list[Instruction], list[M
                 code = {kind: code for code, kind in MAP_KINDS.items()}[one_of("kind of map", kind, MAP_KINDS.values())]
                 maps.append(MapDefinition(label, code, key, value, entries))
                 continue
-            lines[len(slots)] = line
+            lines[len(slots)] = SourceLine(name, number, line)
             targets: list[str] = []
             new = _instruction(line, maps, targets)
             pending += [(len(slots), label, where) for label in targets]

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from npexplore.errors import InputError
 from npexplore.programs.assembler import assemble
 from npexplore.programs.elf import read_object
-from npexplore.programs.instructions import decode
-from npexplore.programs.records import Program, SourceLine
+from npexplore.programs.instructions import Instruction, decode
+from npexplore.programs.records import Program
 
 
-def program(source: str | Path | bytes, section: str | None = None) -> Program:
+def program(source: str | Path | bytes | Sequence[Instruction], section: str | None = None) -> Program:
     """Return an eBPF program that can be run on packets.
 
     Args:
         source: an object file (clang -target bpf), a text of instructions as docs/programs.md has them (a file that
-            ends in .s, or the text itself), or machine code as bytes.
+            ends in .s, or the text itself), machine code as bytes, or a list of instructions.
         section: the name of a program in the object, or of its section; needed where there are several.
 
     Raises:
@@ -32,6 +33,8 @@ def program(source: str | Path | bytes, section: str | None = None) -> Program:
         if len(source) % 8 or not source:
             raise InputError(f"machine code must be a whole number of 8-byte instructions, got {len(source)} bytes")
         return Program("code", "main", tuple(decode(source)), {"main": 0})
+    if not isinstance(source, str | Path):
+        return Program("code", "main", tuple(source), {"main": 0})
     if isinstance(source, Path) or not ("\n" in source or " " in source.strip()):
         path = Path(source)
         if path.suffix not in (".s", ".asm"):
@@ -42,5 +45,4 @@ def program(source: str | Path | bytes, section: str | None = None) -> Program:
 
 def _assembled(text: str, name: str) -> Program:
     slots, maps, lines = assemble(text, name)
-    sources = {slot: SourceLine(name, 0, line) for slot, line in lines.items()}
-    return Program(name, "main", tuple(slots), {"main": 0}, tuple(maps), sources)
+    return Program(name, "main", tuple(slots), {"main": 0}, tuple(maps), lines)

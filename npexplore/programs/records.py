@@ -54,7 +54,7 @@ class SourceLine:
     text: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.text}" if self.line else self.text
+        return f"{self.file}:{self.line}: {self.text}"
 
 
 @by_content

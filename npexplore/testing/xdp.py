@@ -31,8 +31,9 @@ class XdpRouter:
     `verdicts` counts frames. Raises InputError as `npexplore.program` does.
 
     Example:
+        >>> import npexplore as npx
         >>> from npexplore.testing import XdpRouter
-        >>> XdpRouter(npexplore.program("mov r0, 1\\nexit"), "office").forward(0, bytes(64))
+        >>> XdpRouter(npx.program("mov r0, 1\\nexit"), "office").forward(0, bytes(64))
         []
     """
 

@@ -59,7 +59,7 @@ def test_damaged_and_foreign_objects_are_refused_in_one_line(tmp_path, change, m
     [
         (
             "mov r0, 1\ncall 131\nexit",
-            r"helper ringbuf_reserve \(131\) is not supported; .*: instruction 1 \(call 131\) at call 131",
+            r"helper ringbuf_reserve \(131\) is not supported; .*: instruction 1 \(call 131\) at text:2: call 131",
         ),
         ("mov r0, 1\nja +5\nexit", "goes to slot 7, outside its code"),
         ("mov r0, 1", "goes to slot 1, outside its code"),
@@ -110,6 +110,7 @@ call map_lookup_elem
         ("ldxw r2, [r1+0]\nldxb r0, [r2+64]\nexit", r"at address 0x4140: instruction 1 \(ldxb r0, \[r2\+64\]\)"),
         ("stxdw [r10-520], r1\nexit", "outside packet"),
         ("loop: ja loop\nexit", "more than 1,000 instructions: instruction 0"),
+        ("mov r0, 0\nloop: add r0, 1\njne r0, 0, loop\nexit", "1,000 instructions: instruction 2 .* at text:3: jne"),
         ("f: call local f\nexit", "more than 8 nested calls"),
         (f"{LOOKUP}ldxdw r0, [r0+1]\nexit", "outside"),
         ("mov r1, 5\nmov r2, r10\ncall map_lookup_elem\nexit", "0x5 is no map that this helper takes"),
