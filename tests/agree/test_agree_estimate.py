@@ -4,10 +4,10 @@ import pytest
 from reference.estimate_truths import inside, numbers, points
 from reference.random_machines import random_machine
 
-STRIDE = 7  # of the stored points: every machine's first, second, ... in turn
+STRIDE = 36  # of the stored points: every machine's first, second, ... in turn
 RUNS = 8
 pytestmark = pytest.mark.slow
-LEAST = {"rate": 0.88, "mean": 0.88, "p50": 0.86, "p95": 0.84, "p99": 0.82, "loss": 0.7}  # 95 % less chance in some 40
+LEAST = {"rate": 0.88, "mean": 0.88, "p50": 0.86, "p95": 0.84, "p99": 0.82, "loss": 0.75}  # 95 % less chance in some 40
 
 
 def judged(stride, change=lambda number: number):
@@ -27,13 +27,13 @@ def test_intervals_hold_the_truth():
 
 
 def test_intervals_that_are_too_narrow_are_found():
-    shares = judged(29, change=lambda number: (number[0], *(number[0] + (end - number[0]) / 10 for end in number[1:])))
+    shares = judged(63, change=lambda number: (number[0], *(number[0] + (end - number[0]) / 20 for end in number[1:])))
     assert shares["mean"] < LEAST["mean"]
 
 
 def test_lower_ends_are_not_above_the_bounds():
     """Of machines that lose nothing: what is left of lossy ones is not the mix of the bounds."""
-    for machine, arrivals, _, rate, true in points()[::23]:
+    for machine, arrivals, _, rate, true in points()[::116]:
         drawn = random_machine(machine)
         load = drawn.workload(arrivals, rate)
         answer = drawn.design.estimate(load, seed=3, runs=RUNS)
