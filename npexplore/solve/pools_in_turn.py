@@ -21,11 +21,11 @@ from npexplore.machine.machine import Machine
 from npexplore.machine.pools import Pool
 from npexplore.machine.resources import BoundedQueue
 from npexplore.solve.batch import Batch
+from npexplore.solve.crossing import crossing
 from npexplore.solve.levels import Levels
 from npexplore.solve.queueing.finite_queue import chances, finite_queues
 from npexplore.solve.stations import Floats
 
-ROUNDS = 14  # of bisection: one part in 16,000
 NEAR = 0.999  # of X: who carries no more sets it
 TINY, FULL = 1e-12, 0.999
 LEAST = 1e-3  # of variability: without any, nobody would ever wait
@@ -85,13 +85,14 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
     curves, shared = _curves(levels, batch, ceilings, most * 0.0)
     if shared:
         full = np.minimum(most, np.min([curve[:, -1] for curve in curves.values()], axis=0))
-        low, high = np.zeros_like(most), np.minimum(full, batch.offered)  # nobody is slowed by work that does not come
-        for _ in range(ROUNDS):
-            middle = (low + high) / 2
-            curves, _ = _curves(levels, batch, ceilings, middle)
-            slow = np.any([curve[:, -1] < middle for curve in curves.values()], axis=0)
-            low, high = np.where(slow, low, middle), np.where(slow, middle, high)
-        curves, _ = _curves(levels, batch, ceilings, low)
+
+        def carried_beyond(rate: Floats) -> Floats:
+            nonlocal curves
+            curves, _ = _curves(levels, batch, ceilings, rate)
+            return np.min([curve[:, -1] for curve in curves.values()], axis=0) - rate
+
+        # nobody is slowed by work that does not come
+        crossing(carried_beyond, np.zeros_like(most), np.minimum(full, batch.offered))
     rate, passed = np.full_like(most, np.inf), []
     where: dict[str, tuple[Floats, Floats]] = {}
     waits: dict[str, Floats] = {}

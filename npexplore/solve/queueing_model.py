@@ -22,6 +22,7 @@ from npexplore.machine.machine import Machine
 from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
 from npexplore.solve.batch import Answers, Batch, bottlenecks
+from npexplore.solve.crossing import crossing
 from npexplore.solve.event_graph import NEAR_FULL, is_event_graph, latency
 from npexplore.solve.levels import Levels
 from npexplore.solve.pools_in_turn import LEAST, Found, Stay, dispersion, in_turn
@@ -35,7 +36,6 @@ from npexplore.solve.stations import LoadDependent
 from npexplore.solve.validity import check_alone, check_arrivals
 
 Floats = npt.NDArray[np.float64]
-BISECTIONS = 40  # for an open load
 FEW_VISITS = 3.0  # of a packet at a server: more are a loop
 FULL = 0.999  # utilization by an open load: nobody is slowed more
 SLACK = 1e-9  # what rounding may do
@@ -197,15 +197,18 @@ def beside(levels: Levels, ceilings: Mapping[str, Floats]) -> tuple[list[LoadDep
         return stations, solved, rate
     shared = [ceilings[name] for name in (*batch.aside, *levels.divided) if name in ceilings]
     most = np.min([np.full_like(rate, np.inf), *shared], axis=0)
-    low, high = np.zeros_like(rate), np.minimum(rate, most)
     several = levels.divided or any(np.any(batch.aside[name] < batch.seconds[name]) for name in batch.aside)
-    for _ in range(BISECTIONS if several else 0):
-        middle = (low + high) / 2
-        slow_down(levels, ceilings, middle)
+    if not several:
+        return stations, solved, np.minimum(rate, most)
+
+    def carried_beyond(rate: Floats) -> Floats:
+        nonlocal stations, solved
+        slow_down(levels, ceilings, rate)
         stations, solved = levels.solve()
-        slow = solved.throughput[:, -1] < middle
-        low, high = np.where(slow, low, middle), np.where(slow, middle, high)
-    return stations, solved, high
+        return solved.throughput[:, -1] - rate
+
+    rate = crossing(carried_beyond, np.zeros_like(rate), np.minimum(rate, most))
+    return stations, solved, rate
 
 
 def slow_down(levels: Levels, ceilings: Mapping[str, Floats], rate: Floats) -> None:

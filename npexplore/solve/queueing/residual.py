@@ -19,8 +19,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+from npexplore._kernels.residual import residual_curve
 from npexplore.solve.queueing.inputs import Floats
+
+Integers = npt.NDArray[np.int64]
 
 
 class Home(NamedTuple):
@@ -81,7 +85,23 @@ def residual(
     varying = np.flatnonzero((rates != 1.0).any(axis=(0, 2)))
     rising = bool((np.diff(rates, axis=2) >= 0).all())
     extra = demands * (scv - 1.0) / 2
-    levels = np.minimum(np.arange(N), rates.shape[2] - 1)
+    if kept is None:
+        throughput, queue_length = np.empty((P, N)), np.empty((P, K))
+        residual_curve(
+            *(np.ascontiguousarray(one, dtype=np.float64) for one in (demands, away, rates, extra, met, slowest)),
+            worst, varying, rising, throughput, queue_length,
+        )  # fmt: skip
+        return Residual(throughput, queue_length)
+    return populations(demands, away, rates, extra, met, slowest, worst, varying, rising, N, kept)
+
+
+def populations(
+    demands: Floats, away: Floats, rates: Floats, extra: Floats, met: Floats, slowest: Floats, worst: Integers,
+    varying: Integers, rising: bool, N: int, kept: list[Population],
+) -> Residual:  # fmt: skip
+    """Go through the recursion plainly, and keep where customers are; arrays as in `_kernels/residual.py`."""
+    P, K = demands.shape
+    points, levels = np.arange(P), np.minimum(np.arange(N), rates.shape[2] - 1)
     # of load-dependent stations: seconds between two that leave with j = 1..N there, probabilities of 0..N (N, P, L)
     apart = np.ascontiguousarray(np.moveaxis(demands[:, varying, None] / rates[:, varying][:, :, levels], 2, 0))
     stays = np.arange(1.0, N + 1)[:, None, None] * apart
@@ -104,7 +124,6 @@ def residual(
             busy = p[1 : n + 1].sum(axis=0)
             p[0] = np.maximum(1.0 - busy, 0.0)
             p[1 : n + 1] /= np.maximum(busy, 1.0)
-        if kept is not None:
-            shares = {int(k): p[: n + 1, :, at].copy() for at, k in enumerate(varying)}
-            kept.append(Population(queue.copy(), x.copy(), shares))
+        shares = {int(k): p[: n + 1, :, at].copy() for at, k in enumerate(varying)}
+        kept.append(Population(queue.copy(), x.copy(), shares))
     return Residual(found, queue)

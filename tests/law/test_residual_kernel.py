@@ -1,0 +1,29 @@
+"""The compiled recursion by residual times equals the plain one, for any networks."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from npexplore.solve.queueing.residual import Home, residual
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), points=st.integers(1, 3), stations=st.integers(0, 4), customers=st.integers(1, 9))
+def test_the_kernel_equals_the_plain_recursion(seed, points, stations, customers):
+    r = np.random.default_rng(seed)
+    demands = r.choice([0.0, 1e-9, 3e-8, 5e-7], (points, stations)) * r.uniform(0.5, 2, (points, stations))
+    rates = np.ones((r.choice([1, points]), stations, r.integers(1, 5)))
+    varying = r.random(stations) < 0.5
+    rates[:, varying] = r.uniform(0.3, 3.0, rates[:, varying].shape)
+    scv, think = r.uniform(0, 2, (points, stations)), r.choice([-1e-8, 1e-8, 4e-7], points)
+    homes = [Home.of(customers, 2) if not varying[k] and r.random() < 0.3 else None for k in range(stations)]
+    waits = r.uniform(0, 1, (points, stations)) if r.random() < 0.5 else None
+    if not demands.sum(axis=1).all():
+        think = np.abs(think)
+    kept = []
+    plain = residual(demands, customers, think, rates, scv, homes, kept, waits)
+    compiled = residual(demands, customers, think, rates, scv, homes, None, waits)
+    assert compiled.throughput == pytest.approx(plain.throughput, rel=1e-9)
+    assert compiled.queue_length == pytest.approx(plain.queue_length, rel=1e-9, abs=1e-15)
+    assert len(kept) == customers
