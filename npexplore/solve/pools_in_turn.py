@@ -97,14 +97,15 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
     where: dict[str, tuple[Floats, Floats]] = {}
     waits: dict[str, Floats] = {}
     own_rates: dict[str, Floats] = {}  # of packets of the workload, as if all of them came to a pool
-    before = _feeders(machine, levels)
+    carried: dict[str, Floats] = {}  # the same where packets always wait in front of the first pool
+    before, queues = _feeders(machine, levels), machine.queues()
     order = [*batch.like.by_pool]  # each behind those that put into its queue (machine/flows.py)
     for pool in sorted(
         (pool for pool in machine.pools if pool.name in levels), key=lambda pool: order.index(pool.name)
     ):
         own, curve, feeders = levels[pool.name].batch, curves[pool.name], before[pool.name]
         if pool.gets is None and places is None:
-            rate = np.minimum(rate, curve[:, -1])
+            passes = curve[:, -1]
             stays = np.full_like(rate, np.inf)
         else:
             first = pool.gets is None
@@ -116,12 +117,19 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
             comes = batch.offered if first else np.min([own_rates[one.name] for one in feeders] or [rate], axis=0)
             where[pool.name] = comes, longer
             passes, stays, _ = finite_queues(comes, curve, pool.count + room, longer)
-            rate = np.minimum(rate, passes)
-        own_rates[pool.name] = curve[:, -1] if pool.gets is None and places is None else passes
+        carried[pool.name] = curve[:, -1]
+        if feeders:
+            most_comes = np.min([carried[one.name] for one in feeders], axis=0)
+            carried[pool.name] = finite_queues(most_comes, curve, pool.count + room, longer)[0]
+            if (
+                pool.gets in queues and queues[pool.gets].when_full != "drop"
+            ):  # who finds it full waits, and is not lost
+                passes = np.minimum(comes, carried[pool.name])
+        rate, own_rates[pool.name] = np.minimum(rate, passes), passes
         waits[pool.name] = own.scv_at_slowest(ceilings, _threads(pool))
         passed.append((pool, own_rates[pool.name], stays))
     rate, latency, kept = np.minimum(rate, most), np.zeros_like(rate), []
-    behind_all = _behind(machine, levels, own_rates)
+    behind_all = _behind(machine, levels, carried)
     for pool, own_rate, stays in passed:
         room = _room(machine, pool.gets) if pool.gets is not None else places or 0
         full = np.isinf(stays) | (own_rate * NEAR > behind_all[pool.name])
