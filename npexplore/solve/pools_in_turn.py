@@ -98,7 +98,7 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
     waits: dict[str, Floats] = {}
     own_rates: dict[str, Floats] = {}  # of packets of the workload, as if all of them came to a pool
     carried: dict[str, Floats] = {}  # the same where packets always wait in front of the first pool
-    before, queues = _feeders(machine, levels), machine.queues()
+    before, queues = _feeders(batch, levels), machine.queues()
     order = [*batch.like.by_pool]  # each behind those that put into its queue (machine/flows.py)
     for pool in sorted(
         (pool for pool in machine.pools if pool.name in levels), key=lambda pool: order.index(pool.name)
@@ -167,13 +167,18 @@ def _handed(levels: Levels) -> set[str]:
     return {*levels.batch.like.demands.handed}
 
 
-def _feeders(machine: Machine, levels: Mapping[str, Levels]) -> dict[str, list[Pool]]:
-    """Return by name of each pool at work those that put packets into its queue."""
-    at_work = [pool for pool in machine.pools if pool.name in levels]
-    return {
-        pool.name: [one for one in at_work if pool.gets is not None and pool.gets in _handed(levels[one.name])]
-        for pool in at_work
-    }
+def _feeders(batch: Batch, levels: Mapping[str, Levels]) -> dict[str, list[Pool]]:
+    """Return by name of each pool at work those that put packets into its queue, also by way of pools without work."""
+    pools = batch.like.machine.pools
+
+    def into(queue: str) -> list[Pool]:
+        found = []
+        for pool in pools:
+            if queue in batch.like.by_pool[pool.name].handed:
+                found += [pool] if pool.name in levels else into(pool.gets or "")
+        return found
+
+    return {pool.name: into(pool.gets) if pool.gets is not None else [] for pool in pools if pool.name in levels}
 
 
 def _behind(machine: Machine, levels: Mapping[str, Levels], rates: Mapping[str, Floats]) -> dict[str, Floats]:
