@@ -89,7 +89,7 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
         def carried_beyond(rate: Floats) -> Floats:
             nonlocal curves
             curves, _ = _curves(levels, batch, ceilings, rate)
-            return np.min([curve[:, -1] for curve in curves.values()], axis=0) - rate
+            return np.asarray(np.min([curve[:, -1] for curve in curves.values()], axis=0) - rate)
 
         # nobody is slowed by work that does not come
         crossing(carried_beyond, np.zeros_like(most), np.minimum(full, batch.offered))

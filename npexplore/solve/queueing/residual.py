@@ -87,10 +87,8 @@ def residual(
     extra = demands * (scv - 1.0) / 2
     if kept is None:
         throughput, queue_length = np.empty((P, N)), np.empty((P, K))
-        residual_curve(
-            *(np.ascontiguousarray(one, dtype=np.float64) for one in (demands, away, rates, extra, met, slowest)),
-            worst, varying, rising, throughput, queue_length,
-        )  # fmt: skip
+        d, z, a, e, m, s = (np.ascontiguousarray(one) for one in (demands, away, rates, extra, met, slowest))
+        residual_curve(d, z, a, e, m, s, worst, varying, int(rising), throughput, queue_length)
         return Residual(throughput, queue_length)
     return populations(demands, away, rates, extra, met, slowest, worst, varying, rising, N, kept)
 
