@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from npexplore.designs.base import Design
 from npexplore.designs.listed import LISTED
-from npexplore.errors import Faults, UnknownNameError
+from npexplore.errors import Faults, NpexploreError, UnknownNameError
 from npexplore.machine.described.build import build, touched
 from npexplore.machine.machine import Machine
 from npexplore.machine.machine_files import load_machine
@@ -119,23 +119,34 @@ def design(name_or_path: DesignLike) -> Design:
     if not isinstance(name_or_path, str | Path):
         from npexplore.designs.python_machines import of_object
 
-        return of_object(name_or_path, "design()")
+        made = of_object(name_or_path, "design()")
+        return made if made is name_or_path else _loaded(made)
     path = Path(name_or_path)
     if path.suffix == ".py":
         from npexplore.designs.python_machines import of_file
 
-        return of_file(path)
+        return _loaded(of_file(path))
     if path.suffix == ".toml":
         return _of_toml(path)
     if str(name_or_path) in _standing_in.get():
         return _standing_in.get()[str(name_or_path)]
-    made = {**DESIGNS, **NETS}
-    if str(name_or_path) not in made:
+    listed = {**DESIGNS, **NETS}
+    if str(name_or_path) not in listed:
         if path.suffix or len(path.parts) > 1:  # likely a file's name
             beside = [str(one) for one in (*path.parent.glob("*.toml"), *path.parent.glob("*.py"))]
-            raise UnknownNameError("design or TOML file", str(name_or_path), sorted(beside) or made)
-        raise UnknownNameError("design", str(name_or_path), made)
-    return made[str(name_or_path)]()
+            raise UnknownNameError("design or TOML file", str(name_or_path), sorted(beside) or listed)
+        raise UnknownNameError("design", str(name_or_path), listed)
+    return listed[str(name_or_path)]()
+
+
+def _loaded(made: Design) -> Design:
+    """Return a design of a user's own; raises ModelError if its programs never free its receive buffer."""
+    try:
+        machine = made.with_().machine()
+    except NpexploreError:  # told when it is solved
+        return made
+    machine.check_freed()
+    return made
 
 
 def _of_toml(path: Path) -> Design:
@@ -145,7 +156,7 @@ def _of_toml(path: Path) -> Design:
         return net_design(path)
     file = load_machine(path, behind=_behind_a_net)
     if file.pool:
-        return described(path)
+        return _loaded(described(path))
     net = _net_extended(path)
     if net is not None:
         return replace(net, name=file.name, parameters=Parameters(file))

@@ -17,13 +17,13 @@ from npexplore.engine.patience import patience
 from npexplore.engine.rows_check import check_rows
 from npexplore.errors import ModelError, RefusedError
 from npexplore.machine.machine import Machine, Recorded
-from npexplore.machine.pools import Pool, depends, ends, guests, visits
+from npexplore.machine.pools import Pool, depends, ends, guests
 from npexplore.machine.program import HOME, THREAD, visit
 from npexplore.machine.resources.ingress import SATURATED, TIMESTAMPS, Ingress
 from npexplore.machine.resources.queue import BoundedQueue
 from npexplore.machine.steps import steps
-from npexplore.machine.under_load import UnderLoad, never_frees, under_load
-from npexplore.machine.workload import CLASS, RATED, Workload
+from npexplore.machine.under_load import UnderLoad, under_load
+from npexplore.machine.workload import CLASS, Workload
 from npexplore.rows.assembler import OWN, Assembler, Controller, EngineRow, Label
 from npexplore.rows.expressions import Variable, round_up
 from npexplore.rows.server import Server
@@ -142,14 +142,7 @@ class MachineCompiler:
                 self._pool(recorded)
 
     def under_load(self) -> UnderLoad | None:
-        """Return what packets ask of each server; None where that depends on chance or on who comes first.
-
-        Raises ModelError where packets arrive for ever into a receive buffer that no program frees.
-        """
-        ingress = self.machine.ingress
-        frees = (step.resource is ingress for pool in self.pools for step, _ in visits(pool.body))
-        if self.workload.arrivals in RATED and not any(frees):
-            raise ModelError(never_frees(self.machine.name, ingress))
+        """Return what packets ask of each server; None where that depends on chance or on who comes first."""
         with suppress(RefusedError, ModelError):
             return under_load(self.machine, self.workload, self.pools)
         return None

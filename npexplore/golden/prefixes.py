@@ -6,6 +6,11 @@ from ipaddress import IPv4Network, IPv6Network
 from npexplore.errors import InputError
 
 
+def is_length(text: str, bits: int) -> bool:
+    """Return whether a text is a prefix length: 0 to `bits` in plain digits, without a leading zero."""
+    return text.isascii() and text.isdigit() and text == str(int(text)) and int(text) <= bits
+
+
 def pair_of(
     prefix: str | IPv4Network | IPv6Network, bits: int, network: type[IPv4Network] | type[IPv6Network],
     number: Callable[[str], int], text: Callable[[int], str],
@@ -19,7 +24,7 @@ def pair_of(
     if not isinstance(prefix, str):
         raise InputError(f"prefix must be text or an ipaddress network, got {prefix!r}")
     head, slash, tail = prefix.partition("/")
-    if slash and not (tail.isascii() and tail.isdigit() and len(tail) <= 3 and int(tail) <= bits):
+    if slash and not is_length(tail, bits):
         raise InputError(f"prefix length must be 0 to {bits}, got {prefix!r}")
     length = int(tail) if slash else bits
     value = number(head)

@@ -32,6 +32,14 @@ class Recorded:
     body: Body
 
 
+def never_frees(name: str, ingress: Ingress) -> str:
+    """Return the fault of a machine whose programs never free a receive buffer of limited size."""
+    return (
+        f"{name}: no program frees the receive buffer {ingress.name!r} of {ingress.capacity} bytes: it fills up and "
+        f"the machine stalls; add m.{ingress.name}.free(bytes=packet.packet_bytes) where a packet leaves it"
+    )
+
+
 def _name(program: Any) -> str:
     """Return what a pool's program is called."""
     return f"{program.__name__}()" if hasattr(program, "__name__") else "program of its file"
@@ -166,7 +174,8 @@ class Machine:
     def record_pools(self, names: Iterable[str]) -> list[Recorded]:
         """Record every pool's program over a workload's columns and those that queues carry.
 
-        Raises ModelError for a packet that is handed on by work beside its thread, and for a queue nobody puts into.
+        Raises ModelError for a packet that is handed on by work beside its thread, a queue nobody puts into, and a
+        limited receive buffer that nobody frees.
         """
         recorded, faults, found, workload, fed = [], Faults(), [], list(names), set()
         for pool in self.pools:
@@ -186,10 +195,38 @@ class Machine:
                     )
                 fed.add(step.resource.name)
             found.append(Recorded(pool, columns, body))
+        if self.ingress.limited and self.ingress.name not in fed:
+            raise ModelError(never_frees(self.name, self.ingress))
         for pool in self.pools:
             if pool.gets is not None and pool.gets not in fed:
                 raise ModelError(f"{self.name}: pool {pool.name!r} gets from {pool.gets!r}, but no pool puts into it")
         return found
+
+    def check_freed(self) -> None:
+        """Raise ModelError if no program frees a limited receive buffer, whatever columns packets have."""
+        if not self.ingress.limited:
+            return
+        for pool in self.pools:
+            try:
+                body = self._record_any(pool)
+            except NpexploreError:  # told when it is solved
+                return
+            if any(step.resource is self.ingress for step, _ in visits(body)):
+                return
+        raise ModelError(never_frees(self.name, self.ingress))
+
+    def _record_any(self, pool: Pool) -> Body:
+        """Record a program over all packet columns that it asks for."""
+        carried = self.queues()[pool.gets].carries if pool.gets is not None else ()
+        columns = {name: Variable(name) for name in ("packet_bytes", *carried)}
+        while True:
+            try:
+                return self.record(columns, pool)
+            except NpexploreError as error:
+                unknown = error if isinstance(error, UnknownNameError) else error.__cause__ or error.__context__
+                if not isinstance(unknown, UnknownNameError) or "packet column" not in str(unknown):
+                    raise
+                columns[unknown.got] = Variable(unknown.got)
 
     def counted_bytes(self, packet_bytes: Any) -> Any:
         """Return the bytes that count as throughput for packets of these lengths (array in, array out)."""

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from npexplore.errors import ModelError
 from npexplore.machine.demands import Demands
 from npexplore.machine.flows import flows
-from npexplore.machine.machine import Machine, Recorded
-from npexplore.machine.resources.ingress import Ingress
+from npexplore.machine.machine import Machine, Recorded, never_frees
 from npexplore.machine.workload import RATED, Workload
 from npexplore.rows.expressions import Values
 from npexplore.rows.server import Server
@@ -80,14 +79,6 @@ class UnderLoad:
                 f"{self.machine.name}: packets of {self.workload.name} take {taken:.6g} bytes of {ingress.name!r} in "
                 f"the mean (in cells of {ingress.cell_bytes}), the program frees {freed:.6g}"
             )
-
-
-def never_frees(name: str, ingress: Ingress) -> str:
-    """Return the fault of a machine whose programs never free a receive buffer of limited size."""
-    return (
-        f"{name}: no program frees the receive buffer {ingress.name!r} of {ingress.capacity} bytes: it fills up and "
-        f"the machine stalls; add m.{ingress.name}.free(bytes=packet.packet_bytes) where a packet leaves it"
-    )
 
 
 def ceilings(

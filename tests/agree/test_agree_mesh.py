@@ -19,7 +19,7 @@ ANY = Workload("any", {"packet_bytes": np.array([64])})
 
 def closed(program, resources, threads, start=None):
     pool = Pool("thread", threads, program, start=start or Start())
-    return Machine("m", pool, Ingress("receive", 8192, 64), {r.name: r for r in resources})
+    return Machine("m", pool, Ingress("receive"), {r.name: r for r in resources})
 
 
 def uniform(mesh, words, threads):
@@ -130,7 +130,7 @@ def test_head_of_line_limit_of_a_router(ports):
 
         return Pool(f"input{source}", 2, program)
 
-    made = Machine("m", [pool(k) for k in range(ports)], Ingress("receive", 8192, 64), {"net": mesh})
+    made = Machine("m", [pool(k) for k in range(ports)], Ingress("receive"), {"net": mesh})
     answer = simulate(made, ANY, packets=100_000)
     assert answer.rate_pps * CYCLE / ports == pytest.approx(crossbar_limit(ports), rel=0.01)
 

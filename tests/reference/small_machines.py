@@ -10,6 +10,7 @@ import numpy as np
 from npexplore._kernels import engine
 from npexplore.engine.model import build
 from npexplore.engine.run import run
+from npexplore.errors import ModelError
 from npexplore.machine.described.parts import part
 from npexplore.machine.flows import flows
 from npexplore.machine.machine import Machine, Pool
@@ -142,16 +143,25 @@ def sdram(**knobs):
     return BankedMemory("sdram", 8, 10 * NS, 4, 40 * NS, 20 * NS, 180 * NS, **knobs)
 
 
-def machine(resources, program, threads=1, home=None, capacity_bytes=8192, cell_bytes=64, **more):
+def machine(resources, program, threads=1, home=None, capacity_bytes=None, cell_bytes=64, **more):
     """A machine of these resources whose threads run `program`; what they put into a queue is finished behind it."""
     pools = [Pool("thread", threads, program, home)]
     pools += [
         Pool(f"behind_{r.name}", 1, lambda m, p: None, gets=r.name) for r in resources if isinstance(r, BoundedQueue)
     ]
-    return Machine(
-        "small", pools, Ingress("receive", capacity_bytes, cell_bytes), {r.name: r for r in resources},
-        cell_bytes=cell_bytes, **more,
-    )  # fmt: skip
+    parts, more = {r.name: r for r in resources}, {"cell_bytes": cell_bytes} | more
+    return received("small", pools, capacity_bytes, cell_bytes, parts, **more)
+
+
+def received(name, pools, capacity_bytes, cells, parts, **more):
+    """A machine with a receive buffer of these bytes; None: 8192 bytes if a program frees them, else no limit."""
+    made = Machine(name, pools, Ingress("receive", capacity_bytes or 8192, cells), dict(parts), **more)
+    try:
+        made.check_freed()
+    except ModelError:
+        if capacity_bytes is None:
+            return Machine(name, pools, Ingress("receive"), dict(parts), **more)
+    return made
 
 
 def packets(*sizes, **columns):

@@ -19,7 +19,7 @@ def test_rate_is_one_over_the_grants(grants, discipline):
         m.channel.request(requester=m.turn(8, "who"), grants=grants)
 
     made = Machine(
-        "m", Pool("t", 8, program), Ingress("receive", 6400, 64),
+        "m", Pool("t", 8, program), Ingress("receive"),
         {"channel": Arbiter("channel", 8, 10e-9, discipline=discipline, groups=2, within="fair")},
     )  # fmt: skip
     assert bounds(made, LOAD).rate_pps == pytest.approx(1e8 / grants)

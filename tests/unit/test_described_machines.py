@@ -12,13 +12,14 @@ import npexplore
 from npexplore.cli import main
 from npexplore.designs import design
 from npexplore.engine.model import build
-from npexplore.errors import FaultsError, InputError
+from npexplore.errors import FaultsError, InputError, ModelError
 from npexplore.machine.machine import Machine, Pool, Start
 from npexplore.machine.resources import (
     KINDS,
     BoundedQueue,
     DdrController,
     DramTiming,
+    FifoServer,
     Lock,
     Processor,
     WordMemory,
@@ -29,6 +30,9 @@ from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.tree import visit
 from npexplore.machine.workload import workload
 from npexplore.rows.expressions import ceildiv
+from npexplore.solve.bounds import bounds
+from npexplore.solve.queueing_model import queueing
+from npexplore.solve.simulate import simulate
 from npexplore.units import UnitWarning
 
 HEAD = """
@@ -272,7 +276,6 @@ def test_every_kind_can_be_written_as_a_table(kind, tmp_path):
         HEAD
         + f"""
 [receive]
-capacity_bytes = 64
 [resource.x]
 type = "{kind}"
 {TABLES[kind]}
@@ -494,7 +497,7 @@ def forward(m, packet):
     {line}
 
 def machine():
-    return Machine("mine", Pool("thread", 2, forward), Ingress("receive", 64, 64), {{"hash": FifoServer("hash", 1e-7)}})
+    return Machine("mine", Pool("thread", 2, forward), Ingress("receive"), {{"hash": FifoServer("hash", 1e-7)}})
 {design}
 """
 
@@ -580,13 +583,18 @@ program = "m.pipe.serve()"
 """
 
 
-@pytest.mark.parametrize("solver", ["bounds", "queueing", "simulate"])
-def test_a_program_that_never_frees_its_receive_buffer_is_a_fault_in_every_solver(solver, tmp_path):
-    """Where packets arrive by themselves; where there is always one, nothing fills the buffer."""
-    path = tmp_path / "mine.toml"
+def test_a_program_that_never_frees_its_receive_buffer_is_a_fault_at_loading_and_in_every_solver(tmp_path):
+    path, fault = tmp_path / "mine.toml", r"no program frees the receive buffer 'receive' of 8192 bytes: it fills up"
     path.write_text(NEVER_FREES, encoding="utf-8")
-    load = npexplore.workload(packet_bytes=64)
-    answer = getattr(npexplore.design(path), solver)
-    assert answer(load)
-    with pytest.raises(InputError, match=r"no program frees the receive buffer 'receive' of 8192 bytes: it fills up"):
-        answer(load.with_arrivals("poisson", "1Mpps"))
+    with pytest.raises(ModelError, match=fault):
+        npexplore.design(path)
+    path.write_text(NEVER_FREES.replace('"m.pipe', '"with m.loop(packet.parts): m.pipe'), encoding="utf-8")
+    with pytest.raises(ModelError, match=fault):
+        npexplore.design(path)  # whatever columns its packets need
+    path.write_text(NEVER_FREES.replace("capacity_bytes = 8192", ""), encoding="utf-8")
+    assert npexplore.design(path).bounds(npexplore.workload(packet_bytes=64))
+    pool, parts = Pool("slot", 4, lambda m, p: m.pipe.serve()), [FifoServer("pipe", 1e-7)]
+    made = Machine("m", pool, Ingress("receive", 8192), parts)
+    for solve in (bounds, queueing, simulate):
+        with pytest.raises(ModelError, match=fault):
+            solve(made, npexplore.workload(packet_bytes=64))

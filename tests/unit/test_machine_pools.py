@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from reference.small_machines import NS, machine, packets
+from reference.small_machines import NS, machine, packets, received
 
 from npexplore.designs import design
 from npexplore.engine.model import build
@@ -23,8 +23,8 @@ LOAD = packets(64)
 TOGETHER = Start("simultaneous")
 
 
-def joined(pools, *resources, capacity_bytes=8192, **more):
-    return Machine("line", pools, Ingress("receive", capacity_bytes, 64), {r.name: r for r in resources}, **more)
+def joined(pools, *resources, capacity_bytes=None, **more):
+    return received("line", pools, capacity_bytes, 64, {r.name: r for r in resources}, **more)
 
 
 def stage(name, takes_ns, puts=None, count=1, start=TOGETHER, **more):
@@ -174,6 +174,7 @@ def test_packets_may_be_finished_in_either_pool():
     """Every second packet takes the slow path."""
 
     def fast(m, packet):
+        m.receive.free(bytes=64)
         m.work.wait(seconds=10 * NS)
         with m.branch(packet.slow == 1):
             m.q0.put()
@@ -627,7 +628,7 @@ def test_a_latency_that_still_grows_is_told_and_one_that_has_settled_is_not():
 
 
 def test_resources_may_be_given_without_a_mapping():
-    hash_unit, ingress, pool = FifoServer("hash", 9 * NS), Ingress("receive", 8192, 64), stage("thread", 5)
+    hash_unit, ingress, pool = FifoServer("hash", 9 * NS), Ingress("receive"), stage("thread", 5)
     parts = [hash_unit, Delay("work")]
     assert dict(Machine("m", pool, ingress, parts).resources)["hash"] is hash_unit
     with pytest.raises(ModelError, match="m: two resources have the name 'hash'"):

@@ -112,10 +112,6 @@ MACHINE = """
 name = "small"
 title = "One part"
 
-[receive]
-capacity_bytes = 8192
-cell_bytes = 64
-
 [parameter.slots]
 kind = "knob"
 value = 2
@@ -407,7 +403,7 @@ USES = [
     ('type = "link.toml"', 'type = "lynk.toml"', "mine.toml: part 'lynk.toml' is unknown (nearest: link.toml"),
     ('type = "link.toml"', 'type = "../link.toml"', "mine.toml: part '../link.toml' is unknown"),
     ('type = "link.toml"', 'type = "pcie_lnk"', "type of resource 'link' 'pcie_lnk' is unknown (nearest: pcie_link"),
-    ("[receive]", "[part.x]\n[receive]", "mine.toml: key 'part' is unknown"),
+    ("[parameter.slots]", "[part.x]\n[parameter.slots]", "mine.toml: key 'part' is unknown"),
 ]
 
 

@@ -92,7 +92,7 @@ def test_whatever_describes_a_machine_is_a_design_wherever_one_is_taken():
             m.hash.serve()
 
         resources = {"hash": FifoServer("hash", 1e-8 if fast else 1e-7, units=units)}
-        return Machine("box", Pool("thread", 8, serve), Ingress("receive", 64, 64), resources)
+        return Machine("box", Pool("thread", 8, serve), Ingress("receive"), resources)
 
     made = design(box)
     assert [made.with_(fast=fast).bounds(64).rate_pps for fast in (False, True)] == pytest.approx([2e7, 2e8])

@@ -264,7 +264,7 @@ def test_overload_drops_the_difference():
 
 
 def test_a_program_that_keeps_the_buffer_stops_with_an_error():
-    made = machine([SERVER], lambda m, p: m.hash.serve())
+    made = machine([SERVER], lambda m, p: m.hash.serve(), capacity_bytes=8192)
     with pytest.raises(ModelError, match="no program frees the receive buffer 'receive' of 8192 bytes"):
         simulate(made, LOAD.with_arrivals("poisson", 1e6))
 
@@ -351,6 +351,7 @@ def test_finite_queue_is_m_m_1_k():
 def test_utilization_is_the_mean_over_members():
     def program(m, packet):
         m.dram.read(bytes=64, bank=packet.bank)
+        m.receive.free(bytes=64)
 
     d = under_load(machine([dram()], program), packets(64, 64, bank=[0, 1]))
     assert busy_shares(d, 1e6)["dram.bank"] == pytest.approx(2 * 1e6 * d.demands.servers["dram.bank"].seconds / 4)

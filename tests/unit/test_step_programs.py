@@ -174,9 +174,7 @@ def test_paths_become_a_machine():
 
     work = found.record(compute, visit, lambda m, packet, step: None)
     columns = {"packet_bytes": np.full(10, 64), **found.columns}
-    machine = Machine(
-        "m", Pool("t", 1, work, home="engine"), Ingress("receive", 6400, 64), {r.name: r for r in resources}
-    )
+    machine = Machine("m", Pool("t", 1, work, home="engine"), Ingress("receive"), {r.name: r for r in resources})
     load = Workload("two kinds", columns)
     cycles = 10 + 4 + 5 + 2  # header, two steps, delay, mean of 1 and 3 words
     assert bounds(machine, load).latency_s.mean == pytest.approx(cycles * 1e-8)

@@ -15,6 +15,7 @@ from npexplore.golden.ipv4.addresses import MAX_ADDRESS, prefix_text
 from npexplore.golden.ipv6.header import SMALLEST_MTU as SMALLEST_MTU6
 from npexplore.golden.ipv6.scope import Kind, address_kind
 from npexplore.golden.lookup.family import IPV4, IPV6, Family
+from npexplore.golden.prefixes import is_length
 from npexplore.golden.router.records import PortRecord
 from npexplore.units import parse_rate
 
@@ -278,7 +279,7 @@ def _with_further(place: str, texts: Iterable[str], port: Port, side: Port6 | No
 def _address(place: str, key: str, text: str, family: Family, example: str) -> tuple[int, int]:
     """Return an address and the length of its link's network."""
     head, slash, tail = text.partition("/")
-    if not slash or not tail.isdigit() or not 1 <= int(tail) <= family.bits:
+    if not slash or not is_length(tail, family.bits) or tail == "0":
         raise InputError(f"{place}: {key} must be like {example}, got {text!r}")
     with told_at(place):
         return family.number(head), int(tail)
