@@ -1,4 +1,4 @@
-"""Signals that end a process: SIGTERM and SIGHUP end a command as Ctrl-C does, so that what is finished is stored.
+"""What ends a process: SIGTERM and SIGHUP as Ctrl-C does, so that what is finished is stored; its parent's end.
 
 The exit status is 128 + the signal's number, as a shell reports it: 130 for Ctrl-C, 143 for SIGTERM.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -75,6 +75,26 @@ def noted() -> Iterator[threading.Event]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def end_after(wait: Callable[[], object]) -> None:
+    """End this process at once when a call returns that waits, in a thread of its own, for the end of its parent."""
+
+    def watch() -> None:
+        wait()
+        os._exit(1)
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
+
+
+def begin_worker() -> None:
+    """Leave Ctrl-C to the parent of a process of multiprocessing, and end when the parent does, however it ends."""
+    from multiprocessing import connection, parent_process
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = parent_process()
+    assert parent is not None
+    end_after(lambda: connection.wait([parent.sentinel]))  # a pipe whose other end only the parent holds
 
 
 def _in_main_thread() -> bool:

@@ -146,9 +146,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _spare_the_collector() -> None:
     """Set the garbage collector up for a short process of our own: a third of a small command's time was its.
 
-    It runs less often while modules are imported, and finds nothing to take apart at the end.
+    It runs less often while modules are imported, and finds nothing to take apart at the end. All generations are gone
+    through once in 1.8 million new objects: a long sweep holds at most 100 MB of cycles.
     """
-    gc.set_threshold(100_000, 50, 100)
+    gc.set_threshold(100_000, 5, 2)
     atexit.register(gc.freeze)
 
 

@@ -14,6 +14,7 @@ import click
 
 from npexplore.cli.output import note, progress, say
 from npexplore.jit import Kernel, files
+from npexplore.signals import begin_worker
 
 OFF_PAGES = ("network_chain", "anonymising", "ebpf")  # half of the time; only users' own files ask for them
 
@@ -51,14 +52,19 @@ LONG = ("controller", "petri", "packets", "solvers", "queueing_multiclass", "que
 def _done(jobs: Sequence[str], generic: bool) -> Iterator[set[Path]]:
     """Yield the entries that each job used, when it is done: side by side on all cores, begun in their order."""
     from concurrent.futures import ProcessPoolExecutor, as_completed
-    from multiprocessing import get_context
+    from multiprocessing import active_children, get_context
 
     from npexplore.study.sweeping.executors import usable_cores
 
     workers = min(usable_cores(), len(jobs))
     with ProcessPoolExecutor(workers, get_context("spawn"), _begin, (generic,)) as pool:
-        for future in as_completed([pool.submit(_warm, job) for job in jobs]):
-            yield future.result()
+        try:
+            for future in as_completed([pool.submit(_warm, job) for job in jobs]):
+                yield future.result()
+        except BaseException:  # stopped: nobody waits for what is being compiled
+            for worker in active_children():
+                worker.terminate()
+            raise
 
 
 def _begin(generic: bool) -> None:
@@ -69,6 +75,7 @@ def _begin(generic: bool) -> None:
     import gc
     import os
 
+    begin_worker()
     gc.disable()
     os.environ["TQDM_DISABLE"] = "1"
     if generic:

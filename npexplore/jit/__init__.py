@@ -23,7 +23,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _BUILDING = RLock()
 COMPILE = (
-    "import pickle, sys; from importlib import import_module; module, name, types = pickle.load(sys.stdin.buffer); "
+    "import os, pickle, sys; from importlib import import_module; from npexplore.signals import end_after; "
+    "module, name, types = pickle.load(sys.stdin.buffer); end_after(lambda: os.read(0, 1)); "
     "getattr(import_module(module), name).dispatcher.compile(types)"
 )
 
@@ -71,7 +72,10 @@ class Kernel:
         return bool(self.dispatcher.is_ready(arguments))
 
     def compile_elsewhere(self, *arguments: Any) -> Popen[bytes] | None:
-        """Begin to compile for these arguments in another process, which keeps the code on disk; None if it cannot."""
+        """Begin to compile for these arguments in another process, which keeps the code on disk; None if it cannot.
+
+        The process ends with this one, however this one ends: the pipe to it is then closed.
+        """
         from subprocess import DEVNULL, PIPE, Popen
 
         if not any(map(can_write, writable())):
@@ -80,8 +84,8 @@ class Kernel:
         try:
             compiler = Popen([sys.executable, "-c", COMPILE], stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL)
             assert compiler.stdin is not None
-            with compiler.stdin as pipe:
-                pipe.write(pickle.dumps(wanted))
+            compiler.stdin.write(pickle.dumps(wanted))
+            compiler.stdin.flush()
         except OSError:
             return None
         return compiler

@@ -43,6 +43,7 @@ class Holding:
                 "or the give in a fork that takes it along: with m.fork(held) as held"
             )
         self.state = state
+        self.block = ()  # its steps refer to the holding: a machine is freed without the collector of cycles
 
 
 @dataclass

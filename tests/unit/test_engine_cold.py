@@ -13,6 +13,12 @@ from npexplore.jit import Kernel, files
 from npexplore.machine.workload import workload
 
 plain_count = compiled_count.py_func
+COUNT_ARGUMENTS = (
+    np.zeros(1, np.int64),
+    np.zeros((1, 2), np.int64),
+    np.zeros((1, 3), np.uint64),
+    np.zeros((1, 3), np.uint8),
+)
 
 
 class Compiler:
@@ -71,16 +77,19 @@ def test_a_long_run_waits_for_the_compiler(compiler):
 
 def test_another_process_compiles(tmp_path, monkeypatch):
     monkeypatch.setenv(files.ONLY, str(tmp_path))
-    arguments = (
-        np.zeros(1, np.int64),
-        np.zeros((1, 2), np.int64),
-        np.zeros((1, 3), np.uint64),
-        np.zeros((1, 3), np.uint8),
-    )
     count = Kernel(plain_count, None, {})
-    assert not count.is_ready(*arguments)
-    assert count.compile_elsewhere(*arguments).wait() == 0
-    assert count.is_ready(*arguments)
+    assert not count.is_ready(*COUNT_ARGUMENTS)
+    with count.compile_elsewhere(*COUNT_ARGUMENTS) as compiler:
+        assert compiler.wait() == 0
+    assert count.is_ready(*COUNT_ARGUMENTS)
+
+
+def test_the_compiler_ends_with_its_parent(tmp_path, monkeypatch):
+    monkeypatch.setenv(files.ONLY, str(tmp_path))
+    with Kernel(plain_count, None, {}).compile_elsewhere(*COUNT_ARGUMENTS) as compiler:
+        compiler.stdin.close()  # as the system does when the parent is killed
+        assert compiler.wait(timeout=20) == 1
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_is_compiled_elsewhere_where_it_cannot_be_kept(monkeypatch):

@@ -1,5 +1,6 @@
 """Sweeps: a row a point, the same on every executor, and a store that loses and repeats nothing."""
 
+import gc
 import multiprocessing
 import pickle
 import signal
@@ -14,6 +15,7 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 import npexplore
+import npexplore.designs.prepared
 import npexplore.study.sweeping.identity
 import npexplore.study.sweeping.rows
 from npexplore.designs import design
@@ -31,6 +33,20 @@ FEW = 200  # packets
 
 def points(**knobs):
     return grid("ixp2400", LOAD, seeds=2, **(knobs or {"banks": (4, 8), "threads": (8, 16)}))
+
+
+def test_machines_of_a_sweep_are_freed_without_the_collector_of_cycles(monkeypatch):
+    """Else a sweep of different machines grows by each of them until the collector runs, 6 KB a point."""
+    monkeypatch.setattr(npexplore.designs.prepared, "DEMANDS", 1)
+    some = grid("ixp2400", LOAD, solver="bounds", banks=(2, 4, 8), scheme=("base", "fcb_tb"))
+    npexplore.study.sweeping.rows.answered_rows(some, FEW)
+    gc.collect()
+    gc.disable()
+    try:
+        npexplore.study.sweeping.rows.answered_rows(some, FEW)
+        assert gc.collect() < 10 * len(some)
+    finally:
+        gc.enable()
 
 
 def test_rows_of_a_task_are_those_of_its_answers():

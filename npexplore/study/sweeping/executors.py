@@ -12,18 +12,16 @@ import logging
 import multiprocessing
 import os
 import pickle
-import signal
 import socket
-import threading
 from collections.abc import Generator, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
-from multiprocessing.connection import wait
 from sys import modules
 from typing import Any
 
 from npexplore.errors import InputError, one_of
+from npexplore.signals import begin_worker
 
 KINDS = ("threads", "processes")
 REACHED_WITHIN_S = 10
@@ -54,7 +52,7 @@ def pool(executor: Wanted = None, workers: int | None = None) -> AbstractContext
         return nullcontext(executor)
     if executor == "processes":
         return ProcessPoolExecutor(
-            workers or usable_cores(), multiprocessing.get_context("spawn"), initializer=_begin_worker
+            workers or usable_cores(), multiprocessing.get_context("spawn"), initializer=begin_worker
         )
     return ThreadPoolExecutor(workers or usable_cores())
 
@@ -97,19 +95,6 @@ def lost() -> tuple[type[BaseException], ...]:
         dask: Any = modules["distributed"]
         found += (dask.KilledWorker, dask.client.FutureCancelledError, dask.comm.CommClosedError)
     return found
-
-
-def _begin_worker() -> None:
-    """Leave Ctrl-C to the parent, and end as soon as the parent does, however it ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def watch() -> None:
-        wait([parent.sentinel])  # a pipe whose other end only the parent holds
-        os._exit(1)
-
-    threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 @contextmanager
