@@ -62,7 +62,8 @@ paper_screen(
      "ixp1200.table1.ls.sram.utilization": "SRAM, busy", "ixp1200.table1.ls.sdram.utilization": "SDRAM, busy",
      "ixp1200.table2.rm.sdram.utilization": "SDRAM, range matching",
      "ixp1200.fig10.two_threads_two_mes.ratio": "two threads over one"},
-    tries={"what binds, thread by thread": "#What-binds?-The-double-bottleneck", "remedies": "#Which-remedy-helps?",
+    tries={"its resources alone": "74_one_resource.html#Memory-banks",
+           "what binds, thread by thread": "#What-binds?-The-double-bottleneck", "remedies": "#Which-remedy-helps?",
            "every printed number": "#Does-it-agree-with-what-was-published?"},
     play="ixp1200",
 )  # fmt: skip

@@ -79,7 +79,8 @@ paper_screen(
      "gorilla.np.board.linerate": "on the board", "gorilla.fig6.rrc02.total": "routes of rrc02",
      "gorilla.fig12.v6hx380t.e6.t2": "LUTs, 6 engines, 2 threads", "gorilla.board.lut": "LUTs of the board",
      "gorilla.arb.local.fair.area": "LUTs of fair arbiters"},
-    tries={"the program": "#The-program", "tables and channels": "#Tables-and-channels",
+    tries={"its resources alone": "74_one_resource.html#Hash-unit",
+           "the program": "#The-program", "tables and channels": "#Tables-and-channels",
            "every printed number": "#Does-it-agree-with-what-was-published?"},
     play="gorilla",
 )  # fmt: skip

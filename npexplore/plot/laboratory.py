@@ -34,7 +34,10 @@ def resource_figure(closed: Exploration, opened: Exploration) -> go.Figure:
         if times and solver != "bounds":
             figure.add_trace(_open(times, opened.ceiling_pps, named, style, not rates), 2, 1)
     figure.add_hline(y=closed.ceiling_pps / 1e6, line={"color": theme.GREY}, row=1, col=1)
-    figure.update_xaxes(title_text="threads", type="log", dtick=0.30103, row=1, col=1)
+    threads = sorted({p.threads for p in closed.points if p.threads is not None})
+    figure.update_xaxes(
+        title_text="threads", type="log", tickvals=threads, ticktext=list(map(str, threads)), row=1, col=1
+    )
     figure.update_yaxes(title_text="throughput, Mpps", rangemode="tozero", row=1, col=1)
     figure.update_xaxes(title_text="load: share of the highest rate", tickformat=".0%", row=2, col=1)
     figure.update_yaxes(title_text="mean latency, ns", rangemode="tozero", row=2, col=1)

@@ -4,12 +4,15 @@ import pytest
 
 import npexplore as npx
 from npexplore.errors import RefusedError
-from npexplore.study.laboratory.gate import DRAWS, Row, explorations
+from npexplore.study.laboratory.gate import Row, explorations
 from npexplore.study.laboratory.theory.bank_chain import bank_throughput
 from npexplore.study.laboratory.theory.line import Line
 
+FEW = ("banks", "bus", "hash", "sram", "crossing", "pool")
 
-@pytest.mark.parametrize("name", DRAWS)
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FEW)
 def test_simulation_and_bounds_hold_against_theory(name):
     row = Row(name, "")
     for k, found in enumerate(explorations(name, points=2, solvers=("bounds", "simulation", "theory"))):

@@ -23,6 +23,11 @@ FEWER = {  # the same questions with fewer packets, at fewer points
     },
     "72_server": {'npx.check(["server"], seeds=1)': 'npx.check(["server"], seeds=1, packets=300)'},
     "73_dram": {"n=20_000": "n=4_000"},
+    "74_one_resource": {
+        "0.3, 0.5, 0.7, 0.8, 0.9, 0.95": "0.7",
+        "(1, 2, 4, 6, 8)": "(1, 4)",
+        "THREADS = [1, 2, 4, 8, 16]": "THREADS = [1, 4]",
+    },
 }
 ANSWERED = set(FEWER) - {"64_play"}  # sliders are an answer of their own
 CLOSE = r"\d+ of \d+ printed numbers .*; numbers are typically off by \d+ %"
@@ -41,6 +46,11 @@ FACTS = {  # what a reader learns in a minute, by question
         "What would memory of today give the IXP2400?": ["2007 moves 10.1 Gb/s", "hbm3_6400 moves 16[0-9] Gb/s"],
         "What binds?": [r"row hits the pins: 9\d to 9\d %", r"At random .* opened: 2\d % are left of hbm3_6400"],
         "What does it ask for in return?": ["as wide as a burst, 32 or 64 bytes", "who needs 8 of them pays for all"],
+    },
+    "74_one_resource": {
+        "How much of the roofline does one thread reach?": ["banks 51%", "bus 100%", "hash 9%"],
+        "What breaks the naive formula?": ["4 of them give one thread 29 Mpps and not 57"],
+        "Who is right?": [r"queueing is at most [0-4]\.\d% off"],
     },
 }  # fmt: skip
 

@@ -1,15 +1,16 @@
-"""Constant service at several servers behind Poisson arrivals: M/D/c, by the equations of Crommelin.
+"""Constant service at several servers behind Poisson arrivals: M/D/c (Crommelin, P.O.E.E. Journal 25, 1932).
 
-    number(t + s) = max(number(t) - c, 0) + Poisson(rate s)          (Crommelin, P.O.E.E. Journal 25, 1932)
+    number waiting Z:  Z(t + s) = max(Z(t) + Poisson(a) - c, 0)          a = rate x s, s: service
+    E[Z] = sum over i >= 1 of E[max(Poisson(i a) - i c, 0)] / i          (Spitzer, Trans. AMS 82, 1956)
 
-s: service. Who is served at t has left at t + s, and nobody who came since then; so the steady state is its own image.
+Who is served at t has left at t + s, and nobody who came since then. One server: a^2 / (2 (1 - a)) (Pollaczek 1930).
 """
 
 import numpy as np
+from scipy.special import gammainc
 
-MOST_THERE = 4000  # packets
-MAX_ROUNDS = 100_000
-STEADY = 1e-12  # change of the probabilities in a round
+FIRST_TERMS, MAX_TERMS = 64, 1 << 20
+NEGLIGIBLE = 1e-10  # of a term, relative to the sum
 
 
 def mdc_waiting(offered: float, servers: int) -> float:
@@ -17,21 +18,14 @@ def mdc_waiting(offered: float, servers: int) -> float:
 
     offered: arrival rate x service time, less than `servers`.
     """
-    size = min(servers + int(40 / (1 - offered / servers)) + 40, MOST_THERE)
-    k = np.arange(size)
-    logs = k * np.log(offered) - offered - np.concatenate([[0.0], np.cumsum(np.log(k[1:]))])
-    arriving = np.exp(logs)
-    p = np.zeros(size)
-    p[0] = 1.0
-    transfer = np.fft.rfft(arriving, 2 * size)
-    for _ in range(MAX_ROUNDS):
-        stay = np.zeros(size)
-        stay[0] = p[: servers + 1].sum()
-        stay[1 : size - servers] = p[servers + 1 :]
-        after = np.fft.irfft(np.fft.rfft(stay, 2 * size) * transfer, 2 * size)[:size]
-        after /= after.sum()
-        change = float(np.abs(after - p).sum())
-        p = after
-        if change < STEADY:
+    if servers == 1:
+        return offered**2 / (2 * (1 - offered))
+    total, first = 0.0, 1
+    while first < MAX_TERMS:
+        i = np.arange(first, max(2 * first, FIRST_TERMS), dtype=float)
+        first = int(i[-1]) + 1
+        terms = offered * gammainc(i * servers, i * offered) - servers * gammainc(i * servers + 1, i * offered)
+        total += float(np.maximum(terms, 0.0).sum())
+        if terms[-1] <= NEGLIGIBLE * total:
             break
-    return float(np.maximum(k - servers, 0) @ p)
+    return total
