@@ -102,6 +102,7 @@ def _use_packets() -> None:
 
     from npexplore.packets import read_capture
     from npexplore.packets.statistics import CaptureCounts, count_capture, destination_locality, train_lengths
+    from npexplore.packets.statistics.flow_set import FlowSet
     from npexplore.packets.synthetic import Traffic, fixed_length, periodic_arrivals
     from npexplore.paths import share
 
@@ -122,6 +123,8 @@ def _use_packets() -> None:
         count_capture(records)
     train_lengths(table, 1.0)
     destination_locality(table)
+    destination_locality(table, prefixes=(np.zeros(1, np.uint32), np.zeros(1, np.uint8)))
+    FlowSet(most_rows=1024).add(table)  # more flows than it counts exactly
 
 
 def _use_golden() -> None:
