@@ -57,7 +57,7 @@ def seen(network, program, columns, at):
         program(m, packet)
         m.clock.note(place=packet.number)
 
-    made = machine([network, clock], noting, threads=n, capacity_bytes=1 << 20)
+    made = machine([network, clock], noting, threads=n)
     data = {"packet_bytes": np.full(n, 64), "number": np.arange(n)}
     data |= {name: np.array(values, dtype=np.int64) for name, values in columns.items()}
     load = Workload("w", data, arrivals="timestamps", t_ns=BEGIN + np.array(at), ordered=True)

@@ -36,6 +36,7 @@ def qdr_peaks(
         with m.fork():
             m.qdr.write(bytes=packet.packet_bytes)
         m.qdr.read(bytes=packet.packet_bytes)
+        m.receive.free(bytes=packet.packet_bytes)
 
     rows = []
     for burst in (2, 4):
