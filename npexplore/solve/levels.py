@@ -21,7 +21,7 @@ from npexplore.solve.nesting import Nesting
 from npexplore.solve.queueing.banks import bank_bandwidth
 from npexplore.solve.queueing.mixed_units import mean_holders
 from npexplore.solve.queueing.mva import flow_equivalent, mva
-from npexplore.solve.queueing.recovery import recovering
+from npexplore.solve.queueing.recovery import recovering, recovering_open
 from npexplore.solve.queueing.residual import Home, Population, Residual, residual
 from npexplore.solve.stations import ROUNDING, Floats, LoadDependent, Network
 
@@ -67,6 +67,17 @@ class Levels(Nesting):
         """Whether members of a server, under no holds, stay busy behind a packet that has gone on."""
         outermost = len(self.recovering) == 1 and self._home.get(self.recovering[0]) == [()]
         return outermost and bool(np.any(self._overlap.get((), 0.0) > 0))
+
+    @property
+    def visits_members_alone(self) -> bool:
+        """Whether packets wait for nothing but the members that recover."""
+        return {*self._home, *self._around} <= {self.recovering[0], *self.held_over}
+
+    def waits_for_members(self, rate: Floats) -> Floats:
+        """Return the mean wait (P,) for members that recover, of packets that come at random at a rate."""
+        name = self.recovering[0]
+        inside = [*self.held_over.values()]
+        return recovering_open(rate, self.servers[name].members, self.batch.seconds[name], self.batch.scv[name], inside)
 
     def _recovered(self) -> tuple[list[LoadDependent], Residual]:
         """Return the outermost stations, and their network as one with what recovers among its customers."""

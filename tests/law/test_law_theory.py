@@ -59,9 +59,11 @@ def test_queueing_counts_banks_that_recover(threads, rate):
     assert point.throughput_pps == pytest.approx(rate * 1e6, rel=0.05)
 
 
-def test_queueing_refuses_banks_behind_arrivals():
-    (point, _) = npx.resource("banks").explore(rate=[0.7], solvers=["queueing", "theory"]).points
-    assert "stays busy behind a packet" in point.refused
+def test_queueing_of_banks_behind_arrivals_is_told_up_to_a_load():
+    table = npx.resource("banks").explore(rate=[0.3, 0.5, 0.7], solvers=["queueing", "simulation"])
+    for one, truth in zip(table.of("queueing"), table.of("simulation")[:2], strict=True):
+        assert one.latency_s == pytest.approx(truth.latency_s, rel=0.05)
+    assert "stays busy behind a packet" in next(point.refused for point in table.points if point.refused)
 
 
 @pytest.mark.parametrize(
