@@ -11,12 +11,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from npexplore.imports import spare_iri_grammar
+
 TESTS = Path(__file__).parent
 # Lines of progress depend on the clock; test_progress switches them on again for the commands that it runs.
 os.environ["TQDM_DISABLE"] = "1"
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true")
 
 sys.path.insert(0, str(TESTS))
+spare_iri_grammar()
 
 # Nothing is judged by the clock: the first call of a kernel compiles it, and a busy machine draws slowly.
 UNTIMED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}

@@ -4,6 +4,7 @@ Names that a package lists (names.py) are imported by those who take them from t
 """
 
 import ast
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -48,6 +49,7 @@ def lists_names(node):
     )
 
 
+@cache
 def imports():
     """Return the modules of the package, each with those it imports anywhere in its text."""
     files = {
@@ -56,10 +58,10 @@ def imports():
     }
     graph = {}
     texts = {name: path.read_text() for name, path in files.items()}
-    lists = {name: listed_imports(text) for name, text in texts.items() if any(map(lists_names, ast.parse(text).body))}
-    for name in files:
+    trees = {name: ast.parse(text) for name, text in texts.items()}
+    lists = {name: listed_imports(texts[name]) for name, tree in trees.items() if any(map(lists_names, tree.body))}
+    for name, tree in trees.items():
         named = set()
-        tree = ast.parse(texts[name])
         tree.body = [node for node in tree.body if not lists_names(node)]
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
@@ -74,8 +76,9 @@ def imports():
     return graph
 
 
-GRAPH = imports()
-LEFT = {name: {to for to in others if (name, to) not in LISTED} for name, others in GRAPH.items()}
+def left():
+    """Return the imports without the listed ones."""
+    return {name: {to for to in others if (name, to) not in LISTED} for name, others in imports().items()}
 
 
 def circle(graph):
@@ -89,26 +92,26 @@ def circle(graph):
 
 def leads(start, end):
     """Say whether a module imports another one by way of any others, without the listed imports."""
-    seen, waiting = set(), {start}
+    seen, waiting, graph = set(), {start}, left()
     while waiting:
         seen |= waiting
-        waiting = {to for name in waiting for to in LEFT[name]} - seen
+        waiting = {to for name in waiting for to in graph[name]} - seen
     return end in seen
 
 
 def test_no_module_imports_itself_by_way_of_others():
-    assert circle(LEFT) == []
+    assert circle(left()) == []
 
 
 @pytest.mark.parametrize("listed", LISTED, ids=" imports ".join)
 def test_a_listed_import_is_there_and_closes_a_circle(listed):
     name, to = listed
-    assert to in GRAPH[name], "it is gone: strike it from the list"
+    assert to in imports()[name], "it is gone: strike it from the list"
     assert leads(to, name), "it closes no circle any more: strike it from the list"
 
 
 def test_imports_for_types_and_inside_functions_count():
-    assert "npexplore.golden.diffserv.edge" in GRAPH["npexplore.golden.router.configuration"]
-    assert "npexplore.plot.prediction" in GRAPH["npexplore.solve.prediction"]
+    assert "npexplore.golden.diffserv.edge" in imports()["npexplore.golden.router.configuration"]
+    assert "npexplore.plot.prediction" in imports()["npexplore.solve.prediction"]
     low, high = "npexplore.golden.router.sides", "npexplore.golden.linux.stages6"
-    assert {low, high} <= set(circle(LEFT | {low: LEFT[low] | {high}}))
+    assert {low, high} <= set(circle(left() | {low: left()[low] | {high}}))

@@ -183,7 +183,7 @@ def test_long_compilation_is_not_silent(folder, capsys, monkeypatch):
         line_written.set()
 
     def save_after_a_line(*arguments):
-        assert line_written.wait(30)
+        assert line_written.wait(600)
         save(*arguments)
 
     monkeypatch.setattr(progress, "_write_line", write_line_and_tell)

@@ -69,8 +69,9 @@ def test_blind_rows_are_judged_by_their_frozen_predictions_beside_todays(table):
 
 
 def test_withheld_rows_are_predicted_and_show_no_published_number():
-    hidden = [row for row in check(["raw"], seeds=2, packets=200).rows if row["role"] == "withheld"]
-    assert hidden
+    keys = [row.key for row in load().select(design="raw", roles=["withheld"])]
+    hidden = check(keys=keys, seeds=2, packets=200).rows
+    assert [row["key"] for row in hidden] == keys != []
     for row in hidden:
         assert row["verdict"] == "withheld"
         assert row["simulated"] is not None or row["best"] == "bounds"
