@@ -141,7 +141,7 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
         ci95["rate_pps"] = ratio_interval(np.array([float(part.of(engine.D_COUNT)) for part in parts]), times, mix)
         means = np.array([mean for part in parts if (mean := part.latency_s(tick)) is not None])
         if len(means) > 1:
-            ci95["latency_s"] = interval(means, mix)
+            ci95["latency_s"] = interval(means, mix if len(means) == len(parts) else None)
         if workload.arrivals != "timestamps" and len(means) >= BATCHES:
             grown = growth(means)  # queues between pools, say, that were still filling
     offered = None

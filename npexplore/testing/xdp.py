@@ -47,6 +47,9 @@ class XdpRouter:
         contents = fast_path_maps(self.router, self.program) if maps is None else maps
         self._runner = Runner(self.program, contents)
 
+    def __repr__(self) -> str:
+        return f"XdpRouter({self.program!r})"
+
     def forward(self, port: int, frame: bytes) -> list[tuple[int, bytes]] | None:
         """Return what is sent for a frame, (port, frame) each; None: it is left to the kernel."""
         self._runner.receive(port + 1, 0)

@@ -66,4 +66,4 @@ def test_the_programs_own_collector_is_spared():
     found = subprocess.run(
         [sys.executable, "-c", program, "--version"], check=True, capture_output=True, text=True
     ).stdout
-    assert found.splitlines()[-1] == "(100000, 50, 100)"
+    assert found.splitlines()[-1] == "(100000, 5, 2)"

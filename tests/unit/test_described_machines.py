@@ -463,7 +463,7 @@ def test_a_wrong_line_is_told_with_pool_and_number(line, message, tmp_path):
     program = f"m.me.compute(cycles=1)\n{line}\n"
     text = (
         SMALL[: SMALL.index("program = '''")]
-        + f"program = '''\n{program}m.out.put(bank=0)\n'''\n"
+        + f"program = '''\n{program}m.receive.free(bytes=packet.packet_bytes)\nm.out.put(bank=0)\n'''\n"
         + SMALL[SMALL.index('\n[[pool]]\nname = "send"') :]
     )
     with pytest.raises(InputError) as error:

@@ -35,9 +35,10 @@ SIMULATED = EXPLAINED.predictions["simulated"]
 CAPTURED = npx.read_capture(CAPTURE)
 SEARCHED = LoadSearch("nic", "64 bytes", "periodic", (Found(Goal(), 2e6, 1e6, 3e6, None, 1e6),), CURVE.points[:1],
                       CURVE.saturation["simulation"])  # fmt: skip
+LABORATORY = npx.resource("hash_unit").explore(threads=[1, 2])
 CHECKED = npx.check(["ixp2400_dram"], seeds=2, packets=100)
 RESULTS = [
-    *EXPLAINED.predictions.values(), EXPLAINED, MATTERS, CHANGES, SIMULATED.breakdown, CURVE,
+    *EXPLAINED.predictions.values(), EXPLAINED, MATTERS, CHANGES, SIMULATED.breakdown, CURVE, LABORATORY,
     CURVE.points[0], SEARCHED, BEST, CAPTURED.length_cdf(), CHECKED, find_structure(NET), find_markings(NET),
     solve_chain(NET), solve_transient(NET, [0.0, 1.0]), simulate_net(NET, [1], 500),
     *solve_network(load_network("closed_multiclass"), ("bounds", "queueing", "simulation"), (1,), 500),

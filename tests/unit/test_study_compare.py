@@ -25,7 +25,7 @@ def test_every_listed_machine_has_a_row_with_an_answer(table):
     assert tuple(table.columns) == COLUMNS
     for row in table.to_dict("records"):
         assert row["packet_bps"] > 0, row
-        assert not row["refused"], row
+        assert isinstance(row["refused"], str) == (row["machine"] == "raw"), row  # queueing does not answer for RAW
         assert row["clock_mhz"] > 0 or row["machine"] == "pcie"  # which has no clock: its wires have rates
         assert row["bottleneck"]
 

@@ -20,6 +20,7 @@ from helper import CYCLES
 
 def program(m, packet):
     m.me.compute(cycles=CYCLES)
+    m.receive.free(bytes=packet.packet_bytes)
 
 def design():
     me = Processor("me", engines=1, clock_hz=1e9)

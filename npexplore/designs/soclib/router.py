@@ -15,6 +15,7 @@ from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources import BoundedQueue, BufferPool, Delay, FifoServer, SwitchMatrix
 from npexplore.machine.resources.base import Resource
+from npexplore.rows.expressions import ceildiv
 
 ETHERNET, SWITCH = 0, 1  # the two interfaces of a unit
 
@@ -64,6 +65,7 @@ def _engine(k: int) -> Callable[[Recorder, Packet], None]:
 
     def program(m: Recorder, packet: Packet) -> None:
         getattr(m, f"ready{k}").take(count=1)
+        m.receive.free(bytes=ceildiv(packet.packet_bytes, WORD_BYTES) * WORD_BYTES)
         getattr(m, f"inside{k}").put(routed=0)
 
     return program

@@ -173,8 +173,8 @@ def simulate_net(
     """
     chosen = list(seeds)
     try:
-        _check_classes(net)
         found = batches_of(net, chosen, firings, progress)
+        _check_classes(net)
     except DeadError as error:
         return NetSimulation(None, chosen, None, None, None, None, None, None, error.dead)
     except RefusedError as error:
