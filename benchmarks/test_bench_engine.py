@@ -86,7 +86,7 @@ def closed_network():
         m.bus.serve()
 
     named = {server.name: server for server in [Exponential("me", ENGINE * NS, ENGINES), *servers]}
-    return Machine("closed", Pool("thread", THREADS, program), Ingress("receive", 8192, 64), named)
+    return Machine("closed", Pool("thread", THREADS, program), Ingress("receive"), named)
 
 
 def one_queue():

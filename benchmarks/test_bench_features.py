@@ -18,7 +18,7 @@ from npexplore._kernels import engine
 from npexplore.engine.model import EngineModel, Token, rows_of
 from npexplore.engine.rows_check import check_rows
 from npexplore.engine.run import run
-from npexplore.networks.simulation import BATCHES, WARM_UP, simulate_network
+from npexplore.networks.simulation import BATCHES, simulate_network
 from npexplore.rows.assembler import Assembler
 from npexplore.rows.base import Label
 from npexplore.rows.expressions import Variable
@@ -26,6 +26,7 @@ from npexplore.rows.server import Server
 
 CUSTOMERS = int(os.environ.get("NPEXPLORE_BENCH_PACKETS", "200_000"))
 FEWER, THREADS = 20, 8
+WARM_UP = 1  # batches that these networks simulate before the measured ones
 
 
 # ---- SimPy: every peer ends when so many customers are done

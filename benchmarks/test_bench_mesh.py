@@ -28,7 +28,7 @@ def ours(flits):
         m.net.deliver(source=m.draw(SIDE**2, "source"), target=m.draw(SIDE**2, "target"), words=flits - 1)
 
     mesh = Mesh("net", SIDE, SIDE, 1e9, DEPTH)
-    return Machine("mesh", Pool("thread", THREADS, program), Ingress("receive", 8192, 64), {"net": mesh})
+    return Machine("mesh", Pool("thread", THREADS, program), Ingress("receive"), {"net": mesh})
 
 
 class Fifo:
