@@ -23,7 +23,7 @@ def test_line_cards_limit_the_null_router_and_version_iv():
 @pytest.mark.slow
 def test_steps_at_1500_bytes():
     rate = {version: gbps(version, LONG) for version in ("v1", "v2", "v3")}
-    assert 1.22 < rate["v2"] / rate["v1"] < 1.38
+    assert 1.27 < rate["v2"] / rate["v1"] < 1.4
     assert 1.05 < rate["v3"] / rate["v2"] < 1.18
     assert 15.5 / rate["v3"] == pytest.approx(1.36, rel=0.04)
 
@@ -31,21 +31,17 @@ def test_steps_at_1500_bytes():
 def test_64_byte_packets():
     rate = {version: RAW.with_(version=version).simulate(SHORT, packets=1600).rate_pps / 1e6 for version in
             ("v1", "v2", "v3", "v4")}  # fmt: skip
-    assert rate["v3"] == pytest.approx(9.75, rel=0.09)
+    assert rate["v3"] == pytest.approx(9.75, rel=0.01)
     assert rate["v4"] == pytest.approx(rate["v3"], rel=0.01)
     assert 1.22 < rate["v3"] / rate["v2"] < 1.32
     assert 1.05 < rate["v2"] / rate["v1"] < 1.15
-    assert rate["v1"] / 2.9 == pytest.approx(2.26, rel=0.03)  # printed: approximately three
+    assert rate["v1"] / 2.9 == pytest.approx(2.52, rel=0.03)  # printed: approximately three
 
 
 def test_one_pipeline_is_a_chain_of_known_cycles():
-    """Words 5..16 of the header, the rest of the lookup, a message of 3 flits, the update, and 18 flits to send.
-
-    The misses of four pipelines meet at one DRAM: up to 10 cycles more, and up to six hops.
-    """
-    rate = RAW.simulate(SHORT, packets=1600).rate_pps / 4
-    cycles = 425e6 / rate
-    assert 12 + 134 + 3 + 10 + 18 <= cycles <= 12 + 134 + 3 + 10 + 18 + 6 + 10
+    """Table 2's lookup and update, words within, but four words that stage 1 reads early; a message has 3 hops."""
+    cycles = 425e6 / (RAW.simulate(SHORT, packets=1600).rate_pps / 4)
+    assert cycles == pytest.approx(150 + 26 - 4 + 3, abs=0.1)
 
 
 def test_what_is_offered_below_saturation_is_forwarded():
@@ -58,13 +54,13 @@ def test_what_is_offered_below_saturation_is_forwarded():
 
 @pytest.mark.slow
 def test_what_iii_d_costs_on_8_x_8_tiles():
-    """Sixteen ports: a sixth of the rate of short packets, as with four, and of long ones, where four lose little."""
+    """Sixteen ports: what four lose of the rate of short packets, and more of that of long ones."""
     loss = {}
     for size, packets in ((64, 1600), (1500, 2000)):
         load = workload(packet_bytes=size)
         rate = {v: RAW.with_(version=v, tiles="8x8").simulate(load, packets=packets).rate_pps for v in ("v3", "v3d")}
         loss[size] = 1 - rate["v3d"] / rate["v3"]
-    assert loss[64] == pytest.approx(0.18, abs=0.03)
+    assert loss[64] == pytest.approx(0.29, abs=0.03)
     assert loss[1500] == pytest.approx(0.16, abs=0.04)
 
 

@@ -181,8 +181,8 @@ def test_a_router_that_stands_still_tells_tile_route_and_queue_in_one_line():
         design("raw").with_(layout="crossed_in_turns").simulate(load, packets=300)
     said = str(in_turns.value)
     assert "wait for queue3.room" in said
-    assert "static2.turn9.path2" in said
-    assert "the switch of tile 9 waits for words of another route, whose turn it is; this one's is 14 to 4" in said
+    assert "static2.turn9.path1" in said
+    assert "the switch of tile 9 waits for words of another route, whose turn it is; this one's is 13 to 7" in said
     with pytest.raises(SimulationError) as crossing:
         design("raw").with_(version="v1", store="beside").simulate(load, packets=300)
     said = str(crossing.value)

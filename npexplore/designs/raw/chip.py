@@ -1,7 +1,7 @@
 """The RAW chip under a layout: networks, tiles, DRAM ports and line cards as resources, and who is where on them.
 
-Terminals of the meshes: the tiles, then line cards in, line cards out, packet buffers, and the table's DRAM, in the
-order of the ports and of the layout file.
+Terminals of the meshes: the tiles, then line cards in, line cards out and packet buffers, in the order of the ports and
+of the layout file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from npexplore.rows.expressions import Operand
 LARGEST = 1500  # bytes of the longest packet
 BURST = 64  # words that a simulation moves at once where nothing else can be in the way
 ENDLESS = 10**8  # bytes of a buffer that never fills: 250 ms of a line card
-MESSAGE_WORDS = {"port and address": 2, "verdict": 1, "address": 1, "address and length": 2, "done": 1, "request": 1}
+MESSAGE_WORDS = {"port and address": 2, "verdict": 1, "address": 1, "address and length": 2, "request": 1}
 NETWORKS = ("static1", "static2")
 Payload = Literal["memory", "card", "nowhere"]
 Write = Literal["dma", "line", "stream", "message"]
@@ -82,12 +82,11 @@ class Chip:
         self.ports = layout.ports
         file = layout.file
         self.pipelines = file.pipeline or [Pipeline(port=port, stages=[]) for port in self.ports]
-        long = p.header_bytes // p.word_bytes
-        self.header_words: int = p.short_header_words if version.short_header else long
+        self.long_words: int = p.header_bytes // p.word_bytes  # of a header in the versions that Table 2 measures
+        self.header_words: int = p.short_header_words if version.short_header else self.long_words
         tiles = layout.grid.tiles
         self.pins = [layout.card(port, way).tile for way in ("in", "out") for port in self.ports]
         self.card_in, self.card_out, self.memory = tiles, tiles + len(self.ports), tiles + 2 * len(self.ports)
-        self.table = self.memory + len(layout.buffers)
         self.exits = [layout.card(port, "out").tile for port in self.ports]
         self._programs()
         self.networks = [name for name in NETWORKS if layout.on(name)]
@@ -159,25 +158,6 @@ class Chip:
         """Reads that a line card has outstanding."""
         return int(self.p.outstanding_reads if self.version.pipelined else self.p.line_reads)
 
-    @cached_property
-    def controller_cycles(self) -> float:
-        """Cycles of a DRAM's controller in a transaction of a tile that counts as a miss of one word in Table 2.
-
-        Table 2 has the mean over tiles, so the mean way to the table's DRAM and back is not the controller's.
-        """
-        p = self.p
-        return float(max(p.lookup24_miss_cycles - p.lookup24_hit_cycles - self.miss_way, 0))
-
-    @cached_property
-    def miss_way(self) -> float:
-        """Cycles of a miss on an empty memory network: request and line, mean over the tiles that look up."""
-        table = self.layout.table
-        if table is None or not self.layout.file.pipeline:
-            return 0.0
-        away = [self.layout.grid.apart(pipeline.stages[0], table.tile) for pipeline in self.pipelines]
-        flits = 2 + MESSAGE_WORDS["request"] + self.line_words  # with a header word each
-        return float(flits + 2 * (self.p.hop_cycles * (2 + sum(away) / len(away)) - 1))
-
     @property
     def half_duplex(self) -> bool:
         """Whether reads and writes of a memory share its pins."""
@@ -229,12 +209,8 @@ class Chip:
         found += [
             BoundedQueue(f"queue{o}", p.queue_packets, when_full=when_full, credit_s=credit) for o in range(ports)
         ]
-        if v.payload == "memory" or self.layout.table is not None:
-            found.append(self._mesh("mdn"))
-        if self.layout.table is not None:
-            found.append(FifoServer("table", 0.0, members=self.banks))
-            found.append(FifoServer("table_bus", self.cycle * self.bus_cycles))
         if v.payload == "memory":
+            found.append(self._mesh("mdn"))
             found += self._memories()
             found += [BufferPool(f"reads{o}", self.window) for o in range(ports)]
         return found
@@ -254,7 +230,6 @@ class Chip:
 
     def _mesh(self, name: str) -> Mesh:
         pins = [*self.pins, *(memory.tile for memory in self.layout.buffers)]
-        pins += [] if self.layout.table is None else [self.layout.table.tile]
         return Mesh(name, fifo_depth=self.p.fifo_depth, ports=pins, **self._on_tiles())
 
     def _static(self, network: str) -> StaticStreams:

@@ -19,8 +19,8 @@ from npexplore.designs.raw.chip import MESSAGE_WORDS, Chip, Version, numbered
 from npexplore.designs.raw.files import NUMBER
 from npexplore.designs.raw.larger_layouts import crossing_layout, scaled_layout
 from npexplore.designs.raw.layouts import Layout, load_layout
-from npexplore.designs.raw.memory import configure, fetch, lines_of, miss, write
-from npexplore.designs.raw.traffic import dressed, lookup_cycles
+from npexplore.designs.raw.memory import configure, fetch, lines_of, managing, write
+from npexplore.designs.raw.traffic import dressed, lookup_cycles, miss_cycles
 from npexplore.errors import ModelError
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.parameters import Parameters
@@ -114,10 +114,12 @@ def pipeline(chip: Chip, m: Recorder, packet: Packet, k: int) -> None:
     p, v, header = chip.p, chip.version, chip.header_words
     port, size, tile = chip.port_of[k], packet.packet_bytes, chip.pipelines[k].stages
     lines = m.let(lines_of(chip, size), "lines")
-    stored_first = v.short_header and p.store == "before_lookup"
+    stored = v.payload == "memory"
+    stored_first = stored and v.short_header and p.store == "before_lookup"
     static = chip.layout.file.feed == "static"
     coupled = chip.coupled
-    early = min(p.fifo_depth, header) if static and coupled else 0  # words that tiles 1, 2 read while tile 3 is busy
+    early = min(p.fifo_depth, header) if static else 0  # words that come to tiles 1 and 2 while the next is busy
+    unread = 0 if coupled else early  # of them, at the next packet's turn: the busy tile is then tile 1 itself
 
     streams, path = chip.header_path(k) if static else ("", 0)
 
@@ -127,68 +129,76 @@ def pipeline(chip: Chip, m: Recorder, packet: Packet, k: int) -> None:
         else:
             m.gdn.deliver(source=chip.card_in + port, target=tile[stage], words=header)
 
-    def work(cycles: Operand) -> None:
-        m.time.wait(seconds=maximum(cycles - header, 0) * chip.cycle)
+    def work(cycles: Operand, words: int) -> None:  # Table 2 without the words that Version III reads or sends
+        m.time.wait(seconds=maximum(cycles - words, 0) * chip.cycle)
 
     def tell(stage: int, words: int) -> None:
         if chip.results == "static":  # the way of the header, whose switches are set to another route first
             m.time.wait(seconds=chip.cycle * (p.switch_reset_cycles + words + 2 - stage))
         else:
-            m.gdn.deliver(source=tile[stage], target=tile[2], words=words)
+            m.gdn.send(source=tile[stage], target=tile[2], words=words)
 
-    def store() -> None:
-        if v.payload == "memory":
-            with m.branch(lines > 0):
-                write(chip, m, lines, k, packet.bank)
-
-    def look_up() -> None:
+    def take_in() -> None:
         read(0, header - early)
-        if stored_first:
-            store()  # stage 1 waits for the memory's answer before it tells the address
         if not static and p.replicates == "tile":
             replicate(chip, m, tile)
-        work(lookup_cycles(p, p.prefix, "hit"))
+
+    def look_up() -> None:
+        if stored_first:  # stage 1 waits for the memory's answer before it tells the address
+            with m.branch(lines > 0):
+                configure(chip, m, k)
+                write(chip, m, lines, k, packet.bank)
+        elif stored:  # the same tile gives the payload its place
+            with m.branch(lines > 0):
+                m.time.wait(seconds=managing(chip) * chip.cycle)
+        told = MESSAGE_WORDS["port and address"]
+        work(lookup_cycles(p, p.prefix, "hit"), chip.long_words + told + 1 - unread)
         with m.loop(packet.misses):
-            miss(chip, m, tile[0], packet.bank)
-        tell(0, MESSAGE_WORDS["port and address"])
+            m.time.wait(seconds=miss_cycles(p, p.prefix) * chip.cycle)
+        tell(0, told)
 
     def verify() -> None:
-        if static or p.replicates == "card":
-            read(1, header - early)
-        work(p.checksum_cycles)
-        tell(1, MESSAGE_WORDS["verdict"])
+        told = MESSAGE_WORDS["verdict"]
+        work(p.checksum_cycles, chip.long_words + told + 1 - unread)
+        tell(1, told)
 
-    def hear() -> None:
+    def hear(stage: int, words: int) -> None:
         if static or p.replicates == "card":
-            read(2, header)
+            read(stage, words)
 
     m.wire.receive(bytes=size, member=port)
     m.receive.free(bytes=size)
     feed = m.take("feed", member=port)
-    two = [m.take("stage1", member=k), m.take("stage2", member=k)]
-    if v.payload == "memory" and v.write in ("stream", "message") and p.memory_manager != "free":
-        with m.branch(lines > 0):
-            configure(chip, m, k)
+    two = [m.take("stage1", member=k), m.take("stage2", member=k)] if coupled else []
     busy = chip.results == "static"  # streams stand still until the results have passed
-    with m.fork(None if busy else feed) as kept:
-        if static:
+    if static:
+        with m.fork():
             getattr(m, streams).send(path=path, words=header)
-        if not stored_first:
-            store()
-        if kept is not None:
-            m.give(kept)
     if early:
         m.parallel(lambda: read(0, early), lambda: read(1, early))
     third = m.take("stage3", member=k) if coupled else None
-    m.parallel(look_up, verify, hear)
+    two = two or [m.take("stage1", member=k), m.take("stage2", member=k)]
+    with m.fork():  # stage 3 has the header long before it needs it
+        hear(2, header)
+    m.parallel(take_in, partial(hear, 1, header - early))
+    with m.fork(None if busy else feed) as kept:
+        if stored and not stored_first:
+            with m.branch(lines > 0):
+                configure(chip, m, k)
+                write(chip, m, lines, k, packet.bank)
+        if kept is not None:
+            m.give(kept)
+    m.parallel(look_up, verify)
     if busy:
         with m.fork(feed) as kept:
             m.time.wait(seconds=chip.cycle * p.switch_reset_cycles)
             assert kept is not None
             m.give(kept)
     m.give(*two)
+    if not busy:  # what stage 1 sent last is on its way
+        m.time.wait(seconds=chip.cycle * p.hop_cycles * (1 + chip.layout.grid.apart(tile[0], tile[2])))
     third = third or m.take("stage3", member=k)
-    work(p.update_cycles)
+    work(p.update_cycles, chip.long_words + MESSAGE_WORDS["address"] + 1)
     outputs: list[Callable[[], object]] = [partial(hand_over, chip, m, tile[2], o) for o in range(len(chip.ports))]
     if NUMBER in packet:  # one output more: none
         outputs.append(m.discard.drop)
@@ -197,8 +207,9 @@ def pipeline(chip: Chip, m: Recorder, packet: Packet, k: int) -> None:
 
 
 def replicate(chip: Chip, m: Recorder, tile: list[int]) -> None:
-    """Record that the first tile sends a copy of the header to each of the next two (Version III.d)."""
+    """Record that the first tile copies the header to each of the next two: words read and words sent (Sec. 5.1)."""
     for target in tile[1:3]:
+        m.time.wait(seconds=chip.header_words * chip.cycle)
         m.gdn.send(source=tile[0], target=target, words=chip.header_words)
 
 

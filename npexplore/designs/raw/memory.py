@@ -7,7 +7,6 @@ read    a line card asks for a line, the DRAM serves it, the line travels back; 
 from __future__ import annotations
 
 from npexplore.designs.raw.chip import MESSAGE_WORDS, Chip
-from npexplore.designs.raw.traffic import miss_cycles
 from npexplore.machine.program import Recorder
 from npexplore.rows.expressions import Operand, Variable, ceildiv, maximum
 
@@ -20,41 +19,30 @@ def lines_of(chip: Chip, size: Operand) -> Operand:
     return ceildiv(rest, chip.p.line_bytes)
 
 
-def configure(chip: Chip, m: Recorder, pipeline: int) -> None:
-    """Record that the first tile, which keeps the packet memory as a circular buffer, makes it ready for a payload.
+def managing(chip: Chip) -> Operand:
+    """Return the cycles of a first tile that makes the packet memory, a circular buffer, ready for a payload.
 
-    Streams: it tells the controller address and length, and waits for its answer as for that to a miss. Messages carry
-    their addresses: it tells the line card the first one.
+    Streams: it tells the controller address and length, and waits for its answer as for that to a miss of one word
+    (Table 2). Other writes carry their addresses: it tells the line card the first one.
     """
-    p, tile = chip.p, chip.pipelines[pipeline].stages[0]
-    if chip.version.write == "message":
-        m.mdn.send(source=tile, target=chip.card_in + chip.port_of[pipeline], words=MESSAGE_WORDS["address"])
-        return
-    memory, words = chip.memory + chip.buffers[pipeline], MESSAGE_WORDS["address and length"]
+    p = chip.p
+    if p.memory_manager == "free":
+        return 0
+    if chip.version.write != "stream":
+        return MESSAGE_WORDS["address"] + 1
     if p.memory_manager == "posted":
-        m.mdn.send(source=tile, target=memory, words=words)
-        return
-    m.mdn.deliver(source=tile, target=memory, words=words)
-    m.time.wait(seconds=chip.cycle * chip.controller_cycles)
-    m.mdn.deliver(source=memory, target=tile, words=MESSAGE_WORDS["done"])
+        return MESSAGE_WORDS["address and length"] + 1
+    cycles: Operand = p.lookup24_miss_cycles - p.lookup24_hit_cycles
+    return cycles
 
 
-def miss(chip: Chip, m: Recorder, tile: int, bank: Operand) -> None:
-    """Record that a tile reads a line of the forwarding table: Table 2's mean over tiles, if nobody else does.
-
-    Larger layouts place no table (all their pins are taken): there it is time that passes.
-    """
-    cycles = miss_cycles(chip.p, chip.p.prefix)
-    if chip.layout.table is None:
-        m.time.wait(seconds=cycles * chip.cycle)
-        return
-    m.mdn.deliver(source=tile, target=chip.table, words=MESSAGE_WORDS["request"])
-    held = m.take("table", member=bank % chip.banks)
-    m.time.wait(seconds=chip.cycle * chip.opening_cycles)
-    m.table_bus.serve()
-    m.give(held)
-    m.time.wait(seconds=max(cycles - chip.miss_way - chip.p.line_cycles, 0) * chip.cycle)
-    m.mdn.deliver(source=chip.table, target=tile, words=chip.line_words)
+def configure(chip: Chip, m: Recorder, pipeline: int) -> None:
+    """Record what a payload waits for: the first tile's message, and the controller's answer to it."""
+    tile = chip.pipelines[pipeline].stages[0]
+    if chip.p.memory_manager != "free" and chip.version.write != "stream":
+        m.mdn.send(source=tile, target=chip.card_in + chip.port_of[pipeline], words=MESSAGE_WORDS["address"])
+    else:
+        m.time.wait(seconds=managing(chip) * chip.cycle)
 
 
 def write(chip: Chip, m: Recorder, lines: Variable, pipeline: int, bank: Operand) -> None:
@@ -84,6 +72,8 @@ def write(chip: Chip, m: Recorder, lines: Variable, pipeline: int, bank: Operand
             m.give(held)
     under_way = p.line_cycles if p.line_writes == "posted" else 0  # the last line is not written yet
     m.time.wait(seconds=chip.cycle * (max(p.dram_latency_cycles - p.line_cycles, 0) + under_way))
+    if chip.version.short_header and p.store == "before_lookup":  # the first tile waits for this answer
+        m.mdn.deliver(source=chip.memory + buffer, target=chip.pipelines[pipeline].stages[0], words=1)
 
 
 def put(chip: Chip, m: Recorder, buffer: int) -> None:

@@ -1,7 +1,9 @@
 """The RAW router's published quantities: rates by version and length, steps from version to version, latencies.
 
-Latency is that of a single packet in an otherwise idle simulation. The paper's own sum (Sec. 5.1) of the null router's
-latency and the stages' is in study/papers/raw/performance.py; it restates printed rows.
+    latency of the null router = interrupts and polls + a lone packet, until its last word has left the line card
+    latency of another version = null router at 64 bytes + stages of Table 2 + what more bytes add to a lone packet
+
+The study adds its stages (Sec. 5.1), which overlap in the machine. A lone packet is one of an idle simulation.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from npexplore.solve.prediction import Prediction
 from npexplore.study.checking.quantities.base import Get, Quantity, exact, knobs_of, throughput
 from npexplore.study.sweeping.points import Point
 
-VERSIONS, USUAL_VERSION, TRACE_PREFIX = (rule(f"raw.{n}") for n in ("versions", "usual_version", "trace_prefix"))
+VERSIONS, USUAL_VERSION, NULL = (rule(f"raw.{n}") for n in ("versions", "usual_version", "null_version"))
+TRACE_PREFIX = rule("raw.trace_prefix")
 LONG, LONG_SHARE, SHORT = rule("raw.usual_bytes"), rule("raw.long_share"), rule("raw.short_bytes")
 LIGHT, LIGHT_SHARE, MISPRINT = rule("raw.light_gbps"), rule("raw.light_share"), rule("raw.misprint")
 TRACE = "raw_trace"
@@ -82,6 +85,11 @@ def between(points: Callable[[Row], list[Point]], of: Callable[[float], float]) 
     return Quantity(points, value)
 
 
+def _throughput(row: Row, get: Get) -> float:
+    """Return bits a second, as the row counts them."""
+    return throughput(get(point_of(row))) * (2 if row.conditions.get("counted") == "twice" else 1)
+
+
 def _gain(ratio: float) -> float:
     return ratio - 1
 
@@ -122,29 +130,52 @@ def _trace_against_short(row: Row, get: Get) -> dict[str, float]:
 # ---- latency
 
 
-def _alone(row: Row, size: int) -> Point:
-    point = at(str(row.conditions.get("version") or USUAL_VERSION.value), size, offered_gbps=LIGHT.value)
+def _alone(version: str, size: int) -> Point:
+    point = at(version, size, offered_gbps=LIGHT.value)
     return replace(point, share=LIGHT_SHARE.value)
 
 
-def _cycles(row: Row, get: Get, size: int) -> float:
-    """Return the latency of a packet that meets no other, in cycles."""
-    return float((get(_alone(row, size)).latency_s.mean or 0.0) * float(numbers().clock_mhz) * 1e6)
+def _version(row: Row) -> str:
+    return str(row.conditions.get("version") or USUAL_VERSION.value)
+
+
+def _cycles(get: Get, version: str, size: int) -> float:
+    """Return the cycles of a packet that meets no other, until its last word has left the line card."""
+    p = numbers()
+    inside = (get(_alone(version, size)).latency_s.mean or 0.0) * float(p.clock_mhz) * 1e6
+    return float(inside + 8 * size / float(p.card_gbps) * float(p.clock_mhz) * 1e-3)
+
+
+def stages_cycles(p: Parameters) -> float:
+    """Return the sum of the stages of a packet whose lookup misses (Table 2)."""
+    return float(lookup_cycles(p, p.prefix, "miss") + p.checksum_cycles + p.update_cycles + p.dequeue_cycles)
+
+
+def _summed(row: Row, get: Get, size: int) -> float:
+    """Return the study's latency of a packet in cycles."""
+    version, p = _version(row), numbers()
+    if version == NULL.value:
+        return float(p.interrupt_cycles) + _cycles(get, version, size)
+    more = _cycles(get, version, size) - _cycles(get, version, SHORT.value)
+    return float(p.interrupt_cycles) + _cycles(get, NULL.value, SHORT.value) + stages_cycles(p) + more
+
+
+def _latency_points(row: Row) -> list[Point]:
+    version, size = _version(row), int(row.conditions.get("packet_bytes") or LONG.value)
+    if version == NULL.value:
+        return [_alone(version, size)]
+    return [_alone(version, size), _alone(version, SHORT.value), _alone(NULL.value, SHORT.value)]
 
 
 def _latency(row: Row, get: Get) -> float:
-    found = _cycles(row, get, int(row.conditions["packet_bytes"]))
+    found = _summed(row, get, int(row.conditions["packet_bytes"]))
     return found * float(MISPRINT.value) * 1e-9 if row.unit == "ns" else found  # as printed, and as it was measured
-
-
-def _overhead_points(row: Row) -> list[Point]:
-    return [_alone(row, LONG.value), _alone(row, SHORT.value)]
 
 
 def _overhead(row: Row, get: Get) -> float:
     """Cycles of a 1500-byte packet beyond those of a 64-byte one and two for each further word."""
     long, short = int(LONG.value), int(SHORT.value)
-    return _cycles(row, get, long) - _cycles(row, get, short) - 2 * (long - short) / int(numbers().word_bytes)
+    return _summed(row, get, long) - _summed(row, get, short) - 2 * (long - short) / int(numbers().word_bytes)
 
 
 def _long_penalty(row: Row) -> float:
@@ -164,14 +195,14 @@ def _by_memory(prediction: Prediction) -> bool:
 
 
 QUANTITIES: Mapping[str, Quantity] = {
-    "throughput": one(throughput),
+    "throughput": Quantity(lambda row: [point_of(row)], _throughput),
     "forwarding rate": one(lambda prediction: prediction.rate_pps),
     "throughput improvement": between(pair, _gain),
     "throughput loss": between(pair, lambda ratio: 1 - ratio),
     "throughput ratio": Quantity(lambda row: [point_of(row)], _over_system),
     "bottleneck": one(_by_memory),
-    "latency": Quantity(lambda row: [_alone(row, int(row.conditions["packet_bytes"]))], _latency),
-    "service time": Quantity(_overhead_points, _overhead),
+    "latency": Quantity(_latency_points, _latency),
+    "service time": Quantity(_latency_points, _overhead),
     "extra time": exact(_long_penalty),
     "raw.trace.below_64": Quantity(_trace_points, _trace_against_short),
     # the claims of Sec. 7 that name no versions

@@ -3,7 +3,8 @@
     log lo <= sum of coefficient x log rate - slack <= log hi;    minimise the sum of abs(slack)
 
 A ratio a / b in [lo, hi] is linear in log a and log b, so a chain of ratios and rates is a set of linear constraints.
-With a least sum of 0 all can be true; else the relations with slack have to give way, as little as possible.
+With a least sum of 0 all can be true; else the relations with slack have to give way, as little as possible. Rows
+of which any one left out lets the others hold are a smallest conflict (deletion filter, Chinneck and Dravnieks 1991).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from itertools import product
 
 import numpy as np
 
+from npexplore.designs import design
 from npexplore.errors import InputError
 from npexplore.ledger import Ledger, load
 
@@ -80,9 +82,27 @@ def consistent(relations: Sequence[Relation], ranges: Sequence[str] = ()) -> Ans
     return Answer(not off, off, dict(zip(names, np.exp(found.x[:n]).tolist(), strict=True)), between)
 
 
-# ---- the chain of the RAW paper: rates in packets a second (64 bytes) or bits a second
+def smallest_conflict(relations: Sequence[Relation]) -> list[str]:
+    """Return the keys of relations that cannot all hold, while any of them left out lets the others hold.
+
+    Raises InputError for relations that can hold together.
+    """
+    left = list(relations)
+    if consistent(left).possible:
+        raise InputError("a conflict needs relations that cannot hold together")
+    for relation in relations:
+        without = [other for other in left if other is not relation]
+        if without and not consistent(without).possible:
+            left = without
+    return list(dict.fromkeys(relation.key for relation in left))
+
+
+# ---- the RAW paper: rates in packets a second (64 bytes, trace) or bits a second, and the cycles that they are made of
 
 BITS_64 = 64 * 8
+PIPELINES = 4
+SHORT_SHARE = 0.81  # of the trace below 64 bytes, if the other packets spread up to 1500 bytes evenly by logarithm
+PLAIN = 0  # the first reading of each row assumes nothing beyond its words
 READINGS: Mapping[str, Mapping[str, str]] = {
     "raw.v5.throughput": {
         "12 Gb/s of 64-byte packets": "once",
@@ -94,6 +114,16 @@ READINGS: Mapping[str, Mapping[str, str]] = {
         "Version I three times 2.9 Mpps": "short",
         "three times 2 Gb/s at 1500 bytes": "long",
     },
+    "raw.stage1.lookup32.miss.cycles": {
+        "the slowest stage of Table 2 sets the rate": "slowest",
+        "stages 1 and 3 take turns": "turns",
+        "stages 1 and 3 take turns, but not where a card feeds two pipelines": "turns but V",
+    },
+    "raw.trace.throughput.v3": {
+        "four fifths of the trace are below 64 bytes": "few",
+        "every packet of the trace is stored": "all",
+    },
+    "raw.v3d.change_64": {"a copied word costs a cycle": "once", "a copied word is read and sent": "twice"},
 }
 
 
@@ -118,7 +148,11 @@ def relations(reading: Mapping[str, str], ledger: Ledger | None = None) -> list[
         of("raw.null.throughput", {"null": 1}),
         of("raw.peak_rate", {"III 64" if reading["raw.peak_rate"] == "iii" else "V 64": 1}),
         of("raw.ref.ixp1200.forwarding_rate", {"IXP1200 64": 1}),
+        *_cycles(reading, rows),
     ]  # fmt: skip
+    lost = rows["raw.v3d.change_64"]
+    kept = [None if end is None else 1 - lost.si(end) for end in (lost.hi, lost.lo)]
+    found.append(Relation("raw.v3d.change_64", {"III.d 64": 1, "III 64": -1}, kept[0], kept[1]))
     twelve = reading["raw.v5.throughput"]
     if twelve != "apart":
         found.append(of("raw.v5.throughput", {"V 64": 1}, scale=1 / BITS_64 / (2 if twelve == "twice" else 1)))
@@ -129,11 +163,85 @@ def relations(reading: Mapping[str, str], ledger: Ledger | None = None) -> list[
     return found
 
 
+def _cycles(reading: Mapping[str, str], rows: Ledger) -> list[Relation]:
+    """Return what the cycles of Table 2 say of rates: pipelines x clock / cycles of a packet.
+
+    Words that wait in a switch's FIFO may be read while the next stage is busy: none, or all that fit.
+    """
+    clock, fifo = rows["raw.clock"], float(design("raw").parameters.fifo_depth)
+
+    def cycles(key: str) -> tuple[float, float]:
+        row = rows[f"raw.{key}.cycles"]
+        assert row.lo is not None
+        assert row.hi is not None
+        return row.lo, row.hi
+
+    def rate(key: str, name: str, least: float, most: float) -> Relation:
+        clocks = [PIPELINES * clock.si(end) for end in (clock.lo or 0.0, clock.hi or 0.0)]
+        return Relation(key, {name: 1}, clocks[0] / most, clocks[1] / least)
+
+    table, composed = "raw.stage1.lookup32.miss.cycles", reading["raw.stage1.lookup32.miss.cycles"]
+    long, third = cycles("stage1.lookup32.miss"), cycles("stage3.ttl")
+    turns = (long[0] + third[0] - fifo, long[1] + third[1])
+    found = [rate(table, "III 64", *(long if composed == "slowest" else turns)),
+             rate(table, "V 64", *(turns if composed == "turns" else long))]  # fmt: skip
+    if composed != "slowest":
+        words = float(rows["raw.v3.buffer_threshold"].point or 0) / float(rows["raw.word"].point or 1)
+        copies = 2 * (words * (2 if reading["raw.v3d.change_64"] == "twice" else 1) + 1)  # two, with a header word each
+        found.append(rate(table, "III.d 64", turns[0] + copies, turns[1] + copies))
+    short, hit = cycles("stage1.lookup24.miss"), cycles("stage1.lookup24.hit")
+    stored = 1.0 if reading["raw.trace.throughput.v3"] == "all" else 1 - SHORT_SHARE
+    series = [0.0, 0.0] if composed == "slowest" else [third[0] - fifo, third[1]]
+    found.append(rate("raw.stage1.lookup24.miss.cycles", "III trace",
+                      short[0] + series[0] + stored * (short[0] - hit[1]),
+                      short[1] + series[1] + stored * (short[1] - hit[0])))  # fmt: skip
+    mean, trace = rows["raw.workload.trace.mean_size"], rows["raw.trace.throughput.v3"]
+    found.append(Relation("raw.trace.throughput.v3", {"III trace": 1}, trace.si(trace.lo or 0) / 8 / (mean.hi or 1),
+                          trace.si(trace.hi or 0) / 8 / (mean.lo or 1)))  # fmt: skip
+    return found
+
+
 def readings(ledger: Ledger | None = None) -> list[tuple[tuple[str, ...], Answer]]:
-    """Return every combination of READINGS with what the linear program says of it, the possible ones first."""
+    """Return every combination of READINGS with what the linear program says of it.
+
+    The possible ones come first, those that assume least before others.
+    """
     found = []
     for chosen in product(*READINGS.values()):
-        words = {row: READINGS[row][words] for row, words in zip(READINGS, chosen, strict=True)}
-        every = relations(words, ledger)
-        found.append((chosen, consistent(every, sorted({name for r in every for name in r.powers}))))
-    return sorted(found, key=lambda item: sum(abs(math.log(x)) for x in item[1].off.values()))
+        every = relations(_words(chosen), ledger)
+        answer = consistent(every)
+        if answer.possible:
+            answer = consistent(every, sorted({name for relation in every for name in relation.powers}))
+        found.append((chosen, answer))
+    return sorted(found, key=lambda item: (sum(abs(math.log(x)) for x in item[1].off.values()), assumed(item[0])))
+
+
+def _words(chosen: Sequence[str]) -> dict[str, str]:
+    return {row: READINGS[row][words] for row, words in zip(READINGS, chosen, strict=True)}
+
+
+def assumed(chosen: Sequence[str]) -> int:
+    """Return how many rows are not read plainly."""
+    return sum(words != list(READINGS[row])[PLAIN] for row, words in zip(READINGS, chosen, strict=True))
+
+
+def alternatives(ledger: Ledger | None = None) -> list[tuple[str, str, list[str], float]]:
+    """Return what becomes of the default reading, the possible one that assumes least, if one row is read otherwise.
+
+    Each has the row, its other reading, the smallest conflict that it brings (empty: none), and the factor by which
+    relations would have to give way in all.
+    """
+    every = readings(ledger)
+    default = every[0][0]
+    if not every[0][1].possible:
+        raise InputError("no reading of the printed numbers is possible")
+    found = []
+    for row, kept in zip(READINGS, default, strict=True):
+        for words in READINGS[row]:
+            if words == kept:
+                continue
+            chosen = [words if other == row else one for other, one in zip(READINGS, default, strict=True)]
+            answer, chain = dict(every)[tuple(chosen)], relations(_words(chosen), ledger)
+            conflict = [] if answer.possible else smallest_conflict(chain)
+            found.append((row, words, conflict, math.exp(sum(abs(math.log(x)) for x in answer.off.values()))))
+    return found

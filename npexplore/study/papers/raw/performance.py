@@ -106,6 +106,32 @@ def crossings(answers: Mapping[str, Prediction]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["version", "network", "tile", "words move, %", "held, %"])
 
 
+def crossing_costs(packet_bytes: int, packets: int = 1600, done: Predictions | None = None) -> pd.DataFrame:
+    """Return what static switches that serve several streams cost each version that has them.
+
+    streams: the most that pass one switch; without: the rate if a switch changed its route in no time. done: what a
+    check has simulated already.
+    """
+    import pandas as pd
+
+    rows = []
+    for version in ("v1", "v2", "v3", "v4"):
+        made = design("raw").with_(version=version)
+        networks = Chip(made.parameters, *version_of(made.parameters)).resources()
+        passing = [
+            sum(tile in tree.before for tree in one.trees)
+            for one in networks if isinstance(one, StaticStreams) for tile in one.crossings
+        ]  # fmt: skip
+        rate, free = (
+            saturated(version, packet_bytes, packets, done, **knobs).rate_pps / 1e6
+            for knobs in ({}, {"switch_reset_cycles": 0.0})
+        )
+        told = len(passing), max(passing, default=0), rate, free, 100 * (1 - rate / free)
+        rows.append((NAMES[version], packet_bytes, *told))
+    columns = ["version", "bytes", "shared switches", "streams", "Mpps", "without, Mpps", "cost, %"]
+    return pd.DataFrame(rows, columns=columns)
+
+
 def crossed(packets: int = 1000) -> pd.DataFrame:
     """Return Version III as it is, and with two payload streams that cross: first come, and in turns (Sec. 4)."""
     import pandas as pd
@@ -159,7 +185,7 @@ def traces(versions: Sequence[str], packets: int = 2000, done: Predictions | Non
     import pandas as pd
 
     shapes: dict[str, tuple[int | str, float]] = {
-        "short packets, long tail": ("trace", workload(mix="raw_trace").mean_packet_bytes),
+        "97 to 159 bytes": ("trace", workload(mix="raw_trace").mean_packet_bytes),
         "all of 128 bytes": (128, 128.0),
     }
     rows = []

@@ -2,7 +2,8 @@
 
     time of a DRAM line: by secants until Version IV has what is printed (36 %) over Version III at 1500 bytes
 
-The line cards' rate follows from the null router alone, whatever else is assumed. Only calibration rows are read.
+The line cards' rate follows from the null router alone, whatever else is assumed. Only calibration rows are read. How
+stages share their time is not drawn: one reading of it alone is possible (consistency.py).
 """
 
 from __future__ import annotations
@@ -34,10 +35,8 @@ RANGES: Mapping[str, Sequence[Value]] = {
     "store": ("before_lookup", "beside"),
     "replicates": ("tile", "card"),
     "results": ("own", "general"),
-    "switch_reset_cycles": (0.0, 5.0, 10.0, 20.0),
+    "switch_reset_cycles": (2.0, 3.0, 4.0, 5.0),
     "card_limit": ("pipeline", "card"),
-    "stages": ("coupled", "decoupled", "decoupled_when_fed_double"),
-    "cache": ("miss", "hit"),
 }
 LINE = (8.0, 48.0)  # cycles of a line, between which the gain is looked for
 STEPS = 8
