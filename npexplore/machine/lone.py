@@ -75,7 +75,7 @@ def uses_of(resource: Resource, method: str, values: dict[str, Values | None], l
     walk.uses.latency, walk.uses.way = way.clock, walk.way
     walk.uses.own_waits = walk.own.settle()
     walk.uses.result = None if made.result is None else evaluate(made.result, known)
-    if same is not None:
+    if same is not None and np.all(live):  # what nobody comes along for uses nothing, here alone
         resource.alone[same] = walk.uses
     return walk.uses
 

@@ -213,8 +213,9 @@ def test_busy_times_latencies_and_rates_keep_to_the_demands(kinds, seed, threads
     found, limit = told(made, LOAD), bounds(made, LOAD)
     latency, busy, rate, span = measured(made)
     under_way = 2 * threads / PACKETS
-    assert rate <= limit.rate_pps * (1 + 1e-9) + 2 * threads / span
-    if any(part.varies for part in parts):  # a row hit is the least that an access may take
+    drawn_less = 4 * PACKETS**0.5 if any(part.varies for part in parts) else 0  # a run may draw shorter ones
+    assert rate <= limit.rate_pps * (1 + 1e-9) + (2 * threads + drawn_less) / span
+    if drawn_less:  # a row hit is the least that an access may take
         return
     assert latency >= found.latency * (1 - 1e-6) - 50 * TICK
     for name, seconds in shown(made, found).items():

@@ -258,6 +258,7 @@ def play(m, packet, steps, names):
 
 @settings(max_examples=150)
 @given(steps=PROGRAMS, rows=ROWS, options=st.sampled_from(OPTIONS), processor=st.sampled_from(PROCESSORS))
+@example([("branch", "lt", [("matrix", 1, 4)], []), ("matrix", 1, 4)], [(1, 0, 0)], OPTIONS[0], PROCESSORS[0])
 def test_one_thread_takes_the_time_that_demands_tell(steps, rows, options, processor):
     size, a, b = (list(column) for column in zip(*rows, strict=True))
     load = packets(*size, a=a, b=b)

@@ -143,7 +143,7 @@ def _cycles(get: Get, version: str, size: int) -> float:
     """Return the cycles of a packet that meets no other, until its last word has left the line card."""
     p = numbers()
     inside = (get(_alone(version, size)).latency_s.mean or 0.0) * float(p.clock_mhz) * 1e6
-    return float(inside + 8 * size / float(p.card_gbps) * float(p.clock_mhz) * 1e-3)
+    return float(inside + 8 * size / (float(p.card_gbps) * 1e9) * float(p.clock_mhz) * 1e6)
 
 
 def stages_cycles(p: Parameters) -> float:
