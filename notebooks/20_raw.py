@@ -61,7 +61,8 @@ paper_screen(
      "raw.v2.gain_64": "II over I, 64 bytes", "raw.latency.ipv4.64.cycles": "latency, 64 bytes"},
     tries={"its resources alone": "74_one_resource.html#Static-crossing",
            "the five layouts": "#The-chip-and-two-layouts", "offered against forwarded": "#Offered-against-forwarded",
-           "where links are busy": "#Where-is-the-contention?"},
+           "where links are busy": "#Where-is-the-contention?",
+           "what cannot be true together": "#Is-the-study-consistent-with-itself?"},
     who="the study printed",
     play="raw",
 )  # fmt: skip
@@ -519,7 +520,7 @@ short_answers = {name: study.saturated(name, 64, packets=2000, done=check.predic
 rows = []
 for name, (low, high) in between.items():
     version, _, size = name.partition(" ")
-    if version in rate:
+    if version in rate and size in ("64", "1500"):
         model = (
             short_answers[rate[version]].rate_pps / 1e6 if size == "64" else answers[rate[version]].throughput_bps / 1e9
         )
