@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reference.timing import fastest, seconds
+from reference.timing import fastest, record, seconds
 
 from npexplore.golden.checksum import header_checksum_is_right, header_checksums_are_right
 from npexplore.golden.columns import Packets
@@ -26,6 +26,7 @@ from npexplore.golden.linux.settings import LinuxSettings
 from npexplore.golden.lookup import LPMS
 from npexplore.golden.router.batch import BatchForwarder, Frames
 from npexplore.golden.router.configuration import Port, RouteColumns, Router
+from npexplore.golden.router.route_file import read_routes
 from npexplore.golden.router.routes import Hop, NextHop
 
 ROOT = Path(__file__).parents[1]
@@ -66,6 +67,31 @@ def peer(routes):
     for value, length, hop in zip(*(column.tolist() for column in routes), strict=True):
         trie.insert(value.to_bytes(4, "big"), length, hop)
     return trie
+
+
+def test_a_file_of_routes(benchmark, routes, tmp_path):
+    """A file read into a router's columns, against pytricia filled line by line: text to a table in both."""
+    value, length, hop = routes
+    lines = [
+        f"{prefix_text(v, n)} via 10.0.0.{1 + h}"
+        for v, n, h in zip(value.tolist(), length.tolist(), (hop % 200 + 1).tolist(), strict=True)
+    ]
+    (tmp_path / "routes.txt").write_text("\n".join(lines))
+
+    def theirs():
+        table = pytest.importorskip("pytricia").PyTricia(32)
+        with (tmp_path / "routes.txt").open() as file:
+            for line in file:
+                prefix, _, via = line.split()
+                table[prefix] = via
+
+    def ours():
+        found = read_routes(tmp_path / "routes.txt")
+        LPMS["trie20_4_8"].from_columns(found.value, found.length, found.leads)
+
+    benchmark.pedantic(ours, rounds=3, warmup_rounds=1)
+    took, other = fastest(benchmark), seconds(theirs)
+    record(benchmark, million_routes_per_s=len(lines) / took / 1e6, pytricia_times_ours=other / took)
 
 
 @pytest.mark.parametrize("name", TABLES)

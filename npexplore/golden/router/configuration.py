@@ -28,8 +28,8 @@ from npexplore.golden.router.records import PortRecord as PortRecord
 from npexplore.golden.router.records import ProfileName as ProfileName
 from npexplore.golden.router.records import RouteRecord as RouteRecord
 from npexplore.golden.router.records import RouterFile as RouterFile
-from npexplore.golden.router.route_file import route_lines
-from npexplore.golden.router.routes import NextHop, Placed, Route, RouteColumns, next_hop, resolve_routes
+from npexplore.golden.router.route_file import RouteFile, read_routes
+from npexplore.golden.router.routes import NextHop, Route, RouteColumns, next_hop, resolve_route, resolve_routes
 from npexplore.paths import share
 from npexplore.records import by_content
 from npexplore.toml import decode
@@ -95,11 +95,11 @@ def load_router(path: str | Path) -> Router:
             raise UnknownNameError("router", str(path), [one.stem for one in folder.glob("*.toml")])
     try:
         record: RouterFile = decode(file.read_bytes(), RouterFile, file)
-        lines = route_lines(file.parent / record.routes.file) if record.routes else []
+        more = read_routes(file.parent / record.routes.file) if record.routes else None
     except OSError as error:
         raise InputError(f"{error.filename or path}: {error.strerror or error}") from None
     try:
-        router = resolve_router(record, lines)
+        router = resolve_router(record, more)
     except InputError as error:
         raise InputError(f"{file.name}: {error}") from None
     if record.diffserv is None:
@@ -109,16 +109,22 @@ def load_router(path: str | Path) -> Router:
     return replace(router, edge=load_edge(file.parent / record.diffserv.rules, router.ports))
 
 
-def resolve_router(record: RouterFile, more: Placed = ()) -> Router:
-    """Return a router in numbers. more: further routes with the place they come from. Raises InputError."""
+def resolve_router(record: RouterFile, more: RouteFile | None = None) -> Router:
+    """Return a router in numbers. more: further routes, of a file. Raises InputError."""
     if not record.port:
         raise InputError("port: a router needs at least one port, got none")
     ports, ports6 = resolve_ports(record.port)
     neighbours = [_neighbours(record.neighbour, *sides) for sides in ((ports, IPV4), (ports6, IPV6))]
     wanted: tuple[list[tuple[str, RouteRecord]], ...] = ([], [])
-    for place, route in chain(((f"route[{k}]", route) for k, route in enumerate(record.route)), more):
+    for place, route in chain(
+        ((f"route[{k}]", route) for k, route in enumerate(record.route)), more.six if more else ()
+    ):
         wanted[":" in route.prefix].append((place, route))
-    routes, stacks, next_hops = RouteColumns.of(resolve_routes(wanted[0], ports, ports, IPV4))
+    own = resolve_routes(wanted[0], ports, ports, IPV4)
+    leads = [resolve_route(place, route, ports, ports, IPV4) for place, route in more.records] if more else []
+    routes, stacks, next_hops = RouteColumns.of([*own, *leads])
+    if more:
+        routes = routes.followed(len(own), more.value, more.length, more.leads)
     routes6 = tuple(resolve_routes(wanted[1], ports, ports6, IPV6))
     six = Six(ports6, routes6, neighbours[1]) if routes6 else None
     record.policy.limit()  # raises what is wrong with it

@@ -8,7 +8,7 @@ the protocol below the labels, so that RFC 3032 section 3.5 never has to cut a p
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -99,6 +99,17 @@ class RouteColumns:
         made = cls(*(column.astype(kind) for column, kind in zip(columns, types, strict=True)))
         return made, tuple(stacks), tuple(several)
 
+    def followed(
+        self, own: int, value: NDArray[np.uint32], length: NDArray[np.uint8], leads: NDArray[np.int64]
+    ) -> RouteColumns:
+        """Return the first `own` routes, then one for each prefix that leads where row `own + leads` does."""
+        rows = np.concatenate([np.arange(own), own + leads])
+        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        made = replace(self, **{name: column[rows] for name, column in columns.items() if column is not None})
+        return replace(
+            made, value=np.concatenate([self.value[:own], value]), length=np.concatenate([self.length[:own], length])
+        )
+
 
 def resolve_routes(
     records: Placed, ports: Sequence[Port], links: Sequence[Interface | None], family: Family
@@ -110,12 +121,13 @@ def resolve_routes(
         if link
         for number, (own, length) in enumerate(link.networks)
     ]
-    return routes + [_route(place, record, ports, links, family) for place, record in records]
+    return routes + [resolve_route(place, record, ports, links, family) for place, record in records]
 
 
-def _route(
+def resolve_route(
     place: str, record: RouteRecord, ports: Sequence[Port], links: Sequence[Interface | None], family: Family
 ) -> Route:
+    """Return a record's route; raises InputError naming the place."""
     with told_at(place):
         prefix = family.prefix_pair(record.prefix)
     one = record.via is not None or record.port is not None or bool(record.push)

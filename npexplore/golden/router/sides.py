@@ -217,8 +217,14 @@ class Side4(Side):
         source = np.zeros(len(routes), np.int64) if routes.source is None else routes.source
         several = np.zeros(len(routes), np.int64) if routes.next_hops is None else routes.next_hops
         columns = (routes.kind, routes.port, routes.via, stack, source, several)
-        rows = np.stack([column.astype(np.int64) for column in columns], axis=1)
-        distinct, number = np.unique(rows, axis=0, return_inverse=True)
+        number = np.zeros(len(routes), np.int64)  # rows that are alike have one, in the order of the columns
+        for column in columns:
+            if not np.any(column != column[:1]):
+                continue
+            values, place = np.unique(column, return_inverse=True)
+            number = np.unique(number * len(values) + place, return_inverse=True)[1]
+        first = np.unique(number, return_index=True)[1]
+        distinct = np.stack([column[first].astype(np.int64) for column in columns], axis=1)
         lpm = LPMS[one_of("lookup", lookup, LPMS)].from_columns(routes.value, routes.length, number.reshape(-1))
         hops = [Hop(kind, port, via, router.stacks[row], own) for kind, port, via, row, own, _ in distinct.tolist()]
         groups = {row: router.next_hops[k] for row, k in enumerate(distinct[:, -1].tolist()) if k}
