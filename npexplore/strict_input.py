@@ -7,6 +7,7 @@ that nobody asked for: its file and line or path, its name, and the nearest name
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -20,6 +21,17 @@ from npexplore.errors import InputError
 Irrelevant = Mapping[str, Mapping[str, str]]
 MAX_NAMES = 12  # of the names that a message lists
 MAX_DEPTH = 200  # entries inside each other
+
+
+_WHOLE = re.compile(r"0|[1-9][0-9]*|0[xX][0-9a-fA-F]+", re.ASCII)
+
+
+def whole_number(text: str, *, hexadecimal: bool = True) -> int | None:
+    """Return a number of decimal digits, or of 0x and hexadecimal ones; None for anything else.
+
+    Decimal digits that begin with 0 are ambiguous: some read them as octal.
+    """
+    return int(text, 0) if _WHOLE.fullmatch(text) and (hexadecimal or text.isdigit()) else None
 
 
 @dataclass(eq=False, repr=False)

@@ -6,6 +6,7 @@ anything that is no record: `state` tells the caller where and why.
 
     state[0] index of the first byte not consumed      state[2] bytes wanted, or the value found
     state[1] one of the statuses below                 state[3] the bound that was broken
+    state[4:] pairs of a pcapng block type without packets and how many of it were passed over
 """
 
 from typing import Any
@@ -28,6 +29,7 @@ MULTIPLY, DIVIDE, SHIFT = 0, 1, 2
 
 SECTION_BLOCK, INTERFACE_BLOCK, PACKET_BLOCK, SIMPLE_BLOCK, ENHANCED_BLOCK = 0x0A0D0D0A, 1, 2, 3, 6
 MAX_BLOCK_BYTES = 1 << 24
+OTHER_TYPES = 16  # types of blocks without packets that are counted apart; the last row of `state` has the rest
 MAX_SECONDS = 9_223_372_035
 
 
@@ -122,6 +124,20 @@ def ticks_to_ns(high, low, kind, amount, offset_s):
     if total > MAX_SECONDS or total < -MAX_SECONDS:
         return NO_TIME
     return total * 1_000_000_000 + np.int64(ns)
+
+
+@kernel()
+def _note_other(state: Array, kind: int) -> None:
+    """Count a block without packets by its type; the last pair of state[4:] has type -1 and all that found no room."""
+    for k in range(OTHER_TYPES):
+        at = 4 + 2 * k
+        if k == OTHER_TYPES - 1:
+            state[at] = -1
+        elif state[at + 1] == 0:
+            state[at] = kind
+        if state[at] == kind or state[at] == -1:
+            state[at + 1] += 1
+            return
 
 
 @kernel()
@@ -238,6 +254,8 @@ def frame_pcapng(
             position[n] = base + at
             interface[n] = first + number
             n += 1
+        else:
+            _note_other(state, kind)
         o += padded
     state[0] = o
     return n

@@ -54,6 +54,7 @@ def command(
 
         counts, scan = count_capture(paths[0], workers=workers or 1)
         document = counts.document(paths[0], scan.format, scan.damage)
+        document.update({"other_blocks": scan.other_blocks} if scan.other_blocks else {})
         told = [f"{paths[0]}: {scan.damage}; the {counts.packets:,} packets before it are counted"] * bool(scan.damage)
     else:
         found = _count_several(paths, workers, cluster, keep)

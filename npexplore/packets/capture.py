@@ -1,6 +1,7 @@
 """A capture in memory: read_capture and the object it returns."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
@@ -29,7 +30,8 @@ class Capture:
 
     columns: mapping of column names to numpy arrays, one element per packet (npexplore.packets.columns lists them);
     format: `pcap`, `pcap-ns`, `pcap-modified`, `pcapng`, `erf`, with `+gzip` or `+zstd`; damage: None, or where and why
-    reading ended early: the packets before it are all here.
+    reading ended early: the packets before it are all here; other_blocks: blocks of a pcapng file that hold no packets
+    and were passed over, type -> how many.
 
     Example:
         >>> import npexplore as npx
@@ -43,6 +45,7 @@ class Capture:
     interfaces: tuple[Interface, ...]
     columns: PacketTable
     damage: Damage | None
+    other_blocks: Mapping[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return self.columns.rows
@@ -71,6 +74,7 @@ class Capture:
         counts = CaptureCounts()
         counts.add(self.columns)
         document = counts.document(self.path, self.format, self.damage)
+        document.update({"other_blocks": dict(self.other_blocks)} if self.other_blocks else {})
         document["narrow_accesses"] = {"cell_bytes": cell_bytes, "share": counts.narrow_share(cell_bytes)}
         return {name: plain(value) for name, value in document.items()}
 
@@ -104,6 +108,8 @@ class Capture:
         times = table["t_ns"][table["has_time"]]
         if len(times):
             lines["duration"] = f"{(int(times.max()) - int(times.min())) / 1e9:.6f} s"
+        if self.other_blocks:
+            lines["not read"] = ", ".join(f"{count:,} blocks: {name}" for name, count in self.other_blocks.items())
         lines["damage"] = str(self.damage) if self.damage else "none"
         return lines
 
@@ -142,4 +148,11 @@ def read_capture(path: Files | BinaryIO, *, workers: int = 1) -> Capture:
             expected = part.rows / scan.share_read * ROW_BYTES
             check_fits(expected, f"{shown(scan.path)}: the whole capture", "trace stats and trace convert do with less")
         builder.append(part, scan.share_read)
-    return Capture(shown(scan.path), scan.format, tuple(scan.interfaces), builder.finish(scan.link_types), scan.damage)
+    return Capture(
+        shown(scan.path),
+        scan.format,
+        tuple(scan.interfaces),
+        builder.finish(scan.link_types),
+        scan.damage,
+        scan.other_blocks,
+    )

@@ -68,6 +68,7 @@ class CaptureSeries:
         self.interfaces: list[Interface] = []
         self.paths, self._workers = paths, workers
         self._sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for path in paths]
+        self.other_blocks: dict[str, int] = {}  # of pcapng files that were read, as a CaptureScan has them
         self._behind = 0  # bytes of the files that are done with
         self._scan: CaptureScan | None = None
 
@@ -115,6 +116,8 @@ class CaptureSeries:
                 scan = self._scan = CaptureScan(path, workers=self._workers)
                 formats[scan.format] = None
                 yield from self._tables(scan, work)
+                for name, count in scan.other_blocks.items():
+                    self.other_blocks[name] = self.other_blocks.get(name, 0) + count
             except InputError as error:
                 self._trouble(str(error), Damage(0, str(error)))
             else:

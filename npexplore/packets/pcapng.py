@@ -7,11 +7,18 @@ import struct
 from dataclasses import dataclass
 
 from npexplore._kernels.capture_records import DIVIDE, MULTIPLY, SHIFT
+from npexplore.errors import InputError
 
 SECTION_TYPE = b"\x0a\x0d\x0d\x0a"
 _ORDER_MAGIC = 0x1A2B3C4D
 _FAR = 1 << 62  # seconds no int64 of nanoseconds can hold
 _NAME, _RESOLUTION, _FCS, _OFFSET = 2, 9, 13, 14
+# options that change what packets mean -> name, bytes of the value
+_MEANING = {_RESOLUTION: ("if_tsresol", 1), _FCS: ("if_fcslen", 1), _OFFSET: ("if_tsoffset", 8)}
+BLOCKS = {
+    4: "name resolution", 5: "interface statistics", 7: "IRIG time stamp", 8: "ARINC 429", 9: "systemd journal",
+    10: "decryption secrets", 0xBAD: "custom", 0x40000BAD: "custom",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -19,7 +26,8 @@ class Interface:
     """One interface of a capture file: what its packets start with, and how its clock counts.
 
     resolution: ticks a second as text, such as `10^-6`; offset_s is added to every time stamp, in seconds;
-    snaplen 0 means no limit; fcs_bytes is None if the file does not state it.
+    snaplen 0 means no limit; fcs_bytes: of the frame check sequence at the end of packets, counted in their lengths;
+    None if the file does not state it.
     """
 
     section: int
@@ -39,28 +47,38 @@ def section_order(header: bytes) -> str | None:
     return None
 
 
+def block_name(kind: int) -> str:
+    """Return what messages call blocks of a type that hold no packets."""
+    return f"{BLOCKS[kind]} (0x{kind:08x})" if kind in BLOCKS else f"unknown type 0x{kind:08x}"
+
+
 def parse_interface(block: bytes, order: str, section: int) -> tuple[Interface, tuple[int, int, int]]:
     """Read an interface description block of at least 20 bytes; return it and (kind, amount, offset) for the kernel.
 
-    An option that is cut off or too short for its value ends the list; unknown options are skipped.
+    Options that change no packet, and those of unknown codes, are skipped (docs/inputs.md). Raises InputError for
+    options that are cut off, and for one that changes time stamps or frames and has a wrong size or stands twice.
     """
     link_type, snaplen = struct.unpack(order + "HxxI", block[8:16])
-    resolution, offset_s, name, fcs = 6, 0, "", None
+    values: dict[int, bytes] = {}
     at, end = 16, len(block) - 4
-    while at + 4 <= end:
-        code, size = struct.unpack(order + "HH", block[at : at + 4])
-        value = block[at + 4 : at + 4 + size]
-        if code == 0 or at + 4 + size > end:
+    while at < end:
+        code, size = struct.unpack(order + "HH", block[at : at + 4]) if at + 4 <= end else (0, end - at)
+        if code == 0 and size == 0:
             break
-        if code == _NAME:
-            name = value.rstrip(b"\0").decode("utf-8", "replace")
-        elif code == _RESOLUTION and size >= 1:
-            resolution = value[0]
-        elif code == _FCS and size >= 1:
-            fcs = value[0]
-        elif code == _OFFSET and size >= 8:
-            offset_s = struct.unpack(order + "q", value[:8])[0]
+        if at + 4 + size > end:
+            raise InputError(f"options of an interface must end inside its block of {len(block)} bytes, one does not")
+        value = block[at + 4 : at + 4 + size]
+        name, wanted = _MEANING.get(code, ("", size))
+        if size != wanted:
+            raise InputError(f"option {name} of an interface must have {wanted} bytes, got {size}")
+        if name and code in values:
+            raise InputError(f"option {name} of an interface must stand once, got another")
+        values[code] = value
         at += 4 + (size + 3 & ~3)
+    name = values.get(_NAME, b"").rstrip(b"\0").decode("utf-8", "replace")
+    resolution = values.get(_RESOLUTION, b"\6")[0]
+    fcs = values[_FCS][0] if _FCS in values else None
+    offset_s = struct.unpack(order + "q", values.get(_OFFSET, bytes(8)))[0]
     base, exponent = (2, resolution & 0x7F) if resolution & 0x80 else (10, resolution)
     interface = Interface(section, link_type, snaplen, f"{base}^-{exponent}", offset_s, name, fcs)
     offset_s = max(-_FAR, min(_FAR, offset_s))

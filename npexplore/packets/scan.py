@@ -70,7 +70,7 @@ class CaptureScan(ShownByArguments):
         self._source.keep = workers > 1
         self._records = {name: np.zeros(chunk_packets, dtype) for name, dtype in RECORD_COLUMNS.items()}
         self._room = Room(chunk_packets) if passing and workers <= 1 else None
-        self._state = np.zeros(4, dtype=np.int64)
+        self._state = np.zeros(4 + 2 * records.OTHER_TYPES, dtype=np.int64)
         self._links = link_rows([])
         self.format = self._recognise()
 
@@ -78,6 +78,12 @@ class CaptureScan(ShownByArguments):
     def link_types(self) -> NDArray[np.uint16]:
         """Link type of each interface met so far."""
         return np.array([interface.link_type for interface in self.interfaces], dtype=np.uint16)
+
+    @property
+    def other_blocks(self) -> dict[str, int]:
+        """Blocks of a pcapng file that hold no packets and were passed over: type -> how many so far."""
+        rows = [(int(kind), int(count)) for kind, count in self._state[4:].reshape(-1, 2) if count]
+        return {pcapng.block_name(kind) if kind >= 0 else "other types": count for kind, count in rows}
 
     @property
     def window(self) -> tuple[NDArray[np.uint8], int]:
@@ -239,6 +245,7 @@ class CaptureScan(ShownByArguments):
                     self._cut("a block", wanted)
                     return
             elif status == records.SKIP:
+                records._note_other(state, struct.unpack(order + "I", source.bytes(4))[0])
                 self._skip(order, wanted)
             elif status == records.SECTION:
                 if (found := self._section()) is None:
@@ -249,7 +256,11 @@ class CaptureScan(ShownByArguments):
                     self.damage = Damage(source.offset, f"a capture may have at most {MAX_INTERFACES} interfaces")
                     return
                 size = wanted + 3 & ~3
-                interface, clock = pcapng.parse_interface(source.bytes(size), order, section)
+                try:
+                    interface, clock = pcapng.parse_interface(source.bytes(size), order, section)
+                except InputError as error:
+                    self.damage = Damage(source.offset, str(error))
+                    return
                 source.skip(size)
                 self._add(interface)
                 if known == len(clocks):

@@ -20,6 +20,7 @@ from npexplore.packets.files import Files, Scan, open_captures, paths_of
 from npexplore.packets.filters import matching_packets
 from npexplore.packets.links import link_format
 from npexplore.packets.output import replacing
+from npexplore.packets.pcapng import Interface
 from npexplore.packets.scan import Damage
 
 FORMATS = ("pcap", "pcap-ns", "pcapng")
@@ -37,6 +38,7 @@ class CaptureWriter(ShownByArguments):
         self._form = one_of("capture format", form, FORMATS)
         self._snaplen = snaplen
         self._links: list[int] = []
+        self.interfaces: Sequence[Interface] = ()  # of the source: their frame check sequences are declared again
         self._file = open(path, "wb")  # noqa: SIM115
         self.path = str(path)
         if form == "pcapng":
@@ -57,18 +59,33 @@ class CaptureWriter(ShownByArguments):
                 f"{self.path}: pcap and pcapng have no link type for {nameless[0]} packets; filter them out"
             )
         if self._form == "pcapng":
-            for link in links[len(self._links) :]:
-                options = struct.pack("<HHBxxxHH", 9, 1, 9, 0, 0)
-                self._file.write(struct.pack("<IIHHI", 1, 32, link, 0, 0) + options + struct.pack("<I", 32))
+            for number, link in enumerate(links[len(self._links) :], start=len(self._links)):
+                fcs = self.interfaces[number].fcs_bytes if number < len(self.interfaces) else None
+                options = struct.pack("<HHBxxx", 9, 1, 9)
+                options += (b"" if fcs is None else struct.pack("<HHBxxx", 13, 1, fcs)) + bytes(4)
+                size = 20 + len(options)
+                self._file.write(struct.pack("<IIHHI", 1, size, link, 0, 0) + options + struct.pack("<I", size))
             self._links = list(links)
             return
         kinds = sorted(set(links))
         if len(kinds) > 1 or (self._links and kinds != self._links):
             raise InputError(f"{self.path}: a pcap file has one link type, got {kinds}; write pcapng")
+        fcs_bits = self._fcs_bits(kinds[0])  # also of interfaces that were met since
         if not self._links:
-            magic = _MAGIC[self._form]
-            self._file.write(struct.pack("<IHHiIII", magic, 2, 4, 0, 0, self._snaplen, kinds[0]))
+            head = _MAGIC[self._form], 2, 4, 0, 0, self._snaplen, kinds[0] | fcs_bits
+            self._file.write(struct.pack("<IHHiIII", *head))
         self._links = kinds
+
+    def _fcs_bits(self, link: int) -> int:
+        """Return what a pcap file's link type says of frame check sequences; raises InputError for different ones."""
+        lengths = {one.fcs_bytes for one in self.interfaces if one.link_type == link} or {None}
+        if len(lengths) > 1:
+            told = ", ".join("none stated" if one is None else str(one) for one in lengths)
+            raise InputError(
+                f"{self.path}: a pcap file has one length of frame check sequences, got {told}; write pcapng"
+            )
+        fcs = lengths.pop()
+        return 0 if fcs is None else 1 << 26 | fcs // 2 << 28
 
     def write(
         self, data: NDArray[np.uint8], base: int, table: PacketTable, rows: NDArray[np.int64], kept: NDArray[np.int64]
@@ -129,6 +146,7 @@ def rewrite(
         replacing(paths_of(scan), target) as part,
         CaptureWriter(part, form) as writer,
     ):
+        writer.interfaces = scan.interfaces
         for table, (data, base) in told(scan.each(work)):
             rows = np.flatnonzero(matching_packets(table, where)) if where else np.arange(table.rows)
             kept = table["captured"].astype(np.int64)

@@ -545,7 +545,9 @@ def read_pcapng(data):
         if kind == 1:
             if len(interfaces) == 65536:
                 return packets, at
-            interfaces.append(read_interface(data[at : at + padded], order))
+            if (told := read_interface(data[at : at + padded], order)) is None:
+                return packets, at
+            interfaces.append(told)
         elif kind in (2, 3, 6):
             number = 0
             if kind != 3:
@@ -572,19 +574,27 @@ def read_pcapng(data):
 
 
 def read_interface(block, order):
+    """Link type, snaplen, ticks a second and offset; None for options that cannot be what they should."""
     link, snaplen = struct.unpack(order + "HxxI", block[8:16])
-    unit, offset, at = 10**6, 0, 16
-    while at + 8 <= len(block):
-        code, size = struct.unpack(order + "HH", block[at : at + 4])
-        if code == 0 or at + 4 + size > len(block) - 4:
+    options, rest, seen = {}, block[16:-4], []
+    while rest:
+        if len(rest) < 4:
+            return None
+        code, size = struct.unpack(order + "HH", rest[:4])
+        if (code, size) == (0, 0):
             break
-        value = block[at + 4 : at + 4 + size]
-        if code == 9 and size:
-            unit = 1 << (value[0] & 127) if value[0] & 128 else 10 ** value[0]
-        if code == 14 and size >= 8:
-            offset = struct.unpack(order + "q", value[:8])[0]
-        at += 4 + -(-size // 4) * 4
-    return link, snaplen, unit, offset
+        if 4 + size > len(rest):
+            return None
+        options[code] = rest[4 : 4 + size]
+        seen += [code] * (code in (9, 13, 14))
+        if code in (9, 13, 14) and size != {9: 1, 13: 1, 14: 8}[code]:
+            return None
+        rest = rest[4 + -(-size // 4) * 4 :]
+    if len(set(seen)) < len(seen):
+        return None
+    ticks = options.get(9, b"\6")[0]
+    unit = 1 << (ticks & 127) if ticks & 128 else 10**ticks
+    return link, snaplen, unit, struct.unpack(order + "q", options.get(14, bytes(8)))[0]
 
 
 ERF_KNOWN = {*range(1, 26), 27, 28, 29, 48}

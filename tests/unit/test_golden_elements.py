@@ -165,7 +165,7 @@ ONE = "elementclass X {"
         (f"{DEVICES}\nin -> Strip(14) -> Paint(1) -> out;", r"2: .*meets pull input 0 of 'out'"),
         ("in :: FromDevice(a);\nPaint(1) -> Discard; in -> Discard;", r"2: input 0 of Paint 'Paint@1' is not"),
         ("FromDevice(a) -> Paint(1, 2) -> Discard;", r"1: Paint 'Paint@2' must have 1 arguments, got 2"),
-        ("FromDevice(a) -> Paint(red) -> Discard;", r"1: Paint 'Paint@2': a number is needed, got 'red'"),
+        ("FromDevice(a) -> Paint(red) -> Discard;", r"1: Paint 'Paint@2': a paint must be 0 to 255, got 'red'"),
         ("a :: FromDevice(a);\n\na -> Discard; a -> Discard;", r"3: push output 0 of 'a' is connected twice"),
         ("FromDevice(a) -> p :: Paint(1)\n-> t :: Tee -> Discard;\nt[1] -> p;", r"3: a cycle .*: p -> t -> p"),
         ("FromDevice(a) -> [1] Paint(1) -> Discard;", r"1: Paint 'Paint@2' has 1 inputs, got input 1"),

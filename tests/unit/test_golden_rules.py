@@ -132,7 +132,10 @@ def test_the_bundled_trace_matches_the_rules_it_names():
         ('source = "10.0.0.1/8"', "source: prefix '10.0.0.1/8' has bits set below its length; nearest: 10.0.0.0/8"),
         ('source = "10.0.0"', "source: address must be IPv4"),
         ("source = 10", "source must be an address, a prefix or LOW-HIGH in quotes, got 10"),
-        ('source_port = "http"', "source_port must be a number 0 to 65535 or LOW-HIGH, got 'http'"),
+        (
+            'source_port = "http"',
+            "source_port must be a number 0 to 65535 or LOW-HIGH, without leading zeros, got 'http'",
+        ),
         ("source_port = -1", "source_port must be 0 to 65535, got -1"),
     ],
 )
@@ -324,3 +327,26 @@ def test_captures_give_the_same_fields_as_their_packets():
     assert set(fields.protocol[table["ipv4"]].tolist()) == {6, 17}
     assert not fields.source[~table["ipv4"]].any()
     assert (fields.destination_port[table["ipv4"]] == table["dport"][table["ipv4"]]).all()
+
+
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        (
+            "@1.2.3.4/32 1.2.3.4/32 0 : 1 080 : 080 6/0xff",
+            "destination_port must be a number .* without leading zeros, got",
+        ),
+        (
+            "@1.2.3.4/32 1.2.3.4/32 0 : 1 0 : 1 006/0xff",
+            "protocol must be NUMBER/MASK, got 006/0xff",
+        ),
+        ("@1.2.3.4/32 1.2.3.4/32 0 : 1 0 : 1 1_7/0xff", "protocol must be NUMBER/MASK"),
+        ("@1.2.3.4/32 1.2.3.4/32 0 : 1 0 : 1 6/0xff zz/yy", "flags must be NUMBER/MASK"),
+        ("@1.2.3.4/32 1.2.3.4/32 0 : 1 0 : 1 6/0xff 0x10000/0", "flags must be NUMBER/MASK, each at most 0xffff"),
+        ("@1.2.3.04/32 1.2.3.4/32 0 : 1 0 : 1 6/0xff", "leading zero"),
+        ("@1.2.3.4/032 1.2.3.4/32 0 : 1 0 : 1 6/0xff", "prefix length must be 0 to 32"),
+    ],
+)
+def test_numbers_that_some_read_as_octal_are_refused(rule, words):
+    with pytest.raises(InputError, match=f"rules:1: .*{words}"):
+        classbench_rules([rule])

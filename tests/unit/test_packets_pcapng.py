@@ -6,7 +6,9 @@ import struct
 import pytest
 from reference import capture_files as make
 
+from npexplore.errors import InputError
 from npexplore.packets import read_capture
+from npexplore.packets.writing import rewrite
 
 PACKET = make.ethernet(make.ipv4(make.udp()))
 START = make.section() + make.interface()
@@ -159,3 +161,60 @@ def test_too_many_interfaces_are_damage():
     capture = read(make.section(), make.interface() * 65536, make.enhanced(PACKET, number=65535), make.interface())
     assert capture.columns["interface"].tolist() == [65535]
     assert "65536 interfaces" in capture.damage.message
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (make.option(9, b"\x06\x00"), "if_tsresol of an interface must have 1 bytes, got 2"),
+        (make.option(9, b""), "if_tsresol of an interface must have 1 bytes, got 0"),
+        (make.option(14, bytes(4)), "if_tsoffset of an interface must have 8 bytes, got 4"),
+        (make.option(13, bytes(2)), "if_fcslen of an interface must have 1 bytes, got 2"),
+        (make.option(9, b"\x06") + make.option(9, b"\x09"), "if_tsresol of an interface must stand once"),
+        (struct.pack("<HH", 2, 40) + b"eth0", "must end inside its block"),
+    ],
+)
+def test_options_that_change_what_packets_mean_are_read_or_damage(options, words):
+    bad = make.block(1, struct.pack("<HHI", 1, 0, 0) + options)
+    capture = read(START, GOOD, bad, make.enhanced(PACKET, number=1))
+    assert len(capture) == 1
+    assert words in capture.damage.message
+
+
+def test_options_that_change_nothing_are_passed_over():
+    known = [
+        (1, b"a comment"),
+        (3, b"text"),
+        (4, bytes(8)),
+        (8, bytes(8)),
+        (10, bytes(4)),
+        (11, b"\0udp"),
+        (12, b"Linux"),
+    ]
+    options = b"".join(make.option(code, value) for code, value in [*known, (2988, bytes(5)), (31000, b"x")])
+    block = make.block(1, struct.pack("<HHI", 1, 0, 0) + options + make.option(9, b"\x09") + make.option(0, b""))
+    assert times(make.section(), block, make.enhanced(PACKET, 7, options=make.option(2, bytes(4)))) == [7]
+
+
+def test_blocks_that_hold_no_packets_are_listed_by_type():
+    large = make.block(0xBAD, bytes(5_000_000))
+    capture = read(START, *[make.block(10, b"")] * 3, GOOD, large, make.block(0x80000001, b"pktap"))
+    listed = {"decryption secrets (0x0000000a)": 3, "custom (0x00000bad)": 1, "unknown type 0x80000001": 1}
+    assert capture.other_blocks == listed
+    assert capture.to_dict()["other_blocks"] == listed
+    assert "3 blocks: decryption secrets" in capture.summary()["not read"]
+    many = read(START, *[make.block(100 + k, b"") for k in range(40)])
+    assert sum(many.other_blocks.values()) == 40
+    assert many.other_blocks["other types"] == 25
+
+
+@pytest.mark.parametrize("form", ["pcap", "pcapng"])
+def test_frame_check_sequences_are_declared_again(form, tmp_path):
+    source = tmp_path / "in.pcapng"
+    source.write_bytes(make.section() + make.interface(fcs=4) + make.enhanced(PACKET + bytes(4)))
+    rewrite(source, tmp_path / "out", form=form)
+    assert [one.fcs_bytes for one in read_capture(tmp_path / "out").interfaces] == [4]
+    source.write_bytes(source.read_bytes() + make.interface() + make.enhanced(PACKET, number=1))
+    if form == "pcap":
+        with pytest.raises(InputError, match="one length of frame check sequences, got"):
+            rewrite(source, tmp_path / "out", form=form)

@@ -21,11 +21,13 @@ from npexplore.golden.diffserv.records import PolicerRecord, PortQueuesRecord, Q
 from npexplore.golden.diffserv.setup import CLASSES
 from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_number, prefix_mask, prefix_pair, prefix_text
 from npexplore.golden.ipv4.five_tuple import BITS, FIELDS, PROTOCOLS
+from npexplore.strict_input import whole_number
 from npexplore.toml import Record, decode
 
 Field = str | int | None
+MAX_FLAGS = 0xFFFF
 _CLASSBENCH = re.compile(
-    r"@(\S+)\s+(\S+)\s+(\S+)\s*:\s*(\S+)\s+(\S+)\s*:\s*(\S+)\s+(\w+)/(\w+)(?:\s+\w+/\w+)?\s*", re.ASCII
+    r"@(\S+)\s+(\S+)\s+(\S+)\s*:\s*(\S+)\s+(\S+)\s*:\s*(\S+)\s+(\w+)/(\w+)(?:\s+(\w+)/(\w+))?\s*", re.ASCII
 )
 
 
@@ -184,10 +186,12 @@ def _numbers(name: str, value: Field, bits: int) -> Range:
     if isinstance(value, int):
         return value, value
     low, dash, high = str(value).partition("-")
-    ends = (low.strip(), high.strip() if dash else low.strip())
-    if not all(end.isascii() and end.isdigit() for end in ends):
-        raise InputError(f"{name} must be a number 0 to {(1 << bits) - 1} or LOW-HIGH, got {value!r}")
-    return int(ends[0]), int(ends[1])
+    first = whole_number(low.strip(), hexadecimal=False)
+    last = whole_number(high.strip(), hexadecimal=False) if dash else first
+    if first is None or last is None:
+        rule = f"must be a number 0 to {(1 << bits) - 1} or LOW-HIGH, without leading zeros"
+        raise InputError(f"{name} {rule}, got {value!r}")
+    return first, last
 
 
 def _protocols(name: str, value: Field, bits: int) -> Range:
@@ -209,15 +213,17 @@ def _classbench_rule(place: str, text: str, dscp: int) -> Rule:
         source_port = _numbers("source_port", f"{words[2]}-{words[3]}", 16)
         destination_port = _numbers("destination_port", f"{words[4]}-{words[5]}", 16)
         protocol = _masked(words[6], words[7])
+        flags = [whole_number(word) for word in words[8:] if word is not None]
+        if not all(number is not None and number <= MAX_FLAGS for number in flags):
+            raise InputError(f"flags must be NUMBER/MASK, each at most 0x{MAX_FLAGS:x}, got {words[8]}/{words[9]}")
         return Rule(source, destination, source_port, destination_port, protocol, dscp)
 
 
 def _masked(value: str, mask: str) -> Range:
     """Return the range of a protocol and its mask, decimal or with 0x; the mask's set bits must come first."""
-    try:
-        low, bits = int(value, 0), int(mask, 0)
-    except ValueError:
-        raise InputError(f"protocol must be NUMBER/MASK, got {value}/{mask}") from None
+    low, bits = whole_number(value), whole_number(mask)
+    if low is None or bits is None:
+        raise InputError(f"protocol must be NUMBER/MASK, got {value}/{mask} (without leading zeros, or with 0x)")
     free = ~bits & 0xFF
     if not 0 <= bits <= 0xFF or free & (free + 1):
         raise InputError(f"protocol needs a mask of leading ones, 0x00 to 0xff, got {mask}")

@@ -16,7 +16,7 @@ from npexplore.errors import InputError
 from npexplore.golden.elements.names import named
 from npexplore.golden.ipv4.addresses import address_number
 from npexplore.golden.reasons import Reason
-from npexplore.strict_input import Entry
+from npexplore.strict_input import Entry, whole_number
 
 KEYWORD = re.compile(r"([A-Z][A-Z0-9_]*)\s+(\S.*)", re.DOTALL)
 ANY = 1 << 16  # as many ports or arguments as one likes
@@ -122,19 +122,19 @@ class Element(ShownByArguments):
 
 
 def number(text: str) -> int:
-    """Return a number, decimal or 0x; raises InputError."""
-    try:
-        return int(text, 0)
-    except ValueError:
-        raise InputError(f"a number is needed, got {text!r}") from None
+    """Return a number of at least 0, decimal without leading zeros or 0x; raises InputError."""
+    value = whole_number(text)
+    if value is None:
+        raise InputError(f"a number is needed, got {text!r} (0 and more, without leading zeros, or with 0x)")
+    return value
 
 
 def limited(what: str, text: str, most: int) -> int:
     """Return a number from 0 to the most that a field holds; raises InputError."""
-    found = number(text)
-    if not 0 <= found <= most:
+    value = whole_number(text)
+    if value is None or value > most:
         raise InputError(f"{what} must be 0 to {most}, got {text!r}")
-    return found
+    return value
 
 
 def truth(what: str, text: str) -> bool:

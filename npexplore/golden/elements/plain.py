@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from npexplore.errors import InputError
-from npexplore.golden.elements.base import ANY, Element, Out, Pack, number, truth
+from npexplore.golden.elements.base import ANY, Element, Out, Pack, limited, number, truth
 from npexplore.golden.reasons import Reason
 
 CAPTURING = "how a device hands packets over; a run begins with the packet"
@@ -150,7 +150,7 @@ class Paint(Element):
 
     def configure(self, *arguments: str) -> None:
         """The paint."""
-        self.paint = number(arguments[0])
+        self.paint = limited("a paint", arguments[0], 255)
 
     def take(self, pack: Pack, port: int) -> Out:
         """Paint it."""
@@ -164,7 +164,7 @@ class PaintTee(Element):
 
     def configure(self, *arguments: str) -> None:
         """The paint."""
-        self.paint = number(arguments[0])
+        self.paint = limited("a paint", arguments[0], 255)
 
     def take(self, pack: Pack, port: int) -> Out:
         """The packet, and the copy where somebody wants it."""
@@ -184,8 +184,6 @@ class Strip(Element):
     def configure(self, *arguments: str) -> None:
         """How many bytes."""
         self.length = number(arguments[0])
-        if self.length < 0:
-            raise InputError(f"bytes to strip must be at least 0, got {self.length}")
 
     def take(self, pack: Pack, port: int) -> Out:
         """The rest of the packet; one that is shorter is wrong."""

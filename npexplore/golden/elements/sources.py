@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from npexplore.errors import InputError, told_at
 from npexplore.golden.checksum import internet_checksum
-from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, number, truth
+from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, limited, number, truth
 from npexplore.golden.elements.ip import prefix
 from npexplore.golden.elements.link import mac
 from npexplore.golden.elements.plain import ONE_PACKET, Discard, FromDevice, PrioSched, Tee, ToHost
@@ -44,7 +44,7 @@ class InfiniteSource(Element):
         self.data = octets(self.said.value("DATA", first)) or DATA
         for text in arguments[1:] if first else arguments:
             if text.lower() not in ("true", "yes"):
-                number(text.rstrip("sm"))
+                number(text.removeprefix("-").rstrip("sm"))  # -1: no limit
 
 
 class RatedSource(InfiniteSource):
@@ -62,9 +62,10 @@ class FastUDPSource(InfiniteSource):
 
     def configure(self, *arguments: str) -> None:
         """The frame; rate and limit change nothing in it."""
-        number(arguments[0]), number(arguments[1])
+        for text in arguments[:2]:
+            number(text.removeprefix("-"))  # -1: no limit
         length, source, destination = number(arguments[2]), address(arguments[4]), address(arguments[7])
-        ports = b"".join(number(text).to_bytes(2, "big") for text in (arguments[5], arguments[8]))
+        ports = b"".join(limited("a port", text, 0xFFFF).to_bytes(2, "big") for text in (arguments[5], arguments[8]))
         size = max(length - 34, 8)
         udp = ports + size.to_bytes(2, "big") + bytes(size - 6)
         self.data = (

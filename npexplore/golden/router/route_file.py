@@ -19,6 +19,7 @@ from npexplore.errors import InputError, told_at
 from npexplore.golden.ipv4.addresses import plain_prefixes
 from npexplore.golden.lookup.family import IPV4
 from npexplore.golden.router.records import KINDS, RouteRecord
+from npexplore.strict_input import whole_number
 from npexplore.toml import typed
 
 LINES_AT_ONCE = 1 << 16
@@ -93,7 +94,8 @@ def _record(place: str, prefix: str, behind: str, line: str) -> RouteRecord:
 
 
 def _labels(place: str, text: str) -> list[int]:
-    labels = text.split("/")
-    if not all(label.isascii() and label.isdigit() for label in labels):
-        raise InputError(f"{place}: labels to push must be numbers like 16/17, got {text!r}")
-    return [int(label) for label in labels]
+    labels = [whole_number(label, hexadecimal=False) for label in text.split("/")]
+    known = [label for label in labels if label is not None]
+    if len(known) < len(labels):
+        raise InputError(f"{place}: labels to push must be numbers like 16/17, without leading zeros, got {text!r}")
+    return known
