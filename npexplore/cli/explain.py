@@ -25,7 +25,7 @@ from npexplore.cli.options import (
     warn_of_idle_knobs,
     workload_options,
 )
-from npexplore.cli.output import emit, facts, json_option, library_option, say, table, warn
+from npexplore.cli.output import emit, facts, json_option, library_option, note, say, table, warn, wrapped
 from npexplore.errors import InputError, NpexploreError, shown
 from npexplore.progress import Task
 
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from npexplore.study.formulas.expressions import Formulas
 
 FEW_IDLE = 3  # named one by one
+SHORTEST_BYTES = 64  # of the packets that are taken where none are given
+MOST_LINES, WIDEST = 25, 100  # of what is printed without --full
 
 
 @click.command("explain")
@@ -55,6 +57,7 @@ FEW_IDLE = 3  # named one by one
     help="Also solve the Markov chain of a small machine; constant times become Erlang times of PHASES phases.",
 )
 @click.option("--rtl", is_flag=True, help="Also measure the rate of the machine's generated hardware (Verilator).")
+@click.option("--full", is_flag=True, help="Print all tables: busy times, effects of parameters, assumptions.")
 @click.option("--no-sensitivity", is_flag=True, help="Skip the effect of each parameter (the slow part).")
 @click.option("--html", type=OutputFile(), help="Also write the explanation and its figure as a page.")
 @library_option
@@ -66,7 +69,7 @@ def command(
     design: str | None, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | str | None,
     arrivals: str | None, rate: str | None, speed: float | None, seed: int, seeds: int, packets: int | None,
     phases: int | None, rtl: bool, no_sensitivity: bool, html: Path | None, shared_library: bool,
-    formula: bool, knobs: bool, mixes: bool, as_json: bool,
+    full: bool, formula: bool, knobs: bool, mixes: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Say how fast DESIGN forwards a workload, what holds it back, how much headroom there is, and what would help."""
     if mixes:
@@ -89,12 +92,17 @@ def command(
         _show_knobs(made.name, made.parameters, as_json)
         return 0
     check_packets(made, packets)
+    if (trace, mix, packet_bytes) == (None,) * 3 and made.own is None:
+        packet_bytes = SHORTEST_BYTES
+        note(f"no load was given: packets of {packet_bytes} bytes (--packet-bytes, --mix, --trace give another)")
     made, given = read_workload(made, trace, mix, packet_bytes, arrivals, rate, speed)
     if formula:
         found = _formulas(made, given)
         emit(found.to_dict(), lambda: str(found), as_json=as_json)
         return ending(given)
-    explanation, told = _explain(made, given, seed, seeds, packets, phases, rtl, not no_sensitivity, not as_json)
+    explanation, told = _explain(
+        made, given, seed, seeds, packets, phases, rtl, not no_sensitivity, not as_json, full=full
+    )
     warn_of_idle_knobs(split_settings(settings), [(made, given)])
     for name, reason in explanation.refused.items():
         if reason == NOT_ESTIMATED:  # the user chose so
@@ -105,7 +113,7 @@ def command(
 
         beside = html if shared_library else None
         write_page(html, explanation_page(explanation, _typed(click.get_current_context()), beside))
-    emit(explanation.to_dict(), lambda: text(explanation, told), as_json=as_json)
+    emit(explanation.to_dict(), lambda: (text if full else brief)(explanation, told), as_json=as_json)
     return ending(given)
 
 
@@ -124,9 +132,12 @@ def _typed(context: click.Context) -> str:
 
 def _explain(
     design: Design, load: Workload | None, seed: int, seeds: int, packets: int | None, phases: int | None, rtl: bool,
-    elasticities: bool, aloud: bool,
+    elasticities: bool, aloud: bool, full: bool,
 ) -> tuple[Explanation, str]:  # fmt: skip
-    """Return an explanation, and those of its lines that were printed as soon as they were known (aloud)."""
+    """Return an explanation, and those of its lines that were printed as soon as they were known (aloud).
+
+    full: of all its lines, else of those of `brief`.
+    """
     from npexplore.engine.cold import meanwhile
     from npexplore.study.explaining.explain import explain
     from npexplore.study.explaining.words import answer_in_words
@@ -137,7 +148,7 @@ def _explain(
         """Print the lines that were not printed yet."""
         if aloud and (lines := [line for line in text.split("\n") if line not in printed]):
             printed.extend(lines)
-            say("\n".join(lines))
+            say("\n".join(lines) if full else wrapped("\n".join(lines), WIDEST))
 
     with Task("solvers") as solving, ExitStack() as opened:
         if aloud:
@@ -157,7 +168,8 @@ def _explain(
 
         explanation = explain(
             design, load, seed=seed, seeds=seeds, packets=packets, chain_phases=phases, rtl=rtl,
-            elasticities=elasticities, progress=progress, answered=answered, first=lambda e: print_new(str(e)),
+            elasticities=elasticities, progress=progress, answered=answered,
+            first=lambda e: print_new(str(e)) if full else None,
         )  # fmt: skip
     return explanation, "\n".join(printed)
 
@@ -182,12 +194,24 @@ def _formulas(design: Design, load: Workload | None) -> Formulas:
         return formulas(design, load, progress=task.reach)
 
 
-def text(e: Explanation, told: str) -> str:
-    """Return what follows the lines that were printed early: the other lines of an explanation, then the numbers."""
-    from npexplore.study.explaining.words import gain_text, value_text
+def brief(e: Explanation, told: str) -> str:
+    """Return what follows the lines that were printed early, so that all of them are at most MOST_LINES."""
+    from npexplore.study.explaining.words import brief_in_words
 
+    numbers = _solvers(e).split("\n")
+    before = wrapped(told, WIDEST).split("\n") if told else []
+    room = MOST_LINES - len(before) - len(numbers) - 2  # an empty line, and where there is more
+    found: list[str] = []
+    for line in brief_in_words(e).split("\n"):
+        if line not in told.split("\n"):
+            lines = wrapped(line, WIDEST).split("\n")
+            found += lines if len(found) + len(lines) <= room else []
+    return "\n".join([*found, "", *numbers, "busy times, effects of all parameters, assumptions: --full"])
+
+
+def _solvers(e: Explanation) -> str:
     best = e.best
-    solvers = [
+    rows = [
         {
             "solver": name, "throughput": p.throughput_bps / 1e6, "rate": p.rate_pps / 1e6, "bottleneck": p.bottleneck,
             "latency": None if p.latency_s.mean is None else p.latency_s.mean * 1e9,
@@ -198,13 +222,21 @@ def text(e: Explanation, told: str) -> str:
         "solver": "solver", "throughput": f"Mb/s ({best.counted})", "rate": "Mpps", "latency": "latency ns",
         "bottleneck": "bottleneck",
     }  # fmt: skip
+    return table(rows, heads)
+
+
+def text(e: Explanation, told: str) -> str:
+    """Return what follows the lines that were printed early: the other lines of an explanation, then the numbers."""
+    from npexplore.study.explaining.words import gain_text, value_text
+
+    best = e.best
     shares = [
         {"resource": name, "busy %": 100 * busy, "blocked %": 100 * blocked}
         for name, (busy, blocked) in sorted(best.utilization.items(), key=lambda item: -item[1].busy)
         if busy > 0
     ]
     latency = {name: None if s is None else s * 1e9 for name, s in best.latency_s._asdict().items()}
-    parts = [*_corrected(e, told), table(solvers, heads), *_times(best), table(shares), *_never_busy(best)]
+    parts = [*_corrected(e, told), _solvers(e), *_times(best), table(shares), *_never_busy(best)]
     parts.append(facts({"latency ns": latency, "drops": dict(best.drops)}))
     if e.sensitivity is not None:
         changes = [

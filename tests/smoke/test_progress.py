@@ -81,10 +81,9 @@ def test_explain_prints_its_answer_before_anything_is_changed(name, monkeypatch,
     monkeypatch.setattr(explain, "sensitivity_in_stages", stop)
     packets = ["--packet-bytes", "64"] if LISTED[name].needs_workload else []
     assert main(["explain", name, *packets]) == 130
-    answer, binds = capsys.readouterr().out.splitlines()[:2]
-    assert answer.startswith(f"{name} forwards ")
-    assert answer.endswith(", estimated.")
-    assert binds.startswith("What binds is ")
+    told = " ".join(capsys.readouterr().out.split())
+    assert told.startswith(f"{name} forwards ")
+    assert ", estimated. What binds is " in told
 
 
 @pytest.mark.slow
@@ -102,7 +101,7 @@ def test_the_answer_and_what_would_help_are_printed_in_this_order():
     program = f"sys = __import__('sys'); sys.stderr = sys.stdout\n{EAGER}"
     lines = run("explain", "ixp2400", "--packet-bytes", "64", "--packets", "500", program=program).stdout.splitlines()
     place = [next(k for k, line in enumerate(lines) if start in line) for start in (
-        "working", "ixp2400 forwards", "What binds is", "what would help: ", "A packet takes", "elasticities: "
+        "working", "ixp2400 forwards", "What binds is", "what would help: ", "A packet takes", "solver "
     )]  # fmt: skip
     assert place == sorted(place)
 

@@ -31,6 +31,13 @@ def in_words(e: Explanation) -> str:
     return "\n".join(text for line in lines if (text := " ".join(line)))
 
 
+def brief_in_words(e: Explanation) -> str:
+    """Return the lines that everybody needs: the answer, what binds, what to do, time, ceiling, changes, basis."""
+    changes = () if e.no_parameters else (_changes(e.what_if),)
+    lines = (_answer(e), _binding(e), _advice(e), _time(e), _headroom(e), *changes, _agreement(e), _basis(e))
+    return "\n".join(text for line in lines if (text := " ".join(line)))
+
+
 def answer_in_words(e: Explanation) -> str:
     """Return the first two lines of `in_words`, which are known before any parameter is changed."""
     return "\n".join(text for line in (_answer(e), _binding(e)) if (text := " ".join(line)))
