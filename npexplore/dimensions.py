@@ -13,8 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from npexplore.errors import InputError
-from npexplore.units import SPOKEN, UNITS
+from npexplore.errors import InputError, UnknownNameError
+from npexplore.units import SPOKEN, UNITS, split
+from npexplore.units import quantity as spoken_in
 
 # dimension of units.UNITS -> exponents of time and data, what is counted, factor of data to bits
 DIMENSIONS: dict[str, tuple[int, int, str, float]] = {
@@ -65,13 +66,114 @@ def unit_named(name: str | None) -> Unit | None:
     return Unit(time, data, counted, factor * bits)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Quantity:
     """A number, or an expression of what differs between packets, in a unit."""
 
     value: Any
     unit: Unit
     text: str = ""
+    named: str = ""  # the unit's name, where a user wrote it
+
+    def to(self, unit: str) -> Any:
+        """Return the number in another unit by its name; raises InputError that shows both dimensions."""
+        wanted = unit_named(unit)
+        if wanted is None:
+            raise UnknownNameError("unit", unit, [name for name in UNITS if unit_named(name)])
+        return in_unit_of(self, unit, "a quantity")
+
+    def __repr__(self) -> str:
+        return f"{self.value!r} x {self.unit.scale:g} ({self.unit})"
+
+    def __hash__(self) -> int:
+        return hash((self.unit.like, self.unit.counted))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Quantity):
+            return NotImplemented
+        same = (self.unit.like, self.unit.counted) == (other.unit.like, other.unit.counted)
+        return same and bool(applied(operator.eq, self, other))
+
+    def __neg__(self) -> Quantity:
+        return replace(self, value=-self.value, text="")
+
+    def __add__(self, other: Any) -> Any:
+        return _of_numbers(operator.add, self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _of_numbers(operator.add, other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _of_numbers(operator.sub, self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _of_numbers(operator.sub, other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _of_numbers(operator.mul, self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _of_numbers(operator.mul, other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _of_numbers(operator.truediv, self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _of_numbers(operator.truediv, other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _of_numbers(operator.floordiv, self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _of_numbers(operator.floordiv, other, self)
+
+    def __lt__(self, other: Any) -> Any:
+        return _of_numbers(operator.lt, self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _of_numbers(operator.le, self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _of_numbers(operator.gt, self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _of_numbers(operator.ge, self, other)
+
+
+def quantity(value: str | float, unit: str = "") -> Quantity:
+    """Return a number with its unit, for programs and machines in Python.
+
+    Products make dimensions, sums need equal ones; an operand of a visit is converted to the unit that its name tells.
+
+    Args:
+        value: a text such as `322 MHz`, or a number.
+        unit: the unit of the number, such as `cycles`; for a text, the unit in which it is kept (by default its own).
+
+    Raises:
+        InputError: a text without a known unit, or a unit of another kind.
+        UnknownNameError: a unit that no formula knows.
+
+    Example:
+        >>> from npexplore.machine import quantity
+        >>> round((quantity(60, "cycles") / quantity("322 MHz")).to("ns"), 3)
+        186.335
+    """
+    told = split(value) if isinstance(value, str) else None
+    if isinstance(value, str) and told is None:
+        raise InputError(f"a quantity must be a number with a unit such as '322 MHz', got {value!r}")
+    name = unit or (told[1] if told else "")
+    known = unit_named(name)
+    if known is None:
+        raise UnknownNameError("unit", name, [one for one in UNITS if unit_named(one)])
+    number = spoken_in(f"quantity {value!r}", value, name) if isinstance(value, str) else value
+    return Quantity(number, known, str(value) if isinstance(value, str) else f"{value:g} {name}", name)
+
+
+def _of_numbers(operate: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
+    """Return an operator of quantities and numbers; NotImplemented for others, such as expressions."""
+    if not all(isinstance(one, Quantity | int | float) for one in (left, right)):
+        return NotImplemented
+    return applied(operate, left, right, literal=True)
 
 
 def value_of(operand: Any) -> Any:
@@ -179,6 +281,17 @@ def in_unit_of(operand: Any, wanted: str | None, place: str) -> Any:
     if _plain(own) or not (own.sure or turned):
         return operand.value
     raise InputError(f"{place} must be in {wanted} ({target}), got {_told(operand)}")
+
+
+def number_in(value: Any, subject: str, *units: str) -> Any:
+    """Return a quantity as a number in the one of these units that is of its dimension, anything else as it is.
+
+    Raises InputError that shows both dimensions where none is.
+    """
+    if not isinstance(value, Quantity):
+        return value
+    alike = [name for name in units if getattr(unit_named(name), "like", None) == value.unit.like]
+    return in_unit_of(value, (alike or units)[0], subject)
 
 
 ADDITIVE = {operator.add: "adding", operator.sub: "subtracting", operator.mod: "a remainder of"}

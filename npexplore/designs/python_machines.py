@@ -3,7 +3,8 @@
     def design(engines: int = 16, clock_hz: float = 2e9, order: Literal["in", "out"] = "in") -> Machine:
 
 A knob's unit is told by the end of its name (`clock_hz`), by its annotation (`Annotated[float, "GHz"]`) or by the end
-of its line in the docstring ("clock: of a core, GHz"); its range or choices by `Annotated[int, range(1, 65)]`,
+of its line in the docstring ("clock: of a core, GHz"); a knob whose default is `quantity("322 MHz")` carries it into
+all that is computed with it. Its range or choices by `Annotated[int, range(1, 65)]`,
 `Annotated[float, (0.5, 4.0)]`, `Literal`.
 """
 
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from npexplore.designs.base import Design
+from npexplore.dimensions import Quantity, quantity
 from npexplore.errors import InputError, NpexploreError
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import MachineFile, Parameter, Parameters
@@ -46,9 +48,7 @@ class BuiltBy:
     def __call__(self, parameters: Parameters) -> Machine:
         """Return the machine; raises InputError where the function fails or returns something else."""
         defaults = {name: p.default for name, p in inspect.signature(self.function).parameters.items()}
-        values = {
-            name: bool(value) if isinstance(defaults[name], bool) else value for name, value in parameters.items()
-        }
+        values = {name: _as_default(value, defaults[name]) for name, value in parameters.items()}
         with failing_at(self.where, f"{self.function.__name__}(): "):
             machine = self.function(**values)
         if not isinstance(machine, Machine):
@@ -171,6 +171,13 @@ def _document(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     return (lines[0] if lines else ""), {match[1]: match[2] for match in found}
 
 
+def _as_default(value: Any, default: Any) -> Any:
+    """Return a knob's value in the form of its default: a truth value, a quantity in its unit, or as it is."""
+    if isinstance(default, Quantity):
+        return quantity(value, default.named)
+    return bool(value) if isinstance(default, bool) else value
+
+
 def _knob(subject: str, argument: inspect.Parameter, hint: Any, about: str, source: str) -> Parameter:
     """Return an argument as a knob; raises InputError for one that cannot be one."""
     default = argument.default
@@ -188,6 +195,8 @@ def _knob(subject: str, argument: inspect.Parameter, hint: Any, about: str, sour
     if at_end and SPOKEN.get(at_end[1], at_end[1]) in UNITS:
         units.append(SPOKEN.get(at_end[1], at_end[1]))
     unit = next(iter(units), unit_of(argument.name) or "")
+    if isinstance(default, Quantity):
+        default, unit = default.value, default.named
     if isinstance(default, bool):
         choices, default = [0, 1], int(default)
     if not isinstance(default, int | float) and not (isinstance(default, str) and default in choices):

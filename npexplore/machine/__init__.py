@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from npexplore.names import on_demand
 
 if TYPE_CHECKING:
+    from npexplore.dimensions import quantity as quantity
     from npexplore.machine.caches import set_distances as set_distances
     from npexplore.machine.described.parts import Part as Part
     from npexplore.machine.described.parts import part as part

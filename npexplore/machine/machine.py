@@ -15,7 +15,7 @@ from npexplore.machine.resources.base import Resource, Server, count_of, time_of
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.resources.queue import BoundedQueue
 from npexplore.machine.ticks import common_tick, periods
-from npexplore.rows.expressions import Variable
+from npexplore.rows.expressions import Variable, column
 
 __all__ = ["Machine", "Pool", "Recorded", "Start"]
 
@@ -180,7 +180,7 @@ class Machine:
         recorded, faults, found, workload, fed = [], Faults(), [], list(names), set()
         for pool in self.pools:
             carried = self.queues()[pool.gets].carries if pool.gets is not None else ()
-            columns = {name: Variable(name) for name in dict.fromkeys([*workload, *carried])}
+            columns = {name: column(name) for name in dict.fromkeys([*workload, *carried])}
             with faults.one():
                 recorded.append((pool, columns, self.record(columns, pool)))
         faults.tell()
@@ -218,7 +218,7 @@ class Machine:
     def _record_any(self, pool: Pool) -> Body:
         """Record a program over all packet columns that it asks for."""
         carried = self.queues()[pool.gets].carries if pool.gets is not None else ()
-        columns = {name: Variable(name) for name in ("packet_bytes", *carried)}
+        columns = {name: column(name) for name in ("packet_bytes", *carried)}
         while True:
             try:
                 return self.record(columns, pool)
@@ -226,7 +226,7 @@ class Machine:
                 unknown = error if isinstance(error, UnknownNameError) else error.__cause__ or error.__context__
                 if not isinstance(unknown, UnknownNameError) or "packet column" not in str(unknown):
                     raise
-                columns[unknown.got] = Variable(unknown.got)
+                columns[unknown.got] = column(unknown.got)
 
     def counted_bytes(self, packet_bytes: Any) -> Any:
         """Return the bytes that count as throughput for packets of these lengths (array in, array out)."""

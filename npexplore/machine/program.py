@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from npexplore.dimensions import Quantity
 from npexplore.errors import ModelError, UnknownNameError
 from npexplore.machine.holding import Holding, Holdings
 from npexplore.machine.tree import (
@@ -35,7 +36,7 @@ from npexplore.machine.tree import (
     Visit,
     visit,
 )
-from npexplore.rows.expressions import Condition, Constant, Operand, Variable, expression
+from npexplore.rows.expressions import Condition, Constant, Expression, Operand, Variable, expression
 
 if TYPE_CHECKING:
     from npexplore.machine.resources.base import Resource
@@ -239,7 +240,8 @@ class Recorder:
 
     def let(self, value: Operand, name: str = "let") -> Variable:
         """Record that an expression is computed once here; returns the variable that keeps it."""
-        step = Let(Variable(name), expression(value))
+        unit = value.unit if isinstance(value, Expression | Quantity) else None
+        step = Let(Variable(name, unit), expression(value))
         self.body.append(step)
         return step.variable
 

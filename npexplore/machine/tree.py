@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from npexplore.errors import ModelError, UnknownNameError
 from npexplore.machine.holding import Holding
 from npexplore.rows.distributions import Time
-from npexplore.rows.expressions import Condition, Expression, Moment, Operand, Variable, expression
+from npexplore.rows.expressions import Condition, Expression, Moment, Operand, Variable, in_unit
+from npexplore.units import unit_of
 
 if TYPE_CHECKING:
     from npexplore.machine.resources.base import Resource, Server
@@ -267,7 +268,9 @@ def visit(resource: Resource, method: str, **operands: Operand) -> Visit:
     missing = [name for name in names if name not in operands and name not in resource.OPTIONAL]
     if missing:
         raise ModelError(f"{resource.name}.{method} needs the operand {missing[0]!r}")
-    step = Visit(resource, method, {name: expression(value) for name, value in operands.items()})
+    what = f"{resource.name}.{method}"
+    measured = {name: in_unit(value, unit_of(name), f"{what}: {name}") for name, value in operands.items()}
+    step = Visit(resource, method, measured)
     if method in resource.RESULTS:
         step.result = Variable(f"{resource.name}.{method}")
     return step

@@ -2,23 +2,26 @@
 
 The same expression is evaluated as a NumPy array for demands (`evaluate`) and compiled into register arithmetic for
 the event engine (rows/base.py). Plain Python numbers are constants; what the engine keeps in a register must
-be whole, while a time may have any factor (`scaled`).
+be whole, while a time may have any factor (`scaled`). Expressions carry the units of the packet columns in them: sums
+and comparisons of unlike ones are refused, of like ones converted (npexplore/dimensions.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from npexplore.dimensions import Quantity, Unit, aligned, in_unit_of, product, unit_named, value_of, whole_times
 from npexplore.errors import ModelError
+from npexplore.units import unit_of
 
 Values: TypeAlias = npt.NDArray[np.float64]
-Operand: TypeAlias = "Expression | int | float"
+Operand: TypeAlias = "Expression | Quantity | int | float"
 Environment: TypeAlias = "Mapping[Variable, Values | None]"
 
 FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -40,6 +43,7 @@ CONDITIONS: dict[str, Callable[[Any, Any], Any]] = {
     "ge": np.greater_equal,
     "gt": np.greater,
 }
+ALIKE = {"add": "adding", "sub": "subtracting", "mod": "a remainder of", "min": "comparing", "max": "comparing"}
 OPPOSITE = {"lt": "ge", "le": "gt", "eq": "ne", "ne": "eq", "ge": "lt", "gt": "le"}
 
 
@@ -50,12 +54,13 @@ class Expression:
     """
 
     __hash__ = object.__hash__
+    unit: Unit | None = None  # None: a plain number, or one whose unit nobody knows
 
     def __eq__(self, other: Operand) -> Condition:  # type: ignore[override]
-        return Condition("eq", self, expression(other))
+        return condition("eq", self, other)
 
     def __ne__(self, other: Operand) -> Condition:  # type: ignore[override]
-        return Condition("ne", self, expression(other))
+        return condition("ne", self, other)
 
     def __bool__(self) -> bool:
         raise ModelError("a number that differs between packets was used in Python's own `if`; record m.branch(...)")
@@ -97,16 +102,16 @@ class Expression:
         return function("sub", 0, self)
 
     def __lt__(self, other: Operand) -> Condition:
-        return Condition("lt", self, expression(other))
+        return condition("lt", self, other)
 
     def __le__(self, other: Operand) -> Condition:
-        return Condition("le", self, expression(other))
+        return condition("le", self, other)
 
     def __gt__(self, other: Operand) -> Condition:
-        return Condition("gt", self, expression(other))
+        return condition("gt", self, other)
 
     def __ge__(self, other: Operand) -> Condition:
-        return Condition("ge", self, expression(other))
+        return condition("ge", self, other)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +126,7 @@ class Variable(Expression):
     """A number known per packet or per turn of a loop; it lives in a register while it is needed."""
 
     name: str
+    unit: Unit | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +148,7 @@ class Function(Expression):
     name: str
     left: Expression
     right: Expression
+    unit: Unit | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +172,8 @@ def expression(value: Operand) -> Expression:
     """Return a number as a constant, an expression as it is; raises ModelError for anything else."""
     if isinstance(value, Expression):
         return value
+    if isinstance(value, Quantity):
+        return expression(in_unit_of(value, None, "an operand"))
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -176,7 +185,69 @@ def expression(value: Operand) -> Expression:
 
 def function(name: str, left: Operand, right: Operand) -> Expression:
     """Return FUNCTIONS[name](left, right), folded if both are constants; raises ModelError for a division by 0."""
-    a, b = expression(left), expression(right)
+    if not (_has_unit(left) or _has_unit(right)):
+        return _function(name, expression(left), expression(right))
+    one, other, unit = _quantity(left), _quantity(right), None
+
+    def make(a: Operand, b: Operand) -> Expression:
+        return _function(name, expression(a), expression(b))
+
+    if name in ALIKE:
+        a, b, unit = aligned(one, other, ALIKE[name])
+        value = make(a, b)
+    elif name == "mul":
+        literal = isinstance(one, int | float) or isinstance(other, int | float)
+        value, unit = _value_and_unit(product(one, other, make, divided=False, literal=literal))
+    elif name in ("div", "ceildiv"):
+        value = whole_times(make, one, other)
+    else:
+        value = make(value_of(one), value_of(other))
+    return replace(value, unit=unit) if isinstance(value, Function) else value
+
+
+def condition(name: str, left: Operand, right: Operand) -> Condition:
+    """Return CONDITIONS[name](left, right); raises InputError for numbers of unlike dimensions."""
+    a, b, _ = aligned(_quantity(left), _quantity(right), "comparing")
+    return Condition(name, expression(a), expression(b))
+
+
+def in_unit(value: Operand, unit: str | None, place: str) -> Expression:
+    """Return an operand as an expression in a unit by its name, where a quantity of that unit is meant.
+
+    Raises InputError that shows both dimensions where it is of another kind.
+    """
+    return without_unit(expression(in_unit_of(_quantity(value), unit, place)))
+
+
+def without_unit(value: Expression) -> Expression:
+    """Return a computed expression without its unit: it is converted already. Variables stay what they are."""
+    return replace(value, unit=None) if isinstance(value, Function) and value.unit is not None else value
+
+
+def column(name: str) -> Variable:
+    """Return the variable of a packet column, in the unit that its name ends with."""
+    return Variable(name, unit_named(unit_of(name)))
+
+
+def _has_unit(value: Operand) -> bool:
+    return isinstance(value, Quantity) or (isinstance(value, Expression) and value.unit is not None)
+
+
+def _quantity(value: Operand) -> Any:
+    """Return what has a unit as a quantity, constants as numbers, anything else as it is."""
+    if isinstance(value, Constant):
+        return value.value
+    if isinstance(value, Expression) and value.unit is not None:
+        return Quantity(value, value.unit, value.name if isinstance(value, Variable) else "")
+    return value
+
+
+def _value_and_unit(value: Any) -> tuple[Expression, Unit | None]:
+    return (expression(value.value), value.unit) if isinstance(value, Quantity) else (expression(value), None)
+
+
+def _function(name: str, a: Expression, b: Expression) -> Expression:
+    """Return a function of two expressions without a look at their units."""
     if name in ("div", "ceildiv", "mod") and isinstance(b, Constant) and b.value == 0:
         raise ModelError("division by zero in the program of a machine")
     if isinstance(a, Constant) and isinstance(b, Constant):
@@ -225,7 +296,7 @@ def bound(value: Operand, names: Mapping[Variable, Operand]) -> Expression:
     if not isinstance(value, Function):
         return expression(value)
     left, right = bound(value.left, names), bound(value.right, names)
-    return value if left is value.left and right is value.right else function(value.name, left, right)
+    return value if left is value.left and right is value.right else _function(value.name, left, right)
 
 
 def evaluate(value: Operand, environment: Environment) -> Values | None:

@@ -24,7 +24,7 @@ from npexplore.machine.tree import Choose, Count, Serve, Wait, Within
 from npexplore.machine.visits import recorded
 from npexplore.machine.workload import Workload
 from npexplore.rows.distributions import Distribution
-from npexplore.rows.expressions import Constant, Expression, Variable
+from npexplore.rows.expressions import Constant, Expression, Variable, column
 from npexplore.rows.server import Server
 from npexplore.solve.batch import Batch
 from npexplore.solve.queueing.crommelin import mdc_waiting
@@ -40,7 +40,7 @@ def is_event_graph(machine: Machine, workload: Workload) -> bool:
     if len(machine.pools) > 1 or len(workload.distinct()[1]) > 1:
         return False
     pool = machine.pools[0]
-    columns = {name: Variable(name) for name in workload.columns}
+    columns = {name: column(name) for name in workload.columns}
     return _Walk(machine).body(machine.record(columns, pool), {})
 
 

@@ -4,8 +4,10 @@ import pytest
 
 import npexplore
 from npexplore.errors import InputError, NpexploreError
+from npexplore.machine import Delay, FifoServer, Ingress, Machine, Pool, Processor, quantity
 from npexplore.machine.described.formula import Formulas
-from npexplore.rows.expressions import Expression, Variable
+from npexplore.machine.tree import Let
+from npexplore.rows.expressions import Expression, Variable, column, evaluate
 
 
 class Declared:
@@ -139,3 +141,98 @@ def test_a_program_waits_for_the_time_that_its_units_say(tmp_path):
     with pytest.raises(NpexploreError) as caught:
         npexplore.design(path).bounds(npexplore.workload(packet_bytes=64))
     assert "line 1: m.pipe.wait: seconds must be in s (time), got p.clock (frequency or rate)" in str(caught.value)
+
+
+# ---- machines and programs in Python
+
+CLOCK, DEPTH, WAIT = quantity("322 MHz"), quantity(60, "cycles"), quantity("40 ns")
+PIPE = Delay("pipe")
+CORE = Processor("me", engines=2, clock_hz=1e9)
+COLUMNS = {name: column(name) for name in ("packet_bytes", "gap_us", "kind")}
+
+
+def recorded(line):
+    """The first visit of a program of one line."""
+    parts = {"pipe": PIPE, "me": CORE}
+    return Machine("small", Pool("slot", 4, line), Ingress("receive", None, 64), parts).record(COLUMNS)
+
+
+def seconds(make):
+    steps = recorded(lambda m, packet: m.pipe.wait(seconds=make(m, packet)))
+    values = {one: 64.0 if name == "packet_bytes" else 3.0 for name, one in COLUMNS.items()}
+    for step in steps:
+        if isinstance(step, Let):
+            values[step.variable] = evaluate(step.value, values)
+    visit = next(step for step in steps if getattr(step, "resource", None) is PIPE)
+    return float(evaluate(visit.operands["seconds"], values))
+
+
+@pytest.mark.parametrize(
+    ("make", "value"),
+    [
+        (lambda m, p: DEPTH / CLOCK, 60 / 322e6),
+        (lambda m, p: WAIT + 2 * quantity("1 us"), 2.04e-6),
+        (lambda m, p: p.packet_bytes * (1 / quantity("100 Gb/s")), 64 * 8 / 100e9),
+        (lambda m, p: p.gap_us + WAIT, 3.04e-6),
+        (lambda m, p: WAIT + p.gap_us, 3.04e-6),
+        (lambda m, p: p.gap_us * 1e-6, 3e-6),  # the conversion done by hand
+        (lambda m, p: m.let(p.gap_us * 2) + WAIT, 6.04e-6),
+        (lambda m, p: p.packet_bytes * 1e-9, 64e-9),  # a literal may be seconds a byte
+        (lambda m, p: p.kind * WAIT, 120e-9),
+        (lambda m, p: 2e-9, 2e-9),
+    ],
+)  # fmt: skip
+def test_programs_in_python_carry_units(make, value):
+    assert seconds(make) == pytest.approx(value, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("line", "both"),
+    [
+        (lambda m, p: m.pipe.wait(seconds=CLOCK), ("pipe.wait: seconds", "s (time)", "322 MHz (frequency or rate)")),
+        (lambda m, p: m.pipe.wait(seconds=p.packet_bytes), ("s (time)", "packet_bytes (bytes or bits)")),
+        (lambda m, p: m.pipe.wait(seconds=m.let(p.packet_bytes)), ("s (time)", "(bytes or bits)")),
+        (lambda m, p: m.me.compute(cycles=p.gap_us), ("cycles (cycles)", "gap_us (time)")),
+        (lambda m, p: m.let(p.packet_bytes + WAIT), ("adding packet_bytes (bytes or bits)", "40 ns (time)")),
+        (lambda m, p: m.let(WAIT - p.packet_bytes), ("subtracting 40 ns (time)", "packet_bytes (bytes or bits)")),
+        (lambda m, p: m.let(p.packet_bytes + p.gap_us), ("packet_bytes (bytes or bits)", "gap_us (time)")),
+        (lambda m, p: m.branch(p.packet_bytes > WAIT), ("comparing packet_bytes (bytes or bits)", "40 ns (time)")),
+        (lambda m, p: WAIT + quantity("64 bytes"), ("40 ns (time)", "64 bytes (bytes or bits)")),
+        (lambda m, p: FifoServer("table", CLOCK), ("table: service time", "s (time)", "(frequency or rate)")),
+        (lambda m, p: WAIT.to("bytes"), ("bytes (bytes or bits)", "40 ns (time)")),
+    ],
+)  # fmt: skip
+def test_unlike_dimensions_in_python_are_refused(line, both):
+    with pytest.raises(NpexploreError) as caught:
+        recorded(line)
+    assert all(word in str(caught.value) for word in both), str(caught.value)
+
+
+def test_quantities_are_knobs_of_machines_in_python(tmp_path):
+    path = tmp_path / "pipe.py"
+    path.write_text(
+        """from npexplore.machine import Delay, Ingress, Machine, Pool, quantity
+
+
+def design(clock=quantity("322 MHz"), depth=quantity(60, "cycles")) -> Machine:
+    def forward(m, packet):
+        m.pipe.wait(seconds=depth / clock)
+
+    return Machine("pipe", Pool("slot", 4, forward), Ingress("receive", None, 64), {"pipe": Delay("pipe")})
+""",
+        encoding="utf-8",
+    )
+    pipe = npexplore.design(path)
+    assert pipe.parameters.file.parameter["clock"].unit == "MHz"
+    load = npexplore.workload(packet_bytes=64)
+    assert pipe.bounds(load).latency_s.mean == pytest.approx(60 / 322e6)
+    assert pipe.with_(clock=161).bounds(load).latency_s.mean == pytest.approx(120 / 322e6)
+
+
+def test_quantities_compare_by_what_they_are():
+    assert quantity("1 us") == quantity("1000 ns") != quantity("1 ns")
+    assert quantity("1 us") != quantity("1 bytes") != 1
+    assert hash(quantity("1 us")) == hash(quantity("1000 ns"))
+    for text, unit in (("fast", ""), ("3 parsecs", ""), ("3 ns", "bytes"), (3, ""), (3, "parsecs")):
+        with pytest.raises(InputError):
+            quantity(text, unit)

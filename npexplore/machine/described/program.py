@@ -17,12 +17,13 @@ from textwrap import dedent
 from typing import Any
 
 from npexplore import syntax
-from npexplore.dimensions import in_unit_of, value_of
+from npexplore.dimensions import Quantity, in_unit_of, value_of
 from npexplore.errors import Faults, InputError, ModelError, NpexploreError, UnknownNameError
 from npexplore.machine.described.formula import Formulas
 from npexplore.machine.holding import Holding
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder
+from npexplore.rows.expressions import Expression, without_unit
 from npexplore.units import unit_of
 
 CALLS = ("let", "draw", "turn", "take", "take_all", "give", "priority")
@@ -186,5 +187,11 @@ class _Recording(Formulas):
         place = ast.unparse(node.func)
         return (
             [in_unit_of(one, None, place) for one in unnamed],
-            {key: in_unit_of(one, unit_of(key), f"{place}: {key}") for key, one in named.items()},
+            {key: _measured(one, unit_of(key), f"{place}: {key}") for key, one in named.items()},
         )
+
+
+def _measured(operand: Any, unit: str | None, place: str) -> Any:
+    """Return an operand in a unit; what was converted has none any more."""
+    value = in_unit_of(operand, unit, place)
+    return without_unit(value) if isinstance(operand, Quantity) and isinstance(value, Expression) else value

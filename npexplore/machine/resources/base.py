@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
+from npexplore.dimensions import number_in
 from npexplore.display import ShownByArguments
 from npexplore.errors import ModelError, one_of
 from npexplore.rows.expressions import Expression, Operand, Values
@@ -197,6 +198,7 @@ def count_of(subject: str, value: int, least: int = 1) -> int:
 
     subject: what the value is of, for the message. value: the number to check. least: the smallest value allowed.
     """
+    value = number_in(value, subject, "bytes", "cycles", "words", "packets")
     if not isfinite(value) or value != int(value) or value < least:
         raise ModelError(f"{subject} must be an integer of at least {least}, got {value!r}")
     return int(value)
@@ -204,6 +206,7 @@ def count_of(subject: str, value: int, least: int = 1) -> int:
 
 def rate_of(subject: str, per_second: float) -> float:
     """Return `per_second` if it is finite and greater than 0, else raise ModelError."""
+    per_second = number_in(per_second, subject, "Hz", "bytes/s")
     if not 0 < per_second < float("inf"):
         raise ModelError(f"{subject} must be a finite rate above 0 per second, got {per_second!r}")
     return float(per_second)
@@ -211,6 +214,7 @@ def rate_of(subject: str, per_second: float) -> float:
 
 def time_of(subject: str, seconds: float) -> float:
     """Return `seconds` if it is finite and not negative, else raise ModelError."""
+    seconds = number_in(seconds, subject, "s")
     if not 0 <= seconds < float("inf"):
         raise ModelError(f"{subject} must be a finite time of at least 0 s, got {seconds!r}")
     return float(seconds)
