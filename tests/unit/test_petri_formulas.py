@@ -75,3 +75,41 @@ def test_a_loop_in_no_time_is_told_with_its_file(tmp_path):
     path.write_text('timing = "duration"\n[place]\nA = 1\nB = 0\n[transition]\nt = "A -> B"\nu = "B -> A"\n')
     with pytest.raises(SimulationError, match=r"^endless instant: loop.toml: transition '\w' and others fire for ever"):
         solve_net(path, "simulation", [], None, 1, 100, as_json=True)
+
+
+UNITS = {"wait": "40 ns", "pause": "2 us", "line": "64 bytes", "clock": "322 MHz", "n": 3}
+
+
+def timed(delay, **more):
+    return net(timing="duration", constant={**UNITS, **more}, place={"A": 1, "B": 0},
+               transition={"first": "A -> B, for wait", "then": f"B -> A, {delay}"})  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("delay", "mean"),
+    [
+        ("for 2 * wait", 80), ("for exponential(pause * 1000)", 2000), ("for wait + pause", 2040),
+        ("for max(wait, pause)", 2000), ("for 5", 5), ("for erlang(wait if n > 2 and not n == 4 else 5, n)", 40),
+        ("rate clock / 1000", 1000 / 322),
+    ],
+)  # fmt: skip
+def test_constants_carry_units(delay, mean):
+    assert timed(delay).transitions[1].delay.mean == pytest.approx(mean)
+
+
+@pytest.mark.parametrize(
+    ("delay", "words"),
+    [
+        ("for pause", r"the delay pause counts in 1e-06 s, the delay wait in 1e-09 s: .* multiply by 1000"),
+        ("rate clock", r"the rate clock counts in 1e-06 s, .* multiply by 0.001"),
+        ("for clock", r"the delay must be a time, got clock \(frequency or rate\)"),
+        ("for exponential(line)", r"the delay must be a time, got line \(bytes or bits\)"),
+        ("rate wait", r"the rate must be a frequency or rate, got wait \(time\)"),
+        ("for wait + line", r"adding wait \(time\) and line \(bytes or bits\)"),
+    ],
+)
+def test_unlike_units_of_a_net_are_refused(delay, words):
+    with pytest.raises(InputError, match=f"net: transition.then: {words}"):
+        timed(delay)
+    with pytest.raises(InputError, match=r"constant.odd: comparing wait \(time\) and line"):
+        timed("for 1", odd="max(wait, line)")

@@ -42,8 +42,12 @@ class Formulas:
 
         Raises InputError for text that is not a formula, and for a value of another dimension.
         """
+        return plain(in_unit_of(self.quantity(text), unit, f"formula {text.strip()!r}"))
+
+    def quantity(self, text: str) -> Any:
+        """Return the value of a formula, with its unit; raises InputError for text that is not a formula."""
         try:
-            return plain(in_unit_of(self.value(syntax.expression(text)), unit, f"formula {text.strip()!r}"))
+            return self.value(syntax.expression(text))
         except (SyntaxError, ValueError) as error:
             raise InputError(f"{text.strip()!r} is not a formula: {getattr(error, 'msg', error)}") from None
         except (TypeError, ZeroDivisionError, OverflowError) as error:

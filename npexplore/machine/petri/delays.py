@@ -10,8 +10,9 @@ import msgspec
 from npexplore import syntax
 from npexplore.errors import InputError, one_of, positive
 from npexplore.machine.described.formula import plain
-from npexplore.machine.petri.formulas import FUNCTIONS, Evaluator
-from npexplore.machine.petri.values import NOWHERE, number
+from npexplore.machine.petri.formulas import FUNCTIONS
+from npexplore.machine.petri.measured import Measuring, NetUnits
+from npexplore.machine.petri.values import quantity
 from npexplore.rows.distributions import (
     Deterministic,
     Distribution,
@@ -28,21 +29,26 @@ DELAYS: dict[str, type[Distribution]] = {
 }  # fmt: skip
 
 
-def read_delay(text: str, names: Mapping[str, float], *, zero: bool = False) -> Distribution | None:
+def read_delay(
+    text: str, names: Mapping[str, float], units: NetUnits | None = None, *, zero: bool = False
+) -> Distribution | None:
     """Return a delay: a number, or a distribution such as `erlang(2.5, 4)`; None for 0, where that may be.
 
-    Raises InputError.
+    units: those of the constants, if they have some. Raises InputError.
     """
+    units = units or NetUnits()
     try:
         node = syntax.expression(text)
     except (SyntaxError, ValueError):
         node = None
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)) or node.func.id in FUNCTIONS:
-        fixed = positive("a delay", number(text, names), zero=zero)
+        fixed = positive("a delay", float(units.checked(quantity(text, names, units), "the delay")), zero=zero)
         return Deterministic(fixed) if fixed else None
     kind = DELAYS[one_of("distribution", node.func.id, DELAYS)]
     fields = kind.__struct_fields__
-    unnamed, named = Evaluator({name: plain(value) for name, value in names.items()}, NOWHERE).operands(node)
+    unnamed, named = Measuring({name: plain(value) for name, value in names.items()}, units.of).operands(node)
+    unnamed = [units.checked(one, "the delay") for one in unnamed]
+    named = {key: units.checked(one, "the delay") for key, one in named.items()}
     if len(unnamed) > len(fields):
         raise InputError(f"{node.func.id} has {', '.join(fields)}, got {text!r}")
     try:

@@ -14,11 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from npexplore.dimensions import Quantity, value_of
 from npexplore.errors import Faults, InputError, UnknownNameError, one_of, positive, told_at
 from npexplore.machine.petri.delays import read_delay
 from npexplore.machine.petri.formulas import Evaluator, indexed
 from npexplore.machine.petri.guards import check_guard
 from npexplore.machine.petri.lines import Line, Term, read_line
+from npexplore.machine.petri.measured import NetUnits
 from npexplore.machine.petri.places import (
     Colours,
     Families,
@@ -30,7 +32,7 @@ from npexplore.machine.petri.places import (
     read_types,
 )
 from npexplore.machine.petri.unfolded import Arc, Formula, Net, Target, Timing, Transition
-from npexplore.machine.petri.values import MOST, check_name, names_in, number, whole
+from npexplore.machine.petri.values import MOST, check_name, names_in, number, quantity, whole
 from npexplore.rows.distributions import Distribution, Exponential
 
 
@@ -51,10 +53,14 @@ def unfold(
     of its only row as long as no workload is given.
     """
     values: dict[str, float] = {}
+    units = NetUnits()
     for key, said in constant.items():
         with told_at(f"constant.{key}"):
             check_name(key, machine)
-            values[key] = number(said, {**values, **machine})
+            measured = quantity(said, {**values, **machine}, units)
+            values[key] = float(value_of(measured))
+            if isinstance(measured, Quantity):
+                units.of[key] = measured.unit
     colours = read_colours(index, values)
     types = read_types(token, values, colours)
     families = read_places(place, values, colours, types)
@@ -63,7 +69,7 @@ def unfold(
     for key, said in (feed or {}).items():
         with told_at(f"feed.{key}"):
             row[key] = number(said, values)
-    lookup = _Unfolding(timing, values, colours, types, families, tokens_at_first, row)
+    lookup = _Unfolding(timing, values, colours, types, families, tokens_at_first, row, units)
     transitions: list[Transition] = []
     faults = Faults()
     used: set[int] = set()
@@ -95,6 +101,7 @@ class _Unfolding:
     families: Families
     tokens: Any  # (P, 1), at first
     row: dict[str, float]  # what is fed first
+    units: NetUnits
 
     def transitions(self, name: str, line: Line, most: int) -> Iterator[Transition]:
         """Yield a transition for each choice of the indexes that its line allows."""
@@ -260,12 +267,13 @@ class _Unfolding:
             assert isinstance(formula, Formula)
             return formula, None
         if "for" in said:
-            delay = read_delay(said["for"], names, zero=self.timing == "duration")
+            delay = read_delay(said["for"], names, self.units, zero=self.timing == "duration")
             return delay, 1.0 / delay.mean if isinstance(delay, Exponential) else None
         if "rate" not in said:
             return None, None
         rate = self.formula(said["rate"], names, carried)
         if not isinstance(rate, Formula):
+            self.units.checked(quantity(said["rate"], names, self.units), "the rate", -1)
             return Exponential(1.0 / positive("rate", rate)), rate
         if self.timing == "duration":
             raise InputError("a rate that depends on the marking needs timing 'race', got 'duration'")

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from npexplore import syntax
+from npexplore.dimensions import value_of
 from npexplore.errors import InputError
-from npexplore.machine.petri.formulas import FEED, FUNCTIONS, RANDOM, Evaluator, Places
+from npexplore.machine.described.formula import plain
+from npexplore.machine.petri.formulas import FEED, FUNCTIONS, RANDOM
 from npexplore.machine.petri.lines import CLAUSES
+from npexplore.machine.petri.measured import NetUnits
 
 MOST = 1_000_000  # places or transitions that a net unfolds to
 MOST_TOKENS = 1_000_000_000
-NOWHERE = Places({}, {})
-OPEN = frozenset({"p", "t"})  # of a machine: its parameters, its DRAM's times in seconds
 
 
 def names_in(text: str) -> list[str]:
@@ -29,10 +30,16 @@ def names_in(text: str) -> list[str]:
 
 def number(said: float | str, names: Mapping[str, float]) -> float:
     """Return a number, or the value of a formula over constants and indexes."""
-    value = Evaluator(names, NOWHERE, open_names=OPEN & set(names)).text(said) if isinstance(said, str) else said
+    return float(value_of(quantity(said, names, NetUnits())))
+
+
+def quantity(said: float | str, names: Mapping[str, float], units: NetUnits) -> Any:
+    """Return a number with its unit, if it has one: as it is, as a text with it, or of a formula over constants."""
+    measured = units.quantity(said, names)
+    value = plain(value_of(measured))
     if isinstance(value, str | tuple) or not np.isfinite(value):
         raise InputError(f"must be a number, got {said!r}")
-    return float(value)
+    return measured
 
 
 def whole(subject: str, value: float, least: int = 0) -> int:

@@ -1,0 +1,114 @@
+"""Units in a net: constants and delays that have one are quantities, checked as formulas of machine files are.
+
+A net's numbers may be plain: then its time is in any unit. Where constants come from a machine's parameters or are
+texts such as `40 ns`, delays must be times, rates frequencies, and all of one unit (npexplore/dimensions.py).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import isclose
+from typing import Any
+
+import numpy as np
+
+from npexplore.dimensions import RATIO_TOLERANCE, Quantity, Unit, applied, between, unit_named, value_of
+from npexplore.errors import InputError
+from npexplore.machine.described.formula import OPERATORS, Formulas
+from npexplore.machine.petri.formulas import FUNCTIONS, Evaluator, Places
+from npexplore.units import split
+
+NOWHERE = Places({}, {})
+OPEN = frozenset({"p", "t"})  # of a machine: its parameters, its DRAM's times in seconds
+LIKE = {1: "a time", -1: "a frequency or rate"}
+
+
+class Measuring(Evaluator):
+    """Evaluates formulas over constants with their units; units: name of a constant -> its unit."""
+
+    MEASURES = True
+
+    def __init__(self, names: Mapping[str, Any], units: Mapping[str, Unit]) -> None:
+        super().__init__(names, NOWHERE, open_names=OPEN & set(names))
+        self.units = units
+
+    def value(self, node: ast.expr) -> Any:
+        """Return the value of a piece of syntax, a quantity where it has a unit."""
+        match node:
+            case ast.Name(id=name) if name in self.units:
+                return Quantity(self.names[name], self.units[name], name)
+            case ast.IfExp() | ast.BinOp():
+                return Formulas.value(self, node)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return np.logical_not(value_of(self.value(operand)))
+            case ast.BoolOp(op=op, values=parts):
+                every = isinstance(op, ast.And)
+                holds = every
+                for part in parts:
+                    holds = bool(value_of(self.value(part)))
+                    if holds is not every:
+                        break
+                return holds
+            case ast.Compare(left=left, ops=[op2], comparators=[right]) if type(op2) in OPERATORS:
+                return applied(OPERATORS[type(op2)], self.value(left), self.value(right))
+            case _:
+                return super().value(node)
+
+    def call(self, node: ast.Call) -> Any:
+        """Return the value of a call of one of FUNCTIONS."""
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        unnamed, named = self.operands(node) if name in FUNCTIONS else ([], {})
+        if named or not any(isinstance(one, Quantity) for one in unnamed):
+            return super().call(node)
+        function: Callable[..., Any] = FUNCTIONS[name]
+        if len(unnamed) == 1:
+            return Quantity(function(value_of(unnamed[0])), unnamed[0].unit)
+        found = unnamed[0]
+        for other in unnamed[1:]:
+            found = between(function, found, other)
+        return found
+
+
+@dataclass
+class NetUnits:
+    """The units of a net's constants, and the unit of time of its first delay that has one.
+
+    of: name of a constant -> its unit. seconds: of that unit of time, and the delay or rate that has it.
+    """
+
+    of: dict[str, Unit] = field(default_factory=dict)
+    seconds: tuple[float, str] | None = None
+
+    def quantity(self, said: float | str, names: Mapping[str, Any]) -> Any:
+        """Return a number, the value of a formula over constants, or of a text such as `40 ns`, with its unit."""
+        if not isinstance(said, str):
+            return said
+        spoken = split(said)
+        unit = unit_named(spoken[1]) if spoken else None
+        return Quantity(spoken[0], unit, said) if spoken and unit else Measuring(names, self.of).quantity(said)
+
+    def checked(self, operand: Any, what: str, time: int = 1) -> Any:
+        """Return the number of a delay (time 1) or a rate (time -1).
+
+        Raises InputError for a quantity of another dimension, and for one in another unit of time than those before.
+        """
+        if not isinstance(operand, Quantity):
+            return operand
+        unit, told = operand.unit, operand.text or "a formula"
+        if unit.like != (time, 0) or unit.counted:
+            if unit.sure and (unit.like != (0, 0) or unit.counted):
+                raise InputError(f"{what} must be {LIKE[time]}, got {told} ({unit})")
+            return operand.value
+        own, literal = unit.scale**time, unit.literal**time
+        if self.seconds is None and unit.sure:
+            self.seconds = own, f"{what} {told}"
+        elif self.seconds is not None and not unit.loose:
+            seconds, first = self.seconds
+            if not any(isclose(one, seconds, rel_tol=RATIO_TOLERANCE) for one in (own, own / literal)):
+                raise InputError(
+                    f"{what} {told} counts in {own:g} s, {first} in {seconds:g} s: a net has one unit of time;"
+                    f" multiply by {(own / seconds) ** time:g}"
+                )
+        return operand.value
