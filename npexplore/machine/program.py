@@ -36,7 +36,7 @@ from npexplore.machine.tree import (
     Visit,
     visit,
 )
-from npexplore.rows.expressions import Condition, Constant, Expression, Operand, Variable, expression
+from npexplore.rows.expressions import Condition, Constant, Expression, Measured, Operand, Variable, expression
 
 if TYPE_CHECKING:
     from npexplore.machine.resources.base import Resource
@@ -84,7 +84,7 @@ class Calls:
         if method not in resource.VISITS:
             raise UnknownNameError(f"visit of resource {resource.name!r}", method, resource.VISITS)
 
-        def record(*unnamed: object, **operands: Operand) -> Variable | None:
+        def record(*unnamed: object, **operands: Measured) -> Variable | None:
             if unnamed:
                 names = ", ".join(resource.VISITS[method])
                 raise ModelError(f"{resource.name}.{method} takes its operands by name: {names or 'none'}")
@@ -145,7 +145,7 @@ class Recorder:
             self.body, self._place = outer
 
     @contextmanager
-    def loop(self, count: Operand) -> Iterator[Variable]:
+    def loop(self, count: Measured) -> Iterator[Variable]:
         """Record a body that runs `count` times; yields the counter."""
         step = Loop(expression(count), Variable("index"), [])
         self.body.append(step)
@@ -238,7 +238,7 @@ class Recorder:
         self._ranked = True
         self.body.append(Priority(level))
 
-    def let(self, value: Operand, name: str = "let") -> Variable:
+    def let(self, value: Measured, name: str = "let") -> Variable:
         """Record that an expression is computed once here; returns the variable that keeps it."""
         unit = value.unit if isinstance(value, Expression | Quantity) else None
         step = Let(Variable(name, unit), expression(value))

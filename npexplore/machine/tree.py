@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from npexplore.errors import ModelError, UnknownNameError
 from npexplore.machine.holding import Holding
 from npexplore.rows.distributions import Time
-from npexplore.rows.expressions import Condition, Expression, Moment, Operand, Variable, in_unit
+from npexplore.rows.expressions import Condition, Expression, Measured, Moment, Operand, Variable, in_unit
 from npexplore.units import unit_of
 
 if TYPE_CHECKING:
@@ -253,7 +253,7 @@ Step: TypeAlias = (
 )
 
 
-def visit(resource: Resource, method: str, **operands: Operand) -> Visit:
+def visit(resource: Resource, method: str, **operands: Measured) -> Visit:
     """Return a visit of a resource.
 
     resource: the visited one. method: one of its VISITS. operands: the numbers or expressions that this visit needs.

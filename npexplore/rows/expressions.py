@@ -21,7 +21,8 @@ from npexplore.errors import ModelError
 from npexplore.units import unit_of
 
 Values: TypeAlias = npt.NDArray[np.float64]
-Operand: TypeAlias = "Expression | Quantity | int | float"
+Operand: TypeAlias = "Expression | int | float"
+Measured: TypeAlias = "Operand | Quantity"
 Environment: TypeAlias = "Mapping[Variable, Values | None]"
 
 FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -56,10 +57,10 @@ class Expression:
     __hash__ = object.__hash__
     unit: Unit | None = None  # None: a plain number, or one whose unit nobody knows
 
-    def __eq__(self, other: Operand) -> Condition:  # type: ignore[override]
+    def __eq__(self, other: Measured) -> Condition:  # type: ignore[override]
         return condition("eq", self, other)
 
-    def __ne__(self, other: Operand) -> Condition:  # type: ignore[override]
+    def __ne__(self, other: Measured) -> Condition:  # type: ignore[override]
         return condition("ne", self, other)
 
     def __bool__(self) -> bool:
@@ -68,49 +69,49 @@ class Expression:
     def __index__(self) -> int:
         raise ModelError("a number that differs between packets was used as a Python integer; record m.loop(...)")
 
-    def __add__(self, other: Operand) -> Expression:
+    def __add__(self, other: Measured) -> Expression:
         return function("add", self, other)
 
-    def __radd__(self, other: Operand) -> Expression:
+    def __radd__(self, other: Measured) -> Expression:
         return function("add", other, self)
 
-    def __sub__(self, other: Operand) -> Expression:
+    def __sub__(self, other: Measured) -> Expression:
         return function("sub", self, other)
 
-    def __rsub__(self, other: Operand) -> Expression:
+    def __rsub__(self, other: Measured) -> Expression:
         return function("sub", other, self)
 
-    def __mul__(self, other: Operand) -> Expression:
+    def __mul__(self, other: Measured) -> Expression:
         return function("mul", self, other)
 
-    def __rmul__(self, other: Operand) -> Expression:
+    def __rmul__(self, other: Measured) -> Expression:
         return function("mul", other, self)
 
-    def __floordiv__(self, other: Operand) -> Expression:
+    def __floordiv__(self, other: Measured) -> Expression:
         return function("div", self, other)
 
-    def __rfloordiv__(self, other: Operand) -> Expression:
+    def __rfloordiv__(self, other: Measured) -> Expression:
         return function("div", other, self)
 
-    def __mod__(self, other: Operand) -> Expression:
+    def __mod__(self, other: Measured) -> Expression:
         return function("mod", self, other)
 
-    def __rmod__(self, other: Operand) -> Expression:
+    def __rmod__(self, other: Measured) -> Expression:
         return function("mod", other, self)
 
     def __neg__(self) -> Expression:
         return function("sub", 0, self)
 
-    def __lt__(self, other: Operand) -> Condition:
+    def __lt__(self, other: Measured) -> Condition:
         return condition("lt", self, other)
 
-    def __le__(self, other: Operand) -> Condition:
+    def __le__(self, other: Measured) -> Condition:
         return condition("le", self, other)
 
-    def __gt__(self, other: Operand) -> Condition:
+    def __gt__(self, other: Measured) -> Condition:
         return condition("gt", self, other)
 
-    def __ge__(self, other: Operand) -> Condition:
+    def __ge__(self, other: Measured) -> Condition:
         return condition("ge", self, other)
 
 
@@ -168,7 +169,7 @@ def opposite(condition: Condition) -> Condition:
     return Condition(OPPOSITE[condition.name], condition.left, condition.right)
 
 
-def expression(value: Operand) -> Expression:
+def expression(value: Measured) -> Expression:
     """Return a number as a constant, an expression as it is; raises ModelError for anything else."""
     if isinstance(value, Expression):
         return value
@@ -183,7 +184,7 @@ def expression(value: Operand) -> Expression:
     return Constant(number)
 
 
-def function(name: str, left: Operand, right: Operand) -> Expression:
+def function(name: str, left: Measured, right: Measured) -> Expression:
     """Return FUNCTIONS[name](left, right), folded if both are constants; raises ModelError for a division by 0."""
     if not (_has_unit(left) or _has_unit(right)):
         return _function(name, expression(left), expression(right))
@@ -205,13 +206,13 @@ def function(name: str, left: Operand, right: Operand) -> Expression:
     return replace(value, unit=unit) if isinstance(value, Function) else value
 
 
-def condition(name: str, left: Operand, right: Operand) -> Condition:
+def condition(name: str, left: Measured, right: Measured) -> Condition:
     """Return CONDITIONS[name](left, right); raises InputError for numbers of unlike dimensions."""
     a, b, _ = aligned(_quantity(left), _quantity(right), "comparing")
     return Condition(name, expression(a), expression(b))
 
 
-def in_unit(value: Operand, unit: str | None, place: str) -> Expression:
+def in_unit(value: Measured, unit: str | None, place: str) -> Expression:
     """Return an operand as an expression in a unit by its name, where a quantity of that unit is meant.
 
     Raises InputError that shows both dimensions where it is of another kind.
@@ -229,11 +230,11 @@ def column(name: str) -> Variable:
     return Variable(name, unit_named(unit_of(name)))
 
 
-def _has_unit(value: Operand) -> bool:
+def _has_unit(value: Measured) -> bool:
     return isinstance(value, Quantity) or (isinstance(value, Expression) and value.unit is not None)
 
 
-def _quantity(value: Operand) -> Any:
+def _quantity(value: Measured) -> Any:
     """Return what has a unit as a quantity, constants as numbers, anything else as it is."""
     if isinstance(value, Constant):
         return value.value

@@ -379,6 +379,10 @@ KEYWORDS = [
     ("UDPIPEncap(1.0.0.1, 70000, 1.0.0.2, 2)", "a port must be 0 to 65535, got '70000'"),
     ("IPRewriter(drop, DST_ANNO false)", "keyword 'DST_ANNO' is not supported"),
     ("Queue(CAPACITIES 3)", "keyword 'CAPACITIES' is not supported (nearest: CAPACITY)"),
+    ("RED(5, 50, 0.02, ACTIVE false)", "lets no packets pass (supported: ACTIVE true)"),
+    ("Tee(-2)", "a number is needed, got '-2'"),
+    ("Strip(014)", "a number is needed, got '014'"),
+    ("Paint(300)", "a paint must be 0 to 255, got '300'"),
     ("Paint(1, ANNO 17)", "keyword 'ANNO' is not supported"),
     ("EtherEncap(70000, 2:0:0:0:0:1, 2:0:0:0:0:2)", "the type of frames must be 0 to 65535"),
 ]
@@ -390,6 +394,12 @@ def test_every_keyword_is_read_or_refused(text, told):
         Graph.read(f"FromDevice(a, PROMISC true) ->\ne :: {text} -> Discard", "m.click")
     assert str(caught.value).startswith("m.click:2: ")
     assert told in str(caught.value)
+
+
+def test_scripts_that_change_elements_before_packets_come_are_refused():
+    with pytest.raises(InputError, match=r"handlers cannot be written before packets come, got 'write q.capacity 3'"):
+        Graph.read("FromDevice(a) -> q :: Queue -> Discard; Script(print hello, write q.capacity 3);")
+    Graph.read("FromDevice(a) -> q :: Queue -> Discard; Script(wait 10, write q.capacity 3, write stop);")
 
 
 ETHERNET = bytes.fromhex("0200000000010200000000020800")

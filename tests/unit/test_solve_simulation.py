@@ -190,7 +190,7 @@ def test_forks_that_pile_up_are_an_error():
 
 
 def test_negative_time_names_the_visit():
-    made = machine([Delay("think")], lambda m, p: m.think.wait(seconds=64 - p.packet_bytes))
+    made = machine([Delay("think")], lambda m, p: m.think.wait(seconds=(64 - p.packet_bytes) * 2))
     with pytest.raises(SimulationError, match=r"bad operand: think.wait \(row \d+\)"):
         simulate(made, packets(65))
 

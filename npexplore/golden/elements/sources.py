@@ -137,6 +137,13 @@ class _Passes(Element):
     ARGUMENTS = (0, ANY)
     IRRELEVANT: ClassVar[Mapping[str, str]] = {"*": ONE_PACKET}
 
+    def configure(self, *arguments: str) -> None:
+        """Nothing but whether packets pass at all."""
+        for text in arguments:
+            word, _, value = text.partition(" ")
+            if word == "ACTIVE" and not truth("ACTIVE", value.strip()):
+                raise InputError("an element that is not active lets no packets pass (supported: ACTIVE true)")
+
 
 class Align(_Passes):
     """Copies a packet to where a machine can read it."""
@@ -233,3 +240,12 @@ class Script(_Says):
     """What handlers do when; it is not run."""
 
     IRRELEVANT: ClassVar[Mapping[str, str]] = {"*": "what handlers do at which time; no time passes in a run"}
+
+    def configure(self, *arguments: str) -> None:
+        """Handlers that are written at the very beginning are refused: they may change any element."""
+        for text in arguments:
+            word, _, handler = text.strip().partition(" ")
+            if word in ("write", "writeq") and handler.strip() != "stop":
+                raise InputError(f"handlers cannot be written before packets come, got {text.strip()!r}")
+            if word in ("wait", "wait_for", "wait_time", "wait_step", "wait_stop", "pause", "stop", "end", "exit"):
+                return
