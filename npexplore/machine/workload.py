@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from npexplore.alike import alike
 from npexplore.display import html_table
 from npexplore.errors import InputError, one_of, positive, shown
 from npexplore.rows.distributions import Arrivals, Batch, OnOff, Periodic, Poisson
@@ -143,21 +144,13 @@ class Workload:
 
     @cached_property
     def _distinct(self) -> tuple[dict[str, Values], Values]:
-        names = list(self.columns)
-        if len(names) == 1:  # sorting numbers is many times faster than sorting rows
-            values, counts = np.unique(self.packet_bytes, return_counts=True)
-            unique = values[:, None]
-        else:
-            rows = np.stack([self.columns[name] for name in names], axis=1)
-            unique, counts = np.unique(rows, axis=0, return_counts=True)
-        columns = {name: unique[:, k].astype(np.float64) for k, name in enumerate(names)}
-        return columns, counts / counts.sum()
+        found = alike(self.columns.values(), len(self.packet_bytes))
+        columns = {name: column[found.first].astype(np.float64) for name, column in self.columns.items()}
+        return columns, found.counts / found.counts.sum()
 
     def kinds(self) -> Integers:
         """Return of each packet which of the distinct ones it is, shape n."""
-        rows = np.stack([self.columns[name] for name in self.columns], axis=1)
-        which: Integers = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
-        return which
+        return alike(self.columns.values(), len(self.packet_bytes)).number
 
     def process(self) -> Arrivals | None:
         """Return the arrival process of the packets (None: saturated, or by time stamps)."""

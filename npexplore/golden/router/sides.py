@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from npexplore.alike import alike
 from npexplore.errors import one_of
 from npexplore.golden.ethernet import BROADCAST_MAC, IPV4_TYPE, IPV6_TYPE
 from npexplore.golden.ipv4 import header as header4
@@ -217,13 +218,7 @@ class Side4(Side):
         source = np.zeros(len(routes), np.int64) if routes.source is None else routes.source
         several = np.zeros(len(routes), np.int64) if routes.next_hops is None else routes.next_hops
         columns = (routes.kind, routes.port, routes.via, stack, source, several)
-        number = np.zeros(len(routes), np.int64)  # rows that are alike have one, in the order of the columns
-        for column in columns:
-            if not np.any(column != column[:1]):
-                continue
-            values, place = np.unique(column, return_inverse=True)
-            number = np.unique(number * len(values) + place, return_inverse=True)[1]
-        first = np.unique(number, return_index=True)[1]
+        number, first, _ = alike(columns, len(routes))
         distinct = np.stack([column[first].astype(np.int64) for column in columns], axis=1)
         lpm = LPMS[one_of("lookup", lookup, LPMS)].from_columns(routes.value, routes.length, number.reshape(-1))
         hops = [Hop(kind, port, via, router.stacks[row], own) for kind, port, via, row, own, _ in distinct.tolist()]
