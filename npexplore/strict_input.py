@@ -7,6 +7,7 @@ that nobody asked for: its file and line or path, its name, and the nearest name
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -117,11 +118,14 @@ class Entry:
         return self.every(*(child.key for child in self.children))
 
     def number(self, text: str, what: str = "the value") -> float:
-        """Return a text as a number; raises InputError that names this entry."""
+        """Return a text as a number; raises InputError that names this entry, also for NaN."""
         try:
-            return float(text)
+            number = float(text) if text.isascii() and "_" not in text else math.nan  # not Python's own 1_000
         except ValueError:
-            raise self.refused(f"{what} must be a number, got {text!r}") from None
+            number = math.nan
+        if math.isnan(number):
+            raise self.refused(f"{what} must be a number, got {text!r}")
+        return number
 
     def whole(self, text: str, what: str = "the value") -> int:
         """Return a text as a whole number (2.0 is one); raises InputError that names this entry."""

@@ -7,6 +7,7 @@ size of a station counts those in service.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from npexplore.networks.jmt_file import (
     by_class,
     classed,
     kind_of,
+    limit_of,
     number_in,
     parameter,
     plain,
@@ -217,7 +219,7 @@ def _switched(section: Entry, routes: dict[str, list[Way]], classes: Iterable[st
 def _forks(graph: Graph, name: str, section: Entry, targets: list[str]) -> None:
     """Read a fork: as many tasks on every connection, or by class a list of branches."""
     entry, block = plain(section, "block", "-1")
-    if entry.whole(block) > 0:
+    if math.isfinite(limit_of(entry, block)):
         raise entry.refused(f"a limit of customers between fork and join is not supported, got {block} (supported: -1)")
     entry, simple = plain(section, "isSimplifiedFork", "false")
     simplified = entry.truth(simple)
@@ -266,7 +268,7 @@ def _join(graph: Graph, section: Entry) -> None:
     for _, strategy in by_class(section, "JoinStrategy", graph.classes).items():
         one_of(f"{strategy.place}: join", kind_of(strategy), ("NormalJoin",))
         for required in strategy.of_kind("subParameter"):
-            if required.key != "subParameter numRequired" or required.whole(value_in(required)) > 0:
+            if required.key != "subParameter numRequired" or math.isfinite(limit_of(required, value_in(required))):
                 raise required.refused("a join that does not wait for all tasks is not supported (supported: -1)")
 
 

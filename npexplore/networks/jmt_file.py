@@ -5,6 +5,7 @@ JMT's parameters are elements `parameter` and `subParameter` with a name; a Java
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -133,6 +134,14 @@ def classed(entry: Entry, classes: Iterable[str]) -> Iterator[tuple[str, Entry]]
             c = ""
     if c:
         raise entry.refused(f"class {c!r} has no value behind it")
+
+
+def limit_of(entry: Entry, text: str) -> float:
+    """Return a limit, infinite for -1; raises InputError for 0 and other negative numbers, which JMT does not offer."""
+    limit = entry.number(text)
+    if limit != -1 and not limit > 0:
+        raise entry.refused(f"a limit must be -1 (none) or greater than 0, got {text!r}")
+    return math.inf if limit < 0 else limit
 
 
 def number_in(entry: Entry) -> float:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from npexplore.errors import UnknownNameError
 from npexplore.networks.graph import Graph
+from npexplore.networks.jmt_file import limit_of
 from npexplore.strict_input import Entry
 
 Limit = tuple[Entry, list[str], dict[str, float], float]  # where it stands, its classes, what each counts, the limit
@@ -66,7 +67,7 @@ def _of_classes(
 
 
 def _limits(graph: Graph, entry: Entry) -> list[Limit]:
-    """Return every limit of a region that is one (0 or less: none)."""
+    """Return every limit of a region that is one (-1: none)."""
     everyone = list(graph.classes)
     weights = {c: one.number(text) for c, (one, text) in _of_classes(graph, entry, "classWeight", "@weight")}
     sizes = {c: one.number(text) for c, (one, text) in _of_classes(graph, entry, "classSize", "@size")}
@@ -74,8 +75,8 @@ def _limits(graph: Graph, entry: Entry) -> list[Limit]:
     memory = dict.fromkeys(everyone, 1.0) | sizes
     for counts, tag in ((weights, "classWeight"), (sizes, "classSize")):
         for c, count in counts.items():
-            if not count > 0:
-                raise entry.refused(f"{tag} of class {c!r} must be greater than 0, got {count:g}")
+            if not 0 < count < math.inf:
+                raise entry.refused(f"{tag} of class {c!r} must be finite and greater than 0, got {count:g}")
     groups: dict[str, list[str]] = {}
     for listed in entry.every("groupClassList"):
         for one in listed.every("groupClass"):
@@ -90,12 +91,14 @@ def _limits(graph: Graph, entry: Entry) -> list[Limit]:
     ):
         for limit in [entry.optional(tag)]:
             if limit is not None:
-                found.append((limit, everyone, counts, limit.number(limit.value(attribute))))
+                found.append((limit, everyone, counts, limit_of(limit, limit.value(attribute))))
     for tag, attribute, counts in (
         ("classConstraint", "@maxJobsPerClass", jobs),
         ("classMemoryConstraint", "@maxMemoryPerClass", memory),
     ):
-        found += [(one, [c], counts, one.number(text)) for c, (one, text) in _of_classes(graph, entry, tag, attribute)]
+        found += [
+            (one, [c], counts, limit_of(one, text)) for c, (one, text) in _of_classes(graph, entry, tag, attribute)
+        ]
     for tag, attribute, counts in (
         ("groupConstraint", "@maxJobsPerGroup", jobs),
         ("groupMemoryConstraint", "@maxMemoryPerGroup", memory),
@@ -103,8 +106,8 @@ def _limits(graph: Graph, entry: Entry) -> list[Limit]:
         for group, (one, text) in _of_classes(graph, entry, tag, attribute, "@jobGroup"):
             if group not in groups:
                 raise one.refused(str(UnknownNameError("jobGroup", group, groups)))
-            found.append((one, groups[group], counts, one.number(text)))
-    return [limit for limit in found if limit[3] > 0 and math.isfinite(limit[3])]
+            found.append((one, groups[group], counts, limit_of(one, text)))
+    return [limit for limit in found if math.isfinite(limit[3])]
 
 
 def _can_bind(graph: Graph, limit: Limit, there: list[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection
 from typing import Any
 
@@ -10,6 +11,7 @@ from npexplore.networks.graph import Node
 from npexplore.networks.jmt_file import (
     by_class,
     kind_of,
+    limit_of,
     number_in,
     parameter,
     plain,
@@ -99,7 +101,8 @@ def _puts(queue: Entry, classes: Collection[str]) -> dict[str, str]:
 
 def _size(queue: Entry) -> int:
     entry, size = plain(queue, "size", "-1")
-    return entry.whole(size)
+    limit = limit_of(entry, size)
+    return entry.whole(size) if math.isfinite(limit) else -1
 
 
 def _rules(queue: Entry, classes: Collection[str]) -> dict[str, str]:
@@ -154,6 +157,9 @@ def _server_types(server: Entry, classes: list[str], served: list[str], servers:
         raise tables.refused(
             f"{len(labels)} types of servers with {len(sizes)} sizes and {len(fits)} tables of classes"
         )
+    for entry, size in zip(counts.of_kind("subParameter") if counts else [], sizes, strict=True):
+        if size < 1:
+            raise entry.refused(f"a type of servers must have at least 1, got {size}")
     if len(fits) == 1 and all(fits[0]):
         return servers  # one type, whatever its size: JMT writes 1 where nobody chose types
     if sum(sizes) != servers:
@@ -176,7 +182,7 @@ def _sharing(server: Entry, classes: Collection[str], served: list[str], servers
     for c, strategy in by_class(server, "PSStrategy", classes).items():
         shares[c] = SHARING[one_of(f"{strategy.place}: sharing of class {c!r}", kind_of(strategy), SHARING)]
     entry, running = plain(server, "maxRunning", "-1")
-    most = entry.whole(running)
+    most = entry.whole(running) if math.isfinite(limit_of(entry, running)) else -1
     if most > servers:
         raise entry.refused(f"more customers at once ({most}) than servers ({servers}), but a limit: not supported")
     if most > 0:

@@ -85,6 +85,8 @@ def _station(
         raise one.refused("there are two stations of this name")
     stations[name] = {"discipline": "delay"} if one.kind == "delaystation" else {"discipline": "ps"}
     servers = one.whole(one.value("@servers", "1"), "servers")
+    if servers < 1:
+        raise one.refused(f"servers must be at least 1, got {servers}")
     if one.kind == "listation":
         stations[name]["servers"] = servers
     elif servers != 1:
