@@ -25,6 +25,9 @@ class Method:
     def __init__(self, of: Any, name: str) -> None:
         self.of, self.name = of, name
 
+    def __repr__(self) -> str:
+        return f"the method {self.name!r} of a value"
+
 
 class Expressions(Operators):
     """Evaluates expressions; what runs statements and calls functions stands in `Interpreter`."""

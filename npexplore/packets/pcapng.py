@@ -15,6 +15,21 @@ _FAR = 1 << 62  # seconds no int64 of nanoseconds can hold
 _NAME, _RESOLUTION, _FCS, _OFFSET = 2, 9, 13, 14
 # options that change what packets mean -> name, bytes of the value
 _MEANING = {_RESOLUTION: ("if_tsresol", 1), _FCS: ("if_fcslen", 1), _OFFSET: ("if_tsoffset", 8)}
+# where -> option ("*": every other one) -> why it changes no packet (docs/inputs.md)
+IRRELEVANT = {
+    "section": {"*": "who captured, with what; its length is not needed, since every block has its own"},
+    "interface": {
+        "if_description": "prose", "if_IPv4addr": "an address of the card, not of packets",
+        "if_IPv6addr": "an address of the card, not of packets", "if_MACaddr": "an address of the card, not of packets",
+        "if_EUIaddr": "an address of the card, not of packets", "if_speed": "the link's rate; rates are measured",
+        "if_tzone": "where the clock stood; time stamps are UTC", "if_filter": "what the capture left out is not in it",
+        "if_os": "a label", "if_hardware": "a label", "if_txspeed": "the link's rate; rates are measured",
+        "if_rxspeed": "the link's rate; rates are measured", "if_iana_tzname": "where the clock stood",
+        "*": "custom options and unknown codes, which the standard says to skip",
+    },
+    "packet": {"*": "remarks of the capturing tool: comment, direction, hash, losses, identity, queue, verdict"},
+    "block without packets": {"*": "`trace stats` and `Capture.other_blocks` list them by type"},
+}  # fmt: skip
 BLOCKS = {
     4: "name resolution", 5: "interface statistics", 7: "IRIG time stamp", 8: "ARINC 429", 9: "systemd journal",
     10: "decryption secrets", 0xBAD: "custom", 0x40000BAD: "custom",

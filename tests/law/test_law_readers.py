@@ -6,6 +6,7 @@ change no answer are listed by the reader, each with its reason.
 
 import copy
 import json
+import runpy
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -18,27 +19,33 @@ from reference.click_elements import ARGUMENTS
 from reference.jmt_files import JMVA, full
 from reference.jmt_net_files import coloured
 from reference.pnml_files import SAMPLES
+from reference.random_kinds import GIVEN
 
 import npexplore
 from npexplore.cli.schema import SCHEMAS
 from npexplore.designs import design
 from npexplore.designs.raw.layouts import load_layout
-from npexplore.errors import InputError
+from npexplore.errors import InputError, NpexploreError
 from npexplore.golden.classify.rule_files import classbench_rules, load_rules
 from npexplore.golden.elements import ELEMENTS
 from npexplore.golden.elements.base import Place
 from npexplore.golden.elements.filters import expression
 from npexplore.golden.router.configuration import load_router
+from npexplore.hardware.lowering import lower_program
+from npexplore.hardware.shapes import Whole
 from npexplore.machine.described.part_files import PartFile
+from npexplore.machine.described.parts import Parts
 from npexplore.machine.mixes import MixFile
 from npexplore.machine.petri import pnml, read_pnml
 from npexplore.machine.petri.description import load_net
+from npexplore.machine.step_programs import StepProgram, compile_steps
 from npexplore.networks import jmt_file
 from npexplore.networks.description import load_network
 from npexplore.networks.jmt import read_jsimg
 from npexplore.networks.jmt_net import IRRELEVANT as OF_NETS
 from npexplore.networks.jmt_net import read_jmt_net
 from npexplore.networks.jmva import read_jmva
+from npexplore.packets import pcapng
 from npexplore.paths import share
 from npexplore.strict_input import Entry
 from npexplore.toml import decode
@@ -180,15 +187,24 @@ DOCUMENTED = (
     .partition("```toml\nname =")[2]
     .partition("```")[0]
 )
+
+
+def read_part(path):
+    """Read a part and make it, as a machine that names it does."""
+    file = decode(path.read_bytes(), PartFile, path)
+    given = GIVEN.get(path.stem, GIVEN["hash_unit"])(Random(1))
+    Parts({path.name: file}).made(path.name, "thing", given)
+
+
 KINDS = {  # kind of file -> (its reader, one text, places whose keys are names of the user's own)
     "network": (load_network, "closed_multiclass", {"choose"}),
     "net": (load_net, "polling_server", {"constant", "place", "index", "feed"}),
     "router": (load_router, "office", ()),
     "rules": (load_rules, "edge", ()),
     "layout": (load_layout, "v5", ()),
-    "machine": (design, "documented", ()),
+    "machine": (design, "documented", {"set"}),
     "mix": (lambda path: decode(path.read_bytes(), MixFile, path), "imix", ()),
-    "part": (lambda path: decode(path.read_bytes(), PartFile, path), "hash_unit", {"values"}),
+    "part": (read_part, "hash_unit", {"values"}),
 }
 FOLDERS = {"network": "networks", "net": "nets", "router": "routers", "layout": "raw", "mix": "mixes", "part": "parts"}
 
@@ -222,6 +238,53 @@ def test_whatever_is_unknown_in_toml_is_refused_by_its_name(kind, tmp_path):
         for value in (1, {UNKNOWN: "x"}):
             message = told(changed(document, place, lambda table, value=value: {**table, UNKNOWN: value}))
             assert UNKNOWN in message, (place, message)
+
+
+ELSEWHERE = {"ddr_sdram", "dram_devices"}  # tables of timings, which other schemas have
+PLACES_OF_A_FILE = {"machine": 40}  # of the others: all
+
+
+def bundled(kind):
+    """Yield every file of a kind that comes with the package."""
+    folder = share("models", {"rules": "rules", "machine": "machines"}.get(kind) or FOLDERS[kind])
+    yield from (path for path in sorted(folder.glob("*.toml")) if path.stem not in ELSEWHERE)
+
+
+def passed_over(kind, read, beside):
+    """Return the places of bundled files where a reader passes over an unknown key, and how many were tried."""
+    wrong, tried, names = [], 0, KINDS[kind][2]
+    for file in bundled(kind):
+        assert not refusal(read, file), file  # no false refusal
+        document, path = tomllib.loads(file.read_text(encoding="utf-8")), beside / file.name
+        found = [place for place in tables(document) if not (place[-1:] and place[-1] in names)]
+        for place in Random(44).sample(found, min(len(found), PLACES_OF_A_FILE.get(kind, len(found)))):
+            new = changed(document, place, lambda table: {**table, UNKNOWN: {UNKNOWN: "x"}})
+            path.write_text("\n".join(f"{json.dumps(k)} = {toml(v)}" for k, v in new.items()), encoding="utf-8")
+            message, tried = refusal(read, path), tried + 1
+            wrong += [] if UNKNOWN in message and file.stem in message else [(file.name, place, message)]
+        path.unlink()
+    return wrong, tried
+
+
+@pytest.mark.parametrize(("kind", "least"), {
+    "network": 250, "net": 40, "router": 20, "rules": 15, "layout": 120, "mix": 28, "part": 130, "machine": 300,
+}.items())  # fmt: skip
+def test_every_bundled_file_is_read_and_what_is_unknown_in_it_refused(kind, least, tmp_path):
+    for beside in share("models", FOLDERS.get(kind, "rules")).glob("*.txt"):
+        (tmp_path / beside.name).write_bytes(beside.read_bytes())
+    wrong, tried = passed_over(kind, KINDS[kind][0], tmp_path)
+    assert not wrong
+    assert tried >= least
+
+
+def test_a_toml_reader_that_skips_is_caught(tmp_path):
+    def skips(path):
+        known = tomllib.loads(path.read_text(encoding="utf-8"))
+        known.pop(UNKNOWN, None)
+        decode("\n".join(f"{json.dumps(k)} = {toml(v)}" for k, v in known.items()).encode(), MixFile, path)
+
+    wrong, tried = passed_over("mix", skips, tmp_path)
+    assert 0 < len(wrong) < tried
 
 
 def test_whatever_is_unknown_in_a_formula_is_refused_by_its_name(tmp_path):
@@ -296,9 +359,38 @@ def test_whatever_is_unknown_in_lines_of_rules_and_routes_is_refused(tmp_path):
         assert UNKNOWN in refusal(load_router, tmp_path / "r.toml")
 
 
+STATEMENTS = (
+    f"{UNKNOWN}(c.port)", f"c.out = c.{UNKNOWN}", f"import {UNKNOWN}", f"c.out = c.port.{UNKNOWN}", f"global {UNKNOWN}",
+    f"c.out = (lambda {UNKNOWN}: 1)(2)", f"c.out = c.port if {UNKNOWN} else 2", f"c.out += {UNKNOWN}",
+    f"c.out = [x for x in range({UNKNOWN})]", f"c.out = {UNKNOWN}(c.port, k=1)", f"c.out = int.{UNKNOWN}(3)",
+    f"while c.{UNKNOWN}: c.out = 1", "c.out = c.port @ 3", "c.out = c.port ** 2", "with c: pass", "del c.out",
+    "yield 3", "async def f(): pass", "match c.port:\n        case 1: c.out = 2", "print(c.port)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", STATEMENTS, ids=range(len(STATEMENTS)))
+def test_whatever_hardware_has_no_form_for_in_a_step_program_is_refused(line, tmp_path):
+    path = tmp_path / "own.py"
+    path.write_text(f"def only(c):\n    c.out = c.port + 1\n    {line}\n", encoding="utf-8")
+    names = runpy.run_path(str(path))
+    program = StepProgram("p", "only")
+    program.step()(names["only"])
+    begins = {"port": Whole(0, 3), "out": Whole(0, 0)}
+    with pytest.raises(NpexploreError, match=r"program 'p', step 'only': .*own.py:3: ") as caught:
+        lower_program(compile_steps(program), {}, begins, ["out"])
+    word = UNKNOWN if UNKNOWN in line and not line.startswith(("import", "global", "c.out = (lam")) else ""
+    assert word in str(caught.value)
+
+
+def test_rules_of_other_tools_are_refused_by_line():
+    for text in ("table inet filter {", "-A FORWARD -p tcp -j ACCEPT", "*filter", "add rule ip f c accept"):
+        with pytest.raises(InputError, match=r"r:2: .* \(rules of nftables, iptables and tc are not read\)"):
+            classbench_rules(["# rules", text], "r")
+
+
 def test_the_documents_list_what_changes_no_answer():
     rows = Path(__file__).parents[2].joinpath("docs/inputs.md").read_text(encoding="utf-8").splitlines()
-    for module in (jmt_file, pnml):
+    for module in (jmt_file, pnml, pcapng):
         for place, parts in module.IRRELEVANT.items():
             for part, reason in parts.items():
                 shown = (

@@ -26,6 +26,7 @@ from npexplore.toml import Record, decode
 
 Field = str | int | None
 MAX_FLAGS = 0xFFFF
+OTHER_TOOLS = ("table", "add", "flush", "*filter", "*nat", "-A", "-P", "filter", "tc", "iptables", "nft", "{")
 _CLASSBENCH = re.compile(
     r"@(\S+)\s+(\S+)\s+(\S+)\s*:\s*(\S+)\s+(\S+)\s*:\s*(\S+)\s+(\w+)/(\w+)(?:\s+(\w+)/(\w+))?\s*", re.ASCII
 )
@@ -206,7 +207,9 @@ def _protocols(name: str, value: Field, bits: int) -> Range:
 def _classbench_rule(place: str, text: str, dscp: int) -> Rule:
     found = _CLASSBENCH.fullmatch(text)
     if not found:
-        raise InputError(f"{place}: a rule is @PREFIX PREFIX LOW : HIGH LOW : HIGH PROTOCOL/MASK, got {text!r}")
+        form = "@PREFIX PREFIX LOW : HIGH LOW : HIGH PROTOCOL/MASK"
+        other = " (rules of nftables, iptables and tc are not read)" if text.split()[0] in OTHER_TOOLS else ""
+        raise InputError(f"{place}: a rule is {form}, got {text!r}{other}")
     words = found.groups()
     with told_at(place):
         source, destination = (_addresses(name, word, 32) for name, word in zip(FIELDS[:2], words[:2], strict=True))
