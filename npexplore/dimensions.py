@@ -173,7 +173,11 @@ def _of_numbers(operate: Callable[[Any, Any], Any], left: Any, right: Any) -> An
     """Return an operator of quantities and numbers; NotImplemented for others, such as expressions."""
     if not all(isinstance(one, Quantity | int | float) for one in (left, right)):
         return NotImplemented
-    return applied(operate, left, right, literal=True)
+    found = applied(operate, left, right, literal=True)
+    by_one = right == 1 or (operate is operator.mul and left == 1)
+    if operate in (operator.mul, operator.truediv) and isinstance(found, Quantity) and by_one:
+        return replace(found, unit=replace(found.unit, loose=True))  # it may be one of anything, such as cycles a byte
+    return found
 
 
 def value_of(operand: Any) -> Any:

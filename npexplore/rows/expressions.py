@@ -199,6 +199,8 @@ def function(name: str, left: Measured, right: Measured) -> Expression:
     elif name == "mul":
         literal = isinstance(one, int | float) or isinstance(other, int | float)
         value, unit = _value_and_unit(product(one, other, make, divided=False, literal=literal))
+        if literal and unit is not None:
+            unit = replace(unit, loose=True)  # a number of Python may be of anything, such as cycles a byte
     elif name in ("div", "ceildiv"):
         value = whole_times(make, one, other)
     else:

@@ -179,6 +179,7 @@ def seconds(make):
         (lambda m, p: m.let(p.gap_us * 2) + WAIT, 6.04e-6),
         (lambda m, p: p.packet_bytes * 1e-9, 64e-9),  # a literal may be seconds a byte
         (lambda m, p: p.kind * WAIT, 120e-9),
+        (lambda m, p: p.packet_bytes * 1, 64),  # one second a byte
         (lambda m, p: 2e-9, 2e-9),
     ],
 )  # fmt: skip
