@@ -165,11 +165,30 @@ def _use_golden() -> None:
     martians.martian_many(columns.source, columns.destination, martians.martian_list())
     delivery.destination_kinds(columns.destination, delivery.Links((0x0A0000FE,), (24,)))
     _use_golden6()
+    _use_several_next_hops()
     capture = share("data", "captures", "zeek_wikipedia.pcap")
     with TemporaryDirectory() as out:
         raw, size = Path(out) / "raw.pcap", np.array([20])
         write_packets(raw, np.zeros(1, np.int64), np.zeros((1, 20), np.uint8), size, size, link_type=101)
         forward_captures(load_router("office"), {"office": capture, "campus": raw}, out=out, any_station=True)
+
+
+def _use_several_next_hops() -> None:
+    """Take a packet of each kind through a Linux router whose route has two next hops: one goes on, one is answered."""
+    from npexplore.golden import BatchForwarder, Frames, resolve_router
+    from npexplore.golden.ipv4 import header
+    from npexplore.golden.router.records import NextHopRecord, PortRecord, RouteRecord, RouterFile
+
+    ports = [
+        PortRecord(name=f"p{k}", address=f"10.0.{k}.1/24", mac=f"02:00:00:00:00:0{k}", peer_mac=f"02:00:00:00:01:0{k}")
+        for k in range(2)
+    ]
+    several = [NextHopRecord(via=f"10.0.{k}.2") for k in range(2)]
+    route = RouteRecord(prefix="11.0.0.0/8", next_hops=several)
+    router = resolve_router(RouterFile(port=ports, route=[route], profile="linux"))
+    head = router.ports[0].mac + router.ports[0].peer_mac + b"\x08\x00"
+    packets = [header.write_packet(0x0A000002, 0x0B000001, ttl=ttl) for ttl in (1, 64)]
+    BatchForwarder(router).forward(Frames.of([(0, head + packet, 0) for packet in packets]))
 
 
 def _use_golden6() -> None:
@@ -222,9 +241,16 @@ def _use_diffserv() -> None:
 
 
 def _use_solvers() -> None:
+    import numpy as np
+
     from npexplore.designs import design
+    from npexplore.golden.touches import Touches
+    from npexplore.machine.caches import Caches, Level
     from npexplore.machine.workload import workload
 
+    one = np.zeros(1, np.int64)
+    caches = Caches((Level("l1", 4096, 4),), cores=1)
+    caches.found(Touches(one, one, one, np.zeros(1, np.bool_), one))
     design("ixp2400").simulate(workload(packet_bytes=64))  # one design does: no kernel is made for one
 
 

@@ -219,3 +219,32 @@ def test_processes_share_a_cold_folder_and_rebuild_what_is_damaged(folder):
     assert told.count("\n") == 1
     assert Path(kept).name in told
     assert answers(1) == [("False 10\n", "")]
+
+
+USED = """
+from importlib import import_module
+from pkgutil import iter_modules
+import npexplore._kernels as kernels
+from npexplore.cli import warm
+from npexplore.jit import Kernel
+called = set()
+each, parts = Kernel.__call__, Kernel.parts
+def call(self, *arguments, **named):
+    called.add(self)
+    return each(self, *arguments, **named)
+Kernel.__call__ = call
+for use in warm.USES.values():
+    use()
+modules = [import_module(f"npexplore._kernels.{module.name}") for module in iter_modules(kernels.__path__)]
+every = {one for module in modules for one in vars(module).values() if isinstance(one, Kernel)}
+inside = set().union(*(parts(one) - {one} for one in every))
+print(sorted(one.name for one in every - called - inside if one.declared is None and not one.is_part))
+"""
+
+
+@pytest.mark.slow
+def test_warm_uses_every_kernel_whose_types_come_from_its_calls():
+    """What it leaves out would compile at a user's first call, also where a platform wheel is installed."""
+    done = subprocess.run([sys.executable, "-c", USED], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "[]"
