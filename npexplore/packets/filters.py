@@ -9,6 +9,7 @@ import ast
 import operator
 from collections.abc import Callable
 from ipaddress import ip_network
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,11 @@ _BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
+# the most that a field of a packet can hold; -1 stands for one that is missing
+MOST = {
+    "ttl": 255, "ip_proto": 255, "tos": 255, "dscp": 63, "ecn": 3, "sport": 0xFFFF, "dport": 0xFFFF, "vlan_id": 0xFFF,
+    "mpls_label": 0xFFFFF, "flow_label": 0xFFFFF,
+}  # fmt: skip
 
 
 def matching_packets(table: PacketTable, expression: str) -> NDArray[np.bool_]:
@@ -73,10 +79,20 @@ def _value(table: PacketTable, node: ast.expr, text: str) -> Any:
             return inside if isinstance(op, ast.In | ast.Eq) else ~inside
         case ast.Compare(left=left, ops=ops, comparators=comparators) if all(type(op) in _BINARY for op in ops):
             values = [_value(table, part, text) for part in (left, *comparators)]
+            for one, other in pairwise((left, *comparators)):
+                _check_possible(one, other, text)
+                _check_possible(other, one, text)
             pairs = zip(ops, values[:-1], values[1:], strict=True)
             return np.logical_and.reduce([_BINARY[type(op)](a, b) for op, a, b in pairs])
         case _:
             raise InputError(f"filter {text!r}: {ast.unparse(node)!r} is not allowed in a filter")
+
+
+def _check_possible(column: ast.expr, number: ast.expr, text: str) -> None:
+    """Raise InputError where a column is compared with a number that no packet can have there."""
+    most = MOST.get(column.id) if isinstance(column, ast.Name) else None
+    if most is not None and isinstance(number, ast.Constant) and number.value > most:
+        raise InputError(f"filter {text!r}: {ast.unparse(column)} must be 0 to {most}, got {number.value}")
 
 
 def _truth(table: PacketTable, node: ast.expr, text: str) -> NDArray[np.bool_]:

@@ -139,6 +139,9 @@ def test_filters(table, text, expected):
         ('length in "10.0.0.0/8"', "only src and dst can be in a prefix, got 'length'"),
         ("[length]", "is not allowed in a filter"),
         ("length ** 5", "is not allowed in a filter"),
+        ("ttl == 300", "ttl must be 0 to 255, got 300"),
+        ("ipv4 and 70000 < sport", "sport must be 0 to 65535, got 70000"),
+        ("0 < dscp < 64", "dscp must be 0 to 63, got 64"),
     ],
 )
 def test_filters_that_are_not_understood(table, text, words):
