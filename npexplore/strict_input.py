@@ -56,6 +56,7 @@ class Entry:
     text: str = ""
     asked: dict[str, None] = field(default_factory=dict)
     text_is_read: bool = False
+    omitted: int = 0  # children that the user left out
 
     @property
     def place(self) -> str:
@@ -187,6 +188,7 @@ class Entry:
         for key in used:
             del self.values[key]
         left = [one for one in self.children if name not in (one.key, one.kind, one.title, *one.named())]
+        self.omitted += len(self.children) - len(left)
         found = bool(used) or len(left) < len(self.children)
         self.children = left
         for child in left:

@@ -54,7 +54,7 @@ def _counted(entry: Entry, *kinds: str) -> list[Entry]:
     """Return the children of some kinds; raises InputError if the element says another number of them."""
     children = entry.every(*kinds)
     said = entry.value("@number", str(len(children)))
-    if entry.whole(said, "number") != len(children):
+    if entry.whole(said, "number") not in (len(children), len(children) + entry.omitted):
         entry.only(IRRELEVANT)  # an unknown kind of child is the reason, not the number
         raise entry.refused(f"number is {said}, but {len(children)} of {', '.join(kinds)} follow")
     return children

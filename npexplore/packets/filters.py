@@ -91,8 +91,9 @@ def _value(table: PacketTable, node: ast.expr, text: str) -> Any:
 def _check_possible(column: ast.expr, number: ast.expr, text: str) -> None:
     """Raise InputError where a column is compared with a number that no packet can have there."""
     most = MOST.get(column.id) if isinstance(column, ast.Name) else None
-    if most is not None and isinstance(number, ast.Constant) and number.value > most:
-        raise InputError(f"filter {text!r}: {ast.unparse(column)} must be 0 to {most}, got {number.value}")
+    value = number.value if isinstance(number, ast.Constant) else None
+    if most is not None and isinstance(value, int) and value > most:
+        raise InputError(f"filter {text!r}: {ast.unparse(column)} must be 0 to {most}, got {value}")
 
 
 def _truth(table: PacketTable, node: ast.expr, text: str) -> NDArray[np.bool_]:

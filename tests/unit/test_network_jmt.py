@@ -309,6 +309,24 @@ def test_a_user_leaves_a_part_out_knowingly(tmp_path, capsys):
     assert "--ignore 'setupTimes': no part of the file has this name" in capsys.readouterr().err
     assert main(["solve", "mm1", "--method", "queueing", "--ignore", "about"]) == 0
     assert "(exact, but of the file without about)" in capsys.readouterr().out
+    counted = JMVA.replace('<stations number="3">', '<stations number="4"><prsstation name="Z"/>')
+    (tmp_path / "mine.jmva").write_text(counted)
+    assert main(["solve", str(tmp_path / "mine.jmva"), "--method", "queueing", "--ignore", "prsstation"]) == 0
+    assert "but of the file without prsstation" in capsys.readouterr().out
+
+
+def test_limits_are_none_or_above_zero(tmp_path):
+    path = tmp_path / "mine.jsimg"
+    for old, bad in (
+        ('name="size"><value>-1<', 'name="size"><value>0<'), ('maxJobs="5"', 'maxJobs="0"'),
+        ('name="maxRunning"><value>-1<', 'name="maxRunning"><value>-3<'), ('maxJobs="5"', 'maxJobs="nan"'),
+    ):  # fmt: skip
+        assert old in full(), old
+        path.write_text(full().replace(old, bad, 1))
+        with pytest.raises(
+            InputError, match=r"mine.jsimg:\d+: .*(a limit must be -1 \(none\) or greater|must be a number)"
+        ):
+            load_network(path)
 
 
 STORED = """<results pollingInterval="1.0">
