@@ -152,7 +152,7 @@ class _Reader:
         limits = [(entry, entry.whole(total))]
         limits += [(one, whole_in(one)) for _, one in by_class(storage, "capacities", self.classes).items()]
         for entry, limit in limits:
-            if limit >= 0:
+            if limit != -1:
                 raise entry.refused(f"a limit of the tokens in a place is not supported, got {limit} (supported: -1)")
         for one in by_class(storage, "dropRules", self.classes).values():  # of a place without a limit
             value_in(one)
@@ -175,6 +175,8 @@ class _Reader:
         found = []
         for k, mode in enumerate(modes):
             timed, many = times[k], servers[k]
+            if timed is not None and (many == 0 or many < -1):
+                raise timing.refused(f"mode {mode!r}: its servers must be -1 (no limit) or at least 1, got {many}")
             if timed is None and weights[k] <= 0:
                 raise timing.refused(f"mode {mode!r}: its weight must be greater than 0, got {weights[k]:g}")
             if timed is not None and not isinstance(timed, Exponential) and many != 1:

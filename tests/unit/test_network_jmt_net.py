@@ -77,6 +77,7 @@ def test_what_a_net_cannot_say_is_refused_by_name(read):
     region = '<blockingRegion name="R"><regionNode nodeName="a"/></blockingRegion>'
     for text, message in (
         (choice(limit=2), "node 'a': class 'A': a limit of the tokens in a place is not supported, got 2"),
+        (choice(limit=-3), "node 'a': class 'A': a limit of the tokens in a place is not supported, got -3"),
         (choice(more=queue), "node 'Q': a node of the sections Queue, Server, Router is not supported among places"),
         (choice(more=region), "blockingRegion 'R': a region is not supported in a Petri net"),
         (choice(weights=(0.0, 1.0)), "section 'Timing': mode 'Mode1': its weight must be greater than 0, got 0"),
