@@ -229,6 +229,7 @@ class IPClassifier(Element):
     def configure(self, *arguments: str) -> None:
         """The expressions, one per output."""
         self.tests = [(k, expression(text)) for k, text in enumerate(arguments)]
+        self.named_outputs = len(self.tests)
 
     def take(self, pack: Pack, port: int) -> Out:
         """By the expression; what fits none ends here."""
@@ -250,6 +251,7 @@ class IPFilter(IPClassifier):
             action, _, rest = text.partition(" ")
             output = {"allow": 0, "deny": -1, "drop": -1}.get(action.lower())
             self.tests.append((number(action) if output is None else output, expression(rest or "all")))
+        self.named_outputs = max(output for output, _ in self.tests) + 1
 
 
 def _refused(pack: Pack) -> Pack:

@@ -117,6 +117,7 @@ class Graph:
 
     def _check_ports(self, name: str, element: Element, output: bool) -> None:
         least, most = element.OUTPUTS if output else element.INPUTS
+        least = max(least, element.named_outputs) if output else least
         ends = [one.source if output else one.target for one in self.joined]
         used = {end.port for end in ends if end.element == name}
         word = "output" if output else "input"

@@ -113,6 +113,7 @@ class LookupIPRoute(Element):
             via = address(parts[1]) if len(parts) == 3 and parts[1] != "-" else 0
             self.hops.append((number(parts[-1]), via))
             self.table.insert(f"{_dotted(value)}/{length}", len(self.hops) - 1)
+        self.named_outputs = max(output for output, _ in self.hops) + 1
 
     def take(self, pack: Pack, port: int) -> Out:
         """By the route's output, sent on to its gateway."""

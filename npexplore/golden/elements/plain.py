@@ -119,6 +119,7 @@ class Tee(Element):
     def configure(self, *arguments: str) -> None:
         """How many outputs there are, as many as are connected unless told."""
         self.most = number(arguments[0]) if arguments else ANY
+        self.named_outputs = self.most if arguments else 0
 
     def take(self, pack: Pack, port: int) -> Out:
         """One for each output."""
@@ -219,6 +220,7 @@ class Classifier(Element):
     def configure(self, *arguments: str) -> None:
         """The patterns, one per output."""
         self.patterns = [[] if text == "-" else [_clause(word) for word in text.split()] for text in arguments]
+        self.named_outputs = len(self.patterns)
 
     def take(self, pack: Pack, port: int) -> Out:
         """By the pattern; what fits none is not for this router."""

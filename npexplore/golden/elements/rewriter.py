@@ -87,6 +87,8 @@ class IPRewriter(Element):
     def configure(self, *arguments: str) -> None:
         """A rule for each input."""
         self.rules = [read_rule(text) for text in arguments]
+        ends = [(one.forth, one.back) if isinstance(one, Pattern) else (one,) for one in self.rules]
+        self.named_outputs = max((output for outputs in ends for output in outputs), default=-1) + 1
         self.flows: dict[FiveTuple[int], tuple[FiveTuple[int], int]] = {}
 
     def take(self, pack: Pack, port: int) -> Out:
