@@ -27,7 +27,8 @@ export PYTHONDONTWRITEBYTECODE :=
 .PHONY: accuracy docs precomputed report test quick test-rest test-all pythons lab bench lock check clean
 .DELETE_ON_ERROR:
 
-report: .venv/pages
+# Kernels compile as pages ask for them: the first pages stand before all kernels would be compiled.
+report: .venv/ok
 	$(BIN)/npexplore report
 
 accuracy: .venv/warm
