@@ -168,6 +168,8 @@ ONE = "elementclass X {"
         ("FromDevice(a) -> t :: Tee(2) -> Discard;", r"1: output 1 of Tee 't' is not connected"),
         ("FromDevice(a) -> c :: Classifier(12/0800, -) -> Discard;", r"1: output 1 of Classifier 'c' is not connected"),
         ("FromDevice(a) -> rw :: IPRewriter(pattern 1.0.0.1 - - - 0 5) -> Discard;", r"1: output 1 of IPRewriter 'rw'"),
+        ("FromDevice(a) -> t :: Tee(1) -> Discard; t[1] -> Discard;", r"1: Tee 't' has 1 outputs, got output 1"),
+        ("FromDevice(a) -> c :: Classifier(-) -> Discard; c[1] -> Discard;", r"1: Classifier 'c' has 1 outputs, got"),
         ("FromDevice(a) -> Paint(red) -> Discard;", r"1: Paint 'Paint@2': a paint must be 0 to 255, got 'red'"),
         ("a :: FromDevice(a);\n\na -> Discard; a -> Discard;", r"3: push output 0 of 'a' is connected twice"),
         ("FromDevice(a) -> p :: Paint(1)\n-> t :: Tee -> Discard;\nt[1] -> p;", r"3: a cycle .*: p -> t -> p"),

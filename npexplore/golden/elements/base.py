@@ -81,6 +81,7 @@ class Element(ShownByArguments):
         self.name, self.arguments, self.place = name, list(arguments), place
         self.outputs = 1  # how many are connected; the graph sets it
         self.named_outputs = 0  # how many the arguments name; `configure` sets it, all must be connected
+        self.names_all = False  # whether it has no others
         self.said = Entry(self.kind, self.kind, f"{self.kind} {name!r}", place.file, place.line)
         plain = [text for text in arguments if not self._is_keyword(text)]
         least, most = self.ARGUMENTS

@@ -229,7 +229,7 @@ class IPClassifier(Element):
     def configure(self, *arguments: str) -> None:
         """The expressions, one per output."""
         self.tests = [(k, expression(text)) for k, text in enumerate(arguments)]
-        self.named_outputs = len(self.tests)
+        self.named_outputs, self.names_all = len(self.tests), True
 
     def take(self, pack: Pack, port: int) -> Out:
         """By the expression; what fits none ends here."""

@@ -117,7 +117,8 @@ class Graph:
 
     def _check_ports(self, name: str, element: Element, output: bool) -> None:
         least, most = element.OUTPUTS if output else element.INPUTS
-        least = max(least, element.named_outputs) if output else least
+        if output:
+            least, most = max(least, element.named_outputs), element.named_outputs if element.names_all else most
         ends = [one.source if output else one.target for one in self.joined]
         used = {end.port for end in ends if end.element == name}
         word = "output" if output else "input"

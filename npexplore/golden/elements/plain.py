@@ -119,7 +119,7 @@ class Tee(Element):
     def configure(self, *arguments: str) -> None:
         """How many outputs there are, as many as are connected unless told."""
         self.most = number(arguments[0]) if arguments else ANY
-        self.named_outputs = self.most if arguments else 0
+        self.named_outputs, self.names_all = (self.most if arguments else 0), bool(arguments)
 
     def take(self, pack: Pack, port: int) -> Out:
         """One for each output."""
@@ -220,7 +220,7 @@ class Classifier(Element):
     def configure(self, *arguments: str) -> None:
         """The patterns, one per output."""
         self.patterns = [[] if text == "-" else [_clause(word) for word in text.split()] for text in arguments]
-        self.named_outputs = len(self.patterns)
+        self.named_outputs, self.names_all = len(self.patterns), True
 
     def take(self, pack: Pack, port: int) -> Out:
         """By the pattern; what fits none is not for this router."""
