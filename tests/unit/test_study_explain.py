@@ -317,3 +317,15 @@ def test_the_words_stand_where_no_packet_is_finished():
     e = explain(npexplore.design("gorilla"), slow, elasticities=False)
     assert e.best.rate_pps == 0
     assert "(no packet was finished while the simulation measured)" in str(e)
+
+
+def test_times_of_a_run_in_another_mode_are_not_told_as_the_mean():
+    """The estimate's latency is a mean over runs; its breakdown is of one run, which may be in another mode."""
+    found = explain(DESIGN, LOAD, packets=500, elasticities=False)
+    broken = found.best.breakdown
+    assert f"A packet takes {short(broken.latency_s * 1e9, 3)} ns: " in in_words(found)
+    slower = found.best.latency_s._replace(mean=1.3 * broken.latency_s)
+    names = [name for name, p in found.predictions.items() if p is found.best]
+    predictions = found.predictions | {name: dataclasses.replace(found.best, latency_s=slower) for name in names}
+    told = in_words(dataclasses.replace(found, predictions=predictions))
+    assert f"A packet takes {short(1.3e9 * broken.latency_s, 3)} ns; in the simulation whose times follow, " in told

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 HELPFUL = 0.02  # gains below are not worth a word
 MOST_PARTS, SMALL_PART = 5, 0.01  # of a latency, told one by one
+OF_ANOTHER_RUN = 0.05  # of the mean latency: a simulation farther away is in another mode, or noise
 CEILING = "ceiling_pps."
 NOT_ESTIMATED = "packets or seeds of one simulation were chosen, which is then the answer"
 
@@ -134,7 +135,11 @@ def _time(e: Explanation) -> Iterator[str]:
         alone = "" if e.best.solver != "bounds" else ", meeting nobody"
         grown = e.best.about.get("latency_grew")
         filling = f" It grew by {share(float(grown))} while it was measured: take more --packets." if grown else ""
-        yield f"A packet takes {time_text(e.best.breakdown)}{alone}.{filling}"
+        broken, mean = e.best.breakdown.latency_s, e.best.latency_s.mean
+        takes = "takes "
+        if mean and abs(broken - mean) > OF_ANOTHER_RUN * mean:
+            takes += f"{short(mean * 1e9, 3)} ns; in the simulation whose times follow, "
+        yield f"A packet {takes}{time_text(e.best.breakdown)}{alone}.{filling}"
 
 
 def _tail(e: Explanation) -> Iterator[str]:
