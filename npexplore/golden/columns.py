@@ -18,7 +18,14 @@ _SHORTEST = 4  # bytes of a word
 @by_content
 @dataclass(frozen=True)
 class Packets:
-    """buffer: uint8; offset (of the IP header's first byte), length (to the end of the frame): int64, shape (n,)."""
+    """buffer: uint8; offset (of the IP header's first byte), length (to the end of the frame): int64, shape (n,).
+
+    Example:
+        >>> from npexplore.golden import Packets
+        >>> packets = Packets.of([bytes(20), bytes(40)])
+        >>> packets.length.tolist()
+        [20, 40]
+    """
 
     buffer: NDArray[np.uint8]
     offset: NDArray[np.int64]

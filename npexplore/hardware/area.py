@@ -27,7 +27,13 @@ TEMPLATE = re.compile(r"^module (?!step_)", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Synthesis:
-    """One engine on one device family by one tool. luts: all; memory_luts: of them those that are memory."""
+    """One engine on one device family by one tool. luts: all; memory_luts: of them those that are memory.
+
+    Example:
+        >>> from npexplore.hardware import syntheses
+        >>> syntheses()[0].luts > 0
+        True
+    """
 
     program: str
     threads: int

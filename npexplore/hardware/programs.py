@@ -27,6 +27,11 @@ class Outside:
 
     table: what an answered number stands for, where the engine itself has that as constants. template: of hardware
     that answers, inside the design (`INTEGRITY`); else whatever is around it does.
+
+    Example:
+        >>> from npexplore.hardware import Outside
+        >>> Outside(16).template
+        ''
     """
 
     __hash__ = content_hash

@@ -30,6 +30,12 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     `printed` and `recomputed` are the two sides at the printed points, `low` and `high` the ends of the right side's
     interval, all in `unit` (SI base units where the left side is an expression); null where a number is held back.
+
+    Example:
+        >>> from npexplore.ledger import audit
+        >>> finding = next(iter(audit(["raw_router"])))
+        >>> finding.paper
+        'raw_router'
     """
 
     paper: str

@@ -40,7 +40,14 @@ copyreg.pickle(MappingProxyType, lambda view: (_read_only, (dict(view),)))
 
 
 class Frozen(msgspec.Struct, frozen=True, kw_only=True):
-    """What was predicted for a blind row before its value was known: `predicted` in `unit`, by `solver` at `commit`."""
+    """What was predicted for a blind row before its value was known: `predicted` in `unit`, by `solver` at `commit`.
+
+    Example:
+        >>> from npexplore.ledger import Frozen
+        >>> made = dict(solver="simulation", label="predicted", commit="0123abc")
+        >>> Frozen(predicted=9.7, unit="Mpps", **made).predicted
+        9.7
+    """
 
     predicted: float
     unit: str
@@ -50,7 +57,14 @@ class Frozen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of a file in data/published; `point`, `lo` and `hi` are in `unit`, None where the row prints none."""
+    """A row of a file in data/published; `point`, `lo` and `hi` are in `unit`, None where the row prints none.
+
+    Example:
+        >>> from npexplore.ledger import load
+        >>> row = load()["raw.peak_rate"]
+        >>> row.point, row.unit, row.role
+        (9.75, 'Mpps', 'check')
+    """
 
     key: str
     where: str

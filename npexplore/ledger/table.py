@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 
 
 class Ledger:
-    """All rows in file order; `ledger[key]` finds one, `select` some, `facts()` the part that models may see."""
+    """All rows in file order; `ledger[key]` finds one, `select` some, `facts()` the part that models may see.
+
+    Example:
+        >>> from npexplore.ledger import load
+        >>> load()["raw.clock"].value
+        '425'
+    """
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._rows: dict[str, Row] = {}
@@ -131,7 +137,13 @@ class Ledger:
 
 
 class Facts:
-    """The rows a model may read. It holds no other row's value, only the roles, so that it can say why it refuses."""
+    """The rows a model may read. It holds no other row's value, only the roles, so that it can say why it refuses.
+
+    Example:
+        >>> from npexplore.ledger import facts
+        >>> facts()["raw.clock"].point
+        425
+    """
 
     def __init__(self, ledger: Ledger) -> None:
         self._rows = {row.key: row for row in ledger if row.readable}

@@ -53,7 +53,13 @@ class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class MixFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Schema of `models/mixes/*.toml`."""
+    """Schema of `models/mixes/*.toml`.
+
+    Example:
+        >>> from npexplore.machine import load_mix
+        >>> load_mix("imix").file.name
+        'imix'
+    """
 
     name: str
     title: str
@@ -65,7 +71,14 @@ class MixFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 @by_content
 @dataclass(frozen=True)
 class Mix:
-    """A distribution of packet lengths: share of each length, shape (longest + 1)."""
+    """A distribution of packet lengths: share of each length, shape (longest + 1).
+
+    Example:
+        >>> from npexplore.machine import load_mix
+        >>> mix = load_mix("imix")
+        >>> mix.file.name, round(float(mix.probability.sum()), 9)
+        ('imix', 1.0)
+    """
 
     file: MixFile
     probability: np.ndarray[tuple[int], np.dtype[np.float64]]

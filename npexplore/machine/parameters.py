@@ -124,6 +124,12 @@ class Parameters(Mapping[str, Value]):
     """The parameters of a machine with their present values, readable as attributes: `p.banks`.
 
     Holds only what differs from the file: a grid has hundreds of thousands of them.
+
+    Example:
+        >>> import npexplore as npx
+        >>> p = npx.design("ixp2400").parameters
+        >>> p.banks, p["hash_ns"]
+        (4, 147.98)
     """
 
     __slots__ = ("_changed", "_defaults", "_read", "_told", "file")

@@ -43,6 +43,11 @@ class Pool:
     gets: the bounded queue that packets come from (None: the machine's receive side). priority: 0..15, smaller goes
     first where several things happen at one instant. idle: a thread without a packet sleeps, or polls: it keeps its
     home for `poll_cycles` at each empty look, and the flag it looks at takes `poll_wait_s` to answer.
+
+    Example:
+        >>> from npexplore.machine import Pool
+        >>> Pool("rx", 4, lambda m, packet: m.receive.free(bytes=packet.packet_bytes)).count
+        4
     """
 
     name: str

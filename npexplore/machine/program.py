@@ -52,7 +52,14 @@ THREAD = Variable("thread")  # the number of a thread
 
 
 class Packet:
-    """What the recorded function sees of a packet: its integer columns as variables."""
+    """What the recorded function sees of a packet: its integer columns as variables.
+
+    Example:
+        >>> from npexplore.machine import Packet
+        >>> from npexplore.rows.expressions import Variable
+        >>> Packet({"packet_bytes": Variable("packet_bytes")}).packet_bytes
+        Variable(name='packet_bytes', unit=None)
+    """
 
     def __init__(self, columns: Mapping[str, Variable]) -> None:
         self._columns = dict(columns)
@@ -95,7 +102,16 @@ class Calls:
 
 @dataclass
 class Recorder:
-    """`m` of a recorded function: the machine's resources by name, loops, branches, choices."""
+    """`m` of a recorded function: the machine's resources by name, loops, branches, choices.
+
+    Example:
+        >>> from npexplore.machine import Ingress, Machine, Pool, Processor
+        >>> def forward(m, packet): m.core.compute(cycles=100)
+        >>> pool = Pool("thread", 8, forward, home="core")
+        >>> core = Processor("core", engines=4, clock_hz=1e9)
+        >>> Machine("chip", pool, Ingress("receive"), [core]).name
+        'chip'
+    """
 
     resources: Mapping[str, Resource]
     facts: Any = None

@@ -37,6 +37,11 @@ class Station(Record, frozen=True, kw_only=True):
 
     A polling server visits the lines of its classes in the file's order, each for as long as `visits` says (limited: to
     `most_a_visit` customers); switch_over: how long it is on its way from a class to the next.
+
+    Example:
+        >>> from npexplore.networks import Station
+        >>> Station(servers=2).discipline
+        'fifo'
     """
 
     servers: Count = 1
@@ -103,6 +108,11 @@ class CustomerClass(Record, frozen=True, kw_only=True):
     """Customers that are alike. Either a population (closed) or arrivals (open); a smaller priority goes first.
 
     A class with neither is one that others change into. `choose`: how the next of several targets is found.
+
+    Example:
+        >>> from npexplore.networks import load_network
+        >>> sorted(load_network("closed_multiclass").classes)
+        ['batch', 'interactive']
     """
 
     population: int | None = None
@@ -161,7 +171,13 @@ class Cache(Record, frozen=True, kw_only=True):
 
 
 class Network(Record, frozen=True, kw_only=True):
-    """Schema of `models/networks/*.toml`."""
+    """Schema of `models/networks/*.toml`.
+
+    Example:
+        >>> from npexplore.networks import load_network
+        >>> sorted(load_network("closed_multiclass").station)
+        ['disk', 'processor']
+    """
 
     name: str
     about: str = ""

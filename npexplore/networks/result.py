@@ -13,7 +13,14 @@ from npexplore.results import Result
 
 @dataclass(frozen=True)
 class StationResult:
-    """Means of a station over all classes; a visit is one pass through it."""
+    """Means of a station over all classes; a visit is one pass through it.
+
+    Example:
+        >>> from npexplore.networks import load_network, solve_network
+        >>> (exact,) = solve_network(load_network("mm1"), ("queueing",))
+        >>> round(next(iter(exact.stations.values())).utilization, 6)
+        0.8
+    """
 
     utilization: float | None = None  # share of the capacity in use; None at delays
     throughput: float | None = None
@@ -62,7 +69,14 @@ class ClassResult:
 
 @dataclass(frozen=True, repr=False)
 class NetworkResult(Result):
-    """One solver's answer. Unless `exact`, `approximation` names the method, or `refused` says why there is none."""
+    """One solver's answer. Unless `exact`, `approximation` names the method, or `refused` says why there is none.
+
+    Example:
+        >>> from npexplore.networks import load_network, solve_network
+        >>> (bounds,) = solve_network(load_network("mm1"), ("bounds",))
+        >>> bounds.solver
+        'bounds'
+    """
 
     solver: str
     exact: bool

@@ -17,7 +17,16 @@ Bytes = NDArray[np.uint8]
 
 
 class Anonymiser(ShownByArguments):
-    """The address mapping of a 32-byte key: 16 bytes are the AES key, the secret pad is made from the other 16."""
+    """The address mapping of a 32-byte key: 16 bytes are the AES key, the secret pad is made from the other 16.
+
+    Example:
+        >>> import numpy as np
+        >>> from npexplore.packets import Anonymiser
+        >>> same = np.array([[10, 0, 0, 1], [10, 0, 0, 2]], np.uint8)
+        >>> images = Anonymiser(bytes(range(32))).images(same)
+        >>> (images[0] == images[1])[:3].tolist()
+        [True, True, True]
+    """
 
     def __init__(self, key: bytes) -> None:
         if len(key) != 32:

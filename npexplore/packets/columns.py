@@ -108,7 +108,14 @@ class Ipv6Addresses:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PacketTable(Mapping[str, Column]):
-    """Columns by name: the stored ones (STORED) and the derived ones (DERIVED); both are listed by iteration."""
+    """Columns by name: the stored ones (STORED) and the derived ones (DERIVED); both are listed by iteration.
+
+    Example:
+        >>> from npexplore.packets import CaptureScan
+        >>> table = next(iter(CaptureScan("sample:zeek_wikipedia")))
+        >>> len(table)
+        43
+    """
 
     stored: dict[str, Column]
     tags: Tags

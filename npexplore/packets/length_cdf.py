@@ -13,7 +13,14 @@ from npexplore.results import Result
 @by_content
 @dataclass(frozen=True)
 class LengthCdf(Result):
-    """Cumulative distribution of packet lengths: `share[i]` of the packets are at most `length_bytes[i]` long."""
+    """Cumulative distribution of packet lengths: `share[i]` of the packets are at most `length_bytes[i]` long.
+
+    Example:
+        >>> import npexplore as npx
+        >>> cdf = npx.read_capture("sample:zeek_wikipedia").length_cdf()
+        >>> cdf.quantile(0.5)
+        80
+    """
 
     length_bytes: NDArray[np.uint32]
     share: NDArray[np.float64]

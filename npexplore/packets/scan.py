@@ -56,6 +56,12 @@ class CaptureScan(ShownByArguments):
     InputError if there is no such file or it is not a capture. `damage` is None until the end, and stays None for an
     undamaged file. With workers > 1 chunks are decoded in threads, in the same order and with the same result.
     passing: each table is gone when the next one is asked for (one worker only), which is quicker.
+
+    Example:
+        >>> from npexplore.packets import CaptureScan
+        >>> scan = CaptureScan("sample:zeek_wikipedia")
+        >>> sum(len(table) for table in scan), scan.format
+        (43, 'pcap')
     """
 
     def __init__(

@@ -26,6 +26,13 @@ class Explorer:
     table: one row for each point. start: the combination drawn first (default: the first value of each knob). The y
     axis keeps its range when a slider moves. Raises UnknownNameError for an unknown column or value, InputError if
     several rows belong to one point.
+
+    Example:
+        >>> import pandas as pd
+        >>> from npexplore.plot import Explorer
+        >>> table = pd.DataFrame({"x": [1, 2], "y": [1, 2], "banks": [4, 4]})
+        >>> Explorer(table, "x", "y", ["banks"], title="t", x_title="x", y_title="y") is not None
+        True
     """
 
     def __init__(

@@ -24,6 +24,12 @@ class Table:
     """A DataFrame (`data`) and its cells as HTML, in a box that scrolls if `height` (pixels) is given.
 
     Cells of a column `note` become a line of their own across the table, below their row.
+
+    Example:
+        >>> import pandas as pd
+        >>> from npexplore import plot
+        >>> len(plot.table(pd.DataFrame({"a": [1, 2]})).data)
+        2
     """
 
     def __init__(

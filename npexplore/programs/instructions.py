@@ -21,7 +21,13 @@ HELPER, LOCAL, KERNEL_FUNCTION = 0, 1, 2  # and that of CALL
 
 
 class Instruction(NamedTuple):
-    """One slot: fields as RFC 9669 names them; `imm` of LDDW is the whole constant."""
+    """One slot: fields as RFC 9669 names them; `imm` of LDDW is the whole constant.
+
+    Example:
+        >>> from npexplore.programs import Instruction
+        >>> Instruction(0xB7, imm=1)
+        Instruction(opcode=183, dst=0, src=0, offset=0, imm=1)
+    """
 
     opcode: int
     dst: int = 0

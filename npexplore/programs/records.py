@@ -29,7 +29,13 @@ OTHER_MAP_KINDS = {
 
 @dataclass(frozen=True)
 class MapDefinition:
-    """A map as declared: kind (a number of MAP_KINDS), sizes in bytes; `initial`: contents of a data section."""
+    """A map as declared: kind (a number of MAP_KINDS), sizes in bytes; `initial`: contents of a data section.
+
+    Example:
+        >>> from npexplore.programs import MapDefinition
+        >>> MapDefinition("hops", 1, 4, 8, 256).max_entries
+        256
+    """
 
     name: str
     kind: int
@@ -47,7 +53,13 @@ class MapDefinition:
 
 @dataclass(frozen=True)
 class SourceLine:
-    """Where an instruction comes from: file, line number, the line's text."""
+    """Where an instruction comes from: file, line number, the line's text.
+
+    Example:
+        >>> from npexplore.programs import SourceLine
+        >>> SourceLine("drop.c", 7, "return XDP_DROP;").line
+        7
+    """
 
     file: str
     line: int

@@ -72,6 +72,12 @@ class ProgramRun:
 
     rows: the kernel's counts, one row a packet; before, after: contents of the maps; packets: bytes as they came out,
     where they were kept; damage: where and why reading the capture ended early.
+
+    Example:
+        >>> import npexplore as npx
+        >>> run = npx.program("mov r0, 1\\nexit").run([bytes(64)] * 3)
+        >>> run.verdicts
+        {'drop': 3}
     """
 
     program: Program

@@ -27,7 +27,13 @@ POINTS, SEED = 25, 23  # random points at which interpolated values are held to 
 
 @dataclass(frozen=True)
 class Playground:
-    """The record of a solved landscape with the machine's name in words, and the initial positions of its sliders."""
+    """The record of a solved landscape with the machine's name in words, and the initial positions of its sliders.
+
+    Example:
+        >>> from npexplore.report import Playground
+        >>> Playground("DRAM", {}, {"banks": 4}).start
+        {'banks': 4}
+    """
 
     __hash__ = content_hash
 

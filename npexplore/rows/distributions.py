@@ -23,7 +23,13 @@ class _Abstract(msgspec.StructMeta, ABCMeta):
 
 
 class Distribution(Record, frozen=True, tag_field="distribution", metaclass=_Abstract):
-    """How long something takes: a mean, and how much it varies."""
+    """How long something takes: a mean, and how much it varies.
+
+    Example:
+        >>> from npexplore.machine import Distribution, Exponential
+        >>> isinstance(Exponential(mean=1e-6), Distribution)
+        True
+    """
 
     @abstractmethod
     def moments(self) -> tuple[float, float]:
@@ -223,7 +229,13 @@ class Batch(Arrivals, frozen=True, tag="batch"):
 
 
 class OnOff(Arrivals, frozen=True, tag="on_off"):
-    """Poisson while on, none while off; `on` and `off` are the means of these exponential spans in seconds."""
+    """Poisson while on, none while off; `on` and `off` are the means of these exponential spans in seconds.
+
+    Example:
+        >>> from npexplore.machine import OnOff
+        >>> OnOff(rate=1e6, on=2e-6, off=8e-6).on
+        2e-06
+    """
 
     on: float
     off: float

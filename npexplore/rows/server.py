@@ -33,6 +33,11 @@ class Server:
     role: "queue" is a station with a line; "limit" admits so many into what is visited while its units are held
     (controller slots); "pool" is units that anybody may give back (buffers); "hidden" is modelled by the event engine
     only (semaphores).
+
+    Example:
+        >>> from npexplore.machine import Server
+        >>> Server("bank", members=4).units
+        1
     """
 
     name: str

@@ -49,6 +49,12 @@ class Breakdown(Result):
     quantiles: "p50" and "p99", each the mean breakdown of the packets around it: those whose latency falls into the
     bins (3 % wide) of the ranks from 0.5 % below to 0.5 % above. Its latency is the mean of these packets.
     classes: by value of the workload's column `class`.
+
+    Example:
+        >>> import npexplore as npx
+        >>> run = npx.design("smartnic").simulate(64, packets=500)
+        >>> run.breakdown.parts[0].resource
+        'core'
     """
 
     latency_s: float

@@ -64,6 +64,13 @@ class Bench(ShownByArguments):
         ordered: frames leave a port in the order in which they were caused (False: in any order).
         failures: how many failures to collect. At 1 the first one is raised at once; with more, nothing is raised
             before `done`, and `conformance` has them all, each with the frame that caused it.
+
+    Example:
+        >>> from npexplore.testing import Bench
+        >>> bench = Bench("office")
+        >>> bench.drive(0, bytes(64)) is not None
+        True
+        >>> bench.done()
     """
 
     def __init__(

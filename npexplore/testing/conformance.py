@@ -142,6 +142,13 @@ class Conformance:
         frames: how many frames it was tried with.
         rows: the rows of the table, one for each rule.
         clusters: its failures, those with the same cause together.
+
+    Example:
+        >>> from npexplore.testing import examine_router, XdpRouter
+        >>> import npexplore as npx
+        >>> drop = XdpRouter(npx.program("mov r0, 1\\nexit"), "office")
+        >>> examine_router(drop.forward, "office", max_examples=20).frames > 0
+        True
     """
 
     router: Router

@@ -49,3 +49,22 @@ def test_help_begins_with_one_screen_of_what_to_call():
     called = re.findall(r"\bnpx\.(\w+)", text)
     assert [name for name in called if name not in npexplore.__all__] == []
     assert {name.rpartition(".")[2] for name in PACKAGES if name.count(".") == 1} <= {*called}
+
+
+MADE_BY_FUNCTIONS = {  # results and parts that no user makes: the functions that return them have examples
+    "Answers", "Batch", "CaptureWriter", "Chain", "Composite", "DramRun", "EngineFiles", "Layout", "LayoutFile",
+    "LinkRouter", "LiveKernel", "Log", "LoweredProgram", "MachineChain", "Outcome", "Part", "ProgramFiles", "Routed",
+    "StepHardware", "Traffic",
+}  # fmt: skip
+
+
+def test_every_public_class_has_an_example():
+    without = {
+        name
+        for package in PACKAGES.values()
+        for name in package.__all__
+        if isinstance(value := getattr(package, name), type)
+        and not issubclass(value, BaseException)
+        and not examples(value.__doc__)
+    }
+    assert without <= MADE_BY_FUNCTIONS

@@ -69,6 +69,14 @@ class Replay(ShownByArguments):
     Raises:
         UnknownNameError: the router has no port of that name.
         InputError: a file that is not a capture; while iterating, a link type that is not supported.
+
+    Example:
+        >>> import npexplore as npx
+        >>> from npexplore.golden import Replay, load_router
+        >>> path = npx.bundled_path("data/captures/zeek_wikipedia.pcap")
+        >>> replay = Replay(load_router("office"), {"office": path}, any_station=True)
+        >>> len(list(replay)) > 0
+        True
     """
 
     def __init__(

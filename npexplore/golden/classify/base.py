@@ -25,6 +25,11 @@ class Classifier(ShownByArguments, ABC):
     The reference (`match`, `work`) is plain Python for one header; `match_many` and `work_many` are its batch forms.
     Comparing with one bound costs an alu instruction and a branch, and one more alu instruction where the bound shares
     its word with others. Fields of the header are at hand.
+
+    Example:
+        >>> from npexplore.golden import Classifier, LinearSearch, generate_rules
+        >>> isinstance(LinearSearch(generate_rules(4, "access", seed=1)), Classifier)
+        True
     """
 
     source: ClassVar[str]  # the paper or text that describes the method

@@ -19,6 +19,11 @@ class LinearSearch(Classifier):
 
     A rule costs one alu instruction (the record's address) and one branch (the end of the list) beside its comparisons,
     which end with the first field that does not match.
+
+    Example:
+        >>> from npexplore.golden import LinearSearch, generate_rules
+        >>> LinearSearch(generate_rules(4, "access", seed=1)).storage()
+        {'rules': 28}
     """
 
     source = (

@@ -40,6 +40,11 @@ class RangeMatcher(Classifier):
 
     Counted: a probe is one access and 5 alu, 1 branch beside its comparisons; a vector's address 1 alu; a word of a
     vector taken over or ANDed 1 alu; a word tested 1 alu, 1 branch; the rule's number 1 find_first_set, 1 alu.
+
+    Example:
+        >>> from npexplore.golden import RangeMatcher, generate_rules
+        >>> len(RangeMatcher(generate_rules(4, "access", seed=1)))
+        4
     """
 
     source = "Lakshman, Stiliadis 1998; Lin et al. 2003, Fig. 4"

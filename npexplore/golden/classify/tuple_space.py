@@ -31,6 +31,11 @@ class TupleSpaceSearch(Classifier):
     """The tables `tuples`, in the order of their first rules, `buckets`, one word each, and `rules`, chained by bucket.
 
     The search ends with a tuple whose first rule comes behind the best one found.
+
+    Example:
+        >>> from npexplore.golden import TupleSpaceSearch, generate_rules
+        >>> len(TupleSpaceSearch(generate_rules(4, "access", seed=1)))
+        4
     """
 
     source = "Srinivasan, Suri, Varghese, ACM SIGCOMM 1999"

@@ -20,6 +20,13 @@ class Arrivals:
 
     length_bytes: what policers, quanta and queues count, from the frame's first byte to its check sequence.
     service_ns: how long a receiver takes for it; -1: as the receiver says.
+
+    Example:
+        >>> import numpy as np
+        >>> from npexplore.golden import Arrivals
+        >>> one = np.zeros(2, np.int64)
+        >>> len(Arrivals(one, one + 64, one, one, one, one, one).time_ns)
+        2
     """
 
     time_ns: NDArray[np.int64]

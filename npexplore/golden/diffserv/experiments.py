@@ -36,6 +36,11 @@ class DiffServBench:
     depth_packets: of leaky buckets; tick_ns: of the timer that they read. quantum_bytes: of the lowest class, doubled
     from class to class; None: one packet.
     receiver: of each input; None: packets are received in no time. duration_s: rates leave out a share `warm_up` of it.
+
+    Example:
+        >>> from npexplore.golden import DiffServBench
+        >>> DiffServBench("1Gb/s", 64, 20, 64).packet_bytes
+        64
     """
 
     line_rate: str

@@ -22,6 +22,11 @@ class Treatment:
 
     drop_from: packets of this colour or a worse one are dropped; None: they are marked and go on. dscp: the code point
     whatever the colour; None: that of class and colour.
+
+    Example:
+        >>> from npexplore.golden import Treatment
+        >>> Treatment("EF", dscp=46).dscp
+        46
     """
 
     class_name: str
@@ -55,7 +60,13 @@ class ClassQueue:
 
 @dataclass(frozen=True)
 class Shaping:
-    """A port sends at most `rate * t + burst` bytes in any time t."""
+    """A port sends at most `rate * t + burst` bytes in any time t.
+
+    Example:
+        >>> from npexplore.golden import Shaping, TokenRate
+        >>> Shaping(TokenRate.of("1Gb/s"), 1518).burst
+        1518
+    """
 
     rate: TokenRate
     burst: int
@@ -67,6 +78,11 @@ class OutputPort:
 
     rate: of the link. preamble_bytes, gap_bytes: time on the link before and behind each packet, as bytes.
     largest_bytes: longer packets are refused.
+
+    Example:
+        >>> from npexplore.golden import ClassQueue, OutputPort, TokenRate
+        >>> OutputPort(TokenRate.of("1Gb/s"), (ClassQueue(1, 8),)).scheduler
+        'priority_drr'
     """
 
     rate: TokenRate
@@ -129,6 +145,12 @@ class DiffServ:
     """The router. treatments: one a rule; packets that match no rule join the last class unchanged.
 
     receivers: one an input port; None: packets are received in no time, any number at once. Raises InputError.
+
+    Example:
+        >>> from npexplore.golden import ClassQueue, DiffServ, OutputPort, TokenRate, Treatment
+        >>> port = OutputPort(TokenRate.of("1Gb/s"), (ClassQueue(1, 8),), scheduler="strict_priority")
+        >>> DiffServ((Treatment("BE"),), (port,), classes=("BE",)).classes
+        ('BE',)
     """
 
     treatments: tuple[Treatment, ...]

@@ -63,6 +63,11 @@ class Element(ShownByArguments):
     STORES: packets may rest here, so that a cycle may pass. TIMED: name of its row in a table of cycles.
     IRRELEVANT: keywords `KEYWORD VALUE` that change no packet, each with the reason ("*": no argument does). Other
     keywords are refused unless `configure` asks `self.said` for them. FREE: arguments have no keywords.
+
+    Example:
+        >>> from npexplore.golden import Graph
+        >>> [element.kind for element in Graph.read("FromDevice(a) -> Discard;").elements.values()]
+        ['FromDevice', 'Discard']
     """
 
     INPUTS: ClassVar[tuple[int, int]] = (1, 1)

@@ -42,7 +42,13 @@ class Way(NamedTuple):
 
 @dataclass
 class Graph:
-    """Elements by name and their connections. Add and connect, or read a configuration; `check` before running."""
+    """Elements by name and their connections. Add and connect, or read a configuration; `check` before running.
+
+    Example:
+        >>> from npexplore.golden import Graph
+        >>> sorted(Graph.read("FromDevice(a) -> Discard;").elements)
+        ['Discard@2', 'FromDevice@1']
+    """
 
     elements: dict[str, Element] = field(default_factory=dict)
     joined: list[Joined] = field(default_factory=list)

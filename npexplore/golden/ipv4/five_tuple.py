@@ -30,7 +30,13 @@ WITH_PORTS = tuple(PROTOCOLS[name] for name in ("tcp", "udp", "dccp", "sctp", "u
 
 
 class FiveTuple(NamedTuple, Generic[T]):
-    """Fields as numbers, or as columns of numbers."""
+    """Fields as numbers, or as columns of numbers.
+
+    Example:
+        >>> from npexplore.golden import FiveTuple
+        >>> FiveTuple(1, 2, 53, 1024, 17).destination_port
+        1024
+    """
 
     source: T
     destination: T

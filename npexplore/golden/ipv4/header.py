@@ -17,7 +17,13 @@ SHORTEST = 20
 
 
 class Header(NamedTuple, Generic[T]):
-    """Fields as numbers, or as columns of numbers; header_length in bytes, fragment_offset in units of 8 bytes."""
+    """Fields as numbers, or as columns of numbers; header_length in bytes, fragment_offset in units of 8 bytes.
+
+    Example:
+        >>> from npexplore.golden import read_header, write_packet
+        >>> read_header(write_packet(0x0A000001, 0x0B000001)).ttl
+        64
+    """
 
     version: T
     header_length: T

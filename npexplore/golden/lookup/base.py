@@ -41,7 +41,14 @@ class Routes(NamedTuple):
 @by_content
 @dataclass(frozen=True)
 class MemoryReads:
-    """The reads of many lookups: word[i, j] is the j-th word that lookup i read, of table tables[j]; -1 for none."""
+    """The reads of many lookups: word[i, j] is the j-th word that lookup i read, of table tables[j]; -1 for none.
+
+    Example:
+        >>> from npexplore.golden import Dir24_8
+        >>> reads = Dir24_8.from_routes([("10.0.0.7/32", 2)]).reads_many([0x0A000007])
+        >>> reads.tables
+        ('tbl24', 'tbl8')
+    """
 
     tables: tuple[str, ...]
     word: NDArray[np.int64]
@@ -62,6 +69,12 @@ class Lpm(ShownByArguments, ABC):
 
     An update that fails raises an error and changes nothing. Prefixes are text or `ipaddress` networks; addresses are
     text, `ipaddress` objects or numbers.
+
+    Example:
+        >>> from npexplore.golden import Lpm, Trie20_4_8
+        >>> table = Trie20_4_8.from_routes([("10.0.0.0/8", 1)])
+        >>> isinstance(table, Lpm), table.lookup("10.1.2.3")
+        (True, 1)
     """
 
     source: ClassVar[str]  # the paper or text that describes the structure

@@ -9,7 +9,14 @@ from npexplore.golden.lookup.base import NO_READ, Lpm, MemoryReads, Read, Routes
 
 
 class BinaryTrie(Lpm):
-    """Up to 33 reads a lookup, memory as the routes need it; a node is one word: two children and a next hop."""
+    """Up to 33 reads a lookup, memory as the routes need it; a node is one word: two children and a next hop.
+
+    Example:
+        >>> from npexplore.golden import BinaryTrie
+        >>> table = BinaryTrie.from_routes([("10.0.0.0/8", 1), ("10.1.0.0/16", 2)])
+        >>> table.lookup_many([0x0A010203, 0x0A020304]).tolist()
+        [2, 1]
+    """
 
     source = "Knuth, The Art of Computer Programming 3, section 6.3"
 

@@ -19,6 +19,12 @@ class Dir24_8(MultibitTrie):  # noqa: N801 (the name of the scheme)
     """DIR-24-8: longest prefix match by a table over the first 24 address bits, and segments for longer prefixes.
 
     segments: capacity of tbl8, in segments. next_hops: how many different next hops the routes may use at a time.
+
+    Example:
+        >>> from npexplore.golden import Dir24_8
+        >>> table = Dir24_8.from_routes([("10.0.0.0/8", 1), ("10.0.0.7/32", 2)])
+        >>> table.lookup_many([0x0A000007, 0x0A000008]).tolist(), table.segments
+        ([2, 1], 1)
     """
 
     source = "Gupta, Lin, McKeown 1998, section II (DIR-24-8-BASIC)"

@@ -10,7 +10,13 @@ from npexplore.golden.lookup.family import IPV6
 
 
 class LinearLpm(Lpm):
-    """The reference lookup: a list of routes, one word each, all read at every lookup; slow and plainly right."""
+    """The reference lookup: a list of routes, one word each, all read at every lookup; slow and plainly right.
+
+    Example:
+        >>> from npexplore.golden import LinearLpm
+        >>> LinearLpm.from_routes([("10.0.0.0/8", 1)]).lookup("10.1.2.3")
+        1
+    """
 
     source = "RFC 1812 section 5.2.4.3"
 
@@ -60,6 +66,12 @@ class LinearLpm(Lpm):
 
 
 class LinearLpm6(LinearLpm):
-    """The same for IPv6."""
+    """The same for IPv6.
+
+    Example:
+        >>> from npexplore.golden import LinearLpm6
+        >>> LinearLpm6.from_routes([("2001:db8::/32", 1)]).lookup("2001:db8::1")
+        1
+    """
 
     family = IPV6

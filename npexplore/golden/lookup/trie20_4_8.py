@@ -30,6 +30,11 @@ class Trie20_4_8(WordTrie):  # noqa: N801 (the name says the strides)
     """Gorilla's IPv4 lookup: a trie of three levels over 20, 4 and 8 address bits, one read each down to a leaf.
 
     word_bits: bits of a memory word (even, 4 to 32).
+
+    Example:
+        >>> from npexplore.golden import Trie20_4_8
+        >>> Trie20_4_8.from_routes([("10.0.0.0/8", 1)]).lookup("10.1.2.3")
+        1
     """
 
     source = "Gorilla, section 4.2 and Fig. 6"

@@ -33,7 +33,13 @@ class Storage6(NamedTuple):
 
 
 class SixLevelTrie(WordTrie):
-    """IPv6 lookup by a trie of six levels, one read each down to a leaf; up to 14 reads if a route exceeds 64 bits."""
+    """IPv6 lookup by a trie of six levels, one read each down to a leaf; up to 14 reads if a route exceeds 64 bits.
+
+    Example:
+        >>> from npexplore.golden import SixLevelTrie
+        >>> SixLevelTrie.from_routes([("2001:db8::/32", 1)]).lookup("2001:db8::1")
+        1
+    """
 
     source = "Gorilla, section 4.2; RFC 7608"
     family = IPV6

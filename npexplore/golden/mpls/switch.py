@@ -82,7 +82,13 @@ class Switched(NamedTuple):
 
 @dataclass(frozen=True)
 class LabelMap:
-    """The incoming label map: entries, and the number of each label's entry. Columns of it are for kernels."""
+    """The incoming label map: entries, and the number of each label's entry. Columns of it are for kernels.
+
+    Example:
+        >>> from npexplore.golden import LabelEntry, LabelMap
+        >>> len(LabelMap.of({16: LabelEntry()}).entries)
+        1
+    """
 
     __hash__ = content_hash
 

@@ -21,7 +21,15 @@ from npexplore.golden.work import Meter
 
 @dataclass(frozen=True)
 class DifferentiatedTwoRate(Policer):
-    """committed, burst: CIR and CBS. excess, excess_burst: EIR and EBS. aware: colour-aware mode."""
+    """committed, burst: CIR and CBS. excess, excess_burst: EIR and EBS. aware: colour-aware mode.
+
+    Example:
+        >>> from npexplore.golden import DifferentiatedTwoRate, TokenRate
+        >>> rate = TokenRate.of("8Mb/s")
+        >>> meter = DifferentiatedTwoRate(rate, 1000, rate, 500)
+        >>> meter.police(meter.state(), 0, 1000)[1]
+        <Colour.RED: 2>
+    """
 
     KIND: ClassVar[int] = 4
     committed: TokenRate

@@ -17,7 +17,14 @@ from npexplore.golden.work import Meter
 
 @dataclass(frozen=True)
 class LeakyBucket(Policer):
-    """rate: quanta rate. depth: the most tokens, in bytes or packets as the rate counts. tick_ns: of the timer."""
+    """rate: quanta rate. depth: the most tokens, in bytes or packets as the rate counts. tick_ns: of the timer.
+
+    Example:
+        >>> from npexplore.golden import LeakyBucket, TokenRate
+        >>> bucket = LeakyBucket(TokenRate.of("8Mb/s"), 1000)
+        >>> bucket.police(bucket.state(), 0, 1000)[1]
+        <Colour.GREEN: 0>
+    """
 
     KIND: ClassVar[int] = 1
     rate: TokenRate

@@ -16,7 +16,15 @@ from npexplore.golden.work import Meter
 
 @dataclass(frozen=True)
 class SingleRate(Policer):
-    """rate: CIR. burst: CBS. excess: EBS, in bytes; at least one of them above 0. aware: colour-aware mode."""
+    """rate: CIR. burst: CBS. excess: EBS, in bytes; at least one of them above 0. aware: colour-aware mode.
+
+    Example:
+        >>> from npexplore.golden import SingleRate, TokenRate
+        >>> meter = SingleRate(TokenRate.of("8Mb/s"), 1000, 500)
+        >>> state, colour = meter.police(meter.state(), 0, 1000)
+        >>> colour, meter.police(state, 0, 500)[1]
+        (<Colour.GREEN: 0>, <Colour.YELLOW: 1>)
+    """
 
     KIND: ClassVar[int] = 2
     rate: TokenRate

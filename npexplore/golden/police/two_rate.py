@@ -16,7 +16,14 @@ from npexplore.golden.work import Meter
 
 @dataclass(frozen=True)
 class TwoRate(Policer):
-    """peak, peak_burst: PIR and PBS. committed, burst: CIR and CBS. aware: colour-aware mode."""
+    """peak, peak_burst: PIR and PBS. committed, burst: CIR and CBS. aware: colour-aware mode.
+
+    Example:
+        >>> from npexplore.golden import TokenRate, TwoRate
+        >>> meter = TwoRate(TokenRate.of("16Mb/s"), 1500, TokenRate.of("8Mb/s"), 1000)
+        >>> meter.police(meter.state(), 0, 1200)[1]
+        <Colour.YELLOW: 1>
+    """
 
     KIND: ClassVar[int] = 3
     peak: TokenRate

@@ -40,6 +40,14 @@ class BatchForwarder(ShownByArguments):
         profile: a profile or its name, such as "linux" (None: the configuration's).
         lookup: the name of a structure of npexplore.golden.lookup for IPv4.
         error_limit: a token bucket that limits ICMP errors, in errors a second (None: the configuration's).
+
+    Example:
+        >>> from npexplore.golden import BatchForwarder, Frames, load_router
+        >>> batch = BatchForwarder(load_router("office"))
+        >>> batch.forward(Frames.of([(0, bytes(64), 0)])).reason.tolist()
+        [1]
+        >>> batch.counters
+        {'in.office': 1, 'drop.NOT_IPV4': 1}
     """
 
     def __init__(

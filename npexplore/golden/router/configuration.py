@@ -61,6 +61,12 @@ class Router:
     neighbours: MAC addresses by port and address; an entry is valid on its port's link only. six: the IPv6 side;
     labels: the incoming label map; stacks: the label stacks that IPv4 routes push, the first one empty; next_hops: the
     next hops of IPv4 routes that have several, the first entry empty.
+
+    Example:
+        >>> from npexplore.golden import load_router
+        >>> router = load_router("office")
+        >>> [port.name for port in router.ports], len(router.routes)
+        (['office', 'campus', 'uplink'], 8)
     """
 
     ports: tuple[Port, ...]

@@ -42,6 +42,12 @@ class Forwarder(ShownByArguments):
     Raises:
         UnknownNameError: a profile or lookup structure that does not exist.
         InputError: the configuration sets a switch that the profile does not have.
+
+    Example:
+        >>> from npexplore.golden import Forwarder, load_router
+        >>> forwarder = Forwarder(load_router("office"))
+        >>> forwarder.forward(0, bytes(64)).reason.name
+        'NOT_IPV4'
     """
 
     def __init__(

@@ -29,6 +29,12 @@ class Frames:
         packets: where the bytes of the n frames are.
         port: (n,) number of the port that each came in by.
         time_ns: (n,) when each came, in nanoseconds.
+
+    Example:
+        >>> from npexplore.golden import Frames
+        >>> frames = Frames.of([(0, bytes(64), 0), (1, bytes(1500), 10)])
+        >>> len(frames), frames.port.tolist()
+        (2, [0, 1])
     """
 
     packets: Packets

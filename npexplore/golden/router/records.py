@@ -22,6 +22,11 @@ class PortRecord(Record, frozen=True, kw_only=True):
     address6: the same for IPv6. addresses: further ones of either family; one without a length lies in a network of
     the link. vlan, on: its VLAN's number, and the port that carries it, whose MAC addresses are its own unless it has
     some. listed_only: nobody is on the link but those that have a `neighbour` entry.
+
+    Example:
+        >>> from npexplore.golden import PortRecord
+        >>> PortRecord(name="lan", address="10.0.0.1/24").mtu
+        1500
     """
 
     name: str
@@ -57,6 +62,11 @@ class RouteRecord(Record, frozen=True, kw_only=True):
 
     next_hops: in place of via and port.
     push: labels to put on its packets, outermost first. ttl: the model of RFC 3443 that they get their time to live by.
+
+    Example:
+        >>> from npexplore.golden import RouteRecord
+        >>> RouteRecord(prefix="10.0.0.0/8", via="10.0.0.2").kind
+        'unicast'
     """
 
     prefix: str
@@ -95,7 +105,15 @@ class DiffservRecord(Record, frozen=True, kw_only=True):
 
 
 class RouterFile(Record, frozen=True, kw_only=True):
-    """Schema of ROUTER.toml. The order of the ports gives them their numbers."""
+    """Schema of ROUTER.toml. The order of the ports gives them their numbers.
+
+    Example:
+        >>> from npexplore.golden import PortRecord, RouterFile, resolve_router
+        >>> a, b = "02:00:00:00:00:01", "02:00:00:00:00:02"
+        >>> lan = PortRecord(name="lan", address="10.0.0.1/24", mac=a, peer_mac=b)
+        >>> len(resolve_router(RouterFile(port=[lan])).routes)
+        1
+    """
 
     profile: ProfileName = "rfc1812"
     port: list[PortRecord]

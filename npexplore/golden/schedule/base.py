@@ -34,6 +34,13 @@ class Scheduler(ShownByArguments, ABC):
 
     bytes_per_ns, overhead_bytes: of the link, read by those that follow an ideal server. Raises InputError for weights
     below 1.
+
+    Example:
+        >>> from npexplore.golden import SCHEDULERS, QueuedPacket
+        >>> link = SCHEDULERS["strict_priority"]([1, 1])
+        >>> link.enqueue(1, QueuedPacket(0, 64))
+        >>> link.dequeue(0)
+        (1, QueuedPacket(number=0, length_bytes=64, time_ns=0))
     """
 
     WEIGHT: ClassVar[str]

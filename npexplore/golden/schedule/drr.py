@@ -13,7 +13,13 @@ from npexplore.golden.schedule.base import QueuedPacket, Scheduler
 
 
 class DeficitRoundRobin(Scheduler):
-    """Classes that have packets stand in a list, in the order in which they became busy."""
+    """Classes that have packets stand in a list, in the order in which they became busy.
+
+    Example:
+        >>> from npexplore.golden import DeficitRoundRobin
+        >>> DeficitRoundRobin([1500, 500]).starvation_bytes(1, 1500)
+        Fraction(6000, 1)
+    """
 
     WEIGHT = "quantum (bytes)"
     KIND = kernels.DRR

@@ -14,7 +14,13 @@ from npexplore.golden.schedule.base import QueuedPacket, Scheduler
 
 
 class PriorityDeficitRoundRobin(Scheduler):
-    """Within a round the order is by priority, over rounds the shares are by quanta."""
+    """Within a round the order is by priority, over rounds the shares are by quanta.
+
+    Example:
+        >>> from npexplore.golden import PriorityDeficitRoundRobin
+        >>> PriorityDeficitRoundRobin([1500, 500]).weights
+        (1500, 500)
+    """
 
     WEIGHT = "quantum (bytes)"
     KIND = kernels.PRIORITY_DRR

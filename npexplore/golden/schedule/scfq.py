@@ -14,7 +14,13 @@ from npexplore.golden.schedule.base import QueuedPacket, Scheduler
 
 
 class SelfClockedFairQueueing(Scheduler):
-    """Of equal tags the higher class goes first."""
+    """Of equal tags the higher class goes first.
+
+    Example:
+        >>> from npexplore.golden import SelfClockedFairQueueing
+        >>> SelfClockedFairQueueing([3, 1]).weights
+        (3, 1)
+    """
 
     WEIGHT = "weight (share of bytes)"
     KIND = kernels.SCFQ

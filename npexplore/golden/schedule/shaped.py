@@ -11,7 +11,14 @@ from npexplore.golden.token_rate import TokenRate
 
 
 class Shaper(ShownByArguments):
-    """rate: in bytes. burst, largest_bytes: the bucket's depth must hold the largest packet. Raises InputError."""
+    """rate: in bytes. burst, largest_bytes: the bucket's depth must hold the largest packet. Raises InputError.
+
+    Example:
+        >>> from npexplore.golden import Shaper, TokenRate
+        >>> shaper = Shaper(TokenRate.of("1Gb/s"), 1518, 1518)
+        >>> shaper.ready(0)
+        0
+    """
 
     def __init__(self, rate: TokenRate, burst: int, largest_bytes: int) -> None:
         if rate.counted != "bytes":
@@ -36,7 +43,14 @@ class Shaper(ShownByArguments):
 
 
 class Shaped(ShownByArguments):
-    """A scheduler behind a shaper, with the same two calls; `ready` says when to ask again."""
+    """A scheduler behind a shaper, with the same two calls; `ready` says when to ask again.
+
+    Example:
+        >>> from npexplore.golden import Shaped, Shaper, StrictPriority, TokenRate
+        >>> link = Shaped(StrictPriority([1, 1]), Shaper(TokenRate.of("1Gb/s"), 1518, 1518))
+        >>> link.ready(0)
+        0
+    """
 
     def __init__(self, scheduler: Scheduler, shaper: Shaper) -> None:
         self.scheduler, self.shaper = scheduler, shaper

@@ -5,7 +5,13 @@ from npexplore.golden.schedule.base import Scheduler
 
 
 class StrictPriority(Scheduler):
-    """The lower the number, the higher the class. Lower classes may starve: it promises them nothing."""
+    """The lower the number, the higher the class. Lower classes may starve: it promises them nothing.
+
+    Example:
+        >>> from npexplore.golden import StrictPriority
+        >>> StrictPriority([1, 1]).weights
+        (1, 1)
+    """
 
     WEIGHT = "weight (not used)"
     KIND = kernels.STRICT

@@ -13,7 +13,13 @@ from npexplore.golden.schedule.base import QueuedPacket, Scheduler
 
 
 class WeightedFairQueueing(Scheduler):
-    """The reference for fairness: exact fractions, no kernel. Arrival times of packets must not go back."""
+    """The reference for fairness: exact fractions, no kernel. Arrival times of packets must not go back.
+
+    Example:
+        >>> from npexplore.golden import WeightedFairQueueing
+        >>> WeightedFairQueueing([3, 1]).weights
+        (3, 1)
+    """
 
     WEIGHT = "weight (share of bytes)"
 

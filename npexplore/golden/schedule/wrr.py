@@ -8,7 +8,13 @@ from npexplore.golden.schedule.base import QueuedPacket, Scheduler
 
 
 class WeightedRoundRobin(Scheduler):
-    """Shares are of packets: a class of longer packets gets more bytes."""
+    """Shares are of packets: a class of longer packets gets more bytes.
+
+    Example:
+        >>> from npexplore.golden import WeightedRoundRobin
+        >>> WeightedRoundRobin([3, 1]).starvation_bytes(1, 1500)
+        Fraction(4500, 1)
+    """
 
     WEIGHT = "weight (packets a turn)"
     KIND = kernels.WRR

@@ -59,6 +59,11 @@ class Arc(NamedTuple):
     """An arc between a place, by number, and a transition; `weight` tokens pass, or as many as a formula says.
 
     target: where a token says which place of a family it is; `place` is the family's first then.
+
+    Example:
+        >>> from npexplore.petri import Arc
+        >>> Arc(0, 1)
+        Arc(place=0, weight=1, target=None)
     """
 
     place: int
@@ -79,6 +84,11 @@ class Place(NamedTuple):
 
     of: the type of its tokens, which carry data and leave in the order they came (None: they carry nothing). carried:
     what those at first carry. resource: its utilization is told. port: where tokens come in or go out.
+
+    Example:
+        >>> from npexplore.petri import load_net
+        >>> load_net("tandem").places[0].name
+        'First'
     """
 
     name: str
@@ -97,6 +107,11 @@ class Transition:
     sets: what the tokens that it gives carry beyond what it took. delay: a formula where tokens say how long it takes.
     rate: firings a unit of time of one server, where the delay is exponential. servers: how many clocks run at once at
     most (None: as many as the tokens allow).
+
+    Example:
+        >>> from npexplore.petri import load_net
+        >>> load_net("tandem").transitions[0].name
+        'arrive'
     """
 
     name: str
@@ -136,7 +151,14 @@ class Transition:
 
 @dataclass(frozen=True, eq=False)
 class Net:
-    """A net without indexes. `timing`: firing takes time ("duration"), or clocks race for the tokens ("race")."""
+    """A net without indexes. `timing`: firing takes time ("duration"), or clocks race for the tokens ("race").
+
+    Example:
+        >>> from npexplore.petri import load_net
+        >>> net = load_net("tandem")
+        >>> len(net.places), len(net.transitions)
+        (4, 5)
+    """
 
     name: str
     timing: Timing

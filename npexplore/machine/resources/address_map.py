@@ -24,7 +24,13 @@ FIELDS = ("channel", "row", "bank", "column")
 
 @dataclass(frozen=True)
 class AddressMap:
-    """Order of the fields, bytes of a row (of one bank of one channel), rows of a bank; bytes of a unit."""
+    """Order of the fields, bytes of a row (of one bank of one channel), rows of a bank; bytes of a unit.
+
+    Example:
+        >>> from npexplore.machine import AddressMap
+        >>> AddressMap("row column bank", row_bytes=2048).row_bytes
+        2048
+    """
 
     order: str = "row bank column"
     row_bytes: int = 4096

@@ -86,7 +86,13 @@ class Uses:
 
 
 class Resource(ShownByArguments, ABC):
-    """Base of the resource kinds; see machine/resources/__init__.py for the list."""
+    """Base of the resource kinds; see machine/resources/__init__.py for the list.
+
+    Example:
+        >>> from npexplore.machine import FifoServer, Resource
+        >>> isinstance(FifoServer("hash", 5e-9), Resource)
+        True
+    """
 
     VISITS: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # operands of each visit
     SECTIONS: ClassVar[Mapping[str, str]] = {}  # visits that open a section: the one that closes it, in the same block

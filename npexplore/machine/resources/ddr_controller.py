@@ -63,6 +63,12 @@ class DdrController(OwnFaces):
     bus full, "row" the banks. None: column commands with open pages or where the bus is the scarcer, else row commands.
     whole_clocks: commands go at clock edges and every distance is rounded up to clocks, as synchronous parts want it.
     For bounds and queueing an access to an open page is a row hit (the most that is possible).
+
+    Example:
+        >>> from npexplore.machine import DdrController, DramTiming, dram_parts
+        >>> part = DramTiming.of(dram_parts()["ddr_400"])
+        >>> DdrController("dram", part, banks=4, bus_bytes=8, slots=16).name
+        'dram'
     """
 
     WHY = "commands go when the rules that all accesses share allow it"

@@ -35,6 +35,11 @@ class DramOptions:
     the bus with its overhead (whole), or only when they have left over the bus (with_bus).
     writes: data cross the bus after the column command (like_reads) or before the bank is asked for (bus_first).
     precharge_command: waits for the command bus (on_bus), or does not (free).
+
+    Example:
+        >>> from npexplore.machine import DramOptions
+        >>> DramOptions(admission="together").gating
+        'before_bus'
     """
 
     admission: Literal["in_order", "together"] = "in_order"
@@ -53,6 +58,12 @@ class Dram(Resource):
     queue_limit: at most so many requests are outstanding; further ones wait before they enter (back pressure).
     queue_resume: once that many are, nobody enters until no more than `queue_resume` are left (None: one has left).
     bus_bits: width of the data bus (None: as wide as the rate asks for at two transfers a clock of the part).
+
+    Example:
+        >>> from npexplore.machine import Dram, DramTiming, dram_parts
+        >>> part = DramTiming.of(dram_parts()["ddr_400"])
+        >>> [server.name for server in Dram("dram", part, 4, 3.2e9, 8, 16).servers()][:2]
+        ['dram.slots', 'dram.bank']
     """
 
     VISITS = {"read": ("bytes", "bank"), "write": ("bytes", "bank")}

@@ -31,6 +31,11 @@ class DramController(OwnFaces):
     with an `address_map` an `address`, of which the field channel counts pseudo-channels too. An access is as many
     bursts as its bytes need, all in one row; a narrow one takes a whole burst.
     For bounds and queueing an access hits its row unless pages are closed (the most that is possible).
+
+    Example:
+        >>> from npexplore.machine import DramController, dram_devices
+        >>> DramController("dram", dram_devices()["ddr5_4800"], channels=2).name
+        'dram'
     """
 
     WHY = "commands go when the rules that all accesses share allow it, in the order that the controller chooses"

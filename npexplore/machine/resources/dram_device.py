@@ -37,6 +37,12 @@ class DramDevice(DramRules, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     Raises ModelError for what no device can be: banks that are no multiple of the groups, a burst that a channel cannot
     carry, a row cycle shorter than the row is open and closed, a rule within a group shorter than between groups.
+
+    Example:
+        >>> from npexplore.machine import dram_devices
+        >>> device = dram_devices()["ddr5_4800"]
+        >>> round(1e12 * device.t_ck)
+        416000000000
     """
 
     banks: int  # of a channel, or of a pseudo-channel

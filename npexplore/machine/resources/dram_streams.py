@@ -27,7 +27,15 @@ STAY = 0.75  # chance that a run goes on
 @by_content
 @dataclass(frozen=True)
 class Accesses:
-    """Accesses in order of time: clock of the device, bank (its group is bank mod groups), row, whether written."""
+    """Accesses in order of time: clock of the device, bank (its group is bank mod groups), row, whether written.
+
+    Example:
+        >>> import numpy as np
+        >>> from npexplore.machine import Accesses
+        >>> one = np.arange(2)
+        >>> len(Accesses(one, one, one, one > 0).clock)
+        2
+    """
 
     clock: Integers
     bank: Integers

@@ -58,6 +58,11 @@ class DramTiming:
 
     Raises ModelError for what no part can be: negative times, a row cycle shorter than open and precharge, a window
     of four shorter than the distance of two.
+
+    Example:
+        >>> from npexplore.machine import DramTiming, dram_parts
+        >>> round(1e9 * DramTiming.of(dram_parts()["ddr_400"]).t_ck, 3)
+        5.0
     """
 
     t_ck: float

@@ -39,6 +39,12 @@ class StaticStreams(OwnFaces):
     send(path, words): the caller goes on when the last word has left it. receive(tile, words): when it has read them
     (`of`: whose words, where several paths end). stream(path, words): the same with all targets reading at once; the
     caller goes on when the last has read all.
+
+    Example:
+        >>> from npexplore.machine import StaticStreams
+        >>> net = StaticStreams("static", 4, 4, 425e6, paths=[[[0, 1, 2]], [[3]]])
+        >>> net.name
+        'static'
     """
 
     WHY = "a switch moves a word only when all its outputs have room"

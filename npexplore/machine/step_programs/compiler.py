@@ -23,6 +23,11 @@ class Substep:
     """A step after splitting: bits read, calls of the request builder, the step whose context edit and jump it does.
 
     step: None where it only reads or calls and goes on with the next piece of its step. why: what split it off.
+
+    Example:
+        >>> from npexplore.step_programs import Substep
+        >>> Substep("parse", 32, (), None).bits
+        32
     """
 
     name: str
@@ -39,7 +44,15 @@ class Substep:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A program after splitting; `pieces[step]` are the substeps of a step in their order."""
+    """A program after splitting; `pieces[step]` are the substeps of a step in their order.
+
+    Example:
+        >>> from npexplore.step_programs import Step, StepProgram, compile_steps
+        >>> program = StepProgram("drop", "drop")
+        >>> program.add(Step("drop", lambda context: None))
+        >>> compile_steps(program).width_bits
+        128
+    """
 
     __hash__ = content_hash
 

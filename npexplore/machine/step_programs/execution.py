@@ -41,7 +41,13 @@ Accelerator = Callable[..., Answer]
 
 
 class Context(SimpleNamespace):
-    """A thread's context: the packet, replies, and whatever steps keep. `read` takes a declared field of the header."""
+    """A thread's context: the packet, replies, and whatever steps keep. `read` takes a declared field of the header.
+
+    Example:
+        >>> from npexplore.step_programs import Context
+        >>> len(Context(packet=bytes(20)).packet)
+        20
+    """
 
     _fields: Mapping[str, Callable[[Context], Any]]
     _declared: tuple[str, ...]
@@ -72,7 +78,13 @@ class Passed:
 
 @dataclass(frozen=True)
 class Trace:
-    """What a program did to a packet: its substeps in order, and the context at the end."""
+    """What a program did to a packet: its substeps in order, and the context at the end.
+
+    Example:
+        >>> from npexplore.step_programs import Trace
+        >>> Trace((), None).passed
+        ()
+    """
 
     passed: tuple[Passed, ...]
     context: Context = field(compare=False, repr=False)

@@ -33,6 +33,11 @@ class Field:
 
     region: the kept value that they are part of (`packet`), from byte `first_byte` on; empty: not told. of: what steps
     and calls get as the field where that is not its bytes, or its region is no bytes.
+
+    Example:
+        >>> from npexplore.step_programs import Field
+        >>> Field("ttl", 8, region="ip", first_byte=8).bits
+        8
     """
 
     name: str
@@ -109,6 +114,11 @@ class Step:
 
     run: computes, and returns the name of the next step, or None at the end. keeps: what later steps find in the
     context, replies among it.
+
+    Example:
+        >>> from npexplore.step_programs import Step
+        >>> Step("drop", lambda context: None).goes
+        ()
     """
 
     name: str
@@ -120,7 +130,13 @@ class Step:
 
 
 class StepProgram(ShownByArguments):
-    """Steps by name, in the order in which they were written, and the one to begin with."""
+    """Steps by name, in the order in which they were written, and the one to begin with.
+
+    Example:
+        >>> from npexplore.step_programs import Field, StepProgram
+        >>> StepProgram("forward", "parse", [Field("ttl", 8, region="ip")]).start
+        'parse'
+    """
 
     def __init__(self, name: str, start: str, fields: Iterable[Field] = ()) -> None:
         self.name, self.start = name, start

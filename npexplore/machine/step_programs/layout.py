@@ -26,7 +26,13 @@ class Place:
 
 @dataclass(frozen=True)
 class Scratchpad:
-    """The layout for one thread: places by field, words of `width_bits`."""
+    """The layout for one thread: places by field, words of `width_bits`.
+
+    Example:
+        >>> from npexplore.step_programs import Scratchpad
+        >>> Scratchpad(128, 4, {}).words
+        4
+    """
 
     __hash__ = content_hash
 

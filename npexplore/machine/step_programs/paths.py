@@ -41,7 +41,13 @@ class Group:
 
 @dataclass(frozen=True)
 class Path:
-    """A way through the program: names of its substeps, and after how many of them which calls are waited for."""
+    """A way through the program: names of its substeps, and after how many of them which calls are waited for.
+
+    Example:
+        >>> from npexplore.step_programs import Path
+        >>> Path(("parse", "send"), (), 1.0).share
+        1.0
+    """
 
     steps: tuple[str, ...]
     waits: tuple[tuple[int, tuple[Group, ...]], ...]
@@ -68,7 +74,13 @@ class Path:
 @by_content
 @dataclass(frozen=True)
 class Lowered:
-    """All paths of some packets, most frequent first, and the workload's columns that tell packets apart."""
+    """All paths of some packets, most frequent first, and the workload's columns that tell packets apart.
+
+    Example:
+        >>> from npexplore.step_programs import Lowered
+        >>> Lowered((), {}).paths
+        ()
+    """
 
     paths: tuple[Path, ...]
     columns: Mapping[str, Integers]

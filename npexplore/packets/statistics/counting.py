@@ -32,7 +32,14 @@ TIME_ROWS = [rows.FIRST_NS, rows.LAST_NS, rows.MIN_NS, rows.MAX_NS]
 
 @dataclass
 class CaptureCounts:
-    """Running totals of a capture; `add` tables, then read."""
+    """Running totals of a capture; `add` tables, then read.
+
+    Example:
+        >>> from npexplore.packets import count_capture
+        >>> counts, scan = count_capture("sample:zeek_wikipedia")
+        >>> counts.packets
+        136
+    """
 
     totals: NDArray[np.int64] = field(default_factory=lambda: np.zeros(rows.TOTALS, np.int64))
     squares: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(3, np.uint64))

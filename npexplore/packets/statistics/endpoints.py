@@ -22,6 +22,12 @@ class Endpoints:
 
     rows: int64, the packets' rows in the table, ascending; src, dst: int64, numbers as above; ipv6: uint8 (m, 16), the
     different IPv6 addresses.
+
+    Example:
+        >>> from npexplore.packets import CaptureScan, endpoints
+        >>> found = endpoints(next(iter(CaptureScan("sample:zeek_wikipedia"))))
+        >>> len(found.rows)
+        126
     """
 
     rows: NDArray[np.int64]

@@ -19,6 +19,13 @@ class FlowCounter(ShownByArguments):
     """The directed 5-tuples of all packets added, with the columns of `flow_table`; addresses are numbered for all.
 
     packets: how many packets had a whole IP header.
+
+    Example:
+        >>> from npexplore.packets import CaptureScan, FlowCounter
+        >>> counter = FlowCounter()
+        >>> for table in CaptureScan("sample:zeek_wikipedia"): counter.add(table)
+        >>> len(counter.flows())
+        57
     """
 
     def __init__(self) -> None:

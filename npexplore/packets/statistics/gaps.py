@@ -14,7 +14,16 @@ BINS = 64 * 59
 
 
 class GapCounter(ShownByArguments):
-    """Counts the times between consecutive packets of a capture; steps backwards are left out."""
+    """Counts the times between consecutive packets of a capture; steps backwards are left out.
+
+    Example:
+        >>> from npexplore.packets import CaptureScan, GapCounter
+        >>> gaps = GapCounter()
+        >>> import numpy as np
+        >>> gaps.add(np.array([0, 1000, 3000]))
+        >>> len(gaps.histogram()) > 0
+        True
+    """
 
     def __init__(self) -> None:
         self._packets = np.zeros(BINS, np.int64)

@@ -9,7 +9,16 @@ from npexplore.packets.length_cdf import LengthCdf
 
 
 class LengthCounter(ShownByArguments):
-    """Counts lengths in bytes; `short[length]` is for those below 64 KB, and kernels may count there themselves."""
+    """Counts lengths in bytes; `short[length]` is for those below 64 KB, and kernels may count there themselves.
+
+    Example:
+        >>> import numpy as np
+        >>> from npexplore.packets import LengthCounter
+        >>> counter = LengthCounter()
+        >>> counter.add(np.array([64, 64, 1500]))
+        >>> counter.cdf().quantile(0.5)
+        64
+    """
 
     def __init__(self) -> None:
         self.short = np.zeros(LENGTHS, np.int64)

@@ -19,7 +19,14 @@ from npexplore.records import by_content
 @by_content
 @dataclass(frozen=True)
 class Locality:
-    """Stack distances of a sequence of references; -1 where the key had not been used before."""
+    """Stack distances of a sequence of references; -1 where the key had not been used before.
+
+    Example:
+        >>> import numpy as np
+        >>> from npexplore.packets import Locality
+        >>> Locality(np.array([-1, 0, 1])).distance.tolist()
+        [-1, 0, 1]
+    """
 
     distance: NDArray[np.int64]
 

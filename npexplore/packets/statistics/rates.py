@@ -24,6 +24,13 @@ class RateSeries:
     """Packets and bytes in consecutive bins, from the one with the earliest packet to the one with the latest.
 
     start_ns and width_ns say which time a bin covers; the first and the last are covered by the capture only in part.
+
+    Example:
+        >>> import numpy as np
+        >>> from npexplore.packets import rate_over_time
+        >>> series = rate_over_time(np.array([0, 5_000_000]), np.array([64, 1500]), 0.001)
+        >>> int(series.packets.sum())
+        2
     """
 
     start_ns: int
@@ -89,7 +96,13 @@ def rate_over_time(t_ns: NDArray[np.int64], length: NDArray[np.uint32], bin_s: f
 
 
 class RateCounter(ShownByArguments):
-    """Counts chunk after chunk; the bin width is the smallest power of two (>= 1024 ns) that the time span allows."""
+    """Counts chunk after chunk; the bin width is the smallest power of two (>= 1024 ns) that the time span allows.
+
+    Example:
+        >>> from npexplore.packets import RateCounter
+        >>> RateCounter(bins=64)
+        RateCounter(bins=64)
+    """
 
     def __init__(self, bins: int = BINS) -> None:
         self._shift = FINEST_SHIFT

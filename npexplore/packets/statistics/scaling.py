@@ -19,7 +19,13 @@ LEAST_DETAILS = 8
 
 @dataclass(frozen=True)
 class HurstEstimate:
-    """Hurst parameter with its 95 % interval, and the octaves (log2 of bins) it was estimated over."""
+    """Hurst parameter with its 95 % interval, and the octaves (log2 of bins) it was estimated over.
+
+    Example:
+        >>> from npexplore.packets import HurstEstimate
+        >>> HurstEstimate(0.8, 0.75, 0.85, 3, 12).hurst
+        0.8
+    """
 
     hurst: float
     low: float

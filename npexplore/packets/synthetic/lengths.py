@@ -24,6 +24,11 @@ class LengthMix:
     """A distribution of packet lengths: `share[i]` of the packets have `length_bytes[i]`, ascending; shares sum to 1.
 
     residual: the largest relative miss of a fact the mix was fitted to, 0 for a mix that was given.
+
+    Example:
+        >>> from npexplore.packets import fixed_length
+        >>> fixed_length(64).length_bytes.tolist()
+        [64]
     """
 
     length_bytes: NDArray[np.int64]

@@ -35,7 +35,15 @@ SLOW, AWAY = 5, 10.0  # rounds without gain, or a bracket so many times as wide,
 
 @by_content
 class Stationary(NamedTuple):
-    """Probabilities (n,), means (K,) of the rewards a second, and what they lie between for certain (K,)."""
+    """Probabilities (n,), means (K,) of the rewards a second, and what they lie between for certain (K,).
+
+    Example:
+        >>> import numpy as np
+        >>> from npexplore.solvers import Stationary
+        >>> one = np.array([1.0])
+        >>> Stationary(one, one, one, one).mean.tolist()
+        [1.0]
+    """
 
     probability: Floats
     mean: Floats

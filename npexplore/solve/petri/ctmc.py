@@ -46,7 +46,13 @@ class Throughput:
 
 @dataclass(frozen=True, repr=False)
 class NetChain(NetResult):
-    """A net's steady state. error: how far the worst of the means can be from the truth. states: tangible ones."""
+    """A net's steady state. error: how far the worst of the means can be from the truth. states: tangible ones.
+
+    Example:
+        >>> from npexplore.petri import load_net, solve_chain
+        >>> solve_chain(load_net("tandem")).states
+        120
+    """
 
     refused: str | None
     states: int | None

@@ -41,7 +41,13 @@ class Growth:
 
 @dataclass(frozen=True, repr=False)
 class Markings(NetResult):
-    """The markings of a net; None where not explored: `refused` says why. vanishing: those in which no time passes."""
+    """The markings of a net; None where not explored: `refused` says why. vanishing: those in which no time passes.
+
+    Example:
+        >>> from npexplore.petri import find_markings, load_net
+        >>> find_markings(load_net("philosophers")).dead_markings
+        2
+    """
 
     refused: str | None
     states: int | None

@@ -64,6 +64,11 @@ class NetSimulation(NetResult):
     """What a net does in the long run, each number with its 95 % interval; None where nothing can fire any more.
 
     seeds: one run each. firings: measured. time: measured, in the net's unit. latency: by the transition that ends.
+
+    Example:
+        >>> from npexplore.petri import load_net, simulate_net
+        >>> simulate_net(load_net("tandem"), [1], 500).seeds
+        [1]
     """
 
     refused: str | None

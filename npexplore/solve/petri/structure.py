@@ -23,7 +23,13 @@ LARGEST = 1 << 30  # of a coefficient: sums of products stay within 64 bits
 
 @dataclass(frozen=True)
 class Semiflow:
-    """Whole weights by name. tokens: of places, the weighted sum that every marking has."""
+    """Whole weights by name. tokens: of places, the weighted sum that every marking has.
+
+    Example:
+        >>> from npexplore.petri import Semiflow
+        >>> Semiflow({"free": 1, "busy": 1}, 4).tokens
+        4
+    """
 
     __hash__ = content_hash
 
@@ -36,6 +42,11 @@ class Structure(NetResult):
     """A net's minimal semiflows; None where they are too many (`refused` says so) or the arcs are no numbers.
 
     uncovered_places: in no P-semiflow, so that these do not show them bounded.
+
+    Example:
+        >>> from npexplore.petri import find_structure, load_net
+        >>> find_structure(load_net("tandem")).places
+        4
     """
 
     refused: str | None

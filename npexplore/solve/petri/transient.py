@@ -32,7 +32,13 @@ ROUNDING = float(np.finfo(float).eps)
 
 @dataclass(frozen=True, repr=False)
 class NetTransient(NetResult):
-    """A net at `times`, one entry of each list for each. error: how far the worst can be from the truth."""
+    """A net at `times`, one entry of each list for each. error: how far the worst can be from the truth.
+
+    Example:
+        >>> from npexplore.petri import load_net, solve_transient
+        >>> solve_transient(load_net("tandem"), [0.0, 1.0]).times
+        (0.0, 1.0)
+    """
 
     refused: str | None
     times: tuple[float, ...]

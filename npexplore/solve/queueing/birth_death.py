@@ -39,7 +39,14 @@ def steady_state(birth: ArrayLike, death: ArrayLike) -> Floats:
 @by_content
 @dataclass(frozen=True)
 class Transient:
-    """A chain at T times (seconds): probability (T, n + 1), and average (T, n + 1), its time average since 0."""
+    """A chain at T times (seconds): probability (T, n + 1), and average (T, n + 1), its time average since 0.
+
+    Example:
+        >>> import numpy as np
+        >>> from npexplore.queueing import transient
+        >>> transient([1.0, 1.0], [2.0, 2.0], 0, [0.0, 1.0]).probability.shape
+        (2, 3)
+    """
 
     times: Floats
     probability: Floats

@@ -29,7 +29,13 @@ MOST_ORDERS = 200_000  # of items in a least-recently-used cache, gone through o
 
 @by_content
 class Hits(NamedTuple):
-    """The chance (n,) that each item is found; `approximation` names what was not exact, else None."""
+    """The chance (n,) that each item is found; `approximation` names what was not exact, else None.
+
+    Example:
+        >>> from npexplore.queueing import hit_chances
+        >>> hit_chances([0.5, 0.3, 0.2], 1).hit.shape
+        (3,)
+    """
 
     hit: Floats
     approximation: str | None

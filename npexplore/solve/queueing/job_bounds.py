@@ -31,6 +31,12 @@ class JobBounds:
 
     lower, upper (P,), or (P, R) for several classes; bottleneck, alike: index of the station that is full first;
     knee, alike: the population from which that station, not the population, sets the asymptotic upper bound.
+
+    Example:
+        >>> from npexplore.queueing import balanced_job_bounds
+        >>> bounds = balanced_job_bounds([1.0, 0.5], 4)
+        >>> float(bounds.lower[0]) < float(bounds.upper[0])
+        True
     """
 
     lower: Floats

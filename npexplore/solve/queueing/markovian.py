@@ -23,6 +23,11 @@ class QueueMeans:
 
     mean_number counts waiting and in service; mean_wait is before service; mean_response with service; loss is the
     share of arrivals turned away; `approximation` names what was not exact, else None.
+
+    Example:
+        >>> from npexplore.queueing import mm1
+        >>> float(mm1(0.5, 1.0).mean_number)
+        1.0
     """
 
     throughput: Floats

@@ -39,6 +39,12 @@ class MultiMva:
 
     throughput, response_time (P, R); queue_length, residence_time, utilization (P, K, R), as in `Mva`; a class without
     customers has zeros. `approximation` names what was not exact, else None.
+
+    Example:
+        >>> from npexplore.queueing import multiclass_mva
+        >>> found = multiclass_mva([[1.0, 0.5], [0.2, 0.4]], [1, 2])
+        >>> found.throughput.shape
+        (1, 2)
     """
 
     throughput: Floats

@@ -48,6 +48,11 @@ class Mva:
     (over all visits) at a station, waiting and in service; utilization (P, K): throughput x demand / largest capacity,
     hence the busy share of a server, but the mean number of customers at a delay station; response_time (P,): of the
     network without the think time. `approximation` names what was not exact, else None.
+
+    Example:
+        >>> from npexplore.queueing import mva
+        >>> float(mva([1.0, 0.5], 1).throughput[0])
+        0.6666666666666666
     """
 
     throughput: Floats

@@ -26,7 +26,14 @@ EXHAUSTIVE, GATED, LIMITED = VISITS = ("exhaustive", "gated", "limited")
 
 @by_content
 class Polling(NamedTuple):
-    """Mean waits (N,) of the classes, and the name of the approximation, None where exact."""
+    """Mean waits (N,) of the classes, and the name of the approximation, None where exact.
+
+    Example:
+        >>> from npexplore.queueing import Polling
+        >>> import numpy as np
+        >>> Polling(np.array([1.0]), None).mean_wait.tolist()
+        [1.0]
+    """
 
     mean_wait: Floats
     approximation: str | None

@@ -49,7 +49,13 @@ Free = Span | tuple[Value, ...]
 
 @dataclass(frozen=True)
 class Fit:
-    """The result of one start. values: the parameters; errors: of each row, relative; score: their root mean square."""
+    """The result of one start. values: the parameters; errors: of each row, relative; score: their root mean square.
+
+    Example:
+        >>> from npexplore.study import Fit
+        >>> Fit({"banks": 4}, {"row": 0.01}, 0.01, 0.0).score
+        0.01
+    """
 
     __hash__ = content_hash
 

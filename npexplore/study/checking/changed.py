@@ -60,7 +60,15 @@ def told(name: str, made: Design) -> str:
 
 @dataclass(frozen=True)
 class Changed:
-    """The cross-checks of a machine before and after a change."""
+    """The cross-checks of a machine before and after a change.
+
+    Example:
+        >>> import npexplore as npx
+        >>> from npexplore.study import compare_checks
+        >>> changed = compare_checks({"ixp2400_dram": npx.design("ixp2400_dram")}, keys=[], packets=100)
+        >>> len(changed.before.rows) >= 0
+        True
+    """
 
     before: Check
     after: Check

@@ -32,7 +32,13 @@ VISIBLE = ("calibration", "check")
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A group that was left out: its rows, their errors if predicted, parameters fitted anew, and undetermined ones."""
+    """A group that was left out: its rows, their errors if predicted, parameters fitted anew, and undetermined ones.
+
+    Example:
+        >>> from npexplore.study import LeftOut
+        >>> LeftOut("rates", 3, {"row": 0.02}, {}, ()).rows
+        3
+    """
 
     __hash__ = content_hash
 

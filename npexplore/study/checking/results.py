@@ -46,7 +46,13 @@ class Result:
 
 @dataclass(frozen=True)
 class Results:
-    """All numbers of a file; called with a ledger row, returns the user's value in the row's unit (None: not given)."""
+    """All numbers of a file; called with a ledger row, returns the user's value in the row's unit (None: not given).
+
+    Example:
+        >>> from npexplore.study import Results
+        >>> Results("mine.csv", (), {"raw.clock": 425.0}).file
+        'mine.csv'
+    """
 
     __hash__ = content_hash
 

@@ -18,7 +18,13 @@ from npexplore.toml import Record, decode
 
 
 class ParameterSet(Record, frozen=True, kw_only=True):
-    """One set, and the rows that it was fitted to; mix: mixes of lengths that replace the published ones."""
+    """One set, and the rows that it was fitted to; mix: mixes of lengths that replace the published ones.
+
+    Example:
+        >>> from npexplore.study import ParameterSet
+        >>> ParameterSet(fitted_to=["raw.v4.gain_1500"]).set
+        {}
+    """
 
     fitted_to: list[str]
     set: dict[str, Value] = msgspec.field(default_factory=dict)

@@ -77,7 +77,13 @@ class Knee:
 
 @dataclass(frozen=True)
 class WhatIf(Result):
-    """Changes with an effect, best first; those without one; impossible ones, and why; knees of the knobs."""
+    """Changes with an effect, best first; those without one; impossible ones, and why; knees of the knobs.
+
+    Example:
+        >>> from npexplore.study import WhatIf
+        >>> WhatIf().changes
+        ()
+    """
 
     changes: tuple[Change, ...] = ()
     without_effect: tuple[str, ...] = ()

@@ -31,6 +31,12 @@ class Formula:
     """One number as an expression of knobs and of packets' demands, with its present value.
 
     held: knobs that act on it in steps, and the values for which the formula is valid.
+
+    Example:
+        >>> import npexplore as npx
+        >>> found = npx.design("ixp2400_dram").formula()
+        >>> next(iter(found.ceilings.values())).name
+        'dram.bus'
     """
 
     __hash__ = content_hash
@@ -77,6 +83,12 @@ class Formulas:
 
     values: present values of all symbols: knobs, and a packet's demands. refused: numbers without a formula, and why.
     given: choices and tables that all formulas assume. latency: None if a part of it has no formula.
+
+    Example:
+        >>> import npexplore as npx
+        >>> found = npx.design("ixp2400_dram").formula()
+        >>> next(iter(found.ceilings))
+        'dram.bus'
     """
 
     __hash__ = content_hash

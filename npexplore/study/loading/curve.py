@@ -50,7 +50,13 @@ class Saturation:
 
 @dataclass(frozen=True)
 class LoadPoint(Result):
-    """A solver's answer at one offered load: packets a second, share lost, latencies in seconds (None: unknown)."""
+    """A solver's answer at one offered load: packets a second, share lost, latencies in seconds (None: unknown).
+
+    Example:
+        >>> from npexplore.study import LoadPoint
+        >>> LoadPoint("bounds", 1e6, 1e6, 0.0, {}, {}).loss
+        0.0
+    """
 
     solver: str
     offered_pps: float
@@ -89,7 +95,14 @@ class LoadPoint(Result):
 
 @dataclass(frozen=True, repr=False)
 class LoadCurve(Result):
-    """A machine at many offered loads; for each solver where it saturates, and why a solver has no answer."""
+    """A machine at many offered loads; for each solver where it saturates, and why a solver has no answer.
+
+    Example:
+        >>> import npexplore as npx
+        >>> curve = npx.load_curve("smartnic", 64, rates=[1e6], packets=200)
+        >>> curve.design, curve.points[0].offered_pps
+        ('smartnic', 1000000.0)
+    """
 
     design: str
     workload: str

@@ -32,7 +32,15 @@ Progress = Callable[[float, int, int], None]  # load, packets of its next trials
 
 @dataclass(frozen=True, repr=False)
 class LoadSearch(Result):
-    """The result of a search: by goal what it found, the points that it measured, and where the machine saturates."""
+    """The result of a search: by goal what it found, the points that it measured, and where the machine saturates.
+
+    Example:
+        >>> import npexplore as npx
+        >>> from npexplore.study import search_lossless
+        >>> found = search_lossless("smartnic", 64, losses=[0.0])
+        >>> found.design
+        'smartnic'
+    """
 
     design: str
     workload: str

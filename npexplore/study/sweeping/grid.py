@@ -41,7 +41,14 @@ Values = Value | Span | Iterable[Value]
 
 
 class SweepPoint(NamedTuple):
-    """One question: a design, a workload (None: the design brings its own), a solver, a seed (simulation, estimate)."""
+    """One question: a design, a workload (None: the design brings its own), a solver, a seed (simulation, estimate).
+
+    Example:
+        >>> import npexplore as npx
+        >>> from npexplore.study import SweepPoint
+        >>> SweepPoint(npx.design("ixp2400"), npx.workload(64), "bounds").solver
+        'bounds'
+    """
 
     design: Design
     workload: Workload | None

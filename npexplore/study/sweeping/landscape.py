@@ -38,6 +38,13 @@ class Landscape:
 
     queueing is NaN where the model refuses. bits: counted for a packet, so that rate x bits is the throughput.
     between: knobs that may also have values between nodes; the others act in steps (lengths that are cut into cells).
+
+    Example:
+        >>> import npexplore as npx
+        >>> from npexplore.study import landscape
+        >>> found = landscape("ixp2400_dram", None, {"banks": [2, 4]})
+        >>> found.queueing.shape
+        (2,)
     """
 
     design: str

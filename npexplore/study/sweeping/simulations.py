@@ -26,6 +26,11 @@ class Simulations(ShownByArguments):
     """Answers of designs that bring their own workload, with one seed; earlier answers are remembered.
 
     packets: how many each new simulation measures.
+
+    Example:
+        >>> from npexplore.study import Simulations
+        >>> Simulations(seed=2).seed
+        2
     """
 
     def __init__(self, seed: int = 1, executor: Wanted = None, packets: int = PACKETS) -> None:
