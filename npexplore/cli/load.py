@@ -28,7 +28,7 @@ from npexplore.progress import Task
 if TYPE_CHECKING:
     from npexplore.designs import Design
     from npexplore.machine.workload import Workload
-    from npexplore.study.loading.curve import LoadCurve, LoadPoint
+    from npexplore.study.loading.curve import LoadCurve, LoadPoint, Saturation
     from npexplore.study.loading.lossless import LoadSearch
     from npexplore.study.loading.mlrsearch import Found
 
@@ -47,7 +47,9 @@ if TYPE_CHECKING:
     "--packets", type=click.IntRange(min=1), help="Packets measured per simulation, or per full-length trial."
 )
 @click.option(
-    "--estimate", is_flag=True, help="Also estimate each load: intervals by runs until they are narrow (1 s each)."
+    "--estimate/--no-estimate",
+    default=None,
+    help="Estimate each load: intervals by runs until they are narrow (1 s each); default without --packets, --seeds.",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Threads; default: one for each core.")
 @click.option("--out", type=click.Path(path_type=Path), help="Parquet file that keeps the simulated results.")
@@ -58,7 +60,7 @@ if TYPE_CHECKING:
 def command(
     design: str, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | str | None,
     arrivals: str | None, rate: str | None, speed: float | None, rates: str | None, searched: bool, loss: str | None,
-    seeds: int | None, packets: int | None, estimate: bool, workers: int | None, out: Path | None, resume: bool,
+    seeds: int | None, packets: int | None, estimate: bool | None, workers: int | None, out: Path | None, resume: bool,
     html: Path | None,
     shared_library: bool, as_json: bool,
 ) -> int:  # fmt: skip
@@ -74,7 +76,7 @@ def command(
         ("--rates", rates if searched else None, "--search finds its loads itself"),
         ("--seeds", seeds if searched else None, "each trial of --search has a seed of its own"),
         ("--workers", workers if searched else None, "the trials of --search run one after the other"),
-        ("--estimate", estimate or None if searched else None, "the trials of --search are simulations"),
+        ("--estimate", estimate if searched else None, "the trials of --search are simulations"),
         ("--html", html if searched else None, "--search has no curve to draw"),
         ("--resume", None if out is not None or not resume else resume, "there is no --out FILE to continue"),
     ):
@@ -101,7 +103,7 @@ def command(
 
 def _curve(
     made: Design, load: Workload | None, arrivals: str, rates: str | None, seeds: int, packets: int | None,
-    estimate: bool, workers: int | None, out: Path | None, resume: bool,
+    estimate: bool | None, workers: int | None, out: Path | None, resume: bool,
 ) -> LoadCurve:  # fmt: skip
     from npexplore.study.loading.curve import load_curve
 
@@ -160,46 +162,56 @@ def _share(text: str) -> float:
 
 def said(curve: LoadCurve) -> str:
     """Return what a curve tells in a sentence."""
-    full = [f"{cell(s.rate_pps / 1e6)} Mpps by {name} ({s.bottleneck})" for name, s in curve.saturation.items()]
+    full = [f"{_with_half(s)} Mpps by {name} ({s.bottleneck})" for name, s in curve.saturation.items()]
     parts = [f"{curve.design} with {curve.workload}, {curve.arrivals} arrivals, saturates at {', '.join(full)}."]
-    points, doubled = curve.of("simulation"), curve.doubled_pps
+    points, doubled = [point for point in curve.best if point.solver != "queueing"], curve.doubled_pps
     if doubled is not None:
         least = cell((points[0].latency_s["mean"] or 0.0) * 1e9)
         parts.append(f"Mean latency is {least} ns at first and twice that from {cell(doubled / 1e6)} Mpps on.")
     lost = next((point.offered_pps for point in points if point.loss), math.inf)
-    full_at = curve.saturation["simulation"].rate_pps if "simulation" in curve.saturation else math.inf
+    full_at = math.inf if curve.full is None else curve.full.rate_pps
     if lost <= full_at:
         parts.append(f"Packets are lost from {cell(lost / 1e6)} Mpps on.")
     elif any(full_at < point.offered_pps < lost for point in points):
         parts.append("None is lost before; just above, buffers were still filling at the end (more --packets).")
-    few, many = (end((point.packets or 0 for point in points), default=0) for end in (min, max))
-    if few < many:
+    few, many = (end((point.packets or 0 for point in curve.of("simulation")), default=0) for end in (min, max))
+    if few < many and not curve.of("estimate"):
         parts.append(f"{few:,} to {many:,} packets are measured at each load (--packets N: N at all).")
     return " ".join(parts)
 
 
-HEADS = {"simulation": "", "queueing": "queueing ", "estimate": "estimated "}
+def _with_half(full: Saturation) -> str:
+    """Return a saturated rate in Mpps, with the half width of its interval if it has one."""
+    half = "" if full.ci95 is None else f" ± {(full.ci95[1] - full.ci95[0]) / 2e6:.2g}"
+    return f"{cell(full.rate_pps / 1e6)}{half}"
 
 
 def records(curve: LoadCurve) -> list[dict[str, Any]]:
-    """Return the table of a curve: a load a row, the solvers side by side."""
-    by_load: dict[float, dict[str, Any]] = {}
-    for point in curve.points:
-        row = by_load.setdefault(round(point.offered_pps, 3), {"offered Mpps": point.offered_pps / 1e6})
-        row |= _row(point, HEADS[point.solver])
-    return [by_load[load] for load in sorted(by_load)]
+    """Return the table of a curve: a load a row, the best answer first (its solver where these differ), then queueing.
+
+    Where loads are estimated, the simulations of those that are stand in the document alone.
+    """
+    estimated = bool(curve.of("estimate"))
+    queueing = {round(point.offered_pps, 3): point for point in curve.of("queueing")}
+    rows = []
+    for point in curve.best:
+        row: dict[str, Any] = {"offered Mpps": point.offered_pps / 1e6} | ({"by": point.solver} if estimated else {})
+        row |= _row(point, "queueing " if point.solver == "queueing" else "", estimated)
+        other = queueing.get(round(point.offered_pps, 3))
+        rows.append(row if other is None else row | _row(other, "queueing "))
+    return rows
 
 
-def _row(point: LoadPoint, head: str) -> dict[str, Any]:
+def _row(point: LoadPoint, head: str, estimated: bool = False) -> dict[str, Any]:
     latency = {name: None if s is None else s * 1e9 for name, s in point.latency_s.items()}
+    ends = point.ci95.get("latency_s") if point.solver == "estimate" else None
+    half = {"+- ns": None if ends is None else (ends[1] - ends[0]) / 2 * 1e9} if estimated else {}
     found: dict[str, Any] = {
         f"{head}Mpps": point.rate_pps / 1e6,
         f"{head}loss %": None if point.loss is None else round(100 * point.loss, 9),
         f"{head}mean ns": latency["mean"],
+        **half,
     }
-    if point.solver == "estimate":
-        low, high = point.ci95["latency_s"] or (None, None)
-        found["+- ns"] = None if low is None or high is None else (high - low) / 2 * 1e9
     return found if head else {**found, "p50 ns": latency["p50"], "p99 ns": latency["p99"], "p99.9 ns": latency["p999"]}
 
 

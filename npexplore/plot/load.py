@@ -1,4 +1,4 @@
-"""Latency and loss over the offered load: both solvers side by side, and where the machine saturates."""
+"""Latency and loss over the offered load: the solvers side by side, and where the machine saturates."""
 
 from __future__ import annotations
 
@@ -13,23 +13,26 @@ from npexplore.study.loading.curve import LoadCurve, LoadPoint
 
 QUANTILES = {"p50": "half are faster", "p99": "99 % are faster", "p999": "99.9 % are faster"}
 SHADES = dict(zip(QUANTILES, (theme.ORANGE, theme.PURPLE, theme.BLACK), strict=True))
-DASHES = {"simulation": "solid", "queueing": "dash"}
+DASHES = {"estimate": "solid", "simulation": "solid", "queueing": "dash"}
 
 
 def load_figure(curve: LoadCurve) -> go.Figure:
     """Return mean and quantiles of the latency (above) and the share lost (below) over the offered Mpps."""
     figure = make_subplots(2, 1, shared_xaxes=True, row_heights=[0.65, 0.35], vertical_spacing=0.06)
+    first = "estimate" if curve.of("estimate") else "simulation"  # whose percentiles are drawn
     for solver, dash in DASHES.items():
         points = curve.of(solver)
+        if solver == "simulation" and solver != first:
+            dash = "dot"
         if not points:
             continue
         colour = theme.ORIGIN_COLOURS[solver]
         line: dict[str, Any] = {"color": colour, "dash": dash}
         known = [p for p in points if p.ci95["latency_s"] is not None]
-        if known:
+        if known and solver in (first, "queueing"):
             figure.add_trace(_band(known, colour), 1, 1)
         figure.add_trace(_line(points, "mean", f"mean, {solver}", line), 1, 1)
-        for name, told in QUANTILES.items() if solver == "simulation" else ():
+        for name, told in QUANTILES.items() if solver == first else ():
             figure.add_trace(_line(points, name, told, {"color": SHADES[name], "width": 1.4}), 1, 1)
         figure.add_trace(
             go.Scatter(
@@ -39,7 +42,7 @@ def load_figure(curve: LoadCurve) -> go.Figure:
             ),
             2, 1,
         )  # fmt: skip
-    full = curve.saturation.get("simulation")
+    full = curve.full
     if full is not None:
         for row in (1, 2):
             figure.add_vline(x=full.rate_pps / 1e6, line={"color": theme.GREY, "dash": "dot"}, row=row, col=1)

@@ -20,7 +20,10 @@ BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK = (
 GREY, PALE = "#8A8F98", "#E5E7EB"
 COLORWAY = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 # One colour for each way to know a number, the same in every figure.
-ORIGIN_COLOURS = {"published": BLACK, "bounds": GREY, "queueing": BLUE, "simulation": VERMILION, "simulated": VERMILION}
+ORIGIN_COLOURS = {
+    "published": BLACK, "bounds": GREY, "queueing": BLUE, "simulation": VERMILION, "simulated": VERMILION,
+    "estimate": GREEN,
+}  # fmt: skip
 
 # Without showSendToCloud plotly.js offers to upload the figure; nothing in a report may leave the machine.
 CONFIG: dict[str, Any] = {

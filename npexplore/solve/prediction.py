@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 NEARLY_FULL = 0.85
+PERCENTILES = ("p50", "p95", "p99")  # that estimates give an interval of
 UTILIZATION = "utilization_"  # how the columns of a row begin that hold the busy shares of resources
 
 
@@ -172,6 +173,7 @@ class Prediction(Result):
         """Return the answer as one row, under the names of a sweep's columns, without what was asked."""
         low, high = self.ci95.get("throughput_bps", (None, None))
         early, late = self.ci95.get("latency_s", (None, None))
+        estimated = self.solver == "estimate"
         return {
             "throughput_bps": self.throughput_bps,
             "throughput_low_bps": low,
@@ -185,8 +187,19 @@ class Prediction(Result):
             "loss": self.loss,
             "dropped": sum(self.drops.values()) if self.solver == "simulation" else None,
             "refused": None,
+            **self._ends("rate_pps", "rate_{}_mpps", 1e-6),
+            **{k: v for p in PERCENTILES for k, v in self._ends(f"latency_s.{p}", f"latency_{p}_{{}}_ns", 1e9).items()},
+            **self._ends("loss", "loss_{}", 1.0),
+            "precision": self.about.get("precision") if estimated else None,
+            "method": self.approximation if estimated else None,
             **{UTILIZATION + name: share.busy for name, share in self.utilization.items()},
         }
+
+    def _ends(self, name: str, column: str, scale: float) -> dict[str, float | None]:
+        """Return the ends of an interval under the names of a sweep's columns (None: there is no interval)."""
+        ends = self.ci95.get(name)
+        low, high = (None, None) if ends is None else (scale * end for end in ends)
+        return {column.format("low"): low, column.format("high"): high}
 
     def to_series(self) -> pd.Series[Any]:
         """Return the answer as one row of a table (`npexplore.to_frame` makes a table of several)."""

@@ -189,11 +189,24 @@ def test_a_machine_that_never_frees_its_buffer_is_told():
         search_lossless(own(keeps), LOAD, goal=QUICK)
 
 
-def test_estimates_stand_beside_the_other_solvers():
+def test_estimates_come_first_unless_a_length_is_asked_for():
     """Near saturation there is none, and the reason is told; elsewhere the rate is that of the load."""
-    curve = load_curve(design("smartnic"), LOAD, rates=[20e6, 99e6], packets=500, estimate=True)
+    curve = load_curve(design("smartnic"), LOAD, rates=[20e6, 99e6])
     (point,) = curve.of("estimate")
     low, high = point.ci95["latency_s"]
     assert point.rate_pps == pytest.approx(20e6)
     assert low < point.latency_s["mean"] < high
-    assert "too near 1 for an interval" in curve.refused["estimate"]
+    assert [one.solver for one in curve.best] == ["estimate", "simulation"]
+    assert curve.refused["estimate"].startswith("at 1 of 2 loads: 99 Mpps is 0.9")
+    assert next(iter(curve.saturation)) == "estimate"
+    low, high = curve.full.ci95
+    assert low < curve.full.rate_pps < high
+    (entry,) = [one for one in curve.to_dict()["points"] if one["solver"] == "estimate"]
+    assert {"throughput_bps", "precision", "method", "seconds"} <= set(entry)
+    ends = entry["ci95"]
+    assert {"rate_mpps", "throughput_bps", "mean", "p50", "p95", "p99", "loss"} <= set(ends)
+    for name in ("mean", "p50", "p95", "p99"):
+        assert ends[name][0] <= entry["latency_ns"][name] <= ends[name][1]
+    assert "independent runs" in entry["method"]
+    for few in ({"packets": 500}, {"seeds": 2}, {"estimate": False}):
+        assert not load_curve(design("smartnic"), LOAD, rates=[20e6], **few).of("estimate")

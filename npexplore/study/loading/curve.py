@@ -1,4 +1,4 @@
-"""Latency and loss against the offered load, by queueing and simulation side by side, and where a machine saturates.
+"""Latency and loss against the offered load: estimates with intervals, simulation, queueing; where a machine saturates.
 
     saturation = what it forwards when a packet is always waiting        loss = packets lost / packets offered
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from npexplore.errors import InputError, NpexploreError, positive
 from npexplore.machine.workload import Arrival, Workload, WorkloadLike, parse_arrivals
 from npexplore.records import content_hash
 from npexplore.results import Result, plain
+from npexplore.solve.prediction import PERCENTILES
 from npexplore.study.loading.lengths import PACKETS, packets_at
 from npexplore.study.sweeping.executors import Wanted
 from npexplore.study.sweeping.grid import SweepPoint
@@ -46,11 +47,14 @@ class Saturation:
 
     rate_pps: float
     bottleneck: str
+    ci95: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
 class LoadPoint(Result):
     """A solver's answer at one offered load: packets a second, share lost, latencies in seconds (None: unknown).
+
+    Estimates also have bit/s, the interval of every number, the precision of the mean latency, and how they came about.
 
     Example:
         >>> from npexplore.study import LoadPoint
@@ -65,6 +69,9 @@ class LoadPoint(Result):
     latency_s: dict[str, float | None]
     ci95: dict[str, tuple[float, float] | None]
     packets: int | None = None  # measured in each simulation
+    throughput_bps: float | None = None
+    precision: float | None = None
+    method: str | None = None
 
     __hash__ = content_hash
 
@@ -88,9 +95,22 @@ class LoadPoint(Result):
             "ci95": {
                 "rate_mpps": rate and [end / 1e6 for end in rate],
                 "latency_mean_ns": latency and [end * 1e9 for end in latency],
+                **(self._intervals() if self.solver == ESTIMATE else {}),
             },
         }  # fmt: skip
+        if self.solver == ESTIMATE:  # seconds: of a curve, not of a load
+            document |= {
+                "throughput_bps": self.throughput_bps, "precision": self.precision, "method": self.method,
+                "seconds": None,
+            }  # fmt: skip
         return {name: plain(value) for name, value in document.items()}
+
+    def _intervals(self) -> dict[str, list[float] | None]:
+        """Return the intervals under the names that they have in every document of an estimate."""
+        names = {"throughput_bps": ("throughput_bps", 1.0), "mean": ("latency_s", 1e9), "loss": ("loss", 1.0)}
+        names |= {name: (f"latency_s.{name}", 1e9) for name in PERCENTILES}
+        ends = {name: (self.ci95.get(own), scale) for name, (own, scale) in names.items()}
+        return {name: pair and [scale * end for end in pair] for name, (pair, scale) in ends.items()}
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,9 +136,24 @@ class LoadCurve(Result):
         return sorted((point for point in self.points if point.solver == solver), key=lambda point: point.offered_pps)
 
     @property
+    def best(self) -> list[LoadPoint]:
+        """The best answer at each load, in order: the estimate, else simulation, else queueing."""
+        found: dict[float, LoadPoint] = {}
+        for solver in (ESTIMATE, *SOLVERS):
+            for point in self.of(solver):
+                found.setdefault(round(point.offered_pps, 3), point)
+        return [found[load] for load in sorted(found)]
+
+    @property
+    def full(self) -> Saturation | None:
+        """Where the machine saturates, by its estimate, else by simulation (None: neither has an answer)."""
+        return self.saturation.get(ESTIMATE) or self.saturation.get("simulation")
+
+    @property
     def doubled_pps(self) -> float | None:
-        """The simulated load at which the mean latency is twice that of the lowest load (None: at none of them)."""
-        found = [(p.offered_pps, p.latency_s["mean"]) for p in self.of("simulation") if p.latency_s["mean"] is not None]
+        """The load at which the mean latency is twice that of the lowest load, of the best answers (None: at none)."""
+        points = [p for p in self.best if p.solver != "queueing"]
+        found = [(p.offered_pps, p.latency_s["mean"]) for p in points if p.latency_s["mean"] is not None]
         if not found:
             return None
         loads, means = (np.array(column, dtype=np.float64) for column in zip(*found, strict=True))
@@ -148,6 +183,7 @@ class LoadCurve(Result):
             "points": [point.to_dict() for point in self.points],
             "saturation": {
                 name: {"rate_mpps": s.rate_pps / 1e6, "bottleneck": s.bottleneck}
+                | ({"ci95": s.ci95 and [end / 1e6 for end in s.ci95]} if name == ESTIMATE else {})
                 for name, s in self.saturation.items()
             },
             "ndr": None,
@@ -160,17 +196,18 @@ class LoadCurve(Result):
 
 def load_curve(
     design: DesignLike, workload: WorkloadLike | None = None, *, arrivals: Arrival | str = "poisson",
-    rates: Sequence[float] | None = None, seeds: int = 1, packets: int | None = None, estimate: bool = False,
+    rates: Sequence[float] | None = None, seeds: int = 1, packets: int | None = None, estimate: bool | None = None,
     executor: Wanted = None, workers: int | None = None, store: str | Path | None = None, resume: bool = True,
     progress: Progress | None = None,
 ) -> LoadCurve:  # fmt: skip
-    """Return latency and loss of a machine at offered loads, by queueing and simulation.
+    """Return latency and loss of a machine at offered loads: estimates with intervals, simulation, queueing.
 
     workload: the packets (None: the design's own), which arrive by `arrivals` at each of `rates`, packets a second
     (None: 20 rates, from a twentieth of the highest rate that the machine forwards to a seventh above it). packets:
     measured at each load (None: 16,384, fewer if a packet takes many events). store: a Parquet file from which a
     stopped curve is resumed. progress: called with (points done, points in all). Raises InputError.
-    estimate: also estimate each load (1 s of budget); a load too near saturation has none.
+    estimate: also estimate each load (1 s of budget); a load too near saturation has none. None: unless `packets` or
+    `seeds` ask for simulations of one length.
     design: the machine. arrivals: the process, such as "poisson" or "periodic". rates: offered, packets a second.
     seeds: simulations at each load. executor, workers: where the simulations run (None: processes on this
     computer). resume: whether to take what the store has.
@@ -186,7 +223,9 @@ def load_curve(
     design = design_of(design)
     asked = Offered.of(design, design.packets(workload), arrivals)
     loads = None if rates is None else [positive("rate of a load", float(rate)) for rate in rates]
-    count = 2 + (POINTS if loads is None else len(loads)) * (1 + seeds + estimate)
+    estimate = packets is None and seeds == 1 if estimate is None else estimate
+    solvers = (*SOLVERS, ESTIMATE) if estimate else SOLVERS
+    count = len(solvers) + (POINTS if loads is None else len(loads)) * (1 + seeds + estimate)
 
     with opened(store, resume) as stored:
 
@@ -197,11 +236,12 @@ def load_curve(
 
             return sweep(points, executor=executor, workers=workers, store=stored, packets=measured, progress=told)
 
-        full = answered([asked.point(None, solver, 1) for solver in SOLVERS], 0, packets or PACKETS)
+        full = answered([asked.point(None, solver, 1) for solver in solvers], 0, packets or PACKETS)
         saturation = {
-            row.solver: Saturation(row.rate_mpps * 1e6, row.bottleneck)
+            row.solver: Saturation(row.rate_mpps * 1e6, row.bottleneck, _ends(row) if row.solver == ESTIMATE else None)
             for row in full.itertuples() if not isinstance(row.refused, str)
         }  # fmt: skip
+        saturation = {name: saturation[name] for name in (ESTIMATE, *SOLVERS) if name in saturation}
         top = asked.most(saturation.get("simulation"))
         if loads is None:
             loads = [float(load) for load in np.linspace(LEAST, MOST, POINTS) * top]
@@ -212,7 +252,7 @@ def load_curve(
             points = [asked.point(load, "queueing") for load in some]
             points += [asked.point(load, "simulation", 1 + seed) for load in some for seed in range(seeds)]
             points += [asked.point(load, ESTIMATE, 1) for load in some if estimate]
-            parts.append(answered(points, 2 + sum(len(part) for part in parts), measured))
+            parts.append(answered(points, len(solvers) + sum(len(part) for part in parts), measured))
     rows = pd.concat(parts)
     good = rows[rows["refused"].isna()]
     found = [
@@ -221,6 +261,9 @@ def load_curve(
     ]  # fmt: skip
     answers = [*full.itertuples(), *rows.itertuples()]
     refused = {str(row.solver): str(row.refused) for row in answers if isinstance(row.refused, str)}
+    few = int(rows.loc[rows["solver"] == ESTIMATE, "refused"].notna().sum())
+    if estimate and 0 < few < len(loads):
+        refused[ESTIMATE] = f"at {few} of {len(loads)} loads: {refused[ESTIMATE].removeprefix('estimate: ')}"
     if not found:
         raise NpexploreError(f"{design.name}: no load has an answer: {'; '.join(refused.values())}")
     return LoadCurve(design.name, asked.name, arrivals, tuple(found), saturation, refused)
@@ -241,17 +284,33 @@ def of_rows(rows: pd.DataFrame) -> LoadPoint:
         return None if pair[0] is None or pair[1] is None else (pair[0], pair[1])
 
     first = rows.iloc[0]
-    per_packet = float(first["rate_mpps"]) * 1e6 / float(first["throughput_bps"])
-    throughput = ends("throughput_bps", "throughput_low_bps", "throughput_high_bps", per_packet)
-    return LoadPoint(
-        str(first["solver"]), float(first["offered_mpps"]) * 1e6, float(mean("rate_mpps", 1e6) or 0.0), mean("loss"),
-        {name: mean(f"latency_{name}_ns", 1e-9) for name in LATENCIES},
-        {
-            "rate_pps": throughput,
-            "latency_s": ends("latency_mean_ns", "latency_low_ns", "latency_high_ns", 1e-9),
-        },
-        int(first["packets"]) if first["solver"] == "simulation" else None,
+    solver = str(first["solver"])
+    ci95 = {
+        "rate_pps": ends("rate_mpps", "rate_low_mpps", "rate_high_mpps", 1e6),
+        "latency_s": ends("latency_mean_ns", "latency_low_ns", "latency_high_ns", 1e-9),
+    }
+    latency = {name: mean(f"latency_{name}_ns", 1e-9) for name in LATENCIES}
+    point = LoadPoint(
+        solver, float(first["offered_mpps"]) * 1e6, float(mean("rate_mpps", 1e6) or 0.0), mean("loss"), latency, ci95,
+        int(first["packets"]) if solver == "simulation" else None,
     )  # fmt: skip
+    if solver != ESTIMATE:
+        return point
+    ci95["throughput_bps"] = ends("throughput_bps", "throughput_low_bps", "throughput_high_bps", 1.0)
+    ci95["loss"] = ends("loss", "loss_low", "loss_high", 1.0)
+    for name in PERCENTILES:
+        column = f"latency_{name}"
+        latency[name] = mean(f"{column}_ns", 1e-9)
+        ci95[f"latency_s.{name}"] = ends(f"{column}_ns", f"{column}_low_ns", f"{column}_high_ns", 1e-9)
+    return replace(
+        point, throughput_bps=mean("throughput_bps"), precision=mean("precision"), method=str(first["method"])
+    )
+
+
+def _ends(row: Any) -> tuple[float, float] | None:
+    """Return the ends of the rate's interval of one answer; None where it has none."""
+    low, high = float(row.rate_low_mpps), float(row.rate_high_mpps)
+    return None if math.isnan(low) else (low * 1e6, high * 1e6)
 
 
 @dataclass(frozen=True)

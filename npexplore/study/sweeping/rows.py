@@ -35,14 +35,18 @@ ANSWERED = {
     "throughput_bps": REAL, "throughput_low_bps": REAL, "throughput_high_bps": REAL, "counted": TEXT,
     "rate_mpps": REAL, "bottleneck": TEXT, "latency_mean_ns": REAL, "latency_p50_ns": REAL, "latency_p95_ns": REAL,
     "latency_p99_ns": REAL, "latency_p999_ns": REAL, "latency_low_ns": REAL, "latency_high_ns": REAL,
-    "loss": REAL, "dropped": WHOLE, "refused": TEXT,
+    "loss": REAL, "dropped": WHOLE, "refused": TEXT, "rate_low_mpps": REAL, "rate_high_mpps": REAL,
+    **{f"latency_{name}_{end}_ns": REAL for name in ("p50", "p95", "p99") for end in ("low", "high")},
+    "loss_low": REAL, "loss_high": REAL, "precision": REAL, "method": TEXT,
 }  # fmt: skip
 SCHEMA: dict[str, pa.DataType] = {**ASKED, **ANSWERED}
 UNITS = {
     "offered_mpps": "Mpps", "packets": "packets", "throughput_bps": "bit/s", "throughput_low_bps": "bit/s",
     "throughput_high_bps": "bit/s", "rate_mpps": "Mpps", "latency_mean_ns": "ns", "latency_p50_ns": "ns",
     "latency_p95_ns": "ns", "latency_p99_ns": "ns", "latency_p999_ns": "ns",
-    "latency_low_ns": "ns", "latency_high_ns": "ns", "loss": "1", "dropped": "packets",
+    "latency_low_ns": "ns", "latency_high_ns": "ns", "loss": "1", "dropped": "packets", "rate_low_mpps": "Mpps",
+    "rate_high_mpps": "Mpps", "loss_low": "1", "loss_high": "1", "precision": "1",
+    **{f"latency_{name}_{end}_ns": "ns" for name in ("p50", "p95", "p99") for end in ("low", "high")},
 }  # fmt: skip
 # knobs whose own name is a column of every sweep already
 RENAMED = {"version": "design_version", "rate_mpps": "design_rate_mpps", "arrivals": "design_arrivals"}
