@@ -19,15 +19,21 @@ _cube = types.Array(types.float64, 3, "C", readonly=True)
 _out2 = types.float64[:, ::1]
 
 
-@kernel(types.void(_table, _points, _cube, _table, _cube, _points, _counts, _counts, types.int64, _out2, _out2))
+_numbers = types.Array(types.int64, 2, "C", readonly=True)
+
+
+@kernel(types.void(
+    _table, _points, _cube, _table, _cube, _table, _numbers, _counts, _counts, _counts, types.int64, _out2, _out2
+))  # fmt: skip
 def residual_curve(
     demands: Array, away: Array, rates: Array, extra: Array, met: Array, slowest: Array, worst: Array, varying: Array,
-    rising: int, throughput: Array, queue_length: Array,
+    inside: Array, members: Array, rising: int, throughput: Array, queue_length: Array,
 ) -> None:  # fmt: skip
     """Write X (P, N) with 1..N customers and Q (P, K) with N.
 
-    demands, extra (P, K): D and D (c - 1) / 2; away, slowest, worst (P,); rates (1 or P, K, M); met (N, 1 or P, K);
-    varying: stations whose rates are not all 1; rising: whether no rate falls.
+    demands, extra (P, K): D and D (c - 1) / 2; away (P,); slowest, worst (1 or N, P); rates (1 or P, K, M); met (N, 1 or P, K);
+    varying: stations whose rates are not all 1; inside: of varying stations, how many do not wait in front; members: empty, or station, servers and
+    customers (0: in turn) of a home; rising: whether no rate falls.
     """
     P, K = demands.shape
     N, L, M = throughput.shape[1], len(varying), rates.shape[2]
@@ -43,15 +49,29 @@ def residual_curve(
                 residence[k] = demands[p, k] * (1.0 + met[n - 1, of_met, k] * (queue[k] + x * extra[p, k]))
             for at in range(L):
                 k = varying[at]
-                stays = 0.0
+                stays, within = 0.0, 0.0
                 for j in range(1, n + 1):
+                    few = min(j, inside[at])
                     stays += j * (demands[p, k] / rates[of_rates, k, min(j, M) - 1]) * chances[at, j - 1]
-                residence[k] = stays
+                    within += few * (demands[p, k] / rates[of_rates, k, few - 1]) * chances[at, j - 1]
+                residence[k] = within + met[n - 1, of_met, k] * (stays - within)
             for k in range(K):
                 total += residence[k]
-            if n * slowest[p] > total:  # the slowest station takes the rest
-                residence[worst[p]] += n * slowest[p] - total
-                total = n * slowest[p]
+            if len(members):
+                k, servers = members[0], members[1]
+                base = members[2] if members[2] else n
+                few = base // servers
+                x = 0.0
+                for more in range(2):
+                    at = (few + more) * n / base
+                    count = base % servers if more else servers - base % servers
+                    x += count * at / max(total, at * demands[p, k])
+                residence[k] += n / x - total
+                total = n / x
+            least = slowest[min(n, len(slowest)) - 1, p]
+            if n * least > total:  # the slowest station takes the rest
+                residence[worst[min(n, len(worst)) - 1, p]] += n * least - total
+                total = n * least
             x = n / total
             for k in range(K):
                 queue[k] = x * residence[k]

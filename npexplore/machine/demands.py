@@ -82,6 +82,7 @@ class Demands:
     early: dict[tuple[Chain, str], float] = field(default_factory=dict)  # of `spent`, what comes before they leave it
     clock: Values = field(default_factory=lambda: np.zeros(0))  # of each distinct packet: its latency x its share
     way: dict[str, float] = field(default_factory=dict)  # what `latency` is made of, by server or resource
+    variance: float = 0.0  # of the time of one of the program's packets: between packets, and by chance
     own_waits: dict[str, float] = field(default_factory=dict)  # what a packet alone may take more (machine/own_work.py)
     apart: dict[str, Values] = field(default_factory=dict)  # of each distinct packet: its seconds by server x its share
 
@@ -121,6 +122,7 @@ def _demands(
     walk.sections.settle(path)
     result, found = walk.result, walk.sections
     result.own_waits = walk.own.settle()
+    result.variance = _variance(path.clock, shares, walk.own.chance)
     result.clock, result.latency = path.clock, float(np.sum(path.clock))
     result.way = {name: seconds for name, seconds in walk.way.items() if seconds > 0}
     result.sections = {name: section for name, section in found.by_server.items() if not section.untied}
@@ -138,6 +140,13 @@ def _demands(
     result.overlap = {chain: s for (chain, _), s in without(_apart(found.overlap), result.untied).items()}
     result.aside = {name: seconds for name, seconds in found.aside.items() if name and name not in result.untied}
     return result
+
+
+def _variance(clock: Values, shares: Values, chance: float) -> float:
+    """Return the variance of a packet's time: clock and chance are weighted by the packets' shares."""
+    live, total = shares > 0, max(float(shares.sum()), TINY)
+    squares = float((clock[live] ** 2 / shares[live]).sum()) + chance
+    return max(squares / total - (float(clock.sum()) / total) ** 2, 0.0)
 
 
 def _apart(overlap: dict[Chain, float]) -> dict[tuple[Chain, str], float]:
@@ -189,7 +198,8 @@ class _Walk:
         elif isinstance(step, Give):
             assert step.holding.server is not None
             server, begun = step.holding.server, self.held[step.holding]
-            self.sections.end(path, begun, base, server.members, f"give of {server.name!r}")
+            ended = replace(begun, variance=self.own.chance)
+            self.sections.end(path, ended, base, server.members, f"give of {server.name!r}")
         else:
             assert isinstance(step, Priority)
 
@@ -282,7 +292,9 @@ class _Walk:
             place, units = f"take of {server.name!r}", evaluate(holding.units, known)
             if units is None:
                 raise ModelError(f"{place}: the number of units must not depend on a random choice")
-            begun = self.held[holding] = Open(server.name, holding, units, evaluate(holding.member, known))
+            begun = self.held[holding] = Open(
+                server.name, holding, units, evaluate(holding.member, known), variance=self.own.chance
+            )
             for other in (self.held[h] for h in step.holdings[:number]):
                 told = other.member is not None and begun.member is not None
                 if other.server == begun.server and told and np.any((other.member == begun.member) & live):
@@ -330,10 +342,10 @@ class _Walk:
                 raise ModelError(f"{place}: the amount of {name} must not depend on a random choice")
             self.result.counts[name] = self.result.counts.get(name, 0.0) + _sum(seen, amount)
         for one in uses.opens:
-            begun = Open(one.server, one.server, each(one.units), each(one.member))
+            begun = Open(one.server, one.server, each(one.units), each(one.member), variance=self.own.chance)
             sections.begin(path, begun, sizes[one.server].members, (0, sizes[one.server].units), place)
         for one in uses.closes:
-            ended = Open(one.server, one.server, each(one.units), each(one.member))
+            ended = Open(one.server, one.server, each(one.units), each(one.member), variance=self.own.chance)
             sections.end(path, ended, base, sizes[one.server].members, place)
         if step.result is not None:
             known[step.result] = each(uses.result)

@@ -118,6 +118,8 @@ def _completed(uses: Uses, place: str, live: Value) -> Uses:
         hold.squares = alike if hold.squares is None else hold.squares
         hold.variance = hold.squares - alike if hold.variance is None else hold.variance
         total = total + inner
+        if not uses.aside:
+            uses.chance = uses.chance + hold.variance * (inner / np.maximum(hold.seconds, TINY)) ** 2
         if uses.aside:
             full = hold.seconds if hold.server == uses.limit else inner
             uses.beside[hold.server] = uses.beside.get(hold.server, 0.0) + full

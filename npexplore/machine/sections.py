@@ -127,6 +127,7 @@ class Open:
     member: Values | None
     around: tuple[Open, ...] = ()  # what was held when it was taken
     clock: Values | None = None  # of the packets at that moment, weighted
+    variance: float = 0.0  # of their time until then, as far as chance makes it, weighted
 
 
 @dataclass
@@ -276,13 +277,14 @@ class Sections:
         """Give units; what was opened in this block stands in `path.open` from `base` on."""
         kept, live = self.by_server.setdefault(section.server, Section()), path.live
         kept.demand.add(section.units * path.clock, section.member, live, members, f"{place}: {section.server}")
-        if section.clock is not None and section.clock.shape == path.clock.shape:
-            held = section.units * (path.clock - section.clock)
-            kept.demand.squares += float((held[live] ** 2 / path.weights[live]).sum())
         kept.outlives |= path.forked
         path.units[section.server] = path.units.get(section.server, 0.0) - section.units * path.weights
         kept.untied |= bool((path.units[section.server] < -SMALL).any())
         same = [k for k in range(base, len(path.open)) if _same(path.open[k], section, path)]
+        begun = path.open[same[-1]] if same else section
+        if begun.clock is not None and begun.clock.shape == path.clock.shape:
+            held, chance = section.units * (path.clock - begun.clock), section.variance - begun.variance
+            kept.demand.squares += float((held[live] ** 2 / path.weights[live]).sum()) + max(chance, 0.0)
         if same:
             self.close(path, same[-1])
         elif np.any(np.broadcast_to(section.units, live.shape)[live]):

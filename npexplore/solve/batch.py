@@ -36,8 +36,8 @@ class Batch:
     of variation of a visit's time (`scv`), seconds `largest` at the most loaded member (also of what is kept from one
     pool to another) and at each of its `members`
     (P, members), those of work `aside`; by server and "threads": the `spread` of a packet's time, squared coefficients
-    of variation. spent: by (servers held, server or "" for none), early: those of it before the receive buffer is
-    left, overlap: by servers held (machine/sections.py).
+    of variation. variance: of the whole time of one of a pool's packets. spent: by (servers held, server or "" for
+    none), early: those of it before the receive buffer is left, overlap: by servers held (machine/sections.py).
     residence: by pool. parts: what each of several pools asks for. offered: packets a second, or infinite.
     """
 
@@ -54,6 +54,7 @@ class Batch:
     residence: Mapping[str, Floats]
     counts: Mapping[str, Floats]
     latency: Floats
+    variance: Floats
     spread: Mapping[str, Floats]
     finished: Floats
     counted_bits: Floats
@@ -83,6 +84,7 @@ class Batch:
             members=each(self.members), spent=each(self.spent), early=each(self.early),
             overlap=each(self.overlap), aside=each(self.aside),
             residence=each(self.residence), counts=each(self.counts), latency=self.latency[rows],
+            variance=self.variance[rows],
             spread=each(self.spread), finished=self.finished[rows], counted_bits=self.counted_bits[rows],
             parts={name: part.taken(rows) for name, part in self.parts.items()},
         )  # fmt: skip
@@ -133,6 +135,7 @@ class Batch:
             residence={name: wide(values) + longer for name, values in self.residence.items()},
             counts={name: wide(values) for name, values in self.counts.items()},
             latency=wide(self.latency) + longer,
+            variance=wide(self.variance),
             spread={name: wide(values) for name, values in self.spread.items()},
             finished=wide(self.finished),
             counted_bits=wide(self.counted_bits),
@@ -221,6 +224,7 @@ def _columns(points: Sequence[UnderLoad]) -> Batch:
         residence={k: column([point.residence[k] for point in points]) for k in like.residence},
         counts={k: column([d.counts[k] for d in demands]) for k in like.demands.counts},
         latency=column([d.latency for d in demands]),
+        variance=column([d.variance for d in demands]),
         spread={k: column([point.spread(k) for point in points]) for k in (*names, "threads")},
         finished=column([point.finished for point in points]),
         counted_bits=column([point.counted_bits for point in points]),

@@ -23,9 +23,10 @@ from npexplore.solve.queueing.mixed_units import mean_holders
 from npexplore.solve.queueing.mva import flow_equivalent, mva
 from npexplore.solve.queueing.recovery import recovering, recovering_open
 from npexplore.solve.queueing.residual import Home, Population, Residual, residual
+from npexplore.solve.regularity import is_by_chance, share_of_wait, slowed, variance_of_waits
 from npexplore.solve.stations import ROUNDING, Floats, LoadDependent, Network
 
-TINY, FULL = 1e-12, 0.999
+TINY = 1e-12
 ALIKE = 1e-3  # members differ by no more
 MOST_KEPT = 128  # units that forked work keeps: as if there were no more, where few packets leave so many behind
 
@@ -41,26 +42,51 @@ class Levels(Nesting):
     at_home: bool = False  # whether threads belong to members of a server
     slowed: dict[str, Floats] = field(default_factory=dict)  # by server, how many times longer visits take
     exponential: bool = False  # whether all service is taken for exponential
+    wandering: Floats | None = None  # variance (P,) of the waits for members that are chosen by chance
     scheduled: bool = False  # whether chance decides nothing: a deterministic event graph
     open_load: bool = False  # whether packets arrive by themselves, and idle threads wait in one line for them
 
     def divide(self, rate: Floats) -> None:
-        """Let visits under different holds slow each other at a rate (P,): 1 / (1 - X a), a what the others spend.
+        """Let visits under different holds slow each other at a rate (P,), as an open load of what the others spend.
 
         Of these, one of n customers meets the n - 1 others' (Schweitzer, Int. Conf. Stochastic Control 1979).
         """
+        self.wander(rate)
         met = 1.0 - 1.0 / self.customers
         for name in self.divided:
-            busy = rate * self.batch.largest[name] / max(self.servers[name].units, 1)
+            server, largest = self.servers[name], self.batch.largest[name]
+            if name == self.home:
+                own = Home.of(self.customers, server.members)
+                largest = self.batch.seconds[name] * own.meets[-1]
+            waits, scv = self._regular(name, server.units), self._scv(name)
             for chain in self._home[name]:
                 others = 1.0 - self._spent[chain, name] / np.maximum(self.batch.seconds[name], TINY)
-                self._longer[chain, name] = 1.0 / (1.0 - np.minimum(busy * others * met, FULL))
+                busy = rate * largest * others * met / server.units
+                self._longer[chain, name] = slowed(busy, server.units, waits * (1.0 + scv) / 2)
 
     # ---- answers
 
     def solve(self) -> tuple[list[LoadDependent], Residual]:
         """Return the outermost stations and their network with 1.. all customers."""
-        return self._solved((), self.customers) if not self.recovers else self._recovered()
+        if self.recovers:
+            return self._recovered()
+        if self.wandering is not None or self.open_load or not self._by_chance():
+            return self._solved((), self.customers)
+        self.wander(self._solved((), self.customers)[1].throughput[:, -1])
+        answer = self._solved((), self.customers)
+        self.wandering = None
+        return answer
+
+    def _by_chance(self) -> list[str]:
+        return [name for name in self.batch.seconds if name != self.home and is_by_chance(self.batch, name)]
+
+    def wander(self, rate: Floats) -> None:
+        """Let waits for members that are chosen by chance, at a rate (P,), put threads out of step."""
+        self.wandering = 0.0 * rate
+        for name in self._by_chance():
+            own = sum((seconds for (_, server), seconds in self._spent.items() if server == name), 0.0 * rate)
+            share = own / np.maximum(self.batch.seconds[name], TINY)  # the rest is work that no packet waits for
+            self.wandering = self.wandering + share * variance_of_waits(self.batch, name, rate)
 
     @property
     def recovers(self) -> bool:
@@ -180,17 +206,18 @@ class Levels(Nesting):
         seconds = self.batch.members[name] * share[:, None]
         most = min(math.ceil(units), self._at_once_inside(place[0]))
         capacity = np.minimum(np.arange(1.0, most + 1), units)[None, :]
-        scv = self.batch.scv[name] if units == 1 and server.discipline != "shared" else 1.0  # sharing minds no spread
+        regular = self._regular(name, units)
+        scv = self._scv(name) if units == 1 else 1.0
         if self.recovers and name in self.recovering:
             bandwidth = [
                 bank_bandwidth(n, server.members, "Baskett-Smith")
                 for n in range(1, self.customers + server.members + 1)
             ]
             return [LoadDependent(name, own * longer, np.array(bandwidth)[None, :])]
-        if name == self.home and not place[0] and units == 1 and self.customers > 1:
+        if name == self.home and units == 1 and self.customers > 1:
             home = Home.of(self.customers, server.members, self.open_load)
-            return [LoadDependent(name, own * longer, np.ones((1, 1)), scv, home)]
-        waits = self._waits(name) if units == 1 else 1.0
+            return [LoadDependent(name, own * longer, np.ones((1, 1)), scv, home, regular)]
+        waits = self._waits(name) * regular if units == 1 else regular
         label = name if server.members == 1 else f"{name}[{{}}]"
         return [
             LoadDependent(label.format(member), seconds[:, member], capacity, scv, None, waits)
@@ -211,6 +238,16 @@ class Levels(Nesting):
         slowest = np.argmin(list(ceilings.values()), axis=0) == list(ceilings).index(name)
         return np.where(slowest, 1.0, np.minimum(self.batch.spread[name], 1.0))
 
+    def _scv(self, name: str) -> Floats | float:
+        return self.batch.scv[name] if self.servers[name].discipline != "shared" else 1.0  # sharing minds no spread
+
+    def _regular(self, name: str, units: float) -> Floats | float:
+        """Return the share (P,) of the wait behind Poisson arrivals that is left where work varies little."""
+        if self.open_load or self.exponential:
+            return 1.0
+        variance = self.batch.variance if self.wandering is None else self.batch.variance + self.wandering
+        return share_of_wait(self.batch, name, units, name == self.home, variance)
+
     def _held(self, name: str, inside: Chain) -> list[LoadDependent]:
         """A server held over others, or over time that passes."""
         server, section = self.servers[name], self.sections.get(name)
@@ -228,7 +265,8 @@ class Levels(Nesting):
                 flow = self._members(server.members, limit, inside)
             else:
                 flow = self._flow(max(limit, 1.0), inside)
-            found = [LoadDependent(name, 1.0 / flow[:, 0], flow / flow[:, :1])]
+            scv, waits = 1.0 if limit > 1 else self.batch.scv[name], self._regular(name, limit)
+            found = [LoadDependent(name, 1.0 / flow[:, 0], flow / flow[:, :1], scv, None, waits)]
         return [self._handing_over(station, server, inside, limit) for station in found]
 
     def _at_once_inside(self, chain: Chain) -> int:
@@ -284,7 +322,9 @@ class Levels(Nesting):
         longer = station.seconds[:, None] + visits * each
         if server.polled is not None:
             longer = longer + self._polled(server.polled, visits, inside)
-        return LoadDependent(station.name, station.seconds, station.seconds[:, None] / longer)
+        falling = station.seconds[:, None] / longer
+        waits = np.minimum(self._regular(server.name, 1) * (1.0 + self._scv(server.name)) / 2, 1.0)
+        return LoadDependent(station.name, station.seconds, falling, 1.0, None, 1.0 if server.polled else waits)
 
     def _polled(self, polls: Polls, visits: Floats, inside: Chain) -> Floats:
         """Return the seconds (P, customers) that 0, 1, .. others who wait, and look again and again, cost a packet.

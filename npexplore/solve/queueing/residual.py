@@ -32,6 +32,7 @@ class Home(NamedTuple):
 
     servers: int
     meets: tuple[float, ...]
+    in_turn: bool = False
 
     @staticmethod
     def of(customers: int, servers: int, in_turn: bool = False) -> Home:
@@ -43,7 +44,7 @@ class Home(NamedTuple):
         for n in range(1 if in_turn else customers, customers + 1):
             own = np.bincount(np.arange(n) % servers)
             shares.append(float(own @ (own - 1)) / max(n * (n - 1), 1))
-        return Home(min(customers, servers), tuple(shares if in_turn else shares * customers))
+        return Home(min(customers, servers), tuple(shares if in_turn else shares * customers), in_turn)
 
 
 class Residual(NamedTuple):
@@ -74,28 +75,56 @@ def residual(
     customers are with 1..N of them. waits: share of m_k that counts where all rates are 1 (P, K), 1 if None.
     """
     P, K = demands.shape
-    N, points = population, np.arange(P)
+    N = population
     homes = homes or [None] * K
-    whose = np.array([np.ones(N) if home is None else home.meets[:N] for home in homes]).T if K else np.ones((N, 0))
+    whose = np.ones((N, K))
+    for k, home in enumerate(homes):
+        if home is not None:
+            whose[:, k] = [*home.meets, *[home.meets[-1]] * N][:N]
     met = whose[:, None, :] * (1.0 if waits is None else waits)
-    each = demands / rates.max(axis=2) / np.array([1 if home is None else home.servers for home in homes])
-    worst = np.argmax(each, axis=1) if K else np.zeros(P, dtype=np.int64)
-    slowest = each[points, worst] if K else np.zeros(P)
-    away = np.maximum(think_time, slowest - (demands / rates[:, :, 0]).sum(axis=1))
+    most, shares = _most(rates, N, waits), np.array([1 if home is None else home.servers for home in homes])
+    each = demands / most / shares  # (1 or N, P, K)
+    worst = np.argmax(each, axis=2) if K else np.zeros((1, P), dtype=np.int64)
+    slowest = np.take_along_axis(each, worst[:, :, None], 2)[:, :, 0] if K else np.zeros((1, P))
+    away = np.maximum(think_time, slowest[0] - (demands / rates[:, :, 0]).sum(axis=1))
+    members = _members(homes, N)
     varying = np.flatnonzero((rates != 1.0).any(axis=(0, 2)))
+    inside = np.argmax(rates[:, varying], axis=2).max(axis=0) + 1  # who are more wait in front
     rising = bool((np.diff(rates, axis=2) >= 0).all())
     extra = demands * (scv - 1.0) / 2
     if kept is None:
         throughput, queue_length = np.empty((P, N)), np.empty((P, K))
         d, z, a, e, m, s = (np.ascontiguousarray(one) for one in (demands, away, rates, extra, met, slowest))
-        residual_curve(d, z, a, e, m, s, worst, varying, int(rising), throughput, queue_length)
+        residual_curve(d, z, a, e, m, s, worst, varying, inside, members, int(rising), throughput, queue_length)
         return Residual(throughput, queue_length)
-    return populations(demands, away, rates, extra, met, slowest, worst, varying, rising, N, kept)
+    return populations(demands, away, rates, extra, met, slowest, worst, varying, inside, members, rising, N, kept)
+
+
+def _most(rates: Floats, population: int, waits: Floats | None) -> Floats:
+    """Return the largest capacities (1 or N, 1 or P, K) with n customers.
+
+    Where they fall with those who wait and nobody comes by chance (waits 0), all who are there wait.
+    """
+    most: Floats = rates.max(axis=2)[None]
+    if waits is None or not np.any(waits < 1) or not np.any(np.diff(rates, axis=2)):
+        return most
+    reached = np.moveaxis(np.maximum.accumulate(rates, axis=2), 2, 0)
+    there = np.moveaxis(rates, 2, 0)
+    levels = np.minimum(np.arange(population), rates.shape[2] - 1)
+    return np.asarray((waits * reached + (1.0 - waits) * there)[levels])
+
+
+def _members(homes: Sequence[Home | None], population: int) -> Integers:
+    """Return (station, servers, customers in all; 0: one after the other) of the first that customers belong to."""
+    for k, home in enumerate(homes):
+        if home is not None and home.servers > 1:
+            return np.array([k, home.servers, 0 if home.in_turn else population])
+    return np.zeros(0, dtype=np.int64)
 
 
 def populations(
     demands: Floats, away: Floats, rates: Floats, extra: Floats, met: Floats, slowest: Floats, worst: Integers,
-    varying: Integers, rising: bool, N: int, kept: list[Population],
+    varying: Integers, inside: Integers, members: Integers, rising: bool, N: int, kept: list[Population],
 ) -> Residual:  # fmt: skip
     """Go through the recursion plainly, and keep where customers are; arrays as in `_kernels/residual.py`."""
     P, K = demands.shape
@@ -103,17 +132,31 @@ def populations(
     # of load-dependent stations: seconds between two that leave with j = 1..N there, probabilities of 0..N (N, P, L)
     apart = np.ascontiguousarray(np.moveaxis(demands[:, varying, None] / rates[:, varying][:, :, levels], 2, 0))
     stays = np.arange(1.0, N + 1)[:, None, None] * apart
+    least = stays.copy()  # of those who do not wait in front
+    for at, most in enumerate(inside):
+        least[most:, :, at] = stays[min(most, N) - 1, :, at]
     p = np.zeros((N + 1, P, len(varying)))
     p[0] = 1.0
     found, queue, x, best = np.empty((P, N)), np.zeros((P, K)), np.zeros(P), np.zeros(P)
     for n in range(1, N + 1):
         residence = demands * (1.0 + met[n - 1] * (queue + x[:, None] * extra))
         if len(varying):
-            residence[:, varying] = (stays[:n] * p[:n]).sum(axis=0)
+            there = (stays[:n] * p[:n]).sum(axis=0)
+            within = (least[:n] * p[:n]).sum(axis=0)
+            residence[:, varying] = within + met[n - 1][..., varying] * (there - within)
         total = away + residence.sum(axis=1)
-        over = n * slowest > total  # the slowest station takes the rest
-        residence[points[over], worst[over]] += n * slowest[over] - total[over]
-        x = n / np.maximum(total, n * slowest)
+        if len(members):  # those of a member that has more customers than others wait longer
+            station, servers, whole = members
+            base = n if whole == 0 else whole
+            few, part = base // servers, (base % servers, servers - base % servers)
+            x = sum(count * at / np.maximum(total, at * demands[:, station])
+                    for count, at in zip(part, ((few + 1) * n / base, few * n / base), strict=True))  # fmt: skip
+            residence[:, station] += n / x - total
+            total = n / x
+        limit, which = slowest[min(n, len(slowest)) - 1], worst[min(n, len(worst)) - 1]
+        over = n * limit > total  # the slowest station takes the rest
+        residence[points[over], which[over]] += n * limit[over] - total[over]
+        x = n / np.maximum(total, n * limit)
         queue = x[:, None] * residence
         best = np.maximum(best, x) if rising else x
         found[:, n - 1] = best

@@ -1,0 +1,70 @@
+"""How much less packets wait where work varies little: threads of a closed network keep out of each other's way.
+
+    wait = s^2 (n - 1) / (T - n d)       w = (min(1, 2 s^2 / d^2) + c^2) / (1 + c^2) of the wait behind Poisson arrivals
+
+n threads come to one server every T seconds and stay d there, with squared coefficient of variation c^2; s^2 is the
+variance of a thread's time from one visit to the next. Gaps between threads wander by 2 s^2 a cycle, all of them are
+equally likely, and a gap that would close makes the later thread wait: Brownian queues in a circle (Harrison and
+Williams, Annals of Probability 15, 1987), which is Kingman's formula (1962) with 2 s^2 for the arrivals' variance.
+From s^2 = d^2 / 2 on, arrivals are as good as Poisson. Exact for constant service and small s; without chance, a cycle
+of single visits runs at its asymptotic bound (Muntz and Wong 1974). Members that are chosen by chance, or share their
+time, put no distance between threads: w = 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from npexplore.solve.batch import Batch
+from npexplore.solve.queueing.markovian import erlang_b
+from npexplore.solve.stations import Floats
+
+MOST_BUSY = 0.9  # share of the time: beyond, as many wait as in a closed network
+FULL, TINY = 0.999, 1e-12  # utilization by an open load beyond which nobody is slowed more; seconds that are rounding
+
+
+def is_by_chance(batch: Batch, name: str) -> bool:
+    """Say whether a server's members are chosen by chance."""
+    return batch.like.servers[name].members > 1 and not batch.like.demands.servers[name].members
+
+
+def variance_of_waits(batch: Batch, name: str, rate: Floats) -> Floats:
+    """Return the variance (P,) of a packet's waits for members chosen by chance at a rate (P,): that of M/G/1.
+
+    W^2 + (2/3) d W a visit, for constant d (Takacs 1962).
+    """
+    server, visits = batch.like.servers[name], np.maximum(batch.visits[name], TINY)
+    share, each = np.minimum(rate * batch.largest[name] / server.units, MOST_BUSY), batch.seconds[name] / visits
+    wait = each * share * (1.0 + batch.scv[name]) / (2.0 * (1.0 - share))
+    return np.asarray(visits * wait * (wait + each * 2 / 3))
+
+
+def share_of_wait(batch: Batch, name: str, units: float, own_members: bool, wandering: Floats) -> Floats | float:
+    """Return w (P,) at a server; units: visits at once. own_members: whether each thread has its member.
+
+    wandering: the variance (P,) of a packet's time.
+
+    Several units are a load-dependent station with exponential service: there w is (c_a^2 + c^2) / 2 (Allen and
+    Cunneen 1978).
+    """
+    if batch.like.servers[name].discipline == "shared" or (is_by_chance(batch, name) and not own_members):
+        return 1.0
+    visits, scv = np.maximum(batch.visits[name], TINY), batch.scv[name]
+    each = batch.seconds[name] / visits / max(units, 1.0)
+    part = visits % 1.0  # packets that come once more than others do so by chance
+    variance = wandering / np.minimum(visits, 1.0) + batch.latency**2 * part * (1.0 - part) / visits**3
+    arrivals = np.minimum(2.0 * variance / np.maximum(each**2, TINY**2), 1.0)
+    if units > 1:
+        return np.asarray((arrivals + np.minimum(scv, 1.0)) / 2)
+    return np.asarray((arrivals + scv) / (1.0 + scv))
+
+
+def slowed(busy: Floats, units: int = 1, variability: Floats | float = 1.0) -> Floats:
+    """Return how many times longer visits take behind an open load: 1 + v C(c, rho) / (c (1 - rho)), Erlang's C.
+
+    busy: rho (P,), of each of `units` = c servers. variability: v, the part of the wait of exponential times.
+    """
+    share = np.minimum(busy, FULL)
+    blocked = share if units == 1 else erlang_b(share * units, np.full(share.shape, units))
+    waits = share if units == 1 else blocked / (1.0 - share * (1.0 - blocked))
+    return np.asarray(1.0 + variability * waits / (units * (1.0 - share)))

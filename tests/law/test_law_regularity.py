@@ -1,0 +1,42 @@
+"""Threads whose work varies little keep out of each other's way (solve/regularity.py)."""
+
+import pytest
+from reference.small_machines import NS, machine, packets
+
+from npexplore.machine.resources import Delay, FifoServer, Lock
+from npexplore.rows.distributions import Exponential
+from npexplore.solve.queueing_model import queueing
+from npexplore.solve.simulate import simulate
+
+LOAD = packets(64)
+
+
+def ring(threads, spread_ns, busy_ns=50, think_ns=150, locked=False):
+    """Threads that think (constant and, of it, spread_ns exponential) and visit one server, or hold a lock as long."""
+    parts = [Delay("think"), Delay("chance", Exponential(mean=spread_ns * NS))]
+    parts += [Lock("lock", clock_hz=1e9), Delay("inside")] if locked else [FifoServer("server", busy_ns * NS)]
+
+    def program(m, packet):
+        m.think.wait(seconds=(think_ns - spread_ns) * NS)
+        m.chance.wait()
+        if not locked:
+            m.server.serve()
+            return
+        m.lock.acquire()
+        m.inside.wait(seconds=busy_ns * NS)
+        m.lock.release()
+
+    return machine(parts, program, threads=threads)
+
+
+@pytest.mark.parametrize("locked", [False, True])
+@pytest.mark.parametrize(("threads", "spread_ns"), [(2, 1), (3, 5), (3, 20), (4, 10), (4, 80), (8, 30)])
+def test_waits_grow_with_the_variance_of_a_cycle(threads, spread_ns, locked):
+    made = ring(threads, spread_ns, locked=locked)
+    answer, simulated = queueing(made, LOAD), simulate(made, LOAD, packets=6000, breakdown=False)
+    assert answer.rate_pps == pytest.approx(simulated.rate_pps, rel=0.05)
+
+
+def test_without_chance_nobody_waits_up_to_the_asymptotic_bound():
+    for threads in (1, 3, 4, 9):
+        assert queueing(ring(threads, 1e-6), LOAD).rate_pps == pytest.approx(min(threads / 200, 1 / 50) / NS, rel=1e-3)
