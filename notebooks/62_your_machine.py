@@ -41,12 +41,12 @@ length = envelope.length_bytes
 loads = {one: npx.workload(packet_bytes=one) for one in LENGTHS}
 for name, server in (("line", "ethernet.in"), ("cores", "core"), ("host link", "pcie.up")):
     envelope[name] = [nic.demands(loads[one]).ceilings()[server] for one in LENGTHS]
-envelope["simulated"] = [nic.simulate(loads[one], packets=10_000).rate_pps for one in LENGTHS]
-buffered = nic.with_(buffer="memory").simulate(loads[1500], packets=10_000)
+envelope["estimate"] = [nic.estimate(loads[one], budget="1 s").rate_pps for one in LENGTHS]
+buffered = nic.with_(buffer="memory").estimate(loads[1500], budget="1 s")
 card = npx.design("server").with_(program="drop", ring=512, cores=6).bounds(npx.workload(packet_bytes=64))
 measured = load()["xdp.drop.no_touch.r512.c6"]
 small = nic.bounds(loads[64])
-carried = envelope[envelope.simulated >= 0.98 * envelope.line].length_bytes.min()
+carried = envelope[envelope.estimate >= 0.98 * envelope.line].length_bytes.min()
 shown = envelope.melt("length_bytes", ["line", "cores", "host link"], "what limits", "pps")
 figure = px.line(
     shown.assign(mpps=shown.pps / 1e6),
@@ -57,8 +57,8 @@ figure = px.line(
     log_y=True,
     labels={"length_bytes": "packet length (bytes)", "mpps": "packets a second (million)"},
 )
-figure.add_scatter(x=length, y=envelope.simulated / 1e6, mode="markers", name="simulated")
-figure.update_traces(marker={"size": 9, "color": plot.ORIGIN_COLOURS["simulated"]}, selector={"name": "simulated"})
+figure.add_scatter(x=length, y=envelope.estimate / 1e6, mode="markers", name="estimate")
+figure.update_traces(marker={"size": 9, "color": plot.ORIGIN_COLOURS["estimate"]}, selector={"name": "estimate"})
 figure.add_trace(
     published_points(
         pd.DataFrame(

@@ -217,4 +217,6 @@ def _text(rows: list[dict[str, Any]], results: list[dict[str, Any]] | None, scor
     shown = [{**row, "error": None if row["error"] is None else f"{100 * row['error']:+.1f} %"} for row in modelled]
     counts = Counter(row["verdict"] for row in rows)
     told = table(shown, SHOWN) + "\n\n" + ", ".join(f"{n} {name}" for name, n in counts.most_common())
+    if several := [row["key"] for row in rows if row["modes"]]:
+        told += f"\n\nof one of several modes (column `modes` of --json): {', '.join(several)}"
     return f"{told}\n\n{_scoreboard(scores)}" if scores else told

@@ -67,6 +67,7 @@ def _read(file: Path, changed_ns: int, within: tuple[str, ...], behind: Behind |
             mechanism={**base.mechanism, **machine.mechanism},
             alternative=[*base.alternative, *machine.alternative],
             reason={**base.reason, **machine.reason},
+            modes={**base.modes, **machine.modes},
             resource={**base.resource, **machine.resource},
             receive=machine.receive or base.receive,
             pool=machine.pool or base.pool,

@@ -96,6 +96,7 @@ class MachineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     extends: machine file (name, or path from here) that this one changes: it may leave out what that one says. set:
     values for parameters of that file, by name. reason: ledger key -> why a prediction misses.
+    modes: ledger key -> which of several modes of simulation its prediction rests on (docs/estimate.md).
     seen: lists of ledger keys that `chosen_after` may name. resource, receive, pool, counted, window, touching: the
     machine itself, where no Python file describes it. part: the files of parts beside it that its resources name;
     filled in when it is read.
@@ -111,6 +112,7 @@ class MachineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     set: dict[str, Value] = {}
     alternative: list[Alternative] = []
     reason: dict[str, str] = {}
+    modes: dict[str, str] = {}
     resource: Resources = {}
     receive: ReceiveTable | None = None
     pool: list[PoolTable] = []

@@ -132,7 +132,7 @@ def _result(network: Network, runs: list[Run]) -> NetworkResult:
         values = values[np.isfinite(values)]
         if len(values) > 1 and np.isfinite(means[name]):
             low, high = interval(values)
-            ci95[name] = means[name] - (high - low) / 2, means[name] + (high - low) / 2
+            ci95[name] = max(means[name] - (high - low) / 2, 0.0), means[name] + (high - low) / 2
     stations = {}
     for name, station in network.station.items():
         fields = _fields(means, f"stations.{name}.")
@@ -179,6 +179,11 @@ def _heavy_tails(network: Network) -> tuple[dict[str, bool], list[str]]:
             f"{place}.{one}": infinite for place in places for one in ("mean_number", "mean_wait", "mean_response")
         }
         unsure |= {f"classes.{c}.mean_response": infinite for c in visitors}
+        if (
+            min(shapes) <= 2
+        ):  # the share of busy time is as heavy-tailed; waits of one run depend on each other for long
+            unsure |= {f"{place}.utilization": False for place in places}
+            unsure |= {f"classes.{c}.{share}": False for c in visitors for share in SHARES}
         what = "no mean: what a run shows grows with its length" if infinite else "no variance"
         reasons.append(
             f"service at {name!r} has a tail of shape {shape:g}: times there have {what}, and so no interval"
@@ -229,7 +234,7 @@ def _quantiles(
         if len(values) > 1 and point is not None:
             low, high = interval(values)
             half = (high - low) / 2 + abs(float(values.mean()) - point) + BIN * point
-            spans[f"classes.{name}.{share}"] = point - half, point + half
+            spans[f"classes.{name}.{share}"] = max(point - half, 0.0), point + half
     return points, spans
 
 

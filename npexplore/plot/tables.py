@@ -173,7 +173,11 @@ def _line(row: Mapping[str, Any], where: Mapping[str, str], others: Sequence[str
         "other structures": _span(spread),
         "label": str(label).replace("_", " ") + hints,
         "verdict": f"<b{red}>{escape(str(row['verdict'])).replace('_', ' ')}</b>" if off else escape(row["verdict"]),
-        "note": f"<small{red}>{escape(row['reason'])}</small>" if _known(row["reason"]) else "",
+        "note": "<br>".join(
+            f"<small{colour}>{escape(row[name])}</small>"
+            for name, colour in (("reason", red), ("modes", ""))
+            if _known(row.get(name))
+        ),
     }
 
 

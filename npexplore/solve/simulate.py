@@ -1,9 +1,9 @@
 """Simulation of a machine: runs the event engine, cuts the warm-up, gives every number a 95 % interval.
 
 One seed: batch means over equal numbers of packets with Student's t; over whole passes through a mix their bytes are a
-control. Several seeds: replications, t over the seeds. A window measures what happens from boot_s to boot_s + window_s
-instead, from start to end and without a cut. One that a machine brings is short against its slow changes: a single seed
-has no interval there.
+control. Several seeds: replications, t over the seeds; where their rates fall into modes, these are named. A window
+measures what happens from boot_s to boot_s + window_s instead, from start to end and without a cut. One that a machine
+brings is short against its slow changes: a single seed has no interval there.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +26,11 @@ from npexplore.engine.state import Snapshot
 from npexplore.errors import InputError, positive
 from npexplore.machine.machine import Machine
 from npexplore.machine.mixes import SEQUENCE
+from npexplore.machine.resources.lock import Lock
 from npexplore.machine.workload import CLASS, Workload, offered_rate
 from npexplore.solve.bounds import busy_shares
 from npexplore.solve.breakdown import of_tally
+from npexplore.solve.modes import modes_of
 from npexplore.solve.prediction import ClassOfPackets, Latency, Prediction, Queue, Utilization, bottleneck
 
 PACKETS = SEQUENCE  # once through a mix: the mean length is then the mix's own, whatever the order
@@ -35,8 +38,10 @@ WARM_UP = 2  # batches cut
 BATCHES = 16  # batches kept
 OFFERED = "offered.packets"
 ONE_WINDOW = "simulation of one window; how far others differ takes several seeds, or an estimate"
+ONE_ORDER = "; of the order in which this run's threads met at locks, beside which an estimate looks for others"
 GREW = "latency grew by {:.0f} % while it was measured, for queues were filling: take more packets"
 FOREVER_S = float(FOREVER)  # longer than any run: within a window nothing needs to be finished
+NORMAL = 1.96  # of a normal distribution at 97.5 %
 NEARLY_ALL = 0.95  # of a pool's threads have a packet
 
 
@@ -109,6 +114,13 @@ def simulate(
     return measure(machine, workload, result, cut)
 
 
+def _at_least(share: float, ends: tuple[float, float]) -> tuple[float, float]:
+    """Return the ends of an interval whose half width is at least a share of its middle."""
+    middle = sum(ends) / 2
+    half = max((ends[1] - ends[0]) / 2, share * middle)
+    return max(middle - half, 0.0), middle + half
+
+
 def _length(workload: Workload, packets: int | None, warm_up: int | None) -> tuple[int, int]:
     """Return the packets that are measured, and the batches before them; raises InputError for more than there are."""
     if workload.arrivals != "timestamps":
@@ -158,6 +170,10 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
             or (packets >= 0.99 * offered * total.seconds and utilization[named].busy < NEARLY_ALL)
         )
     )  # one member is always full where the same ones are asked first, although all packets go through
+    process = workload.process()
+    if packets and waits_for_packets and process is not None and ci95:
+        least = NORMAL * (process.dispersion() / packets) ** 0.5  # spans longer than a batch are no error of its mean
+        ci95 |= {name: _at_least(least, ci95[name]) for name in ("rate_pps", "throughput_bps")}
 
     def latency(number: int | None = None) -> Latency:
         histogram = last.histogram - first.histogram
@@ -184,7 +200,8 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
             name: n / total.seconds for name, n in counts.items() if not name.startswith("drop.") and name != OFFERED
         },
         ci95=ci95,
-        approximation="simulation; batch means with Student's t" + (f"; {GREW.format(100 * grown)}" if grown else ""),
+        approximation="simulation; batch means with Student's t" + (f"; {GREW.format(100 * grown)}" if grown else "")
+        + (ONE_ORDER if meet_at_locks(machine) else ""),
         seed=result.seed,
         about={
             "packets": packets,
@@ -284,7 +301,37 @@ def replicate(
         )
         for seed in seeds
     ]  # fmt: skip
-    return runs[0] if len(runs) == 1 else combine(machine, runs)
+    if len(runs) == 1:
+        return runs[0]
+    found = modes_of([_Rates(one) for one in runs]) if meet_at_locks(machine) else None
+    several = combine(machine, runs)
+    if found is None:
+        return several
+    said = f"{several.approximation}; runs fall into modes: {found}"
+    return replace(several, approximation=said, about={**several.about, "modes": str(found)})
+
+
+class _Rates(NamedTuple):
+    """What tells modes apart in a run (solve/modes.py)."""
+
+    run: Prediction
+
+    @property
+    def seed(self) -> int:
+        return self.run.seed or 0
+
+    @property
+    def rate_pps(self) -> float:
+        return self.run.rate_pps
+
+    @property
+    def rates(self) -> npt.NDArray[np.float64]:
+        return np.array([packets / seconds for packets, seconds in self.run.batches])
+
+
+def meet_at_locks(machine: Machine) -> bool:
+    """Return whether several threads meet at locks, where constant work can keep the order of the first time."""
+    return machine.threads > 1 and any(isinstance(one, Lock) for one in machine.resources.values())
 
 
 def combine(machine: Machine, runs: Sequence[Prediction]) -> Prediction:

@@ -10,10 +10,11 @@ from reference.random_machines import packets_of, random_machine
 from reference.small_machines import NS, Exponential, machine
 
 import npexplore as npx
-from npexplore.designs import Design
+from npexplore.designs import DESIGNS, Design
 from npexplore.engine.intervals import quantiles
 from npexplore.engine.offered import packets_offered
 from npexplore.errors import InputError, ModelError, RefusedError
+from npexplore.ledger import load
 from npexplore.machine.parameters import MachineFile, Parameters
 from npexplore.machine.resources import Delay, FifoServer
 from npexplore.machine.workload import Workload
@@ -21,6 +22,8 @@ from npexplore.rows.distributions import Exponential as Distribution
 from npexplore.solve.estimate import replications
 from npexplore.solve.estimate.control import lindley, mean_wait
 from npexplore.solve.estimate.plan import EVENTS_PER_S, RUN_EVENTS
+from npexplore.study.checking.quantities import quantity_of
+from npexplore.study.sweeping.points import Predictions
 
 LOAD = npx.workload(packet_bytes=64)
 TIMES = st.lists(st.floats(0, 100), min_size=1, max_size=50)
@@ -247,6 +250,16 @@ def test_modes_are_named_and_no_interval_hides_them(modal):
     assert modal.estimate(LOAD.with_arrivals("poisson", 4e6)).ci95["latency_s"]
 
 
+def test_simulations_name_the_modes_of_their_seeds_or_say_that_one_shows_one(modal):
+    assert "runs fall into modes" in modal.simulate(LOAD, seeds=8, packets=2000).approximation
+    assert "beside which an estimate looks for others" in modal.simulate(LOAD, packets=500).approximation
+
+
+def test_where_time_goes_is_told_by_a_run_of_the_commonest_mode(modal):
+    answer = modal.estimate(LOAD)
+    assert answer.breakdown.latency_s == pytest.approx(answer.latency_s.mean, rel=0.02)
+
+
 @pytest.mark.parametrize("seed", [4, 7, 11])
 def test_at_a_thousandth_of_the_load_a_packet_is_alone(seed):
     drawn = random_machine(seed)
@@ -368,3 +381,14 @@ def test_one_station_has_an_exact_answer_that_simulations_agree_with(resource, c
     assert full.rate_pps == pytest.approx(seen.rate_pps, rel=0.03)
     assert full.latency_s[:4] == pytest.approx(seen.latency_s[:4], rel=0.05)
     assert full.latency_s.mean * full.rate_pps == pytest.approx(8, rel=1e-3)
+
+
+@pytest.mark.slow
+def test_published_rows_said_to_rest_on_one_mode_have_points_with_modes():
+    ledger, estimates = load(), Predictions(seeds=(1,), packets=500)
+    keys = [key for make in DESIGNS.values() for key in make().parameters.file.modes]
+    assert keys
+    for key in keys:
+        row = ledger[key]
+        points = quantity_of(row).points(row)
+        assert any("modes" in estimates.at(point, "estimate", 0).about for point in points), key

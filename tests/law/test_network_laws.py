@@ -121,6 +121,8 @@ def test_waits_behind_heavy_tails_have_no_interval(shape, word, tmp_path):
     assert word in answer.approximation
     assert ("classes.a.mean_response" in answer.ci95) == (shape > 3)
     assert (answer.classes["a"].mean_response is None) == (shape < 2)
+    assert ("classes.a.p99" in answer.ci95) == (shape > 2)
+    assert all(low >= 0 for low, _ in answer.ci95.values())
     assert "stations.q.throughput" in answer.ci95
 
 

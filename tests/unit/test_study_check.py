@@ -88,7 +88,8 @@ def test_every_reason_belongs_to_a_row():
     from npexplore.designs import DESIGNS
 
     ledger = load()
-    assert all(key in ledger for make in DESIGNS.values() for key in make().parameters.file.reason)
+    files = [make().parameters.file for make in DESIGNS.values()]
+    assert all(key in ledger for file in files for key in (*file.reason, *file.modes))
 
 
 def test_labels_follow_the_records(table):

@@ -13,10 +13,10 @@ from time import perf_counter
 
 import numpy as np
 
-from npexplore.solve.estimate.modes import Modes
 from npexplore.solve.estimate.percentiles import pooled
 from npexplore.solve.estimate.plan import Ask, Plan, saturated_plan
 from npexplore.solve.estimate.replications import Replication, Subject, over
+from npexplore.solve.modes import Modes
 from npexplore.solve.prediction import Latency, Prediction
 from npexplore.solve.simulate import combine
 
@@ -125,9 +125,11 @@ class Flow:
         return ends if self.loss is None else {**ends, "loss": self.loss_ends}
 
 
-def loss_of(runs: Sequence[Replication], clump: float) -> tuple[float, tuple[float, float]]:
+def loss_of(runs: Sequence[Replication], clump: float, offered_pps: float | None) -> tuple[float, tuple[float, float]]:
     """Return the share of packets that is lost, and its interval.
 
+    Lost / offered in the windows; or, with offered_pps and where that has the narrower interval and agrees,
+    1 - finished / (seconds x offered_pps): an overloaded machine finishes as many, whatever number happens to come.
     Few losses are skewed: the upper end is p exp(h / p), h the half width over runs. clump: packets that are lost
     together; if none was lost, the upper end is that of 3 clumps (rule of three: exp(-3) = 5 %).
     """
@@ -135,21 +137,28 @@ def loss_of(runs: Sequence[Replication], clump: float) -> tuple[float, tuple[flo
     loss, half = over((one.lost for one in runs), (one.offered for one in runs))
     if not loss:
         return 0.0, (0.0, min(3 * clump / offered, 1.0))
+    if offered_pps is not None:
+        rate, rate_half = over((one.packets for one in runs), (one.seconds for one in runs))
+        missing, missing_half = 1 - rate / offered_pps, max(rate_half, RATE_FLOOR * rate) / offered_pps
+        if missing_half < HELPS * half and abs(missing - loss) < missing_half + half:
+            return missing, (max(missing - missing_half, 0.0), missing + missing_half)
     return loss, (max(loss - half, 0.0), min(loss * float(np.exp(min(half / loss, MOST_SKEWED))), 1.0))
 
 
 def _flow(subject: Subject, runs: Sequence[Replication], plan: Plan) -> Flow:
     """Return what flows: as finished; behind a known rate of arrivals what is offered less what is lost."""
-    loss, lost = loss_of(runs, plan.clump) if sum(one.offered for one in runs) else (None, (0.0, 0.0))
     process = subject.workload.process()
+    full = plan.kind == "open" and plan.load is not None and plan.load > 1
+    known = process.rate if process is not None and full else None
+    loss, lost = loss_of(runs, plan.clump, known) if sum(one.offered for one in runs) else (None, (0.0, 0.0))
     if plan.kind != "open" or process is None or loss is None:
         rate, rate_ends = _with_floor(over((one.packets for one in runs), (one.seconds for one in runs)))
         bps, bps_ends = _with_floor(over((one.bits for one in runs), (one.seconds for one in runs)))
         return Flow(rate, rate_ends, bps, bps_ends, loss, lost)
     bits, bits_half = over((one.bits for one in runs), (one.packets for one in runs))
-    known = subject.open_model(plan.warm_up + plan.packets).under_load
-    if not loss and known is not None:
-        bits, bits_half = known.counted_bits, 0.0
+    load = subject.open_model(plan.warm_up + plan.packets).under_load
+    if not loss and load is not None:
+        bits, bits_half = load.counted_bits, 0.0
     rate = process.rate * (1 - loss)
     low, high = process.rate * (1 - lost[1]), process.rate * (1 - lost[0])
     bps = rate * bits

@@ -23,15 +23,14 @@ import numpy.typing as npt
 
 from npexplore.errors import RefusedError, positive
 from npexplore.machine.leaks import leaking_queues
-from npexplore.machine.resources.lock import Lock
 from npexplore.solve.estimate.answer import answer, overloaded, precision_of
-from npexplore.solve.estimate.modes import Modes, modes_of
 from npexplore.solve.estimate.orders import shown
 from npexplore.solve.estimate.plan import (
     EVENTS_PER_S,
     FIRST_RUNS,
     MORE_RUNS,
     OVERLOAD,
+    OVERRUN,
     PILOT_PACKETS,
     Ask,
     Plan,
@@ -44,6 +43,7 @@ from npexplore.solve.estimate.plan import (
 )
 from npexplore.solve.estimate.replications import Replication, Subject, replicate
 from npexplore.solve.estimate.theory import theory
+from npexplore.solve.modes import Modes, modes_of
 from npexplore.solve.prediction import Prediction
 
 PRECISION = 0.02
@@ -68,7 +68,8 @@ def estimate(
     """Return the answer for a machine and its packets.
 
     precision: relative half width asked of throughput (saturated) or mean latency (open load). budget_s: EVENTS_PER_S
-    events each, which all runs together may take. runs: make exactly so many instead, of the same length.
+    events each, which all runs together may take, the fewest without which there is no answer twice as many.
+    runs: make exactly so many instead, of the same length.
     Raises RefusedError where no interval would be honest, SimulationError where the machine cannot run.
     """
     positive("precision", precision)
@@ -76,26 +77,28 @@ def estimate(
     began = perf_counter()
     if runs is None and (exact := theory(subject)) is not None:
         return replace(exact, seconds=perf_counter() - began)
-    ask = Ask(seed, precision, budget_s * EVENTS_PER_S, runs)
+    events = budget_s * EVENTS_PER_S
+    ask = Ask(seed, precision, events, runs, OVERRUN * events)
     if subject.windowed or subject.recorded:
         kind: Literal["window", "recorded"] = "window" if subject.windowed else "recorded"
         plan = Plan(kind, packets=len(subject.workload.packet_bytes))
-        return answer(subject, _until(subject, plan, [], ask), plan, None, ask, began)
+        done = _until(subject, plan, [], ask)
+        return answer(subject, done, plan, modes_of(done) if subject.windowed and subject.locks else None, ask, began)
     short, modes, plan, left = _saturated(subject, ask)
     _check_finished(short)
     if subject.workload.arrivals == "saturated":
         done = short
         if modes is not None:
             modes = shown(subject, modes, short, plan, left.less(short).events)
-        else:
-            plan, done, left = _settled(subject, plan, short, left)
-            done = _until(subject, plan, done, left)
-        return answer(subject, done, plan, modes, ask, began)
+            inside = subject.saturated_run(modes.commonest[0], plan.warm_up, plan.packets, breakdown=True)
+            return replace(answer(subject, done, plan, modes, ask, began), breakdown=inside.prediction.breakdown)
+        plan, done, left = _settled(subject, plan, short, left)
+        return answer(subject, _until(subject, plan, done, left), plan, None, ask, began)
     left = left.less(short)
     plan = plan_of(subject, short, modes, seed)
     if plan.warm_up > MAX_FILL and plan.load is not None and plan.load > OVERLOAD and subject.alike and modes is None:
         return overloaded(subject, short, plan, ask, began)
-    plan = fitted(plan, packet_events(short), FIRST_SHARE * left.events, left.events)
+    plan = fitted(plan, packet_events(short), FIRST_SHARE * left.events, left.most)
     if plan.alone:
         left = replace(left, precision=min(precision, ALONE_PRECISION))
     leaking = leaking_queues(subject.machine, subject.workload)
@@ -123,10 +126,9 @@ def _saturated(subject: Subject, ask: Ask) -> tuple[list[Replication], Modes | N
     pilot = runs(Plan("saturated", 0, subject.inside + PILOT_PACKETS), 1)
     each, left = packet_events(pilot), ask.less(pilot)
     first, most = (1.0, 1.0) if subject.workload.arrivals == "saturated" else SATURATED_SHARES
-    plan = in_blocks(subject, fitted(saturated_plan(subject), each, first * left.events, most * left.events))
-    locks = any(isinstance(one, Lock) for one in subject.machine.resources.values())
+    plan = in_blocks(subject, fitted(saturated_plan(subject), each, first * left.events, most * left.most))
     tries = [(plan, plan.runs)]
-    if subject.machine.threads > 1 and locks:
+    if subject.locks:
         tries = [(replace(plan, warm_up=max(plan.warm_up // 4, 1), packets=SHORT_PACKETS), SHORT_RUNS), *tries]
     done: list[Replication] = []
     for tried, count in tries:

@@ -11,10 +11,9 @@ from copy import copy
 from dataclasses import replace
 
 from npexplore.engine.run import run
-from npexplore.machine.resources.lock import Lock
-from npexplore.solve.estimate.modes import Modes, modes_of
 from npexplore.solve.estimate.plan import FIRST_RUNS, Plan, packet_events
 from npexplore.solve.estimate.replications import Replication, Subject, over, replicate
+from npexplore.solve.modes import Modes, modes_of
 
 SETTLED_PACKETS = 600  # after which a run keeps its order
 LOG_ROWS = 1 << 18  # takes and gives that are noted at most
@@ -27,8 +26,10 @@ def shown(subject: Subject, modes: Modes, runs: Sequence[Replication], plan: Pla
 
     runs: those that show the modes. plan: of the runs with jitter, which `events` must have room for.
     """
-    lock = _contended(subject, runs)
-    orders = tuple(order_of(subject, seeds[0], lock) for seeds in modes.seeds)
+    orders: tuple[str, ...] = ()
+    if subject.locks:
+        lock = _contended(subject, runs)
+        orders = tuple(order_of(subject, seeds[0], lock) for seeds in modes.seeds)
     needed = len(JITTERS) * FIRST_RUNS * (plan.warm_up + plan.packets) * packet_events(runs)
     jitter = tuple(_with_jitter(subject, plan, modes, share) for share in JITTERS) if needed <= events else ()
     return replace(modes, orders=orders, jitter=jitter)
@@ -36,8 +37,7 @@ def shown(subject: Subject, modes: Modes, runs: Sequence[Replication], plan: Pla
 
 def _contended(subject: Subject, runs: Sequence[Replication]) -> str:
     """Return the lock at which most threads wait."""
-    locks = [name for name, one in subject.machine.resources.items() if isinstance(one, Lock)]
-    return max(locks, key=lambda name: sum(one.prediction.queue[name].mean for one in runs))
+    return max(subject.locks, key=lambda name: sum(one.prediction.queue[name].mean for one in runs))
 
 
 def order_of(subject: Subject, seed: int, lock: str) -> str:

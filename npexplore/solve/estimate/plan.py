@@ -20,12 +20,13 @@ import numpy as np
 from npexplore.engine.offered import STRATUM
 from npexplore.errors import RefusedError
 from npexplore.solve.estimate.control import Control, control_at, service_shapes
-from npexplore.solve.estimate.modes import Modes
 from npexplore.solve.estimate.replications import Replication, Subject, over
+from npexplore.solve.modes import Modes
 
 EVENTS_PER_S = 10_000_000  # of the engine: what one second of budget stands for
 RUN_EVENTS = 10_000  # that the making and the reading of a run count for
 FIRST_RUNS, FEWER_RUNS, MORE_RUNS = 8, 4, 4  # fewer: where the budget has no room for the first
+OVERRUN = 1.0  # of the budget: what the fewest runs may take beyond it, for without them there is no answer
 WARM_UP, PACKETS = 250, 2000  # of a run, where the budget has room for them
 FEWEST_PACKETS = 256  # of a run's window
 LONGEST_SETTLING = 2000  # packets that a queue between pools is given to settle, at most
@@ -60,12 +61,18 @@ class Plan:
 
 @dataclass(frozen=True)
 class Ask:
-    """What was asked for. events: that all runs together may take, of the engine."""
+    """What was asked for. events: that all runs together may take, of the engine. over: the fewest runs beyond them."""
 
     seed: int
     precision: float
     events: float
     runs: int | None = None
+    over: float = 0.0
+
+    @property
+    def most(self) -> float:
+        """The events that the fewest runs may take."""
+        return self.events + self.over
 
     def less(self, runs: Sequence[Replication]) -> Ask:
         """Return what is left after some runs."""
@@ -98,7 +105,7 @@ def fitted(plan: Plan, per_packet: float, events: float, left: float) -> Plan:
     raise RefusedError(
         f"estimate: {FEWER_RUNS} runs of {warm_up + packets:,} packets take {needed / EVENTS_PER_S:.2g} s of "
         f"budget ({EVENTS_PER_S / 1e6:g} million events a second), {max(left, 0.0) / EVENTS_PER_S:.2g} s are "
-        f"left{at}"
+        f"left of twice what was asked for{at}"
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from threading import Lock
+from threading import Lock as ThreadLock
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +24,12 @@ from npexplore.engine.offered import STRATUM, from_elsewhere, open_model, packet
 from npexplore.engine.run import Run, run
 from npexplore.errors import ModelError, RefusedError
 from npexplore.machine.machine import Machine
+from npexplore.machine.resources.lock import Lock
 from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
 from npexplore.solve.estimate.control import Control
 from npexplore.solve.prediction import Prediction
-from npexplore.solve.simulate import BATCHES, OFFERED, Stretch, measure
+from npexplore.solve.simulate import BATCHES, OFFERED, Stretch, measure, meet_at_locks
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -84,7 +85,7 @@ class Subject:
     _models: dict[int, EngineModel] = field(default_factory=dict)
     _saturated: EngineModel | None = None
     _described: EngineModel | None = None
-    _making: Lock = field(default_factory=Lock)
+    _making: ThreadLock = field(default_factory=ThreadLock)
 
     def __post_init__(self) -> None:
         self.recorded = self.workload.arrivals == "timestamps"
@@ -124,6 +125,13 @@ class Subject:
                 compiler = MachineCompiler(self.machine, self.workload)
                 self._described = compiler.model(self.workload, compiler.under_load())
             return self._described
+
+    @property
+    def locks(self) -> list[str]:
+        """Locks at which threads meet."""
+        if not meet_at_locks(self.machine):
+            return []
+        return [name for name, one in self.machine.resources.items() if isinstance(one, Lock)]
 
     @property
     def alike(self) -> bool:
@@ -177,20 +185,25 @@ class Subject:
             model = from_elsewhere(model, seed, self.spread_s(model.under_load))
         return model
 
-    def saturated_run(self, seed: int, warm_up: int, packets: int) -> Replication:
-        """Return one saturated run: `packets` finished packets after `warm_up` others."""
+    def saturated_run(self, seed: int, warm_up: int, packets: int, breakdown: bool = False) -> Replication:
+        """Return one saturated run: `packets` finished packets after `warm_up` others.
+
+        breakdown: its prediction says where the time of packets went.
+        """
         model = self.saturated_model_of(seed)
         cut = -(-BATCHES * warm_up // packets)
-        result = run(model, seed, packets * (BATCHES + cut) // BATCHES, BATCHES + cut, cut=cut)
+        goal, batches = packets * (BATCHES + cut) // BATCHES, BATCHES + cut
+        result = run(model, seed, goal, batches, cut=cut, accounts=breakdown)
         return _replication(self.machine, self.endless, result, cut, ())
 
     def windowed_run(self, seed: int) -> Replication:
-        """Return one run of a machine that is measured over a time window of its own."""
+        """Return one run of a machine that is measured over a time window of its own; threads begin as in others."""
         boot, window = self.machine.boot_s, self.machine.window_s
         assert window is not None
-        result = run(
-            self.described_model(), seed, 0, BATCHES, from_s=boot, until_s=boot + window, stall_s=2 * (boot + window)
-        )
+        model = self.described_model()
+        if seed % 2:
+            model = from_elsewhere(model, seed, self.spread_s(model.under_load))
+        result = run(model, seed, 0, BATCHES, from_s=boot, until_s=boot + window, stall_s=2 * (boot + window))
         return _replication(self.machine, self.workload, result, 0, ())
 
     def open_run(self, seed: int, warm_up: int, packets: int, controls: Sequence[Control]) -> Replication:

@@ -41,7 +41,7 @@ ROLES = ("calibration", "check", "withheld", "blind")
 FIELDS = (
     "key", "role", "kind", "quantity", "unit", "published", "point", "lo", "hi", "bounds", "queueing", "simulated",
     "estimate", "rtl", "rtl_label", "ci95", "best", "error", "label", "prototype_hints", "verdict", "reason", "same_as",
-    "frozen", "parts", "range", "reads",
+    "frozen", "parts", "range", "reads", "modes",
 )  # fmt: skip
 
 
@@ -293,6 +293,7 @@ class _Judge:
         )  # fmt: skip
         if row.design not in known_designs():
             return entry | {"verdict": "not_modelled", "reason": f"no model of {row.design} yet"}
+        entry["modes"] = design(row.design).parameters.file.modes.get(row.key)
         quantity = quantity_of(row)
         if quantity is None:
             return entry | {"verdict": "not_predictable", "reason": without_rule(row)}

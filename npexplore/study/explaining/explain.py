@@ -104,11 +104,12 @@ class Explanation(Result):
     def best(self) -> Prediction:
         """The most accurate prediction available: the estimate, else simulation, else queueing, else bounds.
 
-        Where the time of packets goes is always told by a simulation; an estimate takes that over.
+        Where the time of packets goes is told by a simulation, which an estimate takes over; among modes by a run of
+        the commonest.
         """
         best = next(self.predictions[name] for name in (ESTIMATE, *reversed(SOLVERS)) if name in self.predictions)
         simulated = self.predictions.get("simulated")
-        if simulated is not None and best.solver == ESTIMATE:
+        if simulated is not None and best.solver == ESTIMATE and best.breakdown is None:
             best = replace(best, breakdown=simulated.breakdown)
         return best
 
@@ -134,7 +135,11 @@ class Explanation(Result):
             else [{"knob": e.knob, "elasticity": e.elasticity, **asdict(e)} for e in changes.found],
             "assumptions": [asdict(assumption) for assumption in self.assumptions],
             "seed": self.seed,
-            "breakdown": {name: _broken(self.predictions.get(name)) for name in self.solvers if name != ESTIMATE},
+            "breakdown": {
+                name: broken
+                for name in self.solvers
+                if (broken := _broken(self.predictions.get(name))) is not None or name != ESTIMATE
+            },
             "design": self.design,
             "knobs": dict(self.knobs),
             "workload": {

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 HELPFUL = 0.02  # gains below are not worth a word
 MOST_PARTS, SMALL_PART = 5, 0.01  # of a latency, told one by one
-OF_ANOTHER_RUN = 0.05  # of the mean latency: a simulation farther away is in another mode, or noise
+OF_ANOTHER_RUN = 0.05  # of the mean latency: a simulation farther away is noise, or not settled
 CEILING = "ceiling_pps."
 NOT_ESTIMATED = "packets or seeds of one simulation were chosen, which is then the answer"
 

@@ -9,15 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
-
-from npexplore.solve.estimate.replications import Replication
+import numpy.typing as npt
 
 SURE = 0.999
 DEVIATION = 0.003  # relative standard deviation of run means: less is no mode
 WITHIN = 0.01  # rates of one mode lie so close together, relative to each other, or ...
 WITHIN_DEVIATIONS = 6.0  # ... so many standard errors of a run
+
+
+class Rated(Protocol):
+    """A run: its seed, packets a second, and these in each of the window's batches."""
+
+    @property
+    def seed(self) -> int: ...
+    @property
+    def rate_pps(self) -> float: ...
+    @property
+    def rates(self) -> npt.NDArray[np.float64]: ...
 
 
 @dataclass(frozen=True)
@@ -51,7 +62,7 @@ class Modes:
         return "; ".join([rates, *self.jitter])
 
 
-def modes_of(runs: Sequence[Replication]) -> Modes | None:
+def modes_of(runs: Sequence[Rated]) -> Modes | None:
     """Return the modes that saturated runs fall into; None where they differ as chance lets them."""
     rates = np.array([one.rate_pps for one in runs])
     batches = min(len(one.rates) for one in runs)
