@@ -1,9 +1,10 @@
 """Simulation of a machine: runs the event engine, cuts the warm-up, gives every number a 95 % interval.
 
-One seed: batch means over equal numbers of packets with Student's t; over whole passes through a mix their bytes are a
-control. Several seeds: replications, t over the seeds; where their rates fall into modes, these are named. A window
-measures what happens from boot_s to boot_s + window_s instead, from start to end and without a cut. One that a machine
-brings is short against its slow changes: a single seed has no interval there.
+One seed: batch means over equal numbers of packets with Student's t (runs that are short against what a queue takes to
+forget say so); over whole passes through a mix their bytes are a control. Several seeds: replications, t over the
+seeds; where their rates fall into modes, these are named. A window measures what happens from boot_s to boot_s +
+window_s instead, from start to end and without a cut. One that a machine brings is short against its slow changes: a
+single seed has no interval there.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ OFFERED = "offered.packets"
 ONE_WINDOW = "simulation of one window; how far others differ takes several seeds, or an estimate"
 ONE_ORDER = "; of the order in which this run's threads met at locks, beside which an estimate looks for others"
 GREW = "latency grew by {:.0f} % while it was measured, for queues were filling: take more packets"
+SHORT = "; at {:.0f} % of utilization a queue forgets its state in {:,.0f} packets: take more, or an estimate"
+FORGETFUL = 25.0  # times what a queue takes to forget: shorter runs cover the mean too seldom
 FOREVER_S = float(FOREVER)  # longer than any run: within a window nothing needs to be finished
 NORMAL = 1.96  # of a normal distribution at 97.5 %
 NEARLY_ALL = 0.95  # of a pool's threads have a packet
@@ -174,6 +177,12 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
     if packets and waits_for_packets and process is not None and ci95:
         least = NORMAL * (process.dispersion() / packets) ** 0.5  # spans longer than a batch are no error of its mean
         ci95 |= {name: _at_least(least, ci95[name]) for name in ("rate_pps", "throughput_bps")}
+    short = ""
+    if waits_for_packets and process is not None and "latency_s" in ci95:
+        load = max(one.busy for one in utilization.values())
+        forgets = 2 * max(process.dispersion(), 1.0) / max(1 - load, 1 / packets) ** 2  # as in estimate/plan.py
+        if packets < FORGETFUL * forgets:
+            short = SHORT.format(100 * load, forgets)
 
     def latency(number: int | None = None) -> Latency:
         histogram = last.histogram - first.histogram
@@ -201,7 +210,7 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
         },
         ci95=ci95,
         approximation="simulation; batch means with Student's t" + (f"; {GREW.format(100 * grown)}" if grown else "")
-        + (ONE_ORDER if meet_at_locks(machine) else ""),
+        + short + (ONE_ORDER if meet_at_locks(machine) else ""),
         seed=result.seed,
         about={
             "packets": packets,

@@ -1,5 +1,6 @@
 """Estimates: exact controls, answers that hang on the seed alone, refusals where no interval would be honest."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -392,3 +393,33 @@ def test_published_rows_said_to_rest_on_one_mode_have_points_with_modes():
         row = ledger[key]
         points = quantity_of(row).points(row)
         assert any("modes" in estimates.at(point, "estimate", 0).about for point in points), key
+
+
+def _waits_alone(units, load):
+    """Return the mean wait of M/M/units at a load, in services (Erlang's C)."""
+    offered = units * load
+    full = offered**units / math.factorial(units) / (1 - load)
+    return full / (sum(offered**k / math.factorial(k) for k in range(units)) + full) / (units - offered)
+
+
+KNOWN = [  # 40 stations with a known mean latency, in services, up to a load of 0.95
+    *((Exponential("work", 100 * NS, units=n), n, r, 1 + _waits_alone(n, r)) for n in (1, 2, 4, 8) for r in
+      (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95)),
+    *((FifoServer("work", 100 * NS), 1, r, 1 + r / 2 / (1 - r)) for r in
+      (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95)),
+]  # fmt: skip
+
+
+def test_intervals_of_stations_with_known_answers_hold_or_say_why_not():
+    estimated, simulated = [], []
+    for resource, units, share, services in KNOWN:
+        design = own(served, resource, threads=64)
+        packets = LOAD.with_arrivals("poisson", share * units / (100 * NS))
+        for answer, inside in ((design.estimate(packets, runs=8), estimated), (design.simulate(packets), simulated)):
+            low, high = answer.ci95["latency_s"]
+            if "forgets its state" not in answer.approximation:
+                inside.append(low <= services * 100 * NS <= high)
+    assert len(estimated) == len(KNOWN) == 40
+    assert sum(estimated) >= 38
+    assert len(simulated) >= 30
+    assert sum(simulated) >= len(simulated) - 3
