@@ -24,6 +24,8 @@ _lock = threading.RLock()
 _last_line_s = 0.0
 _reporting = 0  # blocks of `reporting` that are open
 _status_shown = False  # whether the terminal's last line is a status of ours
+if hasattr(os, "register_at_fork"):  # a copy of this process must not begin in the middle of a line
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 class Task:

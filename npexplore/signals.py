@@ -16,6 +16,18 @@ from typing import Any
 STATUS_BASE = 128
 OTHERS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 _received: list[int] = [signal.SIGINT]
+_own_process = False
+
+
+def take_process() -> None:
+    """Note that this process runs one command of ours and nothing else."""
+    global _own_process
+    _own_process = True
+
+
+def is_own_process() -> bool:
+    """Say whether this process runs a command of ours and nothing else."""
+    return _own_process
 
 
 def note(number: int) -> None:
@@ -88,10 +100,16 @@ def end_after(wait: Callable[[], object]) -> None:
 
 
 def begin_worker() -> None:
-    """Leave Ctrl-C to the parent of a process of multiprocessing, and end when the parent does, however it ends."""
+    """Leave Ctrl-C to the parent of a process of multiprocessing, and end when the parent does, however it ends.
+
+    Other signals end it, but those that are ignored: a forked process begins with its parent's handlers.
+    """
     from multiprocessing import connection, parent_process
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in OTHERS:
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)
     parent = parent_process()
     assert parent is not None
     end_after(lambda: connection.wait([parent.sentinel]))  # a pipe whose other end only the parent holds

@@ -106,6 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit status; nothing but `--debug` shows a traceback."""
     own_process = argv is None
     if own_process:
+        signals.take_process()
         _spare_the_collector()
         _print_anywhere()
         spare_iri_grammar()

@@ -4,6 +4,8 @@ import gc
 import multiprocessing
 import pickle
 import signal
+import subprocess
+import sys
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
@@ -216,6 +218,31 @@ def test_a_design_that_cannot_be_sent_is_told_before_it_is():
     local = replace(base, build=lambda p: base.build(p))
     with pytest.raises(InputError, match=r"a design cannot be sent to another process \(.*lambda.*\); use threads"):
         sweep([(local, LOAD, "bounds", None)], executor="processes", workers=1)
+
+
+def test_a_command_answers_in_copies_of_its_process():
+    """A design that no other process could import is answered there, and gives the same as in threads."""
+    program = """if True:
+        import os, npexplore as npx
+        from dataclasses import replace
+        from npexplore import signals
+        from npexplore.study.sweeping.answers import answer_points, run_tasks
+        from npexplore.study.sweeping.grid import SweepPoint
+        design = npx.design("ixp2400")
+        local = replace(design, build=lambda p: design.build(p))
+        points = [SweepPoint(local, npx.workload(packet_bytes=64), "simulation", seed) for seed in (1, 2, 3)]
+        found = {}
+        for copies in (False, True):
+            if copies:
+                signals.take_process()
+            answer_points(points, lambda ended: found.setdefault(copies, {}).update(ended), packets=100, workers=2)
+        rates = [[one[k].throughput_bps for k in range(3)] for one in found.values()]
+        assert rates[0] == rates[1] and len(set(rates[0])) == 3, rates
+        pids = []
+        run_tasks(points, lambda some, packets: os.getpid(), lambda numbers, pid: pids.append(pid), workers=2)
+        assert pids and os.getpid() not in pids
+    """
+    subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
 
 
 def test_an_executor_and_workers_contradict_each_other():

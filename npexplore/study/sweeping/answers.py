@@ -11,7 +11,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from npexplore import signals
 from npexplore.designs.prepared import demands_key, keep_demands, kept_demands, prepared
@@ -24,7 +24,18 @@ from npexplore.solve.prediction import Latency, Prediction
 from npexplore.solve.queueing_model import queueing_of
 from npexplore.solve.simulate import PACKETS
 from npexplore.solve.validity import check_arrivals
-from npexplore.study.sweeping.executors import Wanted, check_sendable, gone, lost, pool, slots, usable_cores
+from npexplore.study.sweeping.executors import (
+    Forked,
+    Wanted,
+    can_fork,
+    check_sendable,
+    gone,
+    inherited,
+    lost,
+    pool,
+    slots,
+    usable_cores,
+)
 from npexplore.study.sweeping.grid import ASKABLE, SweepPoint
 
 __all__ = ["Answer", "Refusal", "answer", "answer_all", "answer_points", "pool", "predict", "run_tasks", "usable_cores"]
@@ -48,6 +59,7 @@ class Refusal(NamedTuple):
 Answer = Prediction | Refusal
 BATCHED: dict[str, Callable[[Batch], Answers]] = {"bounds": bounds_of, "queueing": queueing_of}
 ESTIMATE_BUDGET_S = 1.0  # of a point
+S = TypeVar("S")
 T = TypeVar("T")
 Ended = list[tuple[int, Answer]]  # number of the point, answer
 
@@ -213,7 +225,10 @@ def run_tasks(
     so that other processes find it. ended: called with the numbers of a task's points and its result. look: called at
     least every LOOK_S seconds. executor, workers, packets: as in `answer_points`, and so are the errors.
     """
-    with pool(executor, workers) as running, closing(tasks(points, task, running, packets)) as made:
+    count = usable_cores() if workers is None else workers
+    copies = executor is None and count > 1 and len(points) > 1 and can_fork()
+    chosen = Forked((task, points), count) if copies else pool(executor, workers)
+    with chosen as running, closing(tasks(points, task, running, packets)) as made:
         for some in made:
             if some is not None:
                 ended(*some)
@@ -230,8 +245,14 @@ def tasks(
     cancelled; then KeyboardInterrupt or BrokenExecutor is raised. No signal interrupts what the caller does with a
     task.
     """
-    if points:
+    if points and not isinstance(executor, Forked):
         check_sendable(executor, points[0])
+
+    def submit(numbers: list[int]) -> Future[tuple[T, float]]:
+        if isinstance(executor, Forked):
+            return executor.submit(_timed, _of_inherited, numbers, packets)
+        return executor.submit(_timed, task, [points[k] for k in numbers], packets)
+
     todo, running = _Tasks(points, slots(executor)), dict[Future[tuple[T, float]], list[int]]()
     most, errors = AHEAD * slots(executor), lost()
     dead: BaseException | None = None
@@ -240,7 +261,7 @@ def tasks(
         try:
             while not (stop.is_set() or dead):
                 while len(running) < most and (numbers := todo.next()):
-                    running[executor.submit(_timed, task, [points[k] for k in numbers], packets)] = numbers
+                    running[submit(numbers)] = numbers
                 if not running:
                     return
                 done = wait(running, LOOK_S, FIRST_COMPLETED).done
@@ -276,9 +297,13 @@ def tasks(
         raise BrokenExecutor(gone(executor) or f"a worker died: {said}") from dead
 
 
-def _timed(
-    task: Callable[[Sequence[SweepPoint], int], T], points: Sequence[SweepPoint], packets: int
-) -> tuple[T, float]:
+def _of_inherited(numbers: Sequence[int], packets: int) -> Any:
+    """Return what the task that this process was forked for gives for some of its points."""
+    task, points = inherited()
+    return task([points[k] for k in numbers], packets)
+
+
+def _timed(task: Callable[[Sequence[S], int], T], points: Sequence[S], packets: int) -> tuple[T, float]:
     """Return what one task gives and how many seconds it took."""
     began = time.perf_counter()
     found = task(points, packets)

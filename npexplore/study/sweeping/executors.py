@@ -4,6 +4,9 @@ None, "threads"       threads of this process; kernels hold no interpreter lock
 "processes"           processes of this computer; also what is plain Python runs side by side
 "tcp://HOST:PORT"     the workers of a Dask cluster (extra `cluster`)
 an Executor           is used, and left running
+
+A command of npexplore answers points in copies of its process where that is safe (`Forked`): threads share one
+interpreter, and most of a point's time is Python.
 """
 
 from __future__ import annotations
@@ -13,15 +16,17 @@ import multiprocessing
 import os
 import pickle
 import socket
+import sys
+import threading
+import warnings
 from collections.abc import Generator, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib import import_module
-from sys import modules
 from typing import Any
 
 from npexplore.errors import InputError, one_of
-from npexplore.signals import begin_worker
+from npexplore.signals import begin_worker, is_own_process
 
 KINDS = ("threads", "processes")
 REACHED_WITHIN_S = 10
@@ -55,6 +60,44 @@ def pool(executor: Wanted = None, workers: int | None = None) -> AbstractContext
             workers or usable_cores(), multiprocessing.get_context("spawn"), initializer=begin_worker
         )
     return ThreadPoolExecutor(workers or usable_cores())
+
+
+class Forked(ProcessPoolExecutor):
+    """Copies of this process: they have its modules, machines and points at once; only numbers of points are sent.
+
+    Args:
+        inherited: what the copies work on, returned there by `inherited()`.
+        workers: how many copies.
+    """
+
+    def __init__(self, inherited: object, workers: int) -> None:
+        super().__init__(workers, multiprocessing.get_context("fork"), initializer=begin_worker)
+        global _inherited
+        _inherited = inherited
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside any other thread
+            self.submit(os.getpid).result()  # forks all workers now, before the executor has threads of its own
+        _inherited = None
+
+
+_inherited: object = None
+
+
+def inherited() -> Any:
+    """Return what this process was forked for."""
+    return _inherited
+
+
+def can_fork() -> bool:
+    """Whether workers may be copies of this process: it is a command's own, and no other thread computes in it.
+
+    Threads that only report progress are daemons; their lock is held during a fork (npexplore/progress.py). Threads of
+    Arrow do not survive one: where it is loaded, as for the store of a sweep, one exit in 14 was an abort.
+    """
+    main = threading.main_thread()
+    busy = [thread for thread in threading.enumerate() if thread is not main and not thread.daemon]
+    alone = threading.current_thread() is main and not busy and multiprocessing.parent_process() is None
+    return is_own_process() and alone and sys.platform == "linux" and "pyarrow" not in sys.modules
 
 
 def slots(executor: Executor) -> int:
@@ -91,8 +134,8 @@ def check_sendable(executor: Executor, things: Any) -> None:
 def lost() -> tuple[type[BaseException], ...]:
     """Return the errors of a task that did not fail by itself: its worker died, or its cluster is gone."""
     found: tuple[type[BaseException], ...] = (BrokenExecutor, CancelledError)
-    if "distributed" in modules:
-        dask: Any = modules["distributed"]
+    if "distributed" in sys.modules:
+        dask: Any = sys.modules["distributed"]
         found += (dask.KilledWorker, dask.client.FutureCancelledError, dask.comm.CommClosedError)
     return found
 
