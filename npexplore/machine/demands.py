@@ -82,9 +82,17 @@ class Demands:
     early: dict[tuple[Chain, str], float] = field(default_factory=dict)  # of `spent`, what comes before they leave it
     clock: Values = field(default_factory=lambda: np.zeros(0))  # of each distinct packet: its latency x its share
     way: dict[str, float] = field(default_factory=dict)  # what `latency` is made of, by server or resource
-    variance: float = 0.0  # of the time of one of the program's packets: between packets, and by chance
+    share: float = 1.0  # of the workload's packets that come to the program
+    variance: float = 0.0  # of the time of one of these packets: between packets, and by chance
+    chance: float = 0.0  # of that, what is left to chance, per packet of the workload
+    scv: float = 0.0  # of that time, from packet to packet
     own_waits: dict[str, float] = field(default_factory=dict)  # what a packet alone may take more (machine/own_work.py)
     apart: dict[str, Values] = field(default_factory=dict)  # of each distinct packet: its seconds by server x its share
+
+    @property
+    def leaves(self) -> float:
+        """The share of the workload's packets that leave the machine here."""
+        return self.share - sum(float(shares.sum()) for puts in self.handed.values() for shares, _ in puts)
 
     def largest(self, server: str, members: int) -> float:
         """Return the seconds per packet at the most loaded member of a server."""
@@ -121,9 +129,12 @@ def _demands(
     walk.body(body, {**columns, HOME: None}, path)
     walk.sections.settle(path)
     result, found = walk.result, walk.sections
-    result.own_waits = walk.own.settle()
-    result.variance = _variance(path.clock, shares, walk.own.chance)
     result.clock, result.latency = path.clock, float(np.sum(path.clock))
+    result.own_waits = walk.own.settle()
+    result.share, result.chance = float(shares.sum()), walk.own.chance
+    variance, mean = _variance(path.clock, shares), result.latency / max(result.share, TINY)
+    result.scv = variance / mean**2 if mean > TINY else 0.0
+    result.variance = variance + result.chance / max(result.share, TINY)
     result.way = {name: seconds for name, seconds in walk.way.items() if seconds > 0}
     result.sections = {name: section for name, section in found.by_server.items() if not section.untied}
     result.untied = found.by_server.keys() - result.sections.keys()
@@ -142,11 +153,10 @@ def _demands(
     return result
 
 
-def _variance(clock: Values, shares: Values, chance: float) -> float:
-    """Return the variance of a packet's time: clock and chance are weighted by the packets' shares."""
+def _variance(clock: Values, shares: Values) -> float:
+    """Return the variance of a packet's time from packet to packet; clock: weighted by the packets' shares."""
     live, total = shares > 0, max(float(shares.sum()), TINY)
-    squares = float((clock[live] ** 2 / shares[live]).sum()) + chance
-    return max(squares / total - (float(clock.sum()) / total) ** 2, 0.0)
+    return max(float((clock[live] ** 2 / shares[live]).sum()) / total - (float(clock.sum()) / total) ** 2, 0.0)
 
 
 def _apart(overlap: dict[Chain, float]) -> dict[tuple[Chain, str], float]:

@@ -157,6 +157,7 @@ def _sum(total: Demands, part: Demands) -> Demands:
     _add(total.way, part.way)
     total.freed += part.freed
     total.latency += part.latency
+    total.chance += part.chance
     total.side_by_side |= part.side_by_side
     return total
 

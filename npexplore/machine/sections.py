@@ -109,6 +109,11 @@ class Section:
     lent: bool = False  # and forked work has taken what it does not give
     in_visits: bool = True  # held inside visits only, never by a program
 
+    @property
+    def needed(self) -> float:
+        """Units that a packet has at one time, at most."""
+        return self.in_all if self.scattered else self.at_a_time
+
     def count(self, path: Progress, units: Values) -> None:
         """Count takes of so many units (shape n)."""
         sizes, which = np.unique(units, return_inverse=True)

@@ -230,10 +230,15 @@ def _columns(points: Sequence[UnderLoad]) -> Batch:
         counted_bits=column([point.counted_bits for point in points]),
         offered=np.empty(0),
         parts={
-            pool.name: _columns([replace(p, demands=p.by_pool[pool.name], by_pool={}, kept={}) for p in points])
+            pool.name: _columns([_of_pool(point, pool.name) for point in points])
             for pool in like.machine.pools if len(like.by_pool) > 1
         },
     )  # fmt: skip
+
+
+def _of_pool(point: UnderLoad, pool: str) -> UnderLoad:
+    own = point.by_pool[pool]
+    return replace(point, demands=own, scv=own.scv, by_pool={}, kept={})
 
 
 @by_content

@@ -37,6 +37,7 @@ class Nesting:
     batch: Batch
     customers: int
     home: str | None = None  # server to whose members the customers belong
+    shared: Mapping[str, float] = field(default_factory=dict)  # by server, units that other pools may have at once
     mixed: list[str] = field(default_factory=list)  # whose units are taken in different numbers, as the mean of them
     held_over: dict[str, Floats] = field(default_factory=dict)  # seconds at servers visited while these are held
     recovering: list[str] = field(default_factory=list)  # members that forked work keeps
@@ -71,10 +72,11 @@ class Nesting:
         server, section = self.servers[name], self.sections[name]
         if server.role == "hidden":
             return True
-        if self.customers == 1 and not section.outlives and not self.batch.aside:
+        others = self.shared.get(name, 0.0)
+        if self.customers == 1 and not others and not section.outlives and not self.batch.aside:
             return True  # who is alone finds everything free
-        needed = section.in_all if section.scattered else section.at_a_time
-        return server.members == 1 and not section.outlives and self.customers * needed <= server.units
+        needed = self.customers * section.needed + others
+        return server.members == 1 and not section.outlives and needed <= server.units
 
     # ---- who is held around whom
 

@@ -17,17 +17,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from npexplore.machine.machine import Machine
 from npexplore.machine.pools import Pool
-from npexplore.machine.resources import BoundedQueue
 from npexplore.solve.batch import Batch
 from npexplore.solve.crossing import crossing
 from npexplore.solve.levels import Levels
+from npexplore.solve.pool_flows import (
+    carried_behind,
+    feeders,
+    in_receive_buffer,
+    room_before,
+    scv_of_arrivals,
+    threads_of,
+    units_of_others,
+)
 from npexplore.solve.queueing.finite_queue import chances, finite_queues
+from npexplore.solve.queueing.residual import residual
+from npexplore.solve.regularity import slowed
 from npexplore.solve.stations import Floats
+from npexplore.solve.validity import check_pools
 
 NEAR = 0.999  # of X: who carries no more sets it
-TINY, FULL = 1e-12, 0.999
+TINY = 1e-12
+ROUNDS, STEP = 12, 0.3  # of rates before and behind queues that drop
 LEAST = 1e-3  # of variability: without any, nobody would ever wait
 
 
@@ -76,134 +87,158 @@ class Stay(NamedTuple):
         return found
 
 
+class _Passed(NamedTuple):
+    """What each pool does behind those before it, arrays (P,) by pool.
+
+    rates: packets of the workload, as if all of them came to the pool. carried: the same where packets always wait in
+    front of the first pool. stays: mean time in front of its threads and at work. behind: (arrivals, variability).
+    """
+
+    rates: dict[str, Floats]
+    carried: dict[str, Floats]
+    stays: dict[str, Floats]
+    behind: dict[str, tuple[Floats, Floats]]
+
+
 def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) -> Found:
     """Solve each pool alone and together; places: of packets in front of the first pool (None: never short of any)."""
     machine = batch.like.machine
-    levels = {pool.name: Levels(batch.parts[pool.name], pool.count, pool.home) for pool in machine.pools}
-    levels = {name: one for name, one in levels.items() if np.any(one.batch.latency > 0)}
+    working = [pool for pool in machine.pools if np.any(batch.parts[pool.name].latency > 0)]
+    levels = {
+        pool.name: Levels(batch.parts[pool.name], pool.count, pool.home, units_of_others(batch, pool))
+        for pool in working
+    }
     most = np.min([*ceilings.values()], axis=0)
-    curves, shared = _curves(levels, batch, ceilings, most * 0.0)
+    curves, shared = _curves(levels, batch, ceilings, dict.fromkeys(levels, most * 0.0))
     if shared:
         full = np.minimum(most, np.min([curve[:, -1] for curve in curves.values()], axis=0))
 
         def carried_beyond(rate: Floats) -> Floats:
             nonlocal curves
-            curves, _ = _curves(levels, batch, ceilings, rate)
+            curves, _ = _curves(levels, batch, ceilings, dict.fromkeys(levels, rate))
             return np.asarray(np.min([curve[:, -1] for curve in curves.values()], axis=0) - rate)
 
         # nobody is slowed by work that does not come
-        crossing(carried_beyond, np.zeros_like(most), np.minimum(full, batch.offered))
-    rate, passed = np.full_like(most, np.inf), []
-    where: dict[str, tuple[Floats, Floats]] = {}
-    waits: dict[str, Floats] = {}
-    own_rates: dict[str, Floats] = {}  # of packets of the workload, as if all of them came to a pool
-    carried: dict[str, Floats] = {}  # the same where packets always wait in front of the first pool
-    before, queues = _feeders(batch, levels), machine.queues()
-    order = [*batch.like.by_pool]  # each behind those that put into its queue (machine/flows.py)
-    for pool in sorted(
-        (pool for pool in machine.pools if pool.name in levels), key=lambda pool: order.index(pool.name)
-    ):
-        own, curve, feeders = levels[pool.name].batch, curves[pool.name], before[pool.name]
-        if pool.gets is None and places is None:
-            passes = curve[:, -1]
-            stays = np.full_like(rate, np.inf)
-        else:
-            first = pool.gets is None
-            scv = own.scv_at_slowest(ceilings, _threads(pool))
-            spread = dispersion(batch) if first or not feeders else waits[feeders[0].name]
-            longer = np.maximum((spread + scv) / 2, LEAST)
-            room = places if first and places is not None else _room(machine, pool.gets)
-            room += sum(one.count for one in feeders)
-            comes = batch.offered if first else np.min([own_rates[one.name] for one in feeders] or [rate], axis=0)
-            where[pool.name] = comes, longer
-            passes, stays, _ = finite_queues(comes, curve, pool.count + room, longer)
-        carried[pool.name] = curve[:, -1]
-        if feeders:
-            most_comes = np.min([carried[one.name] for one in feeders], axis=0)
-            carried[pool.name] = finite_queues(most_comes, curve, pool.count + room, longer)[0]
-            if (
-                pool.gets in queues and queues[pool.gets].when_full != "drop"
-            ):  # who finds it full waits, and is not lost
-                passes = np.minimum(comes, carried[pool.name])
-        rate, own_rates[pool.name] = np.minimum(rate, passes), passes
-        waits[pool.name] = own.scv_at_slowest(ceilings, _threads(pool))
-        passed.append((pool, own_rates[pool.name], stays))
-    rate, latency, kept = np.minimum(rate, most), np.zeros_like(rate), []
-    behind_all = _behind(machine, levels, carried)
-    for pool, own_rate, stays in passed:
-        room = _room(machine, pool.gets) if pool.gets is not None else places or 0
-        full = np.isinf(stays) | (own_rate * NEAR > behind_all[pool.name])
+        rate = crossing(carried_beyond, np.zeros_like(most), np.minimum(full, batch.offered))
+    check_pools(batch, levels)
+    held = in_receive_buffer(batch, levels)
+    room = sum(one.count + room_before(batch, one.gets) for one in held)
+    if places is not None and len(held) == len(levels) and places < room:
+        return _short_of_buffer(batch, levels, curves, ceilings, held, max(places, 1))
+    passed = _pass(batch, levels, curves, ceilings, places)
+    behind_all = carried_behind(machine, levels, passed.carried)
+    if shared and any(queue.when_full == "drop" for queue in machine.queues().values()):
+        rates = dict.fromkeys(levels, rate)  # pools before a queue that drops do work for packets that are lost there
+        for _ in range(ROUNDS):
+            rates = {
+                name: one + STEP * (np.minimum(passed.rates[name], behind_all[name]) - one)
+                for name, one in rates.items()
+            }
+            curves, _ = _curves(levels, batch, ceilings, rates)
+            passed = _pass(batch, levels, curves, ceilings, places)
+            behind_all = carried_behind(machine, levels, passed.carried)
+    leave = {name: own.leaves for name, own in batch.like.by_pool.items() if name in levels}
+    total = sum(leave.values())
+    rates = {name: np.minimum(one, behind_all[name]) for name, one in passed.rates.items()}
+    rate = sum((rates[name] * share for name, share in leave.items()), 0.0 * most) / max(total, TINY)
+    rate = np.minimum(rate if total > TINY else np.min([*rates.values()], axis=0), most)
+    latency, kept = np.zeros_like(most), []
+    for pool in machine.pools:
+        if pool.name not in levels:
+            continue
+        room = max((places or 0) - pool.count, 0) if pool.gets is None else room_before(batch, pool.gets)
+        stays, behind = passed.stays[pool.name], passed.behind.get(pool.name)
+        full = np.isinf(stays) | (passed.rates[pool.name] * NEAR > behind_all[pool.name])
         seconds = np.where(full, np.inf, stays).clip(max=(pool.count + room) / rate)
         latency += seconds
-        stay, behind = Stay(_threads(pool), levels[pool.name], seconds, room), where.get(pool.name)
+        stay = Stay(threads_of(pool), levels[pool.name], seconds, room)
         if behind is not None and not full[0]:
             stay = stay._replace(arrivals=behind[0], curve=curves[pool.name], longer=behind[1])
         kept.append(stay)
     return Found(rate, latency, 1.0 - rate / batch.offered, [*levels.values()], stays=kept)
 
 
+def _pass(
+    batch: Batch, levels: Mapping[str, Levels], curves: Mapping[str, Floats], ceilings: Mapping[str, Floats],
+    places: int | None,
+) -> _Passed:  # fmt: skip
+    """Go through the pools, each behind those that put into its queue (machine/flows.py)."""
+    machine, passed = batch.like.machine, _Passed({}, {}, {}, {})
+    departs: dict[str, Floats] = {}  # squared coefficients of variation of the times between packets that leave
+    before, queues, order = feeders(batch, levels), machine.queues(), [*batch.like.by_pool]
+    nothing = np.full(len(batch), np.inf)
+    for pool in sorted((pool for pool in machine.pools if pool.name in levels), key=lambda one: order.index(one.name)):
+        curve, source, first = curves[pool.name], before[pool.name], pool.gets is None
+        scv = levels[pool.name].batch.scv_at_slowest(ceilings, threads_of(pool))
+        drops = pool.gets in queues and queues[pool.gets].when_full == "drop"
+        spread, comes, room = np.ones(len(batch)), nothing, max((places or 0) - pool.count, 0)
+        if first and places is not None:
+            spread, comes = np.full(len(batch), dispersion(batch)), batch.offered
+        elif source:
+            spread = scv_of_arrivals(batch, pool, source, departs)
+            comes = np.min([passed.rates[one.name] for one in source], axis=0)
+            room = room_before(batch, pool.gets) + (0 if drops else sum(one.count for one in source))
+        carried = curve[:, -1]
+        if np.isinf(comes).all():
+            rates, stays, busy = carried, nothing, np.ones(len(batch))
+        else:
+            longer, busy = np.maximum((spread + scv) / 2, LEAST), np.minimum(comes / carried, 1.0)
+            passed.behind[pool.name] = comes, longer
+            rates, stays, _ = finite_queues(comes, curve, pool.count + room, longer)
+            if source:
+                most_comes = np.min([passed.carried[one.name] for one in source], axis=0)
+                carried = finite_queues(most_comes, curve, pool.count + room, longer)[0]
+                if not drops:  # who finds it full waits, and is not lost
+                    rates = np.minimum(comes, carried)
+        passed.rates[pool.name], passed.carried[pool.name], passed.stays[pool.name] = rates, carried, stays
+        # Whitt 1983, formula 39
+        departs[pool.name] = 1.0 + (1.0 - busy**2) * (spread - 1.0) + busy**2 / pool.count**0.5 * (scv - 1.0)
+    return passed
+
+
 def _curves(
-    levels: Mapping[str, Levels], batch: Batch, ceilings: Mapping[str, Floats], rate: Floats
+    levels: Mapping[str, Levels], batch: Batch, ceilings: Mapping[str, Floats], rates: Mapping[str, Floats]
 ) -> tuple[dict[str, Floats], bool]:
-    """Return the throughput (P, threads) of each pool with 1.. threads while the others work at a rate.
+    """Return the throughput (P, threads) of each pool with 1.. threads while the others work at their rates.
 
     And whether they share anything.
     """
     found, shared = {}, False
     for name, one in levels.items():
         for server, seconds in one.batch.seconds.items():
-            others = 1.0 - seconds / np.maximum(batch.seconds[server], TINY)
-            if server in ceilings and np.any((others > TINY) & (seconds > 0)):
-                one.slowed[server] = 1.0 / (1.0 - np.minimum(rate / ceilings[server] * others, FULL))
+            others = np.zeros(len(batch))
+            for other, own in batch.parts.items():
+                if other != name and other in rates and server in own.seconds:
+                    others = others + rates[other] * own.seconds[server] / np.maximum(batch.seconds[server], TINY)
+            alone = 1.0 - seconds / np.maximum(batch.seconds[server], TINY)
+            if server in ceilings and np.any((alone > TINY) & (seconds > 0)):
+                one.slowed[server] = slowed(others / ceilings[server], batch.like.servers[server].units)
                 shared = True
-        one.divide(rate)
+        one.divide(rates[name])
         shared |= bool(one.divided)
         found[name] = one.solve()[1].throughput
     return found, shared
 
 
-def _handed(levels: Levels) -> set[str]:
-    """Return the queues that a pool puts into."""
-    return {*levels.batch.like.demands.handed}
+def _short_of_buffer(
+    batch: Batch, levels: Mapping[str, Levels], curves: Mapping[str, Floats], ceilings: Mapping[str, Floats],
+    held: Sequence[Pool], places: int,
+) -> Found:  # fmt: skip
+    """Solve pools that have room for more packets than the receive buffer: one flow-equivalent server of so many.
 
-
-def _feeders(batch: Batch, levels: Mapping[str, Levels]) -> dict[str, list[Pool]]:
-    """Return by name of each pool at work those that put packets into its queue, also by way of pools without work."""
-    pools = batch.like.machine.pools
-
-    def into(queue: str) -> list[Pool]:
-        found = []
-        for pool in pools:
-            if queue in batch.like.by_pool[pool.name].handed:
-                found += [pool] if pool.name in levels else into(pool.gets or "")
-        return found
-
-    return {pool.name: into(pool.gets) if pool.gets is not None else [] for pool in pools if pool.name in levels}
-
-
-def _behind(machine: Machine, levels: Mapping[str, Levels], rates: Mapping[str, Floats]) -> dict[str, Floats]:
-    """Return by pool what those behind it carry, as far as queues stall: one that drops holds nobody up."""
-    found: dict[str, Floats] = {}
-    queues, pools = machine.queues(), {pool.gets: pool.name for pool in machine.pools if pool.name in levels}
-
-    def least(name: str) -> Floats:
-        if name not in found:
-            found[name] = np.full_like(rates[name], np.inf)
-            for queue in _handed(levels[name]):
-                if queue in pools and queues[queue].when_full != "drop":
-                    other = pools[queue]
-                    found[name] = np.minimum(found[name], np.minimum(rates[other], least(other)))
-        return found[name]
-
-    return {name: least(name) for name in rates}
-
-
-def _threads(pool: Pool) -> str:
-    """Return the name of the ceiling of a pool's threads."""
-    return f"threads.{pool.name}"
-
-
-def _room(machine: Machine, queue: str | None) -> int:
-    """Return how many packets fit in front of a pool."""
-    resource = machine.resources.get(queue or "")
-    return resource.capacity * resource.members if isinstance(resource, BoundedQueue) else 0
+    Its rates are those of a closed cycle of the pools, each a load-dependent station (Chandy, Herzog and Woo 1975).
+    """
+    names, points = [pool.name for pool in held], np.arange(len(batch))
+    first = np.stack([curves[name][:, 0] for name in names], axis=1)
+    at = np.arange(max(pool.count for pool in held))
+    rates = np.stack([curves[pool.name][:, np.minimum(at, pool.count - 1)] for pool in held], axis=1)
+    cycle = residual(1.0 / first, places, np.zeros(len(batch)), rates / first[:, :, None], np.ones_like(first))
+    slowest = np.argmin([curves[name][:, -1] for name in names], axis=0)
+    scv = np.stack(
+        [levels[name].batch.scv_at_slowest(ceilings, threads_of(pool)) for name, pool in zip(names, held, strict=True)]
+    )
+    longer = np.maximum((dispersion(batch) + scv[slowest, points]) / 2, LEAST)
+    rate, seconds, loss = finite_queues(batch.offered, cycle.throughput, places, longer, 1.0 / cycle.throughput[:, 0])
+    parts = cycle.queue_length / cycle.queue_length.sum(axis=1, keepdims=True)
+    stays = [Stay(threads_of(pool), levels[pool.name], seconds * parts[:, k]) for k, pool in enumerate(held)]
+    return Found(rate, seconds, loss, [*levels.values()], stays=stays)

@@ -181,6 +181,7 @@ def _open(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], most: Fl
     scv = batch.scv_at_slowest(ceilings)
     variability = np.maximum((dispersion(batch) + scv) / 2, LEAST)
     curve = np.minimum(levels.curve(threads), rate[:, None])
+    curve[:, -1] = rate  # threads that are all at work keep out of each other's way
     if np.any(variability != 1):  # who waits inside waits as if all were exponential, times the variability
         levels.exponential = True
         curve[:, :-1] = np.minimum(levels.curve(threads)[:, :-1], curve[:, -1:])

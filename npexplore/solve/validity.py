@@ -5,12 +5,20 @@ What concerns the holds of a program is refused where they are placed (nesting.p
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import numpy as np
+
 from npexplore.errors import RefusedError
 from npexplore.machine.machine import Machine
 from npexplore.machine.under_load import UnderLoad
 from npexplore.machine.workload import Workload
-from npexplore.rows.distributions import Batch, OnOff
+from npexplore.rows.distributions import Batch as Batches
+from npexplore.rows.distributions import OnOff
+from npexplore.solve.batch import Batch
+from npexplore.solve.levels import Levels
 
+SLACK = 1e-9  # what rounding may do
 ALONE_TOLERANCE = 0.05  # of the latency of a packet alone; what is compared is the most that it may wait
 
 
@@ -19,7 +27,7 @@ def check_arrivals(machine: Machine, workload: Workload) -> None:
     process, reason = workload.process(), None
     if workload.arrivals == "timestamps":
         reason = "recorded arrival times are not a random process"
-    elif isinstance(process, Batch) and process.size > 1:
+    elif isinstance(process, Batches) and process.size > 1:
         reason = f"no formula covers several servers behind batches of {process.size} packets"
     elif isinstance(process, OnOff):
         reason = "no formula covers several servers behind on-off spans of packets"
@@ -45,3 +53,31 @@ def check_alone(d: UnderLoad) -> None:
             f"queueing: {d.machine.name}: {text}, so that a packet alone takes up to {longer / latency:.0%} longer "
             "than its steps add up to; use `estimate`"
         )
+
+
+def check_pools(batch: Batch, levels: Mapping[str, Levels]) -> None:
+    """Raise RefusedError where pools hold the same units, or some packets leave before others can be lost."""
+    machine, pools = batch.like.machine, batch.like.by_pool
+    for name, one in levels.items():
+        for server in sorted({server for chain, _ in one.batch.spent for server in chain} - one.idle):
+            if server not in one.sections or one.sections[server].in_visits:
+                continue
+            for other in levels:
+                if other != name and np.any(batch.parts[other].seconds.get(server, 0.0) > 0):
+                    raise RefusedError(
+                        f"queueing: {server!r} is held over other work, by packets of more than one pool"
+                    )
+    for queue, resource in machine.queues().items():
+        if resource.when_full == "drop" and any(pools[name].leaves > SLACK for name in _before(batch, queue)):
+            raise RefusedError(
+                f"queueing: {queue!r} drops what finds it full, and some packets leave before it: which packets leave "
+                "hangs on what is lost"
+            )
+
+
+def _before(batch: Batch, queue: str | None) -> set[str]:
+    """Return the pools that packets pass before they come to a queue that a pool takes them from."""
+    if queue is None or all(pool.gets != queue for pool in batch.like.machine.pools):
+        return set()
+    feeders = [pool for pool in batch.like.machine.pools if queue in batch.like.by_pool[pool.name].handed]
+    return {pool.name for pool in feeders}.union(*(_before(batch, pool.gets) for pool in feeders))

@@ -82,7 +82,10 @@ def residual(
         if home is not None:
             whose[:, k] = [*home.meets, *[home.meets[-1]] * N][:N]
     met = whose[:, None, :] * (1.0 if waits is None else waits)
-    most, shares = _most(rates, N, waits), np.array([1 if home is None else home.servers for home in homes])
+    most, shares = (
+        _most(rates, N, waits, bool(np.any(think_time < 0))),
+        np.array([1 if home is None else home.servers for home in homes]),
+    )
     each = demands / most / shares  # (1 or N, P, K)
     worst = np.argmax(each, axis=2) if K else np.zeros((1, P), dtype=np.int64)
     slowest = np.take_along_axis(each, worst[:, :, None], 2)[:, :, 0] if K else np.zeros((1, P))
@@ -100,16 +103,18 @@ def residual(
     return populations(demands, away, rates, extra, met, slowest, worst, varying, inside, members, rising, N, kept)
 
 
-def _most(rates: Floats, population: int, waits: Floats | None) -> Floats:
+def _most(rates: Floats, population: int, waits: Floats | None, overlaps: bool) -> Floats:
     """Return the largest capacities (1 or N, 1 or P, K) with n customers.
 
-    Where they fall with those who wait and nobody comes by chance (waits 0), all who are there wait.
+    Where they fall with those who wait and nobody comes by chance (waits 0), all who are there wait. overlaps: more
+    than n may be there.
     """
     most: Floats = rates.max(axis=2)[None]
     if waits is None or not np.any(waits < 1) or not np.any(np.diff(rates, axis=2)):
         return most
-    reached = np.moveaxis(np.maximum.accumulate(rates, axis=2), 2, 0)
-    there = np.moveaxis(rates, 2, 0)
+    table, falls = np.moveaxis(rates, 2, 0), (np.diff(rates, axis=2) < 0).any(axis=2)
+    reached = np.broadcast_to(most, table.shape) if overlaps else np.maximum.accumulate(table)
+    there = np.where(falls, table, reached)
     levels = np.minimum(np.arange(population), rates.shape[2] - 1)
     return np.asarray((waits * reached + (1.0 - waits) * there)[levels])
 
