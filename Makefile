@@ -24,7 +24,7 @@ INSTALL = $(if $(shell uv --version 2>/dev/null),uv pip install --quiet --python
   { $(call HALVES,$(1)); $(call HALF,0) & first=$$!; $(call HALF,1) && wait $$first; }
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: accuracy docs precomputed report test quick test-rest test-all pythons lab bench lock check clean
+.PHONY: accuracy docs precomputed report test quick test-rest test-all pythons lab bench lock check clean click-peer
 .DELETE_ON_ERROR:
 
 # Kernels compile as pages ask for them: the first pages stand before all kernels would be compiled.
@@ -102,3 +102,7 @@ lock:
 clean:
 	rm -rf .venv dist build npexplore/_kernels/compiled reports/*.html reports/*.js reports/*.json reports/.executed
 	find npexplore tests -name __pycache__ -prune -exec rm -rf {} +
+
+# Click graphs of random elements against userlevel Click: make click-peer CLICK=/path/to/click [GRAPHS=3000 SEED=1]
+click-peer:
+	PYTHONPATH=tests:. $(BIN)/python tests/reference/click_peer.py $(CLICK) $(or $(SEED),1) $(or $(GRAPHS),3000)

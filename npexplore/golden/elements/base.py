@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
 
 from npexplore.display import ShownByArguments
 from npexplore.errors import InputError
@@ -51,6 +51,15 @@ class Pack:
     fix_source: bool = False
     network: int = 0
 
+    @property
+    def packet(self) -> bytes:
+        """The IP packet: what begins where the IP header does."""
+        return self.data[self.network :]
+
+    def with_packet(self, packet: bytes, **notes: Any) -> Pack:
+        """Return the pack with another IP packet at the same place, and with other notes."""
+        return replace(self, data=self.data[: self.network] + packet, **notes)
+
 
 Out = Sequence[tuple[int, Pack]]
 
@@ -79,6 +88,7 @@ class Element(ShownByArguments):
     TIMED: ClassVar[str] = ""
     ENTRY: ClassVar[bool] = False  # packets come in here though it may have an input
     DECLARES: ClassVar[bool] = False  # says something and has no packets
+    POSITIONS: ClassVar[tuple[str, ...]] = ()  # keywords of the first arguments, which all must be there
     IRRELEVANT: ClassVar[Mapping[str, str]] = {}
     FREE: ClassVar[bool] = False
 
@@ -89,6 +99,9 @@ class Element(ShownByArguments):
         self.names_all = False  # whether it has no others
         self.said = Entry(self.kind, self.kind, f"{self.kind} {name!r}", place.file, place.line)
         plain = [text for text in arguments if not self._is_keyword(text)]
+        for k, keyword in enumerate(self.POSITIONS):  # Click takes an argument by its place or by its name
+            if keyword in self.said.values:
+                plain.insert(k, str(self.said.values.pop(keyword)))
         least, most = self.ARGUMENTS
         if not least <= len(plain) <= most:
             wanted = f"{least}" if least == most else f"at least {least}" if most == ANY else f"{least} to {most}"

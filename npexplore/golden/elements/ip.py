@@ -1,4 +1,4 @@
-"""IPv4 elements over the golden functions: check, look up, options, TTL, fragments, ICMP errors."""
+"""IPv4 elements over the golden functions: check, look up, TTL, fragments, header checksums."""
 
 from __future__ import annotations
 
@@ -8,22 +8,17 @@ from typing import ClassVar
 
 from npexplore.errors import InputError
 from npexplore.golden.checksum import internet_checksum
-from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, limited, number, truth
+from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, number, truth
 from npexplore.golden.elements.names import named
 from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_number, prefix_mask
-from npexplore.golden.ipv4.delivery import Links
 from npexplore.golden.ipv4.fragment import fragment
 from npexplore.golden.ipv4.header import DF, read_header, with_checksum
-from npexplore.golden.ipv4.icmp import IcmpError, icmp_error, silence
-from npexplore.golden.ipv4.martians import martian_list
-from npexplore.golden.ipv4.options import forward_options, read_options
 from npexplore.golden.ipv4.ttl import decrement_ttl
 from npexplore.golden.ipv4.validate import validate_ipv4
 from npexplore.golden.lookup import LPMS
 from npexplore.golden.reasons import Reason
 
-ICMP_TYPES = {"unreachable": 3, "redirect": 5, "timeexceeded": 11, "parameterproblem": 12}
-ICMP_CODES = {"net": 0, "host": 1, "needfrag": 4, "transit": 0, "reassembly": 1, "erroratptr": 0}
+ADDRESS_AT = {"src": 12, "dst": 16}  # offsets in the header
 
 
 class CheckIPHeader(Element):
@@ -45,6 +40,7 @@ class CheckIPHeader(Element):
         self.offset = number(self.said.value("OFFSET", offsets[0] if offsets else "0"))
         self.sums = truth("CHECKSUM", self.said.value("CHECKSUM", "true"))
         self.refused = {address(one) for one in self.said.value("BADSRC", lists[0] if lists else "").split()}
+        self.refused |= {0, MAX_ADDRESS} if lists else set()  # Click's older syntax
         self.welcome = {address(one) for one in self.said.value("GOODDST", "").split()}
         for one in self.said.value("INTERFACES", "").split():
             own, _, _ = one.partition("/")
@@ -82,17 +78,22 @@ class MarkIPHeader(Element):
 
 
 class GetIPAddress(Element):
-    """Notes the address at an offset as the one to send to: `GetIPAddress(16)`."""
+    """Notes the address at an offset as the one to send to: `GetIPAddress(16)`, `GetIPAddress(IP src)`."""
 
-    ARGUMENTS, TIMED = (1, 1), "getipaddress"
+    ARGUMENTS, TIMED = (0, 1), "getipaddress"
 
     def configure(self, *arguments: str) -> None:
-        """The offset."""
-        self.offset = number(arguments[0])
+        """The offset, from the packet's start, or which address of the IP header."""
+        field = self.said.value("IP", "")
+        offset = self.said.value("OFFSET", arguments[0] if arguments else "")
+        if bool(field) == bool(offset) or field not in ("", "src", "dst"):
+            raise InputError("it has an offset, IP src or IP dst")
+        self.offset, self.in_header = ADDRESS_AT[field] if field else number(offset), bool(field)
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The packet with its target."""
-        return [(0, replace(pack, target=int.from_bytes(pack.data[self.offset : self.offset + 4], "big")))]
+        """The packet with its target; one that ends before it goes to 0.0.0.0."""
+        data = pack.packet if self.in_header else pack.data
+        return [(0, replace(pack, target=int.from_bytes(data[self.offset : self.offset + 4], "big")))]
 
 
 class LookupIPRoute(Element):
@@ -174,31 +175,12 @@ class DropBroadcast(DropBroadcasts):
     """The same under the name of the SoCLIB paper's table."""
 
 
-class IPGWOptions(Element):
-    """Record route and time stamps of the address that it is given; faults leave by output 1."""
-
-    OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), "a/ah", (1, 2), "ipgwoptions"
-
-    def configure(self, *arguments: str) -> None:
-        """The router's address here, and others it has."""
-        self.address = address(arguments[0])
-        others = arguments[1].split() if len(arguments) > 1 else []
-        self.own = {self.address, *(address(text) for text in others)}
-
-    def take(self, pack: Pack, port: int) -> Out:
-        """The packet with its options written."""
-        options = read_options(pack.data)
-        if options.pointer is not None:
-            return [(1, replace(pack, reason=Reason.BAD_OPTION, pointer=options.pointer))]
-        if not options.options:
-            return [(0, pack)]
-        return [(0, replace(pack, data=forward_options(pack.data, options, self.address, self.own, 0)))]
-
-
 class FixIPSrc(Element):
     """Writes the address of the port into packets that the router made itself: `FixIPSrc(10.0.0.1)`."""
 
     ARGUMENTS, TIMED = (1, 1), "fixipsrc"
+
+    POSITIONS: ClassVar[tuple[str, ...]] = ("IPADDR",)
 
     def configure(self, *arguments: str) -> None:
         """The address."""
@@ -208,19 +190,30 @@ class FixIPSrc(Element):
         """The packet, its source set where that was still to be done."""
         if not pack.fix_source:
             return [(0, pack)]
-        data = with_checksum(pack.data[:12] + self.source + pack.data[16:])
-        return [(0, replace(pack, data=data, fix_source=False))]
+        packet = pack.packet
+        return [(0, pack.with_packet(with_checksum(packet[:12] + self.source + packet[16:]), fix_source=False))]
 
 
 class DecIPTTL(Element):
-    """Decrements the TTL; expired packets leave by output 1 (RFC 1812 section 5.3.1)."""
+    """Decrements the TTL; expired packets leave by output 1 (RFC 1812 section 5.3.1).
+
+    ACTIVE false: no packet's; MULTICAST false: not that of packets to groups.
+    """
 
     OUTPUTS, PROCESSING, TIMED = (1, 2), "a/ah", "decipttl"
 
+    def configure(self, *arguments: str) -> None:
+        """Which packets."""
+        self.active = truth("ACTIVE", self.said.value("ACTIVE", "true"))
+        self.groups = truth("MULTICAST", self.said.value("MULTICAST", "true"))
+
     def take(self, pack: Pack, port: int) -> Out:
         """The packet with TTL and checksum changed."""
-        reason, data = decrement_ttl(pack.data)
-        return [(1, replace(pack, reason=reason))] if reason else [(0, replace(pack, data=data))]
+        packet = pack.packet
+        if not self.active or (not self.groups and len(packet) >= 20 and packet[16] >> 4 == 14):
+            return [(0, pack)]
+        reason, changed = decrement_ttl(packet)
+        return [(1, replace(pack, reason=reason))] if reason else [(0, pack.with_packet(changed))]
 
 
 class IPFragmenter(Element):
@@ -229,58 +222,40 @@ class IPFragmenter(Element):
     HONOR_DF false: what must not be cut is cut all the same, its pieces without the flag.
     """
 
-    OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), "h/h", (0, 1), "ipfragmenter"
+    OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), "h/h", (0, 3), "ipfragmenter"
     IRRELEVANT: ClassVar[Mapping[str, str]] = {"VERBOSE": "what is printed", "HEADROOM": "room for headers in memory"}
 
     def configure(self, *arguments: str) -> None:
-        """The MTU."""
+        """The MTU; whether DF is honoured, and what is printed, behind it or by keywords."""
         self.mtu = number(self.said.value("MTU", arguments[0] if arguments else None))
-        self.honors = truth("HONOR_DF", self.said.value("HONOR_DF", "true"))
+        honor = self.said.value("HONOR_DF", arguments[1] if len(arguments) > 1 else "true")
+        self.honors = truth("HONOR_DF", honor)
         if self.mtu < 28:
             raise InputError(f"an MTU must be at least 28 bytes, got {self.mtu}")
 
     def take(self, pack: Pack, port: int) -> Out:
         """The pieces in their order."""
-        data = pack.data
-        if not self.honors and len(data) > self.mtu and data[6] >> 5 & DF:
-            data = with_checksum(data[:6] + bytes([data[6] & ~(DF << 5) & 255]) + data[7:])
-        made = fragment(data, self.mtu)
+        packet = pack.packet
+        if len(packet) <= self.mtu:
+            return [(0, pack)]
+        if not self.honors and packet[6] >> 5 & DF:
+            packet = with_checksum(packet[:6] + bytes([packet[6] & ~(DF << 5) & 255]) + packet[7:])
+        made = fragment(packet, self.mtu, last_in_units=True)
         if made.reason:
             return [(1, replace(pack, reason=made.reason))]
-        return [(0, replace(pack, data=piece)) for piece in made.packets]
-
-
-class ICMPError(Element):
-    """Answers a packet with an ICMP error where one may be sent: `ICMPError(10.0.0.1, timeexceeded, transit)`."""
-
-    PROCESSING, ARGUMENTS, STORES = "h/h", (2, 3), True  # it never answers its own answers
-
-    def configure(self, *arguments: str) -> None:
-        """The router's address, type and code by name or number."""
-        self.address = address(arguments[0])
-        kind, code = arguments[1].lower(), (arguments[2] if len(arguments) > 2 else "0").lower()
-        self.type = ICMP_TYPES[kind] if kind in ICMP_TYPES else limited("type of ICMP", kind, 255)
-        self.code = ICMP_CODES[code] if code in ICMP_CODES else limited("code of ICMP", code, 255)
-        self.links = Links((self.address,), (32,))
-        self.martians = martian_list()
-
-    def take(self, pack: Pack, port: int) -> Out:
-        """The message to the sender, or the packet's end."""
-        if silence(pack.data, self.links, self.martians, link_broadcast=pack.link_broadcast):
-            return [(-1, pack if pack.reason else replace(pack, reason=Reason.MARTIAN_SOURCE))]
-        rest = pack.pointer << 24 if self.type == ICMP_TYPES["parameterproblem"] else 0
-        if self.type == ICMP_TYPES["redirect"]:
-            rest = pack.target
-        message = icmp_error(IcmpError(self.type, self.code, rest), pack.data, self.address)
-        target = int.from_bytes(message[16:20], "big")
-        return [(0, Pack(message, pack.device, target=target, fix_source=True))]
+        # a link's header stays in front of the first piece alone, as in Click
+        first, *later = made.packets
+        return [(0, pack.with_packet(first)), *((0, replace(pack, data=piece, network=0)) for piece in later)]
 
 
 class SetIPChecksum(Element):
-    """Computes the header checksum anew (RFC 1071)."""
+    """Computes the header checksum anew (RFC 1071); what has no whole header is dropped."""
 
     def take(self, pack: Pack, port: int) -> Out:
         """The packet with the checksum that fits."""
-        size = 4 * (pack.data[0] & 15)
-        bare = pack.data[:10] + b"\0\0" + pack.data[12:]
-        return [(0, replace(pack, data=bare[:10] + internet_checksum(bare[:size]).to_bytes(2, "big") + bare[12:]))]
+        packet = pack.packet
+        size = 4 * (packet[0] & 15) if packet else 0
+        if not 20 <= size <= len(packet):
+            return [(-1, replace(pack, reason=Reason.TOO_SHORT))]
+        bare = packet[:10] + b"\0\0" + packet[12:]
+        return [(0, pack.with_packet(bare[:10] + internet_checksum(bare[:size]).to_bytes(2, "big") + bare[12:]))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 from npexplore.errors import InputError
 from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, limited, number
@@ -36,6 +37,8 @@ class EtherEncap(Element):
 
     ARGUMENTS, TIMED = (3, 3), "etherencap"
 
+    POSITIONS: ClassVar[tuple[str, ...]] = ("ETHERTYPE", "SRC", "DST")
+
     def configure(self, *arguments: str) -> None:
         """Type, source and destination."""
         source, destination = (mac(text) for text in arguments[1:])
@@ -43,7 +46,7 @@ class EtherEncap(Element):
 
     def take(self, pack: Pack, port: int) -> Out:
         """The frame."""
-        return [(0, replace(pack, data=self.header + pack.data))]
+        return [(0, replace(pack, data=self.header + pack.data, network=len(self.header)))]
 
 
 class SwitchEncap(Element):
@@ -58,7 +61,7 @@ class SwitchEncap(Element):
     def take(self, pack: Pack, port: int) -> Out:
         """The cell."""
         head = self.port.to_bytes(2, "big") + len(pack.data).to_bytes(2, "big") + pack.target.to_bytes(4, "big")
-        return [(0, replace(pack, data=head + pack.data))]
+        return [(0, replace(pack, data=head + pack.data, network=pack.network + SWITCH_HEADER))]
 
 
 class ARPResponder(Element):
@@ -125,4 +128,5 @@ class ARPQuerier(Element):
         return [(0, Pack(question, pack.device)), *lost]
 
     def _framed(self, pack: Pack) -> Pack:
-        return replace(pack, data=self.known[pack.target] + self.mac + b"\x08\x00" + pack.data)
+        header = self.known[pack.target] + self.mac + b"\x08\x00"
+        return replace(pack, data=header + pack.data, network=len(header))

@@ -81,6 +81,7 @@ class Discard(Element):
     """The end of a packet's path: it is discarded."""
 
     OUTPUTS, PROCESSING, EXIT = (0, 0), "a/", "discard"
+    IRRELEVANT = dict.fromkeys(("ACTIVE", "BURST"), "how many are pulled at a time; packets end here")
 
 
 class Idle(Element):
@@ -118,8 +119,9 @@ class Tee(Element):
 
     def configure(self, *arguments: str) -> None:
         """How many outputs there are, as many as are connected unless told."""
-        self.most = number(arguments[0]) if arguments else ANY
-        self.named_outputs, self.names_all = (self.most if arguments else 0), bool(arguments)
+        text = self.said.value("N", arguments[0] if arguments else "")
+        self.most = number(text) if text else ANY
+        self.named_outputs, self.names_all = (self.most if text else 0), bool(text)
 
     def take(self, pack: Pack, port: int) -> Out:
         """One for each output."""
@@ -137,6 +139,7 @@ class Counter(Element):
     """Counts what passes."""
 
     count: int = 0
+    IRRELEVANT = dict.fromkeys(("COUNT_CALL", "BYTE_COUNT_CALL"), "a handler that is called after so many packets")
 
     def take(self, pack: Pack, port: int) -> Out:
         """Count and pass on."""
@@ -148,6 +151,8 @@ class Paint(Element):
     """Marks a packet: `Paint(1)`."""
 
     ARGUMENTS, TIMED = (1, 1), "paint"
+
+    POSITIONS: ClassVar[tuple[str, ...]] = ("COLOR",)
 
     def configure(self, *arguments: str) -> None:
         """The paint."""
@@ -162,6 +167,8 @@ class PaintTee(Element):
     """A copy of what has this paint leaves by output 1: it would go back where it came from. `PaintTee(1)`."""
 
     OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), "a/ah", (1, 1), "painttee"
+
+    POSITIONS: ClassVar[tuple[str, ...]] = ("COLOR",)
 
     def configure(self, *arguments: str) -> None:
         """The paint."""
@@ -182,14 +189,14 @@ class Strip(Element):
 
     ARGUMENTS, TIMED = (1, 1), "strip"
 
+    POSITIONS: ClassVar[tuple[str, ...]] = ("LENGTH",)
+
     def configure(self, *arguments: str) -> None:
         """How many bytes."""
         self.length = number(arguments[0])
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The rest of the packet; one that is shorter is wrong."""
-        if len(pack.data) < self.length:
-            return [(-1, replace(pack, reason=Reason.TOO_SHORT))]
+        """The rest of the packet; of one that is shorter, nothing."""
         return [(0, replace(pack, data=pack.data[self.length :], network=max(0, pack.network - self.length)))]
 
 
@@ -197,6 +204,8 @@ class CheckLength(Element):
     """Packets of at most so many bytes; longer ones leave by output 1, or are dropped: `CheckLength(1500)`."""
 
     OUTPUTS, PROCESSING, ARGUMENTS = (1, 2), "a/ah", (1, 1)
+
+    POSITIONS: ClassVar[tuple[str, ...]] = ("LENGTH",)
 
     def configure(self, *arguments: str) -> None:
         """The most bytes."""

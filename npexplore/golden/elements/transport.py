@@ -1,33 +1,73 @@
-"""Elements on what IP carries: addresses set and noted, UDP put around, ends mirrored, checksums, pings answered."""
+"""Elements on what IP carries: addresses set and noted, UDP put around, ends mirrored, checksums."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
-from npexplore.golden.checksum import internet_checksum
+from npexplore.golden.checksum import internet_checksum, update_checksum
 from npexplore.golden.elements.base import Element, Out, Pack, address, limited, number, truth
+from npexplore.golden.elements.ip import ADDRESS_AT
 from npexplore.golden.elements.plain import Print
-from npexplore.golden.elements.sources import message
-from npexplore.golden.ipv4.header import with_checksum, write_packet
+from npexplore.golden.ipv4.header import write_packet
+from npexplore.golden.ipv4.options import LOOSE_ROUTE, STRICT_ROUTE, raw_options
 from npexplore.golden.reasons import Reason
 
-ICMP, TCP, UDP = 1, 6, 17
+TCP, UDP = 6, 17
+TCP_HEADER, UDP_HEADER = 20, 8  # bytes
+ENCAPSULATED_TTL = 250
+SOURCE_ROUTES = (LOOSE_ROUTE, STRICT_ROUTE)
 CHECKSUM_AT = {TCP: 16, UDP: 6}
 
 
-def summed(packet: bytes) -> bytes:
-    """Return a packet with the right checksum of TCP or UDP (RFC 768, RFC 9293 section 3.1); pieces as they are.
+def first_piece(packet: bytes) -> bool:
+    """Return whether a packet is whole or the first piece of one."""
+    return not (packet[6] << 8 | packet[7]) & 0x1FFF
 
-    A UDP checksum of 0, none, stays.
+
+def updated(packet: bytes, old: bytes, new: bytes) -> bytes:
+    """Return an IP packet whose addresses or ports, `old`, are now `new`, with the checksums of TCP or UDP as right or
+    wrong as they were (RFC 1624); a UDP checksum of 0, none, stays, and so does one that is not all there.
     """
     start, protocol = 4 * (packet[0] & 15), packet[9]
     at = start + CHECKSUM_AT.get(protocol, 0)
-    piece = (packet[6] << 8 | packet[7]) & 0x3FFF
-    if at == start or piece or len(packet) < at + 2:
+    if at == start or not first_piece(packet) or len(packet) < at + 2:
         return packet
-    body = packet[start:at] + bytes(2) + packet[at + 2 :]
-    pseudo = packet[12:20] + bytes([0, protocol]) + len(body).to_bytes(2, "big")
-    value = internet_checksum(pseudo + body)
+    total = packet[at] << 8 | packet[at + 1]
+    if (protocol == UDP and not total) or old == new:
+        return packet
+    for k in range(0, len(old), 2):
+        total = update_checksum(total, old[k] << 8 | old[k + 1], new[k] << 8 | new[k + 1])
+    return packet[:at] + total.to_bytes(2, "big") + packet[at + 2 :]
+
+
+def header_updated(packet: bytes, old: bytes, new: bytes) -> bytes:
+    """Return the same for the header's own checksum."""
+    total = packet[10] << 8 | packet[11]
+    for k in range(0, len(old), 2):
+        if old != new:
+            total = update_checksum(total, old[k] << 8 | old[k + 1], new[k] << 8 | new[k + 1])
+    return packet[:10] + total.to_bytes(2, "big") + packet[12:]
+
+
+def last_destination(packet: bytes) -> bytes:
+    """Return the address that a packet is for in the end: the last of a source route, if there is one."""
+    for octets in raw_options(packet):
+        if octets[0] in SOURCE_ROUTES and len(octets) >= 7:
+            return octets[-4:]
+    return packet[16:20]
+
+
+def summed(packet: bytes, length: int, protocol: int) -> bytes:
+    """Return an IP packet with the checksum of TCP or UDP over `length` bytes of it (RFC 768, RFC 9293 section 3.1).
+
+    The pseudo header of a source-routed packet has its last destination.
+    """
+    start = 4 * (packet[0] & 15)
+    at = start + CHECKSUM_AT[protocol]
+    body = (packet[start:at] + bytes(2) + packet[at + 2 :])[:length]
+    ends = packet[12:16] + last_destination(packet)
+    value = internet_checksum(ends + bytes([0, protocol]) + length.to_bytes(2, "big") + body)
     return packet[:at] + (value or 0xFFFF if protocol == UDP else value).to_bytes(2, "big") + packet[at + 2 :]
 
 
@@ -40,6 +80,8 @@ class SetIPAddress(Element):
 
     ARGUMENTS = (1, 1)
 
+    POSITIONS: ClassVar[tuple[str, ...]] = ("IPADDR",)
+
     def configure(self, *arguments: str) -> None:
         """The address."""
         self.address = address(arguments[0])
@@ -50,82 +92,138 @@ class SetIPAddress(Element):
 
 
 class StoreIPAddress(Element):
-    """Writes an address at an offset, the noted one unless told: `StoreIPAddress(10.0.0.1, 12)`."""
+    """Writes an address at an offset, the noted one unless told: `StoreIPAddress(10.0.0.1, 12)`.
 
-    ARGUMENTS = (1, 2)
+    `src` and `dst` as offsets are the fields of the IP header; checksums are then updated. What has no such place
+    leaves by output 1. A noted address of 0 is not written.
+    """
+
+    OUTPUTS, PROCESSING, ARGUMENTS = (1, 2), "a/ah", (1, 2)
 
     def configure(self, *arguments: str) -> None:
         """The address and the offset."""
         self.address = address(arguments[0]) if len(arguments) > 1 else None
-        self.offset = number(arguments[-1])
+        where = arguments[-1].lower()
+        self.field = ADDRESS_AT.get(where)
+        self.offset = number(where) if self.field is None else 0
 
     def take(self, pack: Pack, port: int) -> Out:
-        """The packet with the address in it; its checksums are still those of before."""
-        value = pack.target if self.address is None else self.address
-        data = pack.data[: self.offset] + value.to_bytes(4, "big") + pack.data[self.offset + 4 :]
-        return [(0, replace(pack, data=data[: max(len(pack.data), self.offset + 4)]))]
+        """The packet with the address in it; at an offset in bytes its checksums are still those of before."""
+        value = (pack.target if self.address is None else self.address).to_bytes(4, "big")
+        if self.field is not None:
+            packet = pack.packet
+            if len(packet) < 20:
+                return [(1, replace(pack, reason=Reason.TOO_SHORT))]
+            old = packet[self.field : self.field + 4]
+            stored = packet[: self.field] + value + packet[self.field + 4 :]
+            stored = header_updated(stored, old, value)
+            short = stored[9] == TCP and len(stored) < 4 * (stored[0] & 15) + TCP_HEADER
+            return [(0, pack.with_packet(stored if short else updated(stored, old, value)))]
+        end = self.offset + 4
+        if self.address is None and not pack.target:
+            return [(0, pack)]
+        if end > len(pack.data):
+            return [(1, replace(pack, reason=Reason.TOO_SHORT))]
+        return [(0, replace(pack, data=pack.data[: self.offset] + value + pack.data[end:]))]
 
 
 class SetTCPChecksum(Element):
-    """Computes the checksum of TCP anew."""
+    """Computes the checksum of TCP anew, over the IP packet's length; what has no whole header of TCP is dropped.
 
-    PROTOCOL = TCP
+    FIXOFF true: a data offset below 5 or behind the packet's end is set right first.
+    """
+
+    ARGUMENTS = (0, 1)
+
+    def configure(self, *arguments: str) -> None:
+        """Whether the data offset is looked at."""
+        self.fixes = truth("FIXOFF", self.said.value("FIXOFF", arguments[0] if arguments else "false"))
 
     def take(self, pack: Pack, port: int) -> Out:
         """The packet; one of another protocol as it is."""
-        right = len(pack.data) >= 20 and pack.data[9] == self.PROTOCOL
-        return [(0, replace(pack, data=summed(pack.data)) if right else pack)]
+        packet = pack.packet
+        if len(packet) < 20 or packet[9] != TCP:
+            return [(0, pack)]
+        start = 4 * (packet[0] & 15)
+        length = (packet[2] << 8 | packet[3]) - start
+        if not TCP_HEADER <= length <= len(packet) - start:
+            return [(-1, replace(pack, reason=Reason.TOO_SHORT))]
+        words, kept = packet[start + 12] >> 4, packet[start + 12] & 15
+        if self.fixes and words < TCP_HEADER // 4:
+            words = TCP_HEADER // 4
+        elif self.fixes and 4 * words > length and not (packet[6] << 8 | packet[7]) & 0x3FFF:
+            words = length // 4
+        packet = packet[: start + 12] + bytes([words << 4 | kept]) + packet[start + 13 :]
+        return [(0, pack.with_packet(summed(packet, length, TCP)))]
 
 
-class SetUDPChecksum(SetTCPChecksum):
-    """The same for UDP."""
+class SetUDPChecksum(Element):
+    """Computes the checksum of UDP anew, over the length that UDP's header says; pieces and short ones by output 1."""
 
-    PROTOCOL = UDP
+    OUTPUTS, PROCESSING = (1, 2), "a/ah"
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """The packet; one of another protocol as it is."""
+        packet = pack.packet
+        if len(packet) < 20 or packet[9] != UDP:
+            return [(0, pack)]
+        start = 4 * (packet[0] & 15)
+        length = int.from_bytes(packet[start + 4 : start + 6], "big")
+        if (packet[6] << 8 | packet[7]) & 0x3FFF or len(packet) - start < max(length, UDP_HEADER):
+            return [(1, replace(pack, reason=Reason.TOO_SHORT))]
+        return [(0, pack.with_packet(summed(packet, length, UDP)))]
 
 
 class UDPIPEncap(Element):
-    """Puts headers of IP and UDP in front: `UDPIPEncap(SOURCE, SPORT, DESTINATION, DPORT)`."""
+    """Puts headers of IP and UDP in front: `UDPIPEncap(SOURCE, SPORT, DESTINATION, DPORT)`; DST_ANNO: the noted one."""
 
     ARGUMENTS = (4, 5)
 
+    POSITIONS: ClassVar[tuple[str, ...]] = ("SRC", "SPORT", "DST", "DPORT")
+
     def configure(self, *arguments: str) -> None:
         """Both ends; whether there is a checksum, which there is unless the fifth or CHECKSUM says no."""
-        self.source, self.destination = address(arguments[0]), address(arguments[2])
+        self.source = address(arguments[0])
+        self.destination = None if arguments[2] == "DST_ANNO" else address(arguments[2])
         self.ports = b"".join(limited("a port", arguments[k], 0xFFFF).to_bytes(2, "big") for k in (1, 3))
         self.sums = truth("CHECKSUM", self.said.value("CHECKSUM", arguments[4] if len(arguments) > 4 else "true"))
+        self.identification = 0
 
     def take(self, pack: Pack, port: int) -> Out:
         """The packet."""
         udp = self.ports + (8 + len(pack.data)).to_bytes(2, "big") + bytes(2) + pack.data
-        made = write_packet(self.source, self.destination, udp, protocol=UDP)
-        return [(0, replace(pack, data=summed(made) if self.sums else made, target=self.destination))]
+        destination = pack.target if self.destination is None else self.destination
+        made = write_packet(
+            self.source, destination, udp, protocol=UDP, ttl=ENCAPSULATED_TTL, identification=self.identification
+        )
+        self.identification = self.identification + 1 & 0xFFFF
+        data = summed(made, len(udp), UDP) if self.sums else made
+        return [(0, replace(pack, data=data, target=destination, network=0))]
 
 
 class IPMirror(Element):
-    """Sends back: source and destination change places, of ports too."""
+    """Sends back: source and destination change places, of ports too, and TCP's two numbers.
+
+    DST_ANNO false: the address to send to is not noted.
+    """
+
+    ARGUMENTS = (0, 1)
+
+    def configure(self, *arguments: str) -> None:
+        """Whether the address to send to is noted."""
+        self.notes = truth("DST_ANNO", self.said.value("DST_ANNO", arguments[0] if arguments else "true"))
 
     def take(self, pack: Pack, port: int) -> Out:
         """The packet; sums do not notice."""
-        data = pack.data
-        start = 4 * (data[0] & 15) if data else 0
-        turned = data[:12] + data[16:20] + data[12:16] + data[20:]
-        if turned[9:10] in (bytes([TCP]), bytes([UDP])) and not (data[6] << 8 | data[7]) & 0x1FFF:
-            turned = turned[:start] + data[start + 2 : start + 4] + data[start : start + 2] + data[start + 4 :]
-        return [(0, replace(pack, data=turned, target=int.from_bytes(turned[16:20], "big")))]
-
-
-class ICMPPingResponder(Element):
-    """Answers echo requests (RFC 792); all else leaves by output 1."""
-
-    OUTPUTS, PROCESSING, ARGUMENTS = (1, 2), "a/ah", (0, 0)
-
-    def take(self, pack: Pack, port: int) -> Out:
-        """The reply."""
-        data = pack.data
-        start = 4 * (data[0] & 15) if data else 0
-        if data[9:10] != bytes([ICMP]) or data[start : start + 1] != b"\x08":
-            return [(1, pack) if self.outputs > 1 else (-1, replace(pack, reason=Reason.LOCAL_DELIVERY))]
-        head = with_checksum(data[:12] + data[16:20] + data[12:16] + data[20:start])
-        return [
-            (0, replace(pack, data=head + message(0, data[start + 4 :]), target=int.from_bytes(data[12:16], "big")))
-        ]
+        packet = pack.packet
+        if len(packet) < 20:
+            return [(-1, replace(pack, reason=Reason.TOO_SHORT))]
+        start = 4 * (packet[0] & 15)
+        turned = packet[:12] + packet[16:20] + packet[12:16] + packet[20:]
+        body = turned[start:]
+        if turned[9] in (TCP, UDP) and first_piece(packet) and len(body) >= 8:
+            body = body[2:4] + body[:2] + body[4:]
+            if turned[9] == TCP and len(body) >= 12:
+                body = body[:4] + body[8:12] + body[4:8] + body[12:]
+        target = int.from_bytes(packet[12:16], "big") if self.notes else pack.target
+        return [(0, pack.with_packet(turned[:start] + body, target=target))]

@@ -7,8 +7,10 @@ A piece of a fragment keeps the fragment's place: its offset is added, and the l
 from typing import NamedTuple
 
 from npexplore.golden.ipv4.header import DF, MF, read_header, with_checksum
-from npexplore.golden.ipv4.options import NOP, read_options
+from npexplore.golden.ipv4.options import NOP, raw_options, read_options
 from npexplore.golden.reasons import Reason
+
+COPIED = 128  # option types from here on are in every piece
 
 
 class Fragmented(NamedTuple):
@@ -19,7 +21,7 @@ class Fragmented(NamedTuple):
     mtu: int = 0
 
 
-def fragment(packet: bytes, mtu: int, *, keep_header_length: bool = False) -> Fragmented:
+def fragment(packet: bytes, mtu: int, *, keep_header_length: bool = False, last_in_units: bool = False) -> Fragmented:
     """Return a validated packet in pieces of at most `mtu` bytes; one that fits stays whole. Link padding is cut off.
 
     keep_header_length: options that are not copied become No Operation instead of going, as the Linux kernel does it;
@@ -38,7 +40,7 @@ def fragment(packet: bytes, mtu: int, *, keep_header_length: bool = False) -> Fr
     pieces: list[bytes] = []
     head, done = packet[: header.header_length], 0
     while done < len(payload):
-        room = mtu - len(head)
+        room = (mtu - len(head)) // 8 * 8 if last_in_units else mtu - len(head)
         rest = len(payload) - done
         size = rest if rest <= room else room // 8 * 8
         more = header.flags & MF if size == rest else MF
@@ -58,10 +60,9 @@ def _piece(head: bytes, data: bytes, flags: int, offset: int) -> bytes:
 def _later_header(head: bytes, keep_length: bool) -> bytes:
     """Return the header of all pieces but the first: with the copied options alone."""
     kept = b""
-    for option in read_options(head).options:
-        if option.copied:
-            kept += option.octets
-        elif keep_length:
-            kept += bytes([NOP]) * len(option.octets)
+    for octets in raw_options(head) if not keep_length else ():
+        kept += octets if octets[0] >= COPIED else b""
+    for option in read_options(head).options if keep_length else ():
+        kept += option.octets if option.copied else bytes([NOP]) * len(option.octets)
     length = len(head) - 20 if keep_length else len(kept) + -len(kept) % 4
     return bytes([0x40 | 5 + length // 4]) + head[1:20] + kept.ljust(length, b"\0")

@@ -47,6 +47,21 @@ class Options(NamedTuple):
         return any(option.kind == ROUTER_ALERT and option.octets[2:4] == b"\0\0" for option in self.options)
 
 
+def raw_options(packet: bytes) -> list[bytes]:
+    """Return the octets of each option but No Operation, up to the first wrong length; nothing else is checked."""
+    length = min(4 * (packet[0] & 15), len(packet)) if packet else 0
+    found: list[bytes] = []
+    at = SHORTEST
+    while at < length and packet[at] != END:
+        size = 1 if packet[at] == NOP else packet[at + 1] if at + 1 < length else 0
+        if at + size > length or (size < 2 and packet[at] != NOP):
+            break
+        if packet[at] != NOP:
+            found.append(packet[at : at + size])
+        at += size
+    return found
+
+
 def read_options(packet: bytes) -> Options:
     """Return the options of a packet that passed validation, with the first fault of any."""
     length = min(4 * (packet[0] & 15), len(packet)) if packet else 0
