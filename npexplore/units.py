@@ -8,6 +8,7 @@ in its name (`word_s`, `clock_hz`) or is a text with it ("0.625 ns"); `quantity`
 import math
 import re
 import warnings
+from functools import cache
 
 from npexplore.errors import InputError, UnknownNameError
 
@@ -160,6 +161,7 @@ def converted(number: float, given: str, unit: str) -> float:
     return number * ratio
 
 
+@cache
 def unit_of(name: str) -> str | None:
     """Return the unit that a name of a key ends with (`latency_s`: s); None if it tells none."""
     return next((unit for end, unit in ENDINGS.items() if name == end or name.endswith(f"_{end}")), None)

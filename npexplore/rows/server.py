@@ -9,6 +9,7 @@ from npexplore.errors import ModelError, one_of
 
 Role = Literal["queue", "limit", "pool", "hidden"]
 Order = Literal["fifo", "keyed", "cyclic", "shared"]
+ROLES, ORDERS = get_args(Role), get_args(Order)
 MOST_MEMBERS = 2**20  # each has a place in arrays
 
 
@@ -58,8 +59,8 @@ class Server:
     refilled_by: str | None = None  # semaphore: the server whose holder (of the same member) puts its units back
 
     def __post_init__(self) -> None:
-        one_of(f"role of server {self.name}", self.role, get_args(Role))
-        one_of(f"discipline of server {self.name}", self.discipline, get_args(Order))
+        one_of(f"role of server {self.name}", self.role, ROLES)
+        one_of(f"discipline of server {self.name}", self.discipline, ORDERS)
         for what, number, low in (("members", self.members, 1), ("units", self.units, 0)):  # semaphores may have none
             if number < low:
                 raise ModelError(f"server {self.name}: {what} must be at least {low}, got {number}")

@@ -7,7 +7,6 @@ Who is served at t has left at t + s, and nobody who came since then. One server
 """
 
 import numpy as np
-from scipy.special import gammainc
 
 FIRST_TERMS, MAX_TERMS = 64, 1 << 20
 NEGLIGIBLE = 1e-10  # of a term, relative to the sum
@@ -20,6 +19,8 @@ def mdc_waiting(offered: float, servers: int) -> float:
     """
     if servers == 1:
         return offered**2 / (2 * (1 - offered))
+    from scipy.special import gammainc  # takes as long to import as a small machine to solve
+
     total, first = 0.0, 1
     while first < MAX_TERMS:
         i = np.arange(first, max(2 * first, FIRST_TERMS), dtype=float)
