@@ -30,11 +30,11 @@ def _put2(b: Array, at: int, number: int) -> None:
 
 @kernel()
 def tell(buffer: Array, offset: Array, row: Array, heads: Array, head: Array, own: Array, kind: Array, code: Array,
-         rest: Array, at: Array, size: Array, out: Array) -> None:  # fmt: skip
+         rest: Array, counted_down: bool, at: Array, size: Array, out: Array) -> None:  # fmt: skip
     """Write a message (type, code, rest) about each packet into out at `at`, size bytes with its frame's head.
 
-    heads: rows of frame heads, `head` the one of each message; own: the router's address in it (int64). A redirect
-    quotes the packet with one less to live.
+    heads: rows of frame heads, `head` the one of each message; own: the router's address in it (int64). counted_down: a
+    redirect quotes the packet with one less to live.
     """
     for r in range(len(row)):
         o = offset[row[r]] + ETHERNET
@@ -69,7 +69,7 @@ def tell(buffer: Array, offset: Array, row: Array, heads: Array, head: Array, ow
         n = total - HEADER - ICMP_HEADER
         for k in range(n):
             out[q + k] = buffer[o + k]
-        if kind[r] == REDIRECT:
+        if counted_down and kind[r] == REDIRECT:
             out[q + 8] -= 1
             c = ((np.int64(out[q + 10]) << 8 | np.int64(out[q + 11])) ^ 0xFFFF) + 0xFEFF
             c = ((c & 0xFFFF) + (c >> 16)) ^ 0xFFFF

@@ -109,6 +109,26 @@ def test_plain_packets_go_by_the_kernels_alone(profile, monkeypatch):
     assert made.packet.tolist() == list(range(len(good)))
 
 
+@pytest.mark.parametrize("profile", PROFILES)
+def test_errors_about_plain_packets_go_by_the_kernels_alone(profile, monkeypatch):
+    def rows():
+        for src, dst, more in (
+            ("172.16.0.9", "20.0.0.1", {"ttl": 1}), ("172.16.0.9", "99.0.0.1", {}), ("172.16.0.9", "31.0.0.1", {}),
+            ("172.16.0.9", "32.0.0.1", {}), ("10.0.0.9", "24.0.0.1", {}), ("10.0.0.0", "99.0.0.1", {}),
+            ("172.16.0.9", "99.0.0.1", {"protocol": 1, "payload": b"\x03"}), ("172.16.0.9", "99.0.0.1", {"offset": 1}),
+            ("172.16.0.9", "20.0.0.1", {"df": True, "payload": bytes(1481)}),
+        ):  # fmt: skip
+            yield 0, head + packet(src, dst, **more), 0
+
+    head = ROUTER.ports[0].mac + ROUTER.ports[0].peer_mac + b"\x08\x00"
+    asked = assert_alike(ROUTER, profile, list(rows()))
+    batch = BatchForwarder(ROUTER, profile=profile)
+    monkeypatch.setattr(batch.reference, "decide", None)
+    made = batch.forward(Frames.of(list(rows())))
+    assert sent(made) == sent(asked)
+    assert made.icmp.sum() >= 5
+
+
 def test_nothing_in_nothing_out():
     made = BatchForwarder(ROUTER).forward(Frames.of([]))
     assert (len(made), len(made.reason), len(made.frames)) == (0, 0, 0)
