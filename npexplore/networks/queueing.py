@@ -3,7 +3,7 @@
 Exact: product form (BCMP: fifo with one exponential mean, ps, delay, last_preempts; Poisson or closed), M/G/1 with and
 without priorities (preemptive or not), M^X/G/1, GI/M/c, M/M/c/K, M/G/c/c, a closed cycle of constant services, and two
 equal M/M/1 behind a fork; quantiles at one M/M/c or M/M/c/K with fifo. Named approximations: FIFO with other service or
-arrivals (Kraemer and Langenbach-Belz by station; Schweitzer with residual times if closed), forks over more than two
+arrivals (open: station by station, open_flows.py; closed: Schweitzer with residual times), forks over more than two
 stations, caches and turns taken as chance.
 """
 
@@ -14,7 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 from npexplore.errors import RefusedError
-from npexplore.networks.answers import by_class, by_number, by_wait, named
+from npexplore.networks.answers import by_class, by_number, named
+from npexplore.networks.open_flows import open_general
 from npexplore.networks.records import IN, OUT, CustomerClass, Network
 from npexplore.networks.result import NetworkResult, StationResult, refusal
 from npexplore.networks.single_station import (
@@ -31,7 +32,6 @@ from npexplore.networks.traffic import Traffic
 from npexplore.rows.distributions import Deterministic, Exponential, Poisson
 from npexplore.solve import queueing
 
-APPROXIMATION = "Kraemer-Langenbach-Belz"
 NELSON_TANTAWI_MOST = 32  # branches the formula was fitted to
 
 
@@ -124,7 +124,7 @@ def _unlimited(flows: Traffic) -> NetworkResult:
     if not general and poisson:
         return _product_form(flows)
     if not flows.population.any():
-        return renewal(flows, general) or _open_general(flows)
+        return renewal(flows, general) or open_general(flows)
     if flows.rate.any():
         what = f"fifo service at {names[general[0]]!r}" if general else "arrivals that are not Poisson"
         raise RefusedError(f"{what} outside product form together with both open and closed classes")
@@ -214,43 +214,6 @@ def _of_mva(flows: Traffic, found: queueing.MultiMva) -> NetworkResult:
     x, number = found.throughput[0], found.queue_length[0]
     response = found.residence_time[0].sum(axis=0)
     return by_number(flows, x, number, response, found.approximation)
-
-
-def _open_general(flows: Traffic) -> NetworkResult:
-    """Answer station by station: the wait of Kraemer and Langenbach-Belz, flows inside the network taken as Poisson."""
-    wait, names = np.zeros(flows.mean.shape), []
-    dispersion = np.array([c.arrivals.dispersion() if c.arrivals else 1.0 for c in flows.network.classes.values()])
-    starts = [c.route[IN] for c in flows.network.classes.values()]
-    first = np.array([[start.get(name, 0.0) for start in starts] for name in flows.network.station])
-    for k, station in enumerate(flows.network.station.values()):
-        flow = flows.rate * flows.visits[k]
-        if station.discipline == "delay" or not flow.any():
-            continue
-        if station.rates:
-            raise RefusedError("load-dependent rates together with arrivals or fifo service outside product form")
-        mean = flow @ flows.mean[k] / flow.sum()
-        scv = flow @ (flows.mean[k] ** 2 * (1 + flows.scv[k])) / flow.sum() / mean**2 - 1
-        direct = np.all(
-            (flow == 0) | np.isclose(first[k], flows.visits[k])
-        )  # a split stream of probability p: 1 + p (I - 1)
-        arrival = flow @ (1 + first[k] * (dispersion - 1)) / flow.sum() if direct else 1.0
-        if not np.isfinite(scv) or not np.isfinite(arrival):
-            raise RefusedError(f"station {list(flows.network.station)[k]!r}: times without a variance")
-        if station.discipline in (
-            "ps",
-            "last_preempts",
-        ):  # as if exponential, which Poisson makes exact
-            stretch = queueing.ggc(flow.sum(), mean, arrival, 1.0, station.servers, APPROXIMATION)
-            wait[k] = stretch.mean_wait.item() * flows.mean[k] / mean
-        else:
-            stretch = queueing.ggc(flow.sum(), mean, arrival, max(scv, 0.0), station.servers, APPROXIMATION)
-            wait[k] = stretch.mean_wait.item()
-        names += [stretch.approximation] if stretch.approximation else []
-    alone = len(wait) == 1 and bool(np.all(flows.visits == 1))
-    inside = [] if alone else ["flows inside the network taken as Poisson"]
-    if alone and not names and not np.all(dispersion == 1):  # a mixture that looks like Poisson is none
-        names = [APPROXIMATION]
-    return by_wait(flows, wait, ", ".join([*dict.fromkeys(names), *inside]) or None)
 
 
 def _fork_join(flows: Traffic) -> NetworkResult:

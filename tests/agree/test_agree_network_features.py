@@ -175,7 +175,7 @@ def test_two_streams_that_look_like_poisson_together_are_not_called_exact(solve)
     )
     queueing, _ = solve('name = "two"\nstation.s = {}\n' + "".join(streams))
     assert not queueing.exact
-    assert queueing.approximation == "Kraemer-Langenbach-Belz"
+    assert queueing.approximation == "phases by two moments"
 
 
 def test_approximations_of_what_has_no_closed_form_are_near_the_simulation(solve):
@@ -206,7 +206,7 @@ def test_approximations_of_what_has_no_closed_form_are_near_the_simulation(solve
         route.a = { b = 1.0 }
         route.b = { out = 1.0 }
     """)
-    assert tandem.approximation == "Kraemer-Langenbach-Belz, flows inside the network taken as Poisson"
+    assert tandem.approximation == "phases by two moments, flows inside the network by their variability"
     assert tandem.classes["c"].mean_response == pytest.approx(simulated.classes["c"].mean_response, rel=0.1)
 
 

@@ -13,7 +13,7 @@ SEEDS = range(1, 9)
 CUSTOMERS = 40_000
 QUEUEING = {  # else exact
     "blocking_tandem": "refused", "region": "refused",
-    "bank_interference": "approximation", "bursts": "approximation", "round_robin": "approximation",
+    "bank_interference": "approximation", "round_robin": "approximation",
 }  # fmt: skip
 
 

@@ -20,6 +20,8 @@ from npexplore.solve.queueing.markovian import QueueMeans, erlang_b, without_los
 
 Transform = Callable[[float], float]
 
+MOST_CUSTOMERS, NEGLIGIBLE = 1_000_000, 1e-14  # of a chain that is cut off; the last part of the mean number
+
 
 def gm1_root(transform: Transform, arrival_rate: float, drain: float) -> float:
     """Return sigma, the root in (0, 1) of A*(drain (1 - sigma)) = sigma.
@@ -115,6 +117,28 @@ def mxg1(
     stable(load)
     wait = (load * service * (1 + variation) + service * (square / mean - 1)) / (2 * (1 - load))
     return without_loss(rate, service, np.asarray(wait))
+
+
+def mxgc(rate: float, service_time: float, scv: float, servers: int, size: float, geometric: bool) -> float:
+    """Return the mean wait (seconds) of M^X/G/c with FIFO: exact for exponential service (scv 1).
+
+    rate: customers a second, in batches of `size`, each or (geometric) in the mean. Level by level what goes up comes
+    down: p(n+1) min(n + 1, c) / s = batches a second x sum over j <= n of p(j) P(X > n - j). Other service waits
+    (I + scv) / (I + 1) times as long, I = E X^2 / E X, as in the formula of one server near saturation.
+    """
+    stable(np.asarray(rate * service_time / servers))
+    batches, go_on = rate / size, 1.0 - 1.0 / size
+    p, above, total, number, window = 1.0, 0.0, 1.0, 0.0, [1.0]
+    for n in range(MOST_CUSTOMERS):
+        above = (above * go_on if geometric else above - (window[n - int(size)] if n >= size else 0.0)) + p
+        p = batches * above * service_time / min(n + 1, servers)
+        if not geometric:
+            window.append(p)
+        total, number = total + p, number + (n + 1) * p
+        if n > servers + size and p * (n + 1) < NEGLIGIBLE * number:
+            break
+    spread = 2.0 * size - 1.0 if geometric else size
+    return max(number / total / rate - service_time, 0.0) * (spread + scv) / (spread + 1.0)
 
 
 def mgcc(arrival_rate: ArrayLike, service_time: ArrayLike, servers: ArrayLike) -> QueueMeans:

@@ -1,0 +1,72 @@
+"""Flows inside open networks: Poisson stays Poisson, what is alike stays continuous, phases are solved exactly."""
+
+import numpy as np
+import pytest
+from reference.chain_against_simulation import network_of
+
+from npexplore.networks.ctmc import solve_ctmc
+from npexplore.networks.solve import solve_network
+from npexplore.queueing import gmc, mg1
+from npexplore.solve.queueing.departures import arrival_scv, departure_weight
+from npexplore.solve.queueing.phase_queue import phase_wait, two_moments, wait
+from npexplore.solve.queueing.renewal import mxgc
+
+HYPER = {"distribution": "hyperexponential", "means": [0.2, 9.2], "probability": 0.9}
+
+
+def tandem(arrivals, first, second, servers=1):
+    route = {"in": {"a": 1.0}, "a": {"b": 1.0}, "b": {"out": 1.0}}
+    one = {"arrivals": arrivals, "service": {"a": first, "b": second}, "route": route}
+    return network_of({"station": {"a": {"servers": servers}, "b": {}}, "class": {"c": one}})
+
+
+def test_poisson_and_exponential_stay_poisson_in_any_network():
+    rng = np.random.default_rng(1)
+    flow = rng.uniform(0, 1, (4, 4)) * 0.2
+    found = arrival_scv(flow, np.ones(4), np.ones(4), rng.uniform(0.1, 0.9, 4), np.array([1, 2, 1, 3]), np.ones(4),
+                        np.ones(4), np.array([False, False, True, False]))  # fmt: skip
+    assert found == pytest.approx(np.ones(4), abs=1e-9)
+    assert departure_weight(np.array([1e-9, 1e5])) == pytest.approx([0.0, 1.0], abs=1e-4)
+
+
+@pytest.mark.parametrize("scv", [0.005, 0.1, 0.3, 0.999, 1.001, 4.0, 30.0])
+def test_two_moments_are_met(scv):
+    assert two_moments(3.0, scv).moments() == pytest.approx((3.0, scv), rel=1e-9)
+
+
+def test_one_queue_is_exact_at_its_limits():
+    assert wait(0.7, 1.0, 1.0, 0.3) == pytest.approx(mg1(0.7, 1.0, 0.3).mean_wait)
+    assert wait(0.7, 1.0, 1.0 + 1e-7, 0.3) == pytest.approx(wait(0.7, 1.0, 1.0, 0.3), rel=1e-5)
+    assert wait(0.8, 1.0, 1e-9, 1.0) == pytest.approx(
+        gmc(lambda s: np.exp(-s / 0.8), 0.8, 1.0, 1)[0].mean_wait, rel=0.01
+    )
+    assert wait(0.8, 1.0, 0.0, 0.0) == pytest.approx(0.0, abs=1e-3)
+    h2 = two_moments(1 / 0.8, 4.0)
+    exact = gmc(lambda s: float(h2.first @ (-np.diag(h2.rates) / (s - np.diag(h2.rates)))), 0.8, 1.0, 1)[0].mean_wait
+    arrive = np.outer(-h2.rates.sum(axis=1), h2.first)
+    assert phase_wait(h2.rates, arrive, two_moments(1.0, 1.0)) == pytest.approx(float(exact), rel=1e-9)
+
+
+@pytest.mark.parametrize(("geometric", "size"), [(False, 3), (True, 2)])
+def test_batches_at_several_servers_are_exact(geometric, size):
+    arrivals = {"process": "batch", "rate": 1.4, "size": size, "sizes": "geometric" if geometric else "fixed"}
+    one = {"arrivals": arrivals, "service": {"s": {"distribution": "exponential", "mean": 1.0}},
+           "route": {"in": {"s": 1.0}, "s": {"out": 1.0}}}  # fmt: skip
+    network = network_of({"station": {"s": {"servers": 2}}, "class": {"c": one}})
+    chain = solve_ctmc(network, 20_000).classes["c"].mean_response
+    assert mxgc(1.4, 1.0, 1.0, 2, size, geometric) + 1.0 == pytest.approx(chain, rel=1e-6)
+    assert solve_network(network, ["queueing"])[0].classes["c"].mean_response == pytest.approx(chain, rel=1e-6)
+
+
+def test_bursts_and_regular_packets_pass_the_first_station():
+    """Simulated: 32.0 behind bursts (5.1 as if Poisson inside); regular ones wait less than Poisson's behind them."""
+    constant = {"distribution": "deterministic"}
+    bursty = tandem({"process": "renewal", "interval": HYPER}, {**constant, "mean": 0.5}, {**constant, "mean": 0.9})
+    assert solve_network(bursty, ["queueing"])[0].classes["c"].mean_response == pytest.approx(32.0, rel=0.1)
+    exponential = {"distribution": "exponential", "mean": 0.8}
+    means = [
+        solve_network(tandem({"process": process, "rate": 1.0}, {**constant, "mean": 0.5}, exponential), ["queueing"])
+        for process in ("periodic", "poisson")
+    ]
+    means = [answers[0].classes["c"].mean_response for answers in means]
+    assert means[0] < 0.75 * means[1]
