@@ -64,6 +64,20 @@ def _family(number):
 
 
 @kernel()
+def _host_family(b, at):
+    """Return the ethertype of 4 bytes in the capturing host's order, as tshark reads them.
+
+    A family of 32 bits in either order, one of 16 bits in front (IRIX) or behind, or an ethertype behind.
+    """
+    low, high = _le32(b, at), _be32(b, at)
+    if low == 0x0200 or low >> 16 == 2:
+        return 0x0800
+    if low <= 0xFFFF or high <= 0xFFFF:
+        return _family(low if low <= 0xFFFF else high)
+    return high & 0xFFFF if high & 0xFFFF > 1500 else 0
+
+
+@kernel()
 def _data_frame_bytes(b, o, end, padded):
     """Return the header bytes (IEEE 802.11 section 9.2.4) of a clear data frame that starts an LLC header, else 0."""
     if end - o < 24:
@@ -206,6 +220,15 @@ def decode_headers(
                     step = PPPOE
                 elif et == 0x8870:
                     step = LLC
+                elif et == 0x88E5:
+                    # MACsec's tag (IEEE 802.1AE section 9.3): version, ES, SC, SCB, E, C, AN | SL | PN | SCI if SC
+                    if o + 8 > end or b[o] & 0x0C != 0:  # encrypted or changed: nothing behind it can be read
+                        break
+                    size = 14 if b[o] & 0x20 else 6
+                    if o + size + 2 > end:
+                        break
+                    et = _be16(b, o + size)
+                    o += size + 2
                 elif et == 0x894F:
                     # version, flags, TTL, length in words | MD type | next protocol; a header of another version, or
                     # whose length its type cannot have, is not known (RFC 8300 sections 2.2 to 2.5)
@@ -331,10 +354,7 @@ def decode_headers(
                 at = header + links[row, PROTOCOL_AT]
                 if at + 4 > end or o > end:
                     break
-                number = _be32(b, at)
-                if step == FAMILY_HOST and number > 0xFFFF:
-                    number = _le32(b, at)
-                et = _family(number)
+                et = _host_family(b, at) if step == FAMILY_HOST else _family(_be32(b, at))
                 step = ETHERTYPE if et else UNKNOWN
             elif step == FAMILY_BYTE:
                 at = header + links[row, PROTOCOL_AT]

@@ -21,6 +21,7 @@ from npexplore.results import plain
 if TYPE_CHECKING:
     import pandas as pd
 
+OTHER_LAYERS = {0x8035: "RARP", 0x88E5: "MACsec (encrypted)", 0x88CC: "LLDP"}  # ethertypes that are named
 ROW_BYTES = sum(np.dtype(kind).itemsize for kind in STORED.values())
 
 
@@ -103,7 +104,9 @@ class Capture:
                 f"mean {lengths.mean():.1f}, median {self.length_cdf().quantile(0.5)}, maximum {lengths.max():,} bytes"
             )
             shares = {name: int(table[name].sum()) for name in ("ipv4", "ipv6", "arp")}
-            shares["other"] = len(self) - sum(shares.values())
+            named = {name: int((table["protocol"] == number).sum()) for number, name in OTHER_LAYERS.items()}
+            shares["other"] = len(self) - sum(shares.values()) - sum(named.values())
+            shares.update(named)
             lines["network layer"] = ", ".join(f"{name} {count:,}" for name, count in shares.items() if count)
         times = table["t_ns"][table["has_time"]]
         if len(times):

@@ -24,7 +24,8 @@ def replacing(source: str | Path | Sequence[str | Path], target: str | Path) -> 
     """Context manager: gives a temporary path, which becomes `target` at the end and is removed after an error.
 
     source: the file or files being read. Raises InputError if the target is one of them, or if its folder does not
-    exist, OSError naming the target if its disk is full. Parts that dead processes left of the same file are removed.
+    exist, OSError naming the target if its disk is full. Errors raised inside name the
+    target, never the part. Parts that dead processes left of the same file are removed.
     """
     target = Path(target)
     if not target.parent.is_dir():
@@ -40,7 +41,12 @@ def replacing(source: str | Path | Sequence[str | Path], target: str | Path) -> 
         part.replace(target)
         if os.name != "nt":  # where a folder cannot be opened
             _to_disk(target.parent)
+    except InputError as error:
+        error.args = tuple(one.replace(str(part), str(target)) if isinstance(one, str) else one for one in error.args)
+        raise
     except OSError as error:
+        if error.filename == str(part):
+            error.filename = str(target)
         if error.errno is not None and error.errno in NO_SPACE:
             raise OSError(error.errno, os.strerror(error.errno), str(target)) from None
         raise

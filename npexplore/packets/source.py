@@ -28,12 +28,14 @@ class _Decompressor(Protocol):
     @property
     def unused_data(self) -> bytes: ...
     def decompress(self, data: bytes) -> bytes: ...
+    def copy(self) -> Any: ...
 
 
 class _Compressed:
     """Decompress a stream of one or more gzip members or zstd frames; a truncated or corrupt stream sets `damage`.
 
-    The compressed bytes are fed in small pieces, so that a piece that expands a thousandfold stays small too.
+    The compressed bytes are fed in small pieces, so that a piece that expands a thousandfold stays small too. What was
+    decompressed before damage is used: gzip goes through the bad piece again byte by byte, zstd is fed block by block.
     """
 
     def __init__(self, read: Callable[[int], bytes], first: bytes, kind: str) -> None:
@@ -45,6 +47,7 @@ class _Compressed:
         self.damage: str | None = None
         self._piece = 8192 if kind == "gzip" else 1024
         self._engine: _Decompressor = self._new()
+        self._blocks = ZstdBlocks()
         self._between = False
 
     def _new(self) -> Any:
@@ -79,17 +82,83 @@ class _Compressed:
             if not self._input:
                 return True
             self._engine = self._new()
+            self._blocks = ZstdBlocks()
             self._between = False
-        piece, self._input = self._input[: self._piece], self._input[self._piece :]
+        size = self._piece if self.kind == "gzip" else min(self._piece, self._blocks.room())
+        piece, self._input = self._input[:size], self._input[size:]
+        before = self._engine.copy() if self.kind == "gzip" else None
         try:
             self._output = memoryview(self._engine.decompress(piece))
         except Exception as error:  # zlib.error or zstandard.ZstdError; both mean broken data
             self.damage = f"the {self.kind} stream is broken: {error}"
-            return False
+            self._output = memoryview(_until_damage(before, piece))
+            return len(self._output) > 0
+        self._blocks.take(piece)
         if self._engine.eof:
             self._input = self._engine.unused_data + self._input
             self._between = True
         return True
+
+
+def _until_damage(engine: Any, piece: bytes) -> bytes:
+    """Return what a decompressor gives of a piece before it fails; nothing without one."""
+    found = bytearray()
+    for k in range(len(piece) if engine is not None else 0):
+        try:
+            found += engine.decompress(piece[k : k + 1])
+        except zlib.error:
+            break
+    return bytes(found)
+
+
+class ZstdBlocks:
+    """Where the parts of a zstd frame end (RFC 8878 section 3.1.1), so that a decompressor sees one block at a time.
+
+    A frame: magic, descriptor and up to 13 bytes of header; blocks of a 3-byte header and their content; a checksum.
+    """
+
+    def __init__(self) -> None:
+        self._head = b""
+        self._step = self._magic
+        self._left, self._wanted = 0, 5
+
+    def room(self) -> int:
+        """Return how many bytes may be fed before the next part begins."""
+        return self._left or self._wanted - len(self._head)
+
+    def take(self, piece: bytes) -> None:
+        """Note that a piece, no longer than `room`, was fed."""
+        if self._left:
+            self._left -= len(piece)
+            return
+        self._head += piece
+        if len(self._head) == self._wanted:
+            head, self._head = self._head, b""
+            self._step(head)
+
+    def _magic(self, head: bytes) -> None:
+        if head[:4] != _ZSTD:  # a frame to skip: its size behind the magic
+            self._step, self._wanted = self._skipped, 3
+            self._size_byte = head[4]
+            return
+        flags = head[4]
+        single, self._sum = flags >> 5 & 1, flags >> 2 & 1
+        header = (0, 1, 2, 4)[flags & 3] + (1 - single) + (single, 2, 4, 8)[flags >> 6]
+        self._step, self._wanted, self._left = self._block, 3, header
+
+    def _skipped(self, head: bytes) -> None:
+        self._step, self._wanted = self._rest, 1 << 30
+        self._left = int.from_bytes(head, "little") << 8 | self._size_byte
+
+    def _rest(self, head: bytes) -> None:
+        """What follows the last block."""
+
+    def _block(self, head: bytes) -> None:
+        value = int.from_bytes(head, "little")
+        last, kind, size = value & 1, value >> 1 & 3, value >> 3
+        self._left = 1 if kind == 1 else size
+        if last:
+            self._step, self._wanted = self._rest, 4 if self._sum else 1 << 30
 
 
 class Source:

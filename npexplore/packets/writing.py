@@ -61,7 +61,9 @@ class CaptureWriter(ShownByArguments):
         if self._form == "pcapng":
             for number, link in enumerate(links[len(self._links) :], start=len(self._links)):
                 fcs = self.interfaces[number].fcs_bytes if number < len(self.interfaces) else None
-                options = struct.pack("<HHBxxx", 9, 1, 9)
+                name = self.interfaces[number].name.encode()[:255] if number < len(self.interfaces) else b""
+                options = struct.pack("<HH", 2, len(name)) + name + bytes(-len(name) % 4) if name else b""
+                options += struct.pack("<HHBxxx", 9, 1, 9)
                 options += (b"" if fcs is None else struct.pack("<HHBxxx", 13, 1, fcs)) + bytes(4)
                 size = 20 + len(options)
                 self._file.write(struct.pack("<IIHHI", 1, size, link, 0, 0) + options + struct.pack("<I", size))
@@ -101,9 +103,10 @@ class CaptureWriter(ShownByArguments):
             return
         self._interfaces(links)
         times = table["t_ns"][rows]
-        bad = (times != NO_TIME) & ((times < 0) | (times >= (1 << 32) * 10**9))
-        if self._form != "pcapng" and bad.any():
-            raise InputError(f"{self.path}: pcap holds times from 1970 to 2106, got {times[bad][0]} ns")
+        last, until = ((1 << 63) - 1, 2262) if self._form == "pcapng" else ((1 << 32) * 10**9 - 1, 2106)
+        bad = (times != NO_TIME) & ((times < 0) | (times > last))
+        if bad.any():
+            raise InputError(f"{self.path}: {self._form} holds times from 1970 to {until}, got {times[bad][0]} ns")
         out = np.empty(int(kept[rows].sum()) + 36 * len(rows), dtype=np.uint8)
         common = rows, table["t_ns"], table["length"], kept, table["position"]
         if self._form == "pcapng":

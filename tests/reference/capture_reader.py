@@ -66,6 +66,13 @@ def walk_type(p, o, kind):
         return walk_ppp(p, o + 6)
     if kind == 0x8870:
         return walk_llc(p, o)
+    if kind == 0x88E5:
+        p.number(o, 8)
+        flags = p.number(o, 1)
+        if flags & 0x0C:
+            raise StopWalkError
+        size = 14 if flags & 0x20 else 6
+        return walk_type(p, o + size + 2, p.number(o + size, 2))
     if kind == 0x894F:
         return walk_nsh(p, o)
     return o, kind
@@ -150,8 +157,12 @@ def walk_family(p, o, number):
 
 def walk_null(p, o, skip=4):
     p.number(o, skip)
-    number = p.number(o, 4)
-    return walk_family(p, o + skip, p.number(o, 4, "little") if number > 0xFFFF else number)
+    high, low = p.number(o, 4), p.number(o, 4, "little")
+    if low == 0x200 or low >> 16 == 2:
+        return walk_type(p, o + skip, 0x0800)
+    if low > 0xFFFF and high > 0xFFFF:
+        return walk_family(p, o + skip, high & 0xFFFF if high & 0xFFFF > 1500 else 0)
+    return walk_family(p, o + skip, low if low <= 0xFFFF else high)
 
 
 def walk_cooked(p, o, size, at):

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from reference import capture_files as make
 
+from npexplore._kernels.capture_headers import HEADER, IPV4
 from npexplore.errors import InputError, UnknownNameError
-from npexplore.packets import read_capture
+from npexplore.packets import PacketTable, read_capture
+from npexplore.packets.columns import STORED
 from npexplore.packets.statistics import (
     destination_locality,
     elephants,
@@ -90,6 +92,15 @@ def test_real_capture_without_ip_has_no_flows():
     assert len(top_talkers(columns)) == 0
     assert destination_locality(columns).hit_ratio(10) == 0
     assert len(train_lengths(columns, 1)) == 0
+
+
+@pytest.mark.parametrize("gap_ns", [4_100_000_000, 100_000_000, 1_100_000_000, 16_100_000_000])
+def test_a_gap_of_exactly_the_timeout_is_one_flow(gap_ns):
+    one = {name: np.zeros(2, dtype) for name, dtype in STORED.items()}
+    one["t_ns"], one["flags"] = np.array([0, gap_ns]), np.full(2, IPV4 | HEADER, np.uint16)
+    table = PacketTable.of_records(one, np.array([1], np.uint16))
+    assert len(flow_table(table, timeout_s=gap_ns / 1e9)) == 1
+    assert len(flow_table(table, timeout_s=(gap_ns - 1) / 1e9)) == 2
 
 
 def test_wrong_arguments_name_themselves():

@@ -5,6 +5,7 @@ import gzip
 import io
 import sys
 import tracemalloc
+import zlib
 from random import Random
 
 import pytest
@@ -60,6 +61,32 @@ def test_cut_or_broken_compression_is_damage(pack, name):
     assert len(damaged) >= 990
     assert damaged.damage.message.startswith(f"the {name} stream is broken")
     assert read_capture(io.BytesIO(packed)).damage is None
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.ZstdCompressor(write_checksum=True).compress])
+def test_all_that_was_decompressed_before_damage_is_used(pack):
+    random = Random(7)
+    data = make.pcap([(n, 0, random.randbytes(random.choice((3, 90))) + bytes(50), None) for n in range(400)])
+    packed = pack(data[:9000]) + pack(data[9000:])
+    for _ in range(40):
+        damaged = bytearray(packed[: random.randrange(len(packed))])
+        if random.random() < 0.5:
+            damaged = bytearray(packed)
+            damaged[random.randrange(100, len(packed))] ^= 1 << random.randrange(8)
+        given = b""  # byte by byte, and so all that the decompressor has before it fails
+        start = 0
+        while start < len(damaged):
+            engine = zlib.decompressobj(31) if pack is gzip.compress else zstandard.ZstdDecompressor().decompressobj()
+            try:
+                for start in range(start, len(damaged)):  # noqa: B020
+                    given += engine.decompress(bytes(damaged[start : start + 1]))
+                    if engine.eof:
+                        break
+            except (zlib.error, zstandard.ZstdError):
+                break
+            start += 1
+        if len(given) >= 24:
+            assert len(read_capture(io.BytesIO(bytes(damaged)))) >= len(read_capture(io.BytesIO(given)))
 
 
 def test_garbage_behind_a_compressed_stream_is_damage():

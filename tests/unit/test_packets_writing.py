@@ -2,6 +2,7 @@
 
 import io
 import ipaddress
+import struct
 
 import numpy as np
 import pytest
@@ -52,6 +53,18 @@ def test_nanoseconds_are_kept_or_cut_off(tmp_path):
     for form, time in expected.items():
         rewrite(tmp_path / "in", tmp_path / "out", form=form)
         assert read_capture(tmp_path / "out").columns["t_ns"].tolist() == [time]
+
+
+def test_times_that_a_format_cannot_hold_are_refused_by_the_name_of_the_output(tmp_path):
+    early = make.section() + make.interface(offset=-2_000_000_000, name=b"wire 7") + make.enhanced(b"a", 5)
+    for offset, forms in ((-2_000_000_000, ("pcap", "pcap-ns", "pcapng")), (4_294_967_296, ("pcap", "pcap-ns"))):
+        (tmp_path / "in").write_bytes(make.section() + make.interface(offset=offset) + make.enhanced(b"a", 5))
+        for form in forms:
+            with pytest.raises(InputError, match=rf"out: {form} holds times from 1970"):
+                rewrite(tmp_path / "in", tmp_path / "out", form=form)
+    (tmp_path / "in").write_bytes(early.replace(struct.pack("<q", -2_000_000_000), struct.pack("<q", 2_000_000_000)))
+    rewrite(tmp_path / "in", tmp_path / "out", form="pcapng")
+    assert [one.name for one in read_capture(tmp_path / "out").interfaces] == ["wire 7"]
 
 
 def test_snaplen_cuts_but_keeps_original_lengths(tmp_path):

@@ -246,6 +246,8 @@ class Side6(Side):
         lpm = LPMS6["six_level"].from_columns(IPV6.rows([row.value for row in six.routes]), length, number)
         groups = {k: next_hops for k, (_, next_hops) in enumerate(numbers) if next_hops}
         super().__init__(router, six.ports, six.neighbours, [hop for hop, _ in numbers], groups, lpm, error_limit)
+        near = [Hop(UNICAST, k, 0) for k in range(len(six.ports))]  # where link-local addresses are routed by each port
+        self.hops += [hop for hop in near if hop not in self.hops]
         self.read = header6.read_header
         self._longest: dict[int, int] = {}  # of the routes that begin at an address
         for row in six.routes:

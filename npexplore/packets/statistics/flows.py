@@ -64,7 +64,7 @@ def flow_table(
     if timeout_s is not None or active_s is not None:
         if (time == NO_TIME).any():
             raise InputError("flows can be split by timeouts only if every packet has a time stamp")
-        idle, life = (FOREVER if s is None else int(positive("flow timeout", s) * 1e9) for s in (timeout_s, active_s))
+        idle, life = (FOREVER if s is None else round(positive("flow timeout", s) * 1e9) for s in (timeout_s, active_s))
         size = int(number.max()) + 1 if len(number) else 0
         last, began, current = np.zeros(size, np.int64), np.zeros(size, np.int64), np.full(size, -1, np.int64)
         number = split_by_timeout(number, time, idle, life, last, began, current)
