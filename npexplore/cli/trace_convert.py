@@ -71,6 +71,8 @@ def command(
             told=bytes_read(scan, "convert"),
         )  # fmt: skip
     note(f"{target}: {count:,} packets")
+    if keep_payload:
+        warn("--keep-payload: addresses in payloads, TCP options, DNS names and unknown protocols are copied in clear")
     if form == "pcapng" and "pcapng" in scan.format:
         note("interface names are kept; comments, flags and other options of packets are not copied")
     told = troubles(scan)

@@ -1,19 +1,23 @@
 """Prefix-preserving anonymisation of addresses (Crypto-PAn, Xu, Fan, Ammar, Moon, ICNP 2002).
 
 Two addresses that share their first k bits still share exactly their first k bits, so routes and locality survive.
-Addresses in IPv4, IPv6 and ARP headers are replaced; the writer cuts off everything after the transport header, because
-payloads contain addresses too. Ethernet addresses are not replaced.
+Only fields that are known to hold no address are copied (`_kernels/capture_addresses.py`, a table in docs/captures.md):
+addresses are replaced, unknown options cleared, and a packet is cut where its known part ends, because payloads contain
+addresses too. Ethernet addresses are not replaced.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from npexplore._kernels import capture_write as kernels
+from npexplore._kernels import capture_addresses as kernels
+from npexplore._kernels import capture_write as ciphers
+from npexplore._kernels.capture_headers import NO_OFFSET
 from npexplore.display import ShownByArguments
 from npexplore.errors import InputError
 from npexplore.packets.columns import PacketTable
 
 Bytes = NDArray[np.uint8]
+RARP, ETHERNET, ETHERNET_BYTES, PFLOG = 0x8035, 1, 14, 117
 
 
 class Anonymiser(ShownByArguments):
@@ -31,9 +35,9 @@ class Anonymiser(ShownByArguments):
     def __init__(self, key: bytes) -> None:
         if len(key) != 32:
             raise InputError(f"the anonymisation key must be 32 bytes long, got {len(key)}")
-        self._box = kernels.aes_tables()
-        self._keys = kernels.aes_expand(np.frombuffer(key[:16], np.uint8), self._box)
-        self._pad = kernels.aes_encrypt(np.frombuffer(key[16:], np.uint8), self._keys, self._box)
+        self._box = ciphers.aes_tables()
+        self._keys = ciphers.aes_expand(np.frombuffer(key[:16], np.uint8), self._box)
+        self._pad = ciphers.aes_encrypt(np.frombuffer(key[16:], np.uint8), self._keys, self._box)
 
     def images(self, addresses: Bytes) -> Bytes:
         """Return the images of addresses, uint8 (n, 4) or (n, 16); each distinct one is computed once."""
@@ -41,28 +45,37 @@ class Anonymiser(ShownByArguments):
         whole = np.ascontiguousarray(addresses).view("u4" if size == 4 else f"S{size}").reshape(-1)  # sorts fast
         unique, inverse = np.unique(whole, return_inverse=True)
         rows = unique.view(np.uint8).reshape(-1, size)
-        new = kernels.anonymise(rows, 8 * size, self._pad, self._keys, self._box)
+        new = ciphers.anonymise(rows, 8 * size, self._pad, self._keys, self._box)
         return np.asarray(new[inverse.reshape(-1)], dtype=np.uint8)
 
-    def apply(self, data: Bytes, base: int, table: PacketTable, kept: NDArray[np.int64]) -> None:
-        """Replace the addresses of a table's packets in their bytes, data[position - base:], and adjust checksums."""
-        whole = table["header_complete"]
-        names = ("position", "l3_offset", "l4_offset", "ip_proto", "nonfirst")
-        position, l3, l4, proto, nonfirst = (table[name] for name in names)
-        rows = np.flatnonzero(table["ipv4"] & whole)
-        if len(rows):
-            old = np.stack([table["src"][rows], table["dst"][rows]], axis=1).astype(">u4").view(np.uint8)
-            new = self.images(old.reshape(-1, 4)).reshape(-1, 2, 4)
-            source, destination = np.ascontiguousarray(new[:, 0]), np.ascontiguousarray(new[:, 1])
-            kernels.replace_addresses(data, base, rows, position, kept, l3, l4, proto, nonfirst, 4, source, destination)
-        rows = table.ipv6.packet
-        if len(rows):
-            source, destination = self.images(table.ipv6.source), self.images(table.ipv6.destination)
-            kernels.replace_addresses(
-                data, base, rows, position, kept, l3, l4, proto, nonfirst, 16, source, destination
-            )
-        start = position - base + l3
-        rows = np.flatnonzero(table["arp"] & (table["captured"] >= l3.astype(np.int64) + 28))
-        for offset in (14, 24) if len(rows) else ():
-            at = start[rows][:, None] + offset + np.arange(4)
-            data[at] = self.images(data[at])
+    def apply(self, data: Bytes, base: int, table: PacketTable) -> NDArray[np.int64]:
+        """Replace the addresses of a table's packets in their bytes, data[position - base:]; return what may be kept.
+
+        Known fields that hold no address stay, others are cleared, checksums stay as right or wrong as they were. The
+        returned lengths (int64, one a packet) say where each packet's known part ends.
+        """
+        captured, position = table["captured"].astype(np.int64), table["position"]
+        kinds = np.where(table["ipv4"], kernels.FOUR, np.where(table["ipv6"], kernels.SIX, kernels.NOTHING))
+        kinds = np.where(table["arp"] | (table["protocol"] == RARP), kernels.RESOLUTION, kinds)
+        l3 = table["l3_offset"].astype(np.int64)
+        link = np.where(table["link_type"] == ETHERNET, ETHERNET_BYTES, 0)
+        l3 = np.where(l3 == NO_OFFSET, link, l3)
+        kinds = np.where(table["l3_offset"] == NO_OFFSET, kernels.NOTHING, kinds)
+        for row in np.flatnonzero(table["link_type"] == PFLOG):  # its header repeats the packet's addresses
+            start = position[row] - base
+            data[start + 4 : start + min(l3[row], captured[row])] = 0
+        cut, room = np.zeros(table.rows, np.int64), 3 * table.rows + 64
+        while True:
+            edits, sums = np.empty((room, 3), np.int64), np.empty((room, 7), np.int64)
+            counts = np.zeros(2, np.int64)
+            kernels.find_addresses(data, base, kinds, position, captured, l3, cut, edits, sums, counts)
+            if counts.max() <= room:
+                break
+            room = int(counts.max())
+        edits, sums = edits[: counts[0]], sums[: counts[1]]
+        images = [
+            self.images(data[edits[edits[:, 2] == size, 0][:, None] + np.arange(size)].reshape(-1, size))
+            for size in (4, 16)
+        ]
+        kernels.replace_addresses(data, edits, sums, *images)
+        return cut

@@ -3,6 +3,7 @@
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -25,6 +26,19 @@ from npexplore.packets.scan import Damage
 
 FORMATS = ("pcap", "pcap-ns", "pcapng")
 _MAGIC = {"pcap": 0xA1B2C3D4, "pcap-ns": 0xA1B23C4D}
+
+
+class Unnamed(Sequence[Interface]):
+    """Interfaces that a scan goes on to find, without their names."""
+
+    def __init__(self, interfaces: Sequence[Interface]) -> None:
+        self._interfaces = interfaces
+
+    def __len__(self) -> int:
+        return len(self._interfaces)
+
+    def __getitem__(self, number: Any) -> Any:
+        return replace(self._interfaces[number], name="")
 
 
 class CaptureWriter(ShownByArguments):
@@ -132,44 +146,35 @@ def rewrite(
 
     source: a file, several as one, or what `open_captures` returned for them; where: a filter
     (npexplore.packets.filters); snaplen: the most bytes kept of a packet, original lengths stay; key: 32 bytes,
-    anonymises addresses and (unless keep_payload) cuts off what follows the transport header; workers: threads that
+    anonymises addresses and (unless keep_payload) cuts off what is not known to hold none; workers: threads that
     decode and anonymise, with the same result; told: wraps the iteration, as in a progress bar. Memory does not grow
     with the file. Raises InputError for unreadable input or an invalid filter.
     """
     anonymiser = Anonymiser(key) if key is not None else None
     written = 0
 
-    def work(table: PacketTable, data: NDArray[np.uint8], base: int) -> tuple[NDArray[np.uint8], int]:
-        if anonymiser:
-            anonymiser.apply(data, base, table, table["captured"].astype(np.int64))
-        return data, base
+    def work(table: PacketTable, data: NDArray[np.uint8], base: int) -> tuple[NDArray[np.uint8], int, Any]:
+        return data, base, anonymiser.apply(data, base, table) if anonymiser else None
 
     with (
         closing(open_captures(source, workers=workers)) as scan,
         replacing(paths_of(scan), target) as part,
         CaptureWriter(part, form) as writer,
     ):
-        writer.interfaces = scan.interfaces
-        for table, (data, base) in told(scan.each(work)):
+        if anonymiser:  # an interface's name may be an address
+            writer.interfaces = Unnamed(scan.interfaces)
+        else:
+            writer.interfaces = scan.interfaces
+        for table, (data, base, known) in told(scan.each(work)):
             rows = np.flatnonzero(matching_packets(table, where)) if where else np.arange(table.rows)
             kept = table["captured"].astype(np.int64)
             if snaplen is not None:
                 kept = np.minimum(kept, snaplen)
-            if anonymiser and not keep_payload:
-                kept = np.minimum(kept, _header_bytes(table))
+            if known is not None and not keep_payload:
+                kept = np.minimum(kept, known)
             writer.write(data, base, table, rows, kept)
             written += len(rows)
     return written, scan.damage
-
-
-def _header_bytes(table: PacketTable) -> NDArray[np.int64]:
-    """Return where each packet's headers end: 8 bytes into the transport header (20 for TCP), 28 into ARP."""
-    l3, l4 = table["l3_offset"].astype(np.int64), table["l4_offset"].astype(np.int64)
-    transport = np.where(table["ip_proto"] == 6, 20, np.where(table["has_ports"], 8, 4))
-    ip = table["ipv4"] | table["ipv6"]
-    end = np.where(ip & (l4 != 0xFFFF) & ~table["nonfirst"], l4 + transport, np.where(l3 != 0xFFFF, l3, 14))
-    end = np.where(ip & table["header_complete"], np.maximum(end, l3 + np.where(table["ipv6"], 40, 20)), end)
-    return np.asarray(np.where(table["arp"], l3 + 28, end), dtype=np.int64)
 
 
 def write_packets(

@@ -217,7 +217,7 @@ def test_anonymised_capture_loses_its_payload(tmp_path):
     assert b"address" not in data
     assert ipaddress.ip_address("10.0.0.1").packed not in data
     columns = read_capture(tmp_path / "out").columns
-    assert columns["captured"].tolist() == [42, 54, 62, 34, 14, 38]
+    assert columns["captured"].tolist() == [42, 54, 62, 34, 14, 62]
     assert columns["length"].tolist() == [len(data) for data in packets]
 
 
