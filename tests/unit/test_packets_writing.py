@@ -243,7 +243,7 @@ def test_anonymising_keeps_transport_checksums_right(tmp_path):
 
 def test_arp_addresses_are_replaced_like_ip_addresses(tmp_path):
     address = ipaddress.ip_address("10.0.0.1").packed
-    arp = bytes(14) + address + bytes(6) + address
+    arp = b"\0\1\x08\0\6\4" + bytes(8) + address + bytes(6) + address
     packets = [make.ethernet(arp, 0x0806, pad=60), make.ethernet(make.ipv4(make.udp()))]
     (tmp_path / "in").write_bytes(make.pcap([(0, 0, data, None) for data in packets]))
     rewrite(tmp_path / "in", tmp_path / "out", key=KEY)
