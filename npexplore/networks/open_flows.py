@@ -21,6 +21,7 @@ from npexplore.solve.queueing.renewal import mxg1, mxgc
 
 APPROXIMATION = "phases by two moments"
 INSIDE = "flows inside the network by their variability"
+TINY = 1e-300
 MOST_PHASES = 100  # of arrivals x service, of a queue that is solved exactly
 SHARING = ("ps", "last_preempts")
 
@@ -32,7 +33,7 @@ def open_general(flows: Traffic) -> NetworkResult:
     """
     waits, names = np.zeros(flows.mean.shape), list[str]()
     means, scvs = _service(flows)
-    variability = _variability(flows, scvs)
+    variability, batches = _variability(flows, scvs)
     alone = len(waits) == 1 and bool(np.all(flows.visits == 1))
     for k, (name, station) in enumerate(flows.network.station.items()):
         flow = flows.rate * flows.visits[k]
@@ -47,6 +48,11 @@ def open_general(flows: Traffic) -> NetworkResult:
         known = None if sharing else _direct(flows, k, station)
         if known is None:
             known = wait(rate, means[k], float(variability[k]), scv, station.servers), APPROXIMATION
+            if batches[k] > 0:  # what batches of the same variability, of geometric sizes, add to single customers
+                together, single = (
+                    mxgc(rate, means[k], scv, station.servers, 1.0 + more / 2, True) for more in (batches[k], 0.0)
+                )
+                known = known[0] + together - single, APPROXIMATION
             poisson = alone and all(one.arrivals and one.arrivals.dispersion() == 1 for one in _classes(flows))
             if poisson and (scv == 1.0 or station.servers == 1):
                 known = known[0], ""
@@ -63,17 +69,20 @@ def _classes(flows: Traffic) -> list[CustomerClass]:
 def _service(flows: Traffic) -> tuple[Floats, Floats]:
     """Return mean and squared coefficient of variation (K,) of service over all who come to a station."""
     flow = flows.rate * flows.visits
-    total = np.maximum(flow.sum(axis=1), 1e-300)
+    total = np.maximum(flow.sum(axis=1), TINY)
     mean = (flow * flows.mean).sum(axis=1) / total
     square = (flow * flows.mean**2 * (1 + flows.scv)).sum(axis=1) / total
-    scv = np.where(mean > 0, square / np.maximum(mean, 1e-300) ** 2 - 1, 1.0)
+    scv = np.where(mean > 0, square / np.maximum(mean, TINY) ** 2 - 1, 1.0)
     return mean, np.asarray(np.where(np.abs(scv - 1) < 1e-12, 1.0, np.maximum(scv, 0.0)))
 
 
-def _variability(flows: Traffic, scvs: Floats) -> Floats:
-    """Return the squared coefficients of variation (K,) of the times between those who come to each station."""
+def _variability(flows: Traffic, scvs: Floats) -> tuple[Floats, Floats]:
+    """Return how irregularly customers come to each station: scv of the times between them, but for batches, and these.
+
+    Batches from outside: E X^2 / E X - 1 over all who come, 0 where they come singly. Both (K,).
+    """
     file, nodes, stations = flows.file, nodes_of(flows.file), list(flows.network.station)
-    flow, external, spread = np.zeros((len(nodes), len(nodes))), np.zeros(len(nodes)), np.zeros(len(nodes))
+    flow, (external, spread, batches) = np.zeros((len(nodes), len(nodes))), np.zeros((3, len(nodes)))
     caches = cache_chances(file)
     for r, (name, customers) in enumerate(file.classes.items()):
         for start, route in file.routes(name).items():
@@ -86,7 +95,9 @@ def _variability(flows: Traffic, scvs: Floats) -> Floats:
                     elif customers.arrivals:
                         comes = customers.arrivals.rate * share
                         external[n] += comes
-                        spread[n] += comes * (1 + share * (customers.arrivals.dispersion() - 1))
+                        more = comes * share * (customers.arrivals.dispersion() - 1)
+                        spread[n] += comes + more
+                        batches[n] += more if isinstance(customers.arrivals, Batch) else 0.0
     servers, load, scv, sd = np.ones(len(nodes)), np.zeros(len(nodes)), np.ones(len(nodes)), np.zeros(len(nodes))
     delay: Booleans = np.zeros(len(nodes), dtype=np.bool_)
     means, _ = _service(flows)
@@ -96,8 +107,14 @@ def _variability(flows: Traffic, scvs: Floats) -> Floats:
         servers[n], delay[n] = station.servers, station.discipline == "delay"
         load[n] = 0.0 if delay[n] else min(busy[k] / station.servers, 1.0)
         scv[n], sd[n] = scvs[k], means[k] * scvs[k] ** 0.5
-    found = arrival_scv(flow, external, spread / np.maximum(external, 1e-300), load, servers, scv, sd, delay)
-    return np.asarray(found[[nodes.index(name) for name in stations]])
+    rest = load, servers, scv, sd, delay
+    own = np.array([nodes.index(name) for name in stations])
+    found = arrival_scv(flow, external, spread / np.maximum(external, TINY), *rest)[own]
+    sizes = batches / np.maximum(flow.sum(axis=0) + external, TINY)  # E X^2 / E X - 1 of all who come
+    if not sizes.any():
+        return found, sizes[own]
+    single = arrival_scv(flow, external, (spread - batches) / np.maximum(external, TINY), *rest)[own]
+    return np.where(sizes[own] > 0, single, found), sizes[own]
 
 
 def _direct(flows: Traffic, k: int, station: Station) -> tuple[float, str] | None:

@@ -24,6 +24,7 @@ from npexplore.solve.prediction import NEARLY_FULL, Latency, Prediction, Utiliza
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 K = TypeVar("K", bound=Hashable)
+FULLEST = 4  # power of how busy a resource is, by which its spread counts
 MOST = 2048  # points at once: more would leave the cache
 
 
@@ -146,13 +147,18 @@ class Batch:
         """Return the packets a second (P,) that each server alone, and the threads of each pool, would allow."""
         return ceilings(self.like.machine, self.like.servers, self.largest, self.residence)
 
-    def scv_at_slowest(self, ceilings: Mapping[str, Floats], threads: str = "threads") -> Floats:
-        """Return the squared coefficient of variation (P,) of a packet's time at what allows the least of these."""
-        names = [name for name in ceilings if name in self.seconds or name == threads]
-        least = np.argmin([ceilings[name] for name in names], axis=0)
+    def scv_at_fullest(
+        self, ceilings: Mapping[str, Floats], rate: Floats, count: int, threads: str = "threads"
+    ) -> Floats:
+        """Return the squared coefficient of variation (P,) of a packet's time at what is busy at a saturated rate (P,).
+
+        The mean over servers and threads, by the fourth power of how busy they are: what is half as busy counts for
+        little. Of one thread (count) all wait for that. threads: name of their ceiling.
+        """
+        names = [threads] if count == 1 else [name for name in ceilings if name in self.seconds or name == threads]
+        weights = np.stack([np.minimum(rate / ceilings[name], 1.0) ** FULLEST for name in names])
         spread = np.stack([self.spread["threads" if name == threads else name] for name in names])
-        found: Floats = spread[least, np.arange(len(self))]
-        return found
+        return np.asarray((weights * spread).sum(axis=0) / weights.sum(axis=0))
 
     def busiest(self, rate_pps: Floats) -> dict[str, Floats]:
         """Return the utilization law's share (P,) of the most loaded member of each server."""

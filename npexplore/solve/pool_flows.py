@@ -9,6 +9,7 @@ import numpy as np
 from npexplore.machine.machine import Machine
 from npexplore.machine.pools import Pool
 from npexplore.machine.resources import BoundedQueue
+from npexplore.rows.server import Server
 from npexplore.solve.batch import Batch
 from npexplore.solve.levels import Levels
 from npexplore.solve.stations import Floats
@@ -34,6 +35,18 @@ def units_of_others(batch: Batch, pool: Pool) -> dict[str, float]:
             if demand.seconds > 0:
                 found[server] = found.get(server, 0.0) + other.count * units
     return found
+
+
+def meetings(pool: Pool, other: Pool, server: str, servers: Mapping[str, Server]) -> float:
+    """Return how many times more of another pool's work is met at a server than if it were spread over all members.
+
+    Thread i of either pool lives on member i of its home, so that few threads share the first members.
+    """
+    members = servers[server].members
+    if pool.home != server or other.home != server or members == 1:
+        return 1.0
+    mine, theirs = (np.bincount(np.arange(one.count) % members, minlength=members) for one in (pool, other))
+    return float(mine @ theirs) / (pool.count * other.count) * members
 
 
 def scv_of_arrivals(batch: Batch, pool: Pool, feeders: Sequence[Pool], departs: Mapping[str, Floats]) -> Floats:

@@ -25,6 +25,7 @@ from npexplore.solve.pool_flows import (
     carried_behind,
     feeders,
     in_receive_buffer,
+    meetings,
     room_before,
     scv_of_arrivals,
     threads_of,
@@ -169,7 +170,7 @@ def _pass(
     nothing = np.full(len(batch), np.inf)
     for pool in sorted((pool for pool in machine.pools if pool.name in levels), key=lambda one: order.index(one.name)):
         curve, source, first = curves[pool.name], before[pool.name], pool.gets is None
-        scv = levels[pool.name].batch.scv_at_slowest(ceilings, threads_of(pool))
+        scv = levels[pool.name].batch.scv_at_fullest(ceilings, curve[:, -1], pool.count, threads_of(pool))
         drops = pool.gets in queues and queues[pool.gets].when_full == "drop"
         spread, comes, room = np.ones(len(batch)), nothing, max((places or 0) - pool.count, 0)
         if first and places is not None:
@@ -203,16 +204,25 @@ def _curves(
 
     And whether they share anything.
     """
-    found, shared = {}, False
+    found, shared, pools = {}, False, {pool.name: pool for pool in batch.like.machine.pools}
     for name, one in levels.items():
         for server, seconds in one.batch.seconds.items():
-            others = np.zeros(len(batch))
+            others, lasts, visitors = np.zeros((3, len(batch)))
             for other, own in batch.parts.items():
                 if other != name and other in rates and server in own.seconds:
-                    others = others + rates[other] * own.seconds[server] / np.maximum(batch.seconds[server], TINY)
+                    share = own.seconds[server] / np.maximum(batch.seconds[server], TINY)
+                    more = rates[other] * share * meetings(pools[name], pools[other], server, one.servers)
+                    each = own.seconds[server] / np.maximum(own.visits[server], TINY) * (1.0 + own.scv[server]) / 2
+                    others, lasts = others + more, lasts + more * each
+                    visitors = visitors + np.where(more > 0, np.inf if server in own.aside else pools[other].count, 0.0)
             alone = 1.0 - seconds / np.maximum(batch.seconds[server], TINY)
             if server in ceilings and np.any((alone > TINY) & (seconds > 0)):
-                one.slowed[server] = slowed(others / ceilings[server], batch.like.servers[server].units)
+                each = seconds / np.maximum(one.batch.visits[server], TINY)
+                longer = lasts / np.maximum(others * each, TINY)
+                if batch.like.servers[server].discipline == "shared":
+                    longer = np.ones(len(batch))
+                units = batch.like.servers[server].units
+                one.slowed[server] = slowed(others / ceilings[server], units, longer, np.maximum(visitors, 1.0))
                 shared = True
         one.divide(rates[name])
         shared |= bool(one.divided)
@@ -234,9 +244,8 @@ def _short_of_buffer(
     rates = np.stack([curves[pool.name][:, np.minimum(at, pool.count - 1)] for pool in held], axis=1)
     cycle = residual(1.0 / first, places, np.zeros(len(batch)), rates / first[:, :, None], np.ones_like(first))
     slowest = np.argmin([curves[name][:, -1] for name in names], axis=0)
-    scv = np.stack(
-        [levels[name].batch.scv_at_slowest(ceilings, threads_of(pool)) for name, pool in zip(names, held, strict=True)]
-    )
+    scv = np.stack([levels[pool.name].batch.scv_at_fullest(ceilings, curves[pool.name][:, -1], pool.count,
+                                                           threads_of(pool)) for pool in held])  # fmt: skip
     longer = np.maximum((dispersion(batch) + scv[slowest, points]) / 2, LEAST)
     rate, seconds, loss = finite_queues(batch.offered, cycle.throughput, places, longer, 1.0 / cycle.throughput[:, 0])
     parts = cycle.queue_length / cycle.queue_length.sum(axis=1, keepdims=True)

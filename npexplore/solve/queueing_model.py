@@ -177,8 +177,8 @@ def _open(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], most: Fl
     threads = levels.customers
     levels.open_load = True
     slow_down(levels, ceilings, np.minimum(batch.offered, rate))
-    # (c_a^2 + c_s^2) / 2, of arrivals and of packets' times at what allows the least
-    scv = batch.scv_at_slowest(ceilings)
+    # (c_a^2 + c_s^2) / 2, of arrivals and of packets' times at what is full when the machine is
+    scv = batch.scv_at_fullest(ceilings, rate, threads)
     variability = np.maximum((dispersion(batch) + scv) / 2, LEAST)
     curve = np.minimum(levels.curve(threads), rate[:, None])
     curve[:, -1] = rate  # threads that are all at work keep out of each other's way

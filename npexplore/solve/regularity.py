@@ -59,12 +59,15 @@ def share_of_wait(batch: Batch, name: str, units: float, own_members: bool, wand
     return np.asarray((arrivals + scv) / (1.0 + scv))
 
 
-def slowed(busy: Floats, units: int = 1, variability: Floats | float = 1.0) -> Floats:
+def slowed(
+    busy: Floats, units: int = 1, variability: Floats | float = 1.0, visitors: Floats | float = np.inf
+) -> Floats:
     """Return how many times longer visits take behind an open load: 1 + v C(c, rho) / (c (1 - rho)), Erlang's C.
 
-    busy: rho (P,), of each of `units` = c servers. variability: v, the part of the wait of exponential times.
+    busy: rho (P,), of each of `units` = c servers. variability: v, the part of the wait of exponential times. visitors:
+    who come, n of them: of these, one meets n - 1 (Schweitzer, Int. Conf. Stochastic Control 1979), which slows him.
     """
     share = np.minimum(busy, FULL)
     blocked = share if units == 1 else erlang_b(share * units, np.full(share.shape, units))
     waits = share if units == 1 else blocked / (1.0 - share * (1.0 - blocked))
-    return np.asarray(1.0 + variability * waits / (units * (1.0 - share)))
+    return np.asarray(1.0 + variability * waits / (units * (1.0 - share * (1.0 - 1.0 / np.asarray(visitors)))))

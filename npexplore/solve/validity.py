@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from npexplore.errors import RefusedError
+from npexplore.machine.demands import Demands
 from npexplore.machine.machine import Machine
 from npexplore.machine.under_load import UnderLoad
 from npexplore.machine.workload import Workload
@@ -44,6 +45,11 @@ def check_alone(d: UnderLoad) -> None:
             later = sum(other.servers[name].seconds for other in pools[number + 1 :] if name in other.servers)
             if later and d.servers[name].units * d.servers[name].members == 1:
                 waits[f"work that a packet forks meets a later pool's at {name!r}"] = min(seconds, later)
+    for one in pools if d.workload.arrivals != "saturated" else ():  # saturated, threads wait for that anyway
+        for name, section in one.sections.items():
+            if section.outlives and d.servers[name].role != "hidden":
+                longer = _left_behind(one, name) / (d.servers[name].units * d.servers[name].members)
+                waits[f"a packet comes to {name!r} again while work that it left there goes on"] = longer
     longer, latency = sum(waits.values()), d.demands.latency
     if latency <= 0 and (longer > 0 or d.workload.arrivals != "saturated"):
         raise RefusedError(f"queueing: {d.machine.name}: a packet alone takes no time of its own; use `estimate`")
@@ -53,6 +59,14 @@ def check_alone(d: UnderLoad) -> None:
             f"queueing: {d.machine.name}: {text}, so that a packet alone takes up to {longer / latency:.0%} longer "
             "than its steps add up to; use `estimate`"
         )
+
+
+def _left_behind(own: Demands, name: str) -> float:
+    """Return the seconds that a packet keeps a server busy behind itself, but for the last of its visits."""
+    demand, resource = own.servers[name], name.partition(".")[0]
+    itself = sum(seconds for one, seconds in own.way.items() if one.partition(".")[0] == resource)
+    again = max(demand.visits - 1.0, 0.0) / max(demand.visits, 1.0)
+    return max(demand.seconds - itself, 0.0) * again
 
 
 def check_pools(batch: Batch, levels: Mapping[str, Levels]) -> None:
