@@ -202,11 +202,12 @@ def _joined(kind: int, p: int, c: int, i: int, alone: bool, count: Array, length
 
 
 @kernel()
-def simulate(time: Array, length: Array, rule: Array, port: Array, colour: Array, random: Array, policers: Array,
+def simulate(time: Array, length: Array, policed: Array, queued: Array, rule: Array, port: Array, colour: Array, random: Array, policers: Array,
              last: Array, tokens: Array, treatments: Array, ports: Array, queues: Array, early: Array,
              departure: Array, fate: Array, verdict: Array, dscp: Array) -> None:  # fmt: skip
     """Take packets, in order of time, through policer, marker, queue, scheduler and link.
 
+    length: bytes on the link; policed, queued: what policers, and queues, schedulers and shapers count of each.
     Fills departure (int64, -1: dropped), fate, verdict (colour; uint8), dscp (int16). random: whole numbers below 2^24.
     """
     n = len(time)
@@ -256,16 +257,16 @@ def simulate(time: Array, length: Array, rule: Array, port: Array, colour: Array
                     free[p] += (lack + rate - 1) // rate
                     rest[p] = 0
                     continue
-            c = _choose(ports[p, O_SCHEDULER], p, count, head, length, tag, queues, deficit, ring, state)
+            c = _choose(ports[p, O_SCHEDULER], p, count, head, queued, tag, queues, deficit, ring, state)
             k = head[p, c]
             head[p, c] = follower[k]
             count[p, c] -= 1
-            held[p, c] -= length[k]
+            held[p, c] -= queued[k]
             backlog[p] -= 1
             if count[p, c] == 0:
                 empty_since[p, c] = free[p]
             if ports[p, O_SHAPED]:
-                shape_tokens[p] -= length[k] * ports[p, O_SHAPE_DENOMINATOR]
+                shape_tokens[p] -= queued[k] * ports[p, O_SHAPE_DENOMINATOR]
             rate = ports[p, O_NUMERATOR]
             work = (ports[p, O_PREAMBLE] + length[k]) * ports[p, O_DENOMINATOR] + rest[p]
             departure[k] = free[p] + (work + rate - 1) // rate
@@ -279,7 +280,7 @@ def simulate(time: Array, length: Array, rule: Array, port: Array, colour: Array
         if r >= 0:
             seen = max(seen, treatments[r, T_COLOUR])
             if treatments[r, T_POLICER] >= 0:
-                seen = _police(policers, last, tokens, treatments[r, T_POLICER], time[i], length[i], seen)
+                seen = _police(policers, last, tokens, treatments[r, T_POLICER], time[i], policed[i], seen)
             c = treatments[r, T_CLASS]
             dscp[i] = treatments[r, T_DSCP + seen]
         else:
@@ -308,19 +309,19 @@ def simulate(time: Array, length: Array, rule: Array, port: Array, colour: Array
             ):  # fmt: skip
                 fate[i] = EARLY
                 continue
-        if count[p, c] >= queues[p, c, Q_PACKETS] or held[p, c] + length[i] > queues[p, c, Q_BYTES]:
+        if count[p, c] >= queues[p, c, Q_PACKETS] or held[p, c] + queued[i] > queues[p, c, Q_BYTES]:
             fate[i] = QUEUE_FULL
             continue
         fate[i] = SENT
         if backlog[p] == 0 and free[p] < time[i]:
             free[p] = time[i]
             rest[p] = 0
-        _joined(ports[p, O_SCHEDULER], p, c, i, backlog[p] == 0, count, length, tag, queues, last_tag, ring, state)
+        _joined(ports[p, O_SCHEDULER], p, c, i, backlog[p] == 0, count, queued, tag, queues, last_tag, ring, state)
         if count[p, c] == 0:
             head[p, c] = i
         else:
             follower[tail[p, c]] = i
         tail[p, c] = i
         count[p, c] += 1
-        held[p, c] += length[i]
+        held[p, c] += queued[i]
         backlog[p] += 1

@@ -322,3 +322,34 @@ def test_what_is_not_ipv4_keeps_its_bytes(tmp_path):
     assert (four[1], other) == (46 << 2, six[:7] + b"\x08" + six[8:])
     below = packet("10.0.0.7", "20.0.0.1", protocol=17, ttl=8, payload=bytes(100))
     assert labelled == bytes([0x45, 0, 1, 8]) + below
+
+
+BUCKET = """
+scheduler = "strict_priority"
+[policer.meter]
+kind = "single_rate"
+rate = "8b/s"
+burst = 20000
+excess = 0
+drop = "never"
+{unit}
+[[rule]]
+protocol = "udp"
+class = "AF1"
+policer = "meter"
+"""
+
+
+@pytest.mark.parametrize("unit", ["", "ip", "frame", "line"])
+def test_policers_count_the_bytes_that_they_say(tmp_path, unit):
+    sizes = [0, 1, 17, 18, 19, 22, 200, 1472, 50, 900] * 5  # of the payload: IP packets of 20 to 1492 bytes
+    said = f'bytes = "{unit}"' if unit else ""
+    made = router(tmp_path, BUCKET.format(unit=said), 'rate = "1Gb/s"')
+    forward_captures(made, {"p0": capture(tmp_path, [frame(17, size) for size in sizes])}, out=tmp_path / "out")
+    of = {"": lambda ip: ip, "ip": lambda ip: ip, "frame": lambda ip: ip + 14, "line": lambda ip: max(ip + 18, 64)}
+    tokens, expected = 20_000, []
+    for size in sizes:
+        counted = of[unit](20 + size)
+        expected.append(10 if counted <= tokens else 14)  # AF11 or, red, AF13
+        tokens -= counted if counted <= tokens else 0
+    assert [data[15] >> 2 for _, data in read(tmp_path / "out" / "p1.pcap")] == expected

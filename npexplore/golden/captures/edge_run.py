@@ -29,7 +29,9 @@ from npexplore.golden.router.configuration import Router
 if TYPE_CHECKING:
     import pandas as pd
 
-COLUMNS = ("time_ns", "length", "rule", "port", "source", "packet", "number", "t_ns", "icmp", "size")
+COLUMNS = ("time_ns", "length", "rule", "port", "source", "packet", "number", "t_ns", "icmp", "size", "ip")
+COLUMN_OF = {"ip": "ip", "frame": "size", "line": "length"}  # by what bytes are counted
+MAX_TAGS, TAG_TYPES, LABEL_TYPES = 8, (0x8100, 0x88A8), (0x8847, 0x8848)
 FATES = {int(fate): fate for fate in Fate}
 
 
@@ -57,7 +59,7 @@ class EdgeRun:
         columns: tuple[NDArray[Any], ...] = (
             step.sent_ns, np.maximum(made.frames.length + CHECK, SHORTEST), rule, made.port, frames.port[made.packet],
             made.packet + self._before, step.part.number[made.packet], step.part.t_ns[made.packet], made.icmp,
-            made.frames.length,
+            made.frames.length, _ip_bytes(made.frames),
         )  # fmt: skip
         self._parts.append({name: column.astype(np.int64) for name, column in zip(COLUMNS, columns, strict=True)})
         self.spool.put(made.frames)
@@ -70,13 +72,27 @@ class EdgeRun:
         nothing = [dict.fromkeys(COLUMNS, np.empty(0, np.int64))]
         sent = {name: np.concatenate([part[name] for part in self._parts or nothing]) for name in COLUMNS}
         times = np.maximum(np.maximum.accumulate(sent["time_ns"]), 0) if len(sent["time_ns"]) else sent["time_ns"]
-        arrivals = Arrivals.of(times, sent["length"], sent["rule"], sent["port"], source=sent["source"])
+        policed, queued = self._counted(sent)
+        arrivals = Arrivals.of(
+            times, sent["length"], sent["rule"], sent["port"], source=sent["source"], policed_bytes=policed,
+            queued_bytes=queued,
+        )  # fmt: skip
         outcome = self._outcome = simulate_diffserv(self.edge.diffserv, arrivals, seed)
         if self.captures is not None and len(arrivals):
             frames = self.spool.all()
             mark_dscps(_inner(frames), outcome.dscp, in_place=True)
             self._write(self.captures, frames, outcome)
         self._lose(sent, outcome)
+
+    def _counted(self, sent: dict[str, NDArray[np.int64]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return what the policer of each packet counts of it, and what its port's queues count."""
+        lengths = np.stack([sent[COLUMN_OF[unit]] for unit in COLUMN_OF])
+        units = list(COLUMN_OF)
+        policers = np.array([units.index(unit) for unit in self.edge.policer_bytes] or [0])
+        of_rule = [one.policer or 0 for one in self.edge.diffserv.treatments] or [0]
+        ports = np.array([units.index(unit) for unit in self.edge.port_bytes])
+        every = np.arange(len(sent["rule"]))
+        return lengths[policers[np.array(of_rule)[sent["rule"]]], every], lengths[ports[sent["port"]], every]
 
     def _write(self, captures: OutputCaptures, frames: Packets, outcome: Outcome) -> None:
         for port in range(len(self.router.ports)):
@@ -132,6 +148,24 @@ class EdgeRun:
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = table.astype(object).where(table.notna(), None).to_dict("records")
     return rows
+
+
+def _ip_bytes(frames: Packets) -> NDArray[np.int64]:
+    """Return how long the packets in Ethernet frames are, without VLAN tags and labels in front; at least 1."""
+    length, start = frames.length.astype(np.int64), np.full(len(frames.offset), HEAD, np.int64)
+
+    def types() -> NDArray[np.int64]:
+        at = np.minimum(frames.offset + start - 2, len(frames.buffer) - 2)
+        return np.asarray(frames.buffer[at].astype(np.int64) << 8 | frames.buffer[at + 1])
+
+    for _ in range(MAX_TAGS):
+        start[np.isin(types(), TAG_TYPES) & (start + 4 <= length)] += 4
+    labelled = np.isin(types(), LABEL_TYPES) & (start + 4 <= length)
+    for _ in range(MAX_TAGS):
+        start[labelled] += 4
+        last = types() & 0x100 != 0  # of the entry that ends 2 bytes behind: its third octet's lowest bit
+        labelled &= ~last & (start + 4 <= length)
+    return np.asarray(np.maximum(length - start, 1))
 
 
 def _inner(frames: Packets) -> Packets:

@@ -17,7 +17,7 @@ import msgspec
 
 from npexplore.errors import InputError, UnknownNameError, one_of, told_at
 from npexplore.golden.classify.rules import MAX_RULES, Range, Rule, Rules, class_number, prefix_length, range_text
-from npexplore.golden.diffserv.records import PolicerRecord, PortQueuesRecord, QueueRecord
+from npexplore.golden.diffserv.records import BytesUnit, PolicerRecord, PortQueuesRecord, QueueRecord
 from npexplore.golden.diffserv.setup import CLASSES
 from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_number, prefix_mask, prefix_pair, prefix_text
 from npexplore.golden.ipv4.five_tuple import BITS, FIELDS, PROTOCOLS
@@ -53,12 +53,14 @@ class RulesFile(Record, frozen=True, kw_only=True):
     """Schema of a file of rules, first match first, and of what a DiffServ edge does with their packets.
 
     classes: the queues of every port, highest first. scheduler, queue: of every port; port: exceptions for some ports.
+    bytes: what queues, schedulers and shapers count of a packet.
     """
 
     about: str = ""
     rule: list[RuleRecord]
     classes: list[str] = msgspec.field(default_factory=lambda: list(CLASSES))
     scheduler: str = "priority_drr"
+    bytes: BytesUnit = "line"
     policer: dict[str, PolicerRecord] = msgspec.field(default_factory=dict)
     queue: dict[str, QueueRecord] = msgspec.field(default_factory=dict)
     port: dict[str, PortQueuesRecord] = msgspec.field(default_factory=dict)

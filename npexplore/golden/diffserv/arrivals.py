@@ -18,7 +18,8 @@ from npexplore.records import by_content
 class Arrivals:
     """One row per packet, int64: time, length, rule (-1: none matches), output port, input port, colour, receiver time.
 
-    length_bytes: what policers, quanta and queues count, from the frame's first byte to its check sequence.
+    length_bytes: on the link, from the frame's first byte to its check sequence. policed_bytes: what policers count of
+    a packet; queued_bytes: what queues, quanta and shapers count. Both None: length_bytes.
     service_ns: how long a receiver takes for it; -1: as the receiver says.
 
     Example:
@@ -36,17 +37,31 @@ class Arrivals:
     source: NDArray[np.int64]
     colour: NDArray[np.int64]
     service_ns: NDArray[np.int64]
+    policed_bytes: NDArray[np.int64] | None = None
+    queued_bytes: NDArray[np.int64] | None = None
+
+    @property
+    def policed(self) -> NDArray[np.int64]:
+        """What policers count of each packet, bytes."""
+        return self.length_bytes if self.policed_bytes is None else self.policed_bytes
+
+    @property
+    def queued(self) -> NDArray[np.int64]:
+        """What queues, schedulers and shapers count of each packet, bytes."""
+        return self.length_bytes if self.queued_bytes is None else self.queued_bytes
 
     @classmethod
     def of(
         cls, time_ns: ArrayLike, length_bytes: ArrayLike, rule: ArrayLike, port: ArrayLike = 0, *,
         source: ArrayLike = 0, colour: ArrayLike = 0, service_ns: ArrayLike = -1,
+        policed_bytes: ArrayLike | None = None, queued_bytes: ArrayLike | None = None,
     ) -> Arrivals:  # fmt: skip
         """Return arrivals; single numbers stand for all packets. Raises InputError."""
         times = ordered_times(time_ns)
         columns = {
             "length": length_bytes, "rule": rule, "port": port, "source": source, "colour": colour,
-            "service": service_ns,
+            "service": service_ns, "policed bytes": length_bytes if policed_bytes is None else policed_bytes,
+            "queued bytes": length_bytes if queued_bytes is None else queued_bytes,
         }  # fmt: skip
         filled = (np.full(len(times), value) if np.ndim(value) == 0 else value for value in columns.values())
         return cls(times, *(column(name, value, len(times)) for name, value in zip(columns, filled, strict=True)))
@@ -63,6 +78,8 @@ class Arrivals:
         _within("colour", self.colour, 0, 2)
         _within("service", self.service_ns, -1, None)
         _within("length", self.length_bytes, 1, None)
+        _within("policed bytes", self.policed, 1, None)
+        _within("queued bytes", self.queued, 1, None)
         largest = np.array([port.largest_bytes for port in router.ports])[self.port]
         wrong = np.flatnonzero(self.length_bytes > largest)
         if len(wrong):

@@ -21,6 +21,7 @@ from npexplore.golden.diffserv import ClassQueue, DiffServ, OutputPort, Shaping,
 from npexplore.golden.diffserv.link_rate import CHECK, GAP, PREAMBLE
 from npexplore.golden.diffserv.queues import EarlyDrop, QueueLimits, Thresholds
 from npexplore.golden.diffserv.records import (
+    BytesUnit,
     DifferentiatedTwoRateRecord,
     LeakyBucketRecord,
     PolicerRecord,
@@ -41,11 +42,16 @@ VECTORS_UP_TO = 1024  # rules; beyond, bit vectors take more memory than they sa
 
 @dataclass(frozen=True)
 class Edge:
-    """Rules with their classifier, and the functional router that their numbers drive."""
+    """Rules with their classifier, and the functional router that their numbers drive.
+
+    policer_bytes, port_bytes: what each policer, and the queues of each port, count of a packet: ip, frame or line.
+    """
 
     rules: Rules
     classifier: Classifier
     diffserv: DiffServ
+    policer_bytes: tuple[BytesUnit, ...] = ()
+    port_bytes: tuple[BytesUnit, ...] = ()
 
 
 def load_edge(path: str | Path, ports: Sequence[Port]) -> Edge:
@@ -65,6 +71,7 @@ def edge_of(record: RulesFile, ports: Sequence[Port], origin: str = "rules") -> 
     drops = {name: DROPS[policer.drop] for name, policer in record.policer.items()}
     made = {name: _policer(f"policer {name!r}", policer) for name, policer in record.policer.items()}
     policers: list[Policer] = []
+    units: list[BytesUnit] = []
     shared: dict[str, int] = {}
     treatments = []
     for rule in rules:
@@ -73,6 +80,7 @@ def edge_of(record: RulesFile, ports: Sequence[Port], origin: str = "rules") -> 
             if record.policer[rule.policer].per_rule or rule.policer not in shared:
                 shared[rule.policer] = len(policers)
                 policers.append(made[rule.policer])
+                units.append(record.policer[rule.policer].bytes)
             number = shared[rule.policer]
         treatments.append(_treatment(rule, classes, number, drops.get(rule.policer or "", Colour.RED)))
     names = [port.name for port in ports]
@@ -81,7 +89,9 @@ def edge_of(record: RulesFile, ports: Sequence[Port], origin: str = "rules") -> 
     outputs = tuple(_port(port, record, classes) for port in ports)
     diffserv = DiffServ(tuple(treatments), outputs, tuple(policers), classes)
     few = len(rules) <= VECTORS_UP_TO
-    return Edge(rules, RangeMatcher(rules, width=VECTORS_UP_TO) if few else LinearSearch(rules), diffserv)
+    of_ports = tuple(record.port.get(name, PortQueuesRecord()).bytes or record.bytes for name in names)
+    classifier = RangeMatcher(rules, width=VECTORS_UP_TO) if few else LinearSearch(rules)
+    return Edge(rules, classifier, diffserv, tuple(units), of_ports)
 
 
 def _treatment(rule: Rule, classes: tuple[str, ...], policer: int | None, drop: Colour | None) -> Treatment:

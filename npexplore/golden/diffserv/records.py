@@ -12,13 +12,15 @@ import msgspec
 from npexplore.toml import Record
 
 Drop = Literal["yellow", "red", "never"]
+# bytes of a packet: IP (RFC 2697 section 2); with its Ethernet header; also padded and with the check sequence
+BytesUnit = Literal["ip", "frame", "line"]
 
 
 class LeakyBucketRecord(Record, frozen=True, kw_only=True, tag_field="kind", tag="leaky_bucket"):
     """Quanta rate and depth (`burst`), in bytes or packets as the rate counts (10Mb/s or 62500pps).
 
     drop: packets of this colour or a worse one; never: all are marked and go on. per_rule: one policer for each rule
-    that names it, else all share one.
+    that names it, else all share one. bytes: what it counts of a packet.
     """
 
     rate: str
@@ -26,6 +28,7 @@ class LeakyBucketRecord(Record, frozen=True, kw_only=True, tag_field="kind", tag
     tick_ns: int = 1
     drop: Drop = "red"
     per_rule: bool = False
+    bytes: BytesUnit = "line"
 
 
 class SingleRateRecord(Record, frozen=True, kw_only=True, tag_field="kind", tag="single_rate"):
@@ -37,6 +40,7 @@ class SingleRateRecord(Record, frozen=True, kw_only=True, tag_field="kind", tag=
     aware: bool = False
     drop: Drop = "red"
     per_rule: bool = False
+    bytes: BytesUnit = "ip"
 
 
 class TwoRateRecord(Record, frozen=True, kw_only=True, tag_field="kind", tag="two_rate"):
@@ -49,6 +53,7 @@ class TwoRateRecord(Record, frozen=True, kw_only=True, tag_field="kind", tag="tw
     aware: bool = False
     drop: Drop = "red"
     per_rule: bool = False
+    bytes: BytesUnit = "ip"
 
 
 class DifferentiatedTwoRateRecord(Record, frozen=True, kw_only=True, tag_field="kind", tag="differentiated_two_rate"):
@@ -61,6 +66,7 @@ class DifferentiatedTwoRateRecord(Record, frozen=True, kw_only=True, tag_field="
     aware: bool = False
     drop: Drop = "red"
     per_rule: bool = False
+    bytes: BytesUnit = "ip"
 
 
 PolicerRecord = LeakyBucketRecord | SingleRateRecord | TwoRateRecord | DifferentiatedTwoRateRecord
@@ -96,4 +102,5 @@ class PortQueuesRecord(Record, frozen=True, kw_only=True):
 
     scheduler: str | None = None
     shape: ShapeRecord | None = None
+    bytes: BytesUnit | None = None
     queue: dict[str, QueueRecord] = msgspec.field(default_factory=dict)

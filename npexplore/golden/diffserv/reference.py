@@ -50,8 +50,11 @@ class Line:
         self.held[number] += packet.length_bytes
         self.scheduler.enqueue(number, packet)
 
-    def send(self, now: Fraction) -> tuple[int, int]:
-        """Send what the scheduler chooses; return the packet's number and when its last bit has left."""
+    def send(self, now: Fraction, on_link: list[int]) -> tuple[int, int]:
+        """Send what the scheduler chooses; return the packet's number and when its last bit has left.
+
+        on_link: bytes of each packet on the link; the queue has those that it counts.
+        """
         number, packet = self.scheduler.dequeue(floor(now)) or (0, QueuedPacket(0, 0))
         self.held[number] -= packet.length_bytes
         if not self.scheduler.queues[number]:
@@ -59,7 +62,7 @@ class Line:
         if self.shaper is not None:
             self.shaper.take(packet.length_bytes)
         rate = self.port.rate.fraction
-        gone = now + (self.port.preamble_bytes + packet.length_bytes) / rate
+        gone = now + (self.port.preamble_bytes + on_link[packet.number]) / rate
         self.free = gone + self.port.gap_bytes / rate
         return packet.number, ceil(gone)
 
@@ -78,7 +81,7 @@ def simulate_plainly(router: DiffServ, arrivals: Arrivals, seed: int = 0) -> Out
     arrivals.check(router)
     draws = early_draws(router, len(arrivals), seed).tolist()
     ready = receive_plainly(router, arrivals)
-    lines = [Line(port) for port in router.ports]
+    lines, on_link = [Line(port) for port in router.ports], arrivals.length_bytes.tolist()
     states = [policer.state() for policer in router.policers]
     outcome = Outcome.empty(router, arrivals, np.array(ready, np.int64))
     events: list[tuple[Fraction, int, int, Any]] = [
@@ -92,13 +95,13 @@ def simulate_plainly(router: DiffServ, arrivals: Arrivals, seed: int = 0) -> Out
             if start > now:
                 heapq.heappush(events, (Fraction(start), CHOICE, number, line))
                 continue
-            sent, gone = line.send(now)
+            sent, gone = line.send(now, on_link)
             outcome.departure_ns[sent] = gone
             line.waits_for_choice = bool(line.scheduler.backlog)
             if line.waits_for_choice:
                 heapq.heappush(events, (line.free, CHOICE, number, line))
             continue
-        port, length, rule = (int(x[number]) for x in (arrivals.port, arrivals.length_bytes, arrivals.rule))
+        port, length, rule = (int(x[number]) for x in (arrivals.port, arrivals.queued, arrivals.rule))
         line, time, colour = lines[port], int(now), Colour(int(arrivals.colour[number]))
         fate = Fate.SENT
         if rule >= 0:
@@ -106,7 +109,7 @@ def simulate_plainly(router: DiffServ, arrivals: Arrivals, seed: int = 0) -> Out
             colour = max(colour, treatment.colour)
             if treatment.policer is not None:
                 k = treatment.policer
-                states[k], colour = router.policers[k].police(states[k], time, length, colour)
+                states[k], colour = router.policers[k].police(states[k], time, int(arrivals.policed[number]), colour)
             outcome.dscp[number] = treatment.code_point(colour)
             fate = Fate.POLICED if treatment.drops(colour) else fate
         outcome.colour[number] = colour

@@ -36,14 +36,15 @@ def simulate_diffserv(router: DiffServ, arrivals: Arrivals, seed: int = 0) -> Ou
     if any(SCHEDULERS[port.scheduler].KIND is None for port in router.ports):
         return simulate_plainly(router, arrivals, seed)
     arrivals.check(router)
-    ports, queues, early = _port_tables(router, int(arrivals.length_bytes.sum()))
+    ports, queues, early = _port_tables(router, int(arrivals.queued.sum()))
     ready = _received(router, arrivals)
     outcome = Outcome.empty(router, arrivals, ready)
     there = ready != LOST
     ordered = bool(there.all()) and bool((np.diff(ready) >= 0).all())
     rows = np.arange(len(ready)) if ordered else np.flatnonzero(there)[np.argsort(ready[there], kind="stable")]
     policers = policer_table(router.policers)
-    columns = [ready, arrivals.length_bytes, arrivals.rule, arrivals.port, arrivals.colour]
+    lengths = arrivals.length_bytes, arrivals.policed, arrivals.queued
+    columns = [ready, *lengths, arrivals.rule, arrivals.port, arrivals.colour]
     columns.append(early_draws(router, len(arrivals), seed))
     answers: list[NDArray[Any]] = [outcome.departure_ns, outcome.fate, outcome.colour, outcome.dscp]
     taken, filled = ([part if ordered else part[rows] for part in parts] for parts in (columns, answers))
