@@ -305,8 +305,8 @@ class _Lone(Account):
             raise ModelError(rule.format(got=got))
 
     def choose(self, step: Choose, known: Known, way: Way) -> None:
-        """The member where a key tells it, that it is the least loaded one, or None: left to chance."""
-        if step.policy == "shortest":
+        """The member where a key tells it, that it is the least loaded one or one in turn, or None: left to chance."""
+        if step.policy in ("shortest", "in_turn"):
             known[step.variable] = np.asarray(LEAST_LOADED)
         else:
             known[step.variable] = None if step.key is None else evaluate(step.key % step.members, known)

@@ -17,13 +17,12 @@ import numpy as np
 from npexplore.errors import RefusedError
 from npexplore.machine.sections import Chain
 from npexplore.rows.server import Polls, Server
-from npexplore.solve.nesting import Nesting
+from npexplore.solve.contention import Contention
 from npexplore.solve.queueing.banks import bank_bandwidth
 from npexplore.solve.queueing.mixed_units import mean_holders
 from npexplore.solve.queueing.mva import flow_equivalent, mva
 from npexplore.solve.queueing.recovery import recovering, recovering_open
 from npexplore.solve.queueing.residual import Home, Population, Residual, residual
-from npexplore.solve.regularity import is_by_chance, share_of_wait, slowed, variance_of_waits
 from npexplore.solve.stations import ROUNDING, Floats, LoadDependent, Network
 
 TINY = 1e-12
@@ -32,7 +31,7 @@ MOST_KEPT = 128  # units that forked work keeps: as if there were no more, where
 
 
 @dataclass
-class Levels(Nesting):
+class Levels(Contention):
     """Stations of a batch by what is held around them, solved from the innermost out."""
 
     groups: list[str] = field(default_factory=list)  # what became a flow-equivalent station
@@ -40,29 +39,7 @@ class Levels(Nesting):
     overlaps: bool = False  # whether some time was counted twice
     residual: bool = False  # whether service that is not exponential, or overlap, was met
     at_home: bool = False  # whether threads belong to members of a server
-    slowed: dict[str, Floats] = field(default_factory=dict)  # by server, how many times longer visits take
-    exponential: bool = False  # whether all service is taken for exponential
-    wandering: Floats | None = None  # variance (P,) of the waits for members that are chosen by chance
     scheduled: bool = False  # whether chance decides nothing: a deterministic event graph
-    open_load: bool = False  # whether packets arrive by themselves, and idle threads wait in one line for them
-
-    def divide(self, rate: Floats) -> None:
-        """Let visits under different holds slow each other at a rate (P,), as an open load of what the others spend.
-
-        Of these, one of n customers meets the n - 1 others' (Schweitzer, Int. Conf. Stochastic Control 1979).
-        """
-        self.wander(rate)
-        met = 1.0 - 1.0 / self.customers
-        for name in self.divided:
-            server, largest = self.servers[name], self.batch.largest[name]
-            if name == self.home:
-                own = Home.of(self.customers, server.members)
-                largest = self.batch.seconds[name] * own.meets[-1]
-            waits, scv = self._regular(name, server.units), self._scv(name)
-            for chain in self._home[name]:
-                others = 1.0 - self._spent[chain, name] / np.maximum(self.batch.seconds[name], TINY)
-                busy = rate * largest * others * met / server.units
-                self._longer[chain, name] = slowed(busy, server.units, waits * (1.0 + scv) / 2)
 
     # ---- answers
 
@@ -76,17 +53,6 @@ class Levels(Nesting):
         answer = self._solved((), self.customers)
         self.wandering = None
         return answer
-
-    def _by_chance(self) -> list[str]:
-        return [name for name in self.batch.seconds if name != self.home and is_by_chance(self.batch, name)]
-
-    def wander(self, rate: Floats) -> None:
-        """Let waits for members that are chosen by chance, at a rate (P,), put threads out of step."""
-        self.wandering = 0.0 * rate
-        for name in self._by_chance():
-            own = sum((seconds for (_, server), seconds in self._spent.items() if server == name), 0.0 * rate)
-            share = own / np.maximum(self.batch.seconds[name], TINY)  # the rest is work that no packet waits for
-            self.wandering = self.wandering + share * variance_of_waits(self.batch, name, rate)
 
     @property
     def recovers(self) -> bool:
@@ -160,7 +126,7 @@ class Levels(Nesting):
         nothing = np.zeros(points)
         twice = self._overlap.get(chain, nothing)
         self.overlaps |= bool(np.any(twice > 0))
-        think = self._spent.get((chain, ""), nothing) - twice
+        think = self._spent.get((chain, ""), nothing) - twice + self.in_order.get(chain, 0.0)
         think = np.where(np.abs(think) < ROUNDING * (seconds.sum(axis=1) + twice), 0.0, think)
         if self.exponential:
             scv[:] = 1.0
@@ -218,6 +184,11 @@ class Levels(Nesting):
             home = Home.of(self.customers, server.members, self.open_load)
             return [LoadDependent(name, own * longer, np.ones((1, 1)), scv, home, regular)]
         waits = self._waits(name) * regular if units == 1 else regular
+        demand = self.batch.like.demands.servers[name]
+        if server.members > 1 and demand.chosen > 0 and not (demand.spread or demand.members):
+            together = server.members * most  # one line, where each goes to whoever has the least to do, or is next
+            capacity = np.minimum(np.arange(1.0, min(together, self._at_once_inside(place[0])) + 1), together)[None, :]
+            return [LoadDependent(name, own * longer, capacity, 1.0, None, self._regular(name, together))]
         label = name if server.members == 1 else f"{name}[{{}}]"
         return [
             LoadDependent(label.format(member), seconds[:, member], capacity, scv, None, waits)
@@ -237,16 +208,6 @@ class Levels(Nesting):
         ceilings = {one: most for one, most in self.batch.ceilings().items() if one in self.batch.seconds}
         slowest = np.argmin(list(ceilings.values()), axis=0) == list(ceilings).index(name)
         return np.where(slowest, 1.0, np.minimum(self.batch.spread[name], 1.0))
-
-    def _scv(self, name: str) -> Floats | float:
-        return self.batch.scv[name] if self.servers[name].discipline != "shared" else 1.0  # sharing minds no spread
-
-    def _regular(self, name: str, units: float) -> Floats | float:
-        """Return the share (P,) of the wait behind Poisson arrivals that is left where work varies little."""
-        if self.open_load or self.exponential:
-            return 1.0
-        variance = self.batch.variance if self.wandering is None else self.batch.variance + self.wandering
-        return share_of_wait(self.batch, name, units, name == self.home, variance)
 
     def _held(self, name: str, inside: Chain) -> list[LoadDependent]:
         """A server held over others, or over time that passes."""

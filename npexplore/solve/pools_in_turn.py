@@ -225,7 +225,7 @@ def _curves(
                 one.slowed[server] = slowed(others / ceilings[server], units, longer, np.maximum(visitors, 1.0))
                 shared = True
         one.divide(rates[name])
-        shared |= bool(one.divided)
+        shared |= bool(one.divided or one.reorders)
         found[name] = one.solve()[1].throughput
     return found, shared
 

@@ -208,11 +208,15 @@ def beside(levels: Levels, ceilings: Mapping[str, Floats]) -> tuple[list[LoadDep
     """
     stations, solved = levels.solve()
     rate, batch = solved.throughput[:, -1], levels.batch
-    if not (batch.aside or levels.divided):
+    if not (batch.aside or levels.divided or levels.reorders):
         return stations, solved, rate
     shared = [ceilings[name] for name in (*batch.aside, *levels.divided) if name in ceilings]
     most = np.min([np.full_like(rate, np.inf), *shared], axis=0)
-    several = levels.divided or any(np.any(batch.aside[name] < batch.seconds[name]) for name in batch.aside)
+    several = (
+        levels.divided
+        or levels.reorders
+        or any(np.any(batch.aside[name] < batch.seconds[name]) for name in batch.aside)
+    )
     if not several:
         return stations, solved, np.minimum(rate, most)
 

@@ -14,6 +14,7 @@ time, put no distance between threads: w = 1.
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import exp1
 
 from npexplore.solve.batch import Batch
 from npexplore.solve.queueing.markovian import erlang_b
@@ -25,7 +26,8 @@ FULL, TINY = 0.999, 1e-12  # utilization by an open load beyond which nobody is 
 
 def is_by_chance(batch: Batch, name: str) -> bool:
     """Say whether a server's members are chosen by chance."""
-    return batch.like.servers[name].members > 1 and not batch.like.demands.servers[name].members
+    demand = batch.like.demands.servers[name]
+    return batch.like.servers[name].members > 1 and demand.spread > 0 and not demand.members
 
 
 def variance_of_waits(batch: Batch, name: str, rate: Floats) -> Floats:
@@ -71,3 +73,13 @@ def slowed(
     blocked = share if units == 1 else erlang_b(share * units, np.full(share.shape, units))
     waits = share if units == 1 else blocked / (1.0 - share * (1.0 - blocked))
     return np.asarray(1.0 + variability * waits / (units * (1.0 - share * (1.0 - 1.0 / np.asarray(visitors)))))
+
+
+def in_order(rate: Floats, sd: Floats) -> Floats:
+    """Return how long packets wait (P,) to leave in the order in which they came, behind times that vary by sd (P,).
+
+    sd (Ein(x) + (1 - e^-x) / x - 1), x = rate x sd: exact for exponential times of packets that come at random and do
+    not wait for each other before (Kamoun, Kleinrock and Muntz, IEEE Conf. Distributed Computing Systems, 1981).
+    """
+    x = np.maximum(rate * sd, TINY)
+    return np.asarray(sd * np.maximum(np.log(x) + np.euler_gamma + exp1(x) - np.expm1(-x) / x - 1.0, 0.0))

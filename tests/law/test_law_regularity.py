@@ -1,11 +1,13 @@
 """Threads whose work varies little keep out of each other's way (solve/regularity.py)."""
 
+import numpy as np
 import pytest
 from reference.small_machines import NS, machine, packets
 
 from npexplore.machine.resources import Delay, FifoServer, Lock
 from npexplore.rows.distributions import Exponential
 from npexplore.solve.queueing_model import queueing
+from npexplore.solve.regularity import in_order
 from npexplore.solve.simulate import simulate
 
 LOAD = packets(64)
@@ -40,3 +42,12 @@ def test_waits_grow_with_the_variance_of_a_cycle(threads, spread_ns, locked):
 def test_without_chance_nobody_waits_up_to_the_asymptotic_bound():
     for threads in (1, 3, 4, 9):
         assert queueing(ring(threads, 1e-6), LOAD).rate_pps == pytest.approx(min(threads / 200, 1 / 50) / NS, rel=1e-3)
+
+
+def test_who_leaves_in_order_waits_for_those_before():
+    """Kamoun, Kleinrock and Muntz's time of packets that come at random, against their arrivals played one by one."""
+    rng = np.random.default_rng(7)
+    for load in (0.2, 1.0, 4.0):
+        came, lasts = np.cumsum(rng.exponential(1 / load, 200_000)), rng.exponential(1.0, 200_000)
+        left = np.maximum.accumulate(came + lasts)
+        assert in_order(np.array([load]), np.array([1.0]))[0] == pytest.approx((left - came - lasts).mean(), rel=0.03)

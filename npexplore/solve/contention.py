@@ -1,0 +1,94 @@
+"""What lengthens or shortens waits in a machine's network besides its stations: other visits, chance, order.
+
+Visits under different holds and work of others are an open load; threads whose work varies little wait less
+(regularity.py); members that are chosen by chance put them out of step; packets that leave in order wait for those
+before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from npexplore.machine.resources.reorder import ReorderQueue
+from npexplore.machine.sections import Chain
+from npexplore.solve.nesting import Nesting
+from npexplore.solve.queueing.residual import Home
+from npexplore.solve.regularity import in_order, is_by_chance, share_of_wait, slowed, variance_of_waits
+from npexplore.solve.stations import Floats
+
+TINY = 1e-12
+
+
+@dataclass
+class Contention(Nesting):
+    """How many times longer visits take, and what packets wait beside the stations, at a rate that is told."""
+
+    slowed: dict[str, Floats] = field(default_factory=dict)  # by server, how many times longer visits take
+    exponential: bool = False  # whether all service is taken for exponential
+    wandering: Floats | None = None  # variance (P,) of the waits for members that are chosen by chance
+    in_order: dict[Chain, Floats] = field(default_factory=dict)  # by holds, waits for packets that came before
+    open_load: bool = False  # whether packets arrive by themselves, and idle threads wait in one line for them
+
+    def divide(self, rate: Floats) -> None:
+        """Let visits under different holds slow each other at a rate (P,), as an open load of what the others spend.
+
+        Of these, one of n customers meets the n - 1 others' (Schweitzer, Int. Conf. Stochastic Control 1979).
+        """
+        self.wander(rate)
+        self.reorder(rate)
+        met = 1.0 - 1.0 / self.customers
+        for name in self.divided:
+            server, largest = self.servers[name], self.batch.largest[name]
+            if name == self.home:
+                own = Home.of(self.customers, server.members)
+                largest = self.batch.seconds[name] * own.meets[-1]
+            waits, scv = self._regular(name, server.units), self._scv(name)
+            for chain in self._home[name]:
+                others = 1.0 - self._spent[chain, name] / np.maximum(self.batch.seconds[name], TINY)
+                busy = rate * largest * others * met / server.units
+                self._longer[chain, name] = slowed(busy, server.units, waits * (1.0 + scv) / 2)
+
+    def _by_chance(self) -> list[str]:
+        return [name for name in self.batch.seconds if name != self.home and is_by_chance(self.batch, name)]
+
+    def wander(self, rate: Floats) -> None:
+        """Let waits for members that are chosen by chance, at a rate (P,), put threads out of step."""
+        self.wandering = 0.0 * rate
+        for name in self._by_chance():
+            own = sum((seconds for (_, server), seconds in self._spent.items() if server == name), 0.0 * rate)
+            share = own / np.maximum(self.batch.seconds[name], TINY)  # the rest is work that no packet waits for
+            self.wandering = self.wandering + share * variance_of_waits(self.batch, name, rate)
+
+    def reorder(self, rate: Floats) -> None:
+        """Let packets that leave a reorder queue at a rate (P,) wait for those before them."""
+        self.in_order = {}
+        for name in self.reorders:
+            chain = next(chain for chain, _ in self.batch.spent if name in chain)
+            inside = self._without(chain[: chain.index(name) + 1], self.idle)
+            visits, scv = self.batch.visits[name], self.batch.scv[name]
+            sd = self.batch.seconds[name] / np.maximum(visits, TINY) * np.sqrt(scv)
+            others = rate * visits * (1.0 - 1.0 / self.customers)
+            waits = visits * in_order(others, sd)
+            self.in_order[inside] = self.in_order.get(inside, 0.0) + waits
+
+    @property
+    def reorders(self) -> list[str]:
+        """Reorder queues that packets hold while something takes them times that vary."""
+        held = {name for chain, _ in self.batch.spent for name in chain}
+        resources = self.batch.like.machine.resources
+        return [
+            name for name in sorted(held) if isinstance(resources.get(name), ReorderQueue)
+            and np.any(self.batch.scv[name] > 0)
+        ]  # fmt: skip
+
+    def _scv(self, name: str) -> Floats | float:
+        return self.batch.scv[name] if self.servers[name].discipline != "shared" else 1.0  # sharing minds no spread
+
+    def _regular(self, name: str, units: float) -> Floats | float:
+        """Return the share (P,) of the wait behind Poisson arrivals that is left where work varies little."""
+        if self.open_load or self.exponential:
+            return 1.0
+        variance = self.batch.variance if self.wandering is None else self.batch.variance + self.wandering
+        return share_of_wait(self.batch, name, units, name == self.home, variance)
