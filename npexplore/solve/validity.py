@@ -82,11 +82,27 @@ def check_pools(batch: Batch, levels: Mapping[str, Levels]) -> None:
                         f"queueing: {server!r} is held over other work, by packets of more than one pool"
                     )
     for queue, resource in machine.queues().items():
-        if resource.when_full == "drop" and any(pools[name].leaves > SLACK for name in _before(batch, queue)):
+        before = _before(batch, queue) if resource.when_full == "drop" else set()
+        if any(pools[name].leaves > SLACK for name in before):
             raise RefusedError(
                 f"queueing: {queue!r} drops what finds it full, and some packets leave before it: which packets leave "
                 "hangs on what is lost"
             )
+        homes = {pool.home for pool in machine.pools if pool.name in before} - {None}
+        behind = {pool.home for pool in machine.pools if queue in _queues_before(batch, pool.gets)}
+        if batch.like.workload.arrivals == "saturated" and homes & behind:
+            raise RefusedError(
+                f"queueing: work for packets that {queue!r} drops takes {sorted(map(str, homes & behind))[0]!r} from "
+                "those behind it, as much as there is of it"
+            )
+
+
+def _queues_before(batch: Batch, queue: str | None) -> set[str]:
+    """Return a queue and those that packets pass before it."""
+    if queue is None:
+        return set()
+    pools = [pool for pool in batch.like.machine.pools if queue in batch.like.by_pool[pool.name].handed]
+    return {queue}.union(*(_queues_before(batch, pool.gets) for pool in pools))
 
 
 def _before(batch: Batch, queue: str | None) -> set[str]:
