@@ -86,6 +86,8 @@ def _addresses(s: int, d: int, link_broadcast: bool, many_first: bool, value: Ar
         return many
     if d == 0:
         return SLOW
+    if s == 0 and many == LIMITED_BROADCAST:  # a host that asks for its address
+        return many
     for k in range(len(value)):
         if s & mask[k] == value[k]:
             if bad_source[k]:

@@ -15,6 +15,7 @@ from npexplore.golden.ipv6.extensions import Chain, read_chain
 from npexplore.golden.ipv6.header import ICMP6, read_header, write_packet
 from npexplore.golden.ipv6.hop_limit import decrement_hop_limit
 from npexplore.golden.ipv6.hop_options import HopOptions, read_hop_options
+from npexplore.golden.ipv6.host import host_answer6
 from npexplore.golden.ipv6.icmp import IcmpError, checksum, error_for, icmp_error, may_answer
 from npexplore.golden.ipv6.scope import Kind, address_kind
 from npexplore.golden.ipv6.validate import validate
@@ -215,3 +216,24 @@ def test_malformed_packets_fail_every_way(reason):
 @pytest.mark.parametrize("name", [r.name for r in Reason if hasattr(kernels, r.name)])
 def test_codes_of_the_kernels_are_those_of_reasons(name):
     assert getattr(kernels, name) == Reason[name]
+
+
+@pytest.mark.parametrize("linux", [False, True])
+def test_a_host_looks_behind_extension_headers(linux):
+    udp = bytes.fromhex("0009000900 0cdf71 61626364".replace(" ", ""))
+    ends = bytes.fromhex("20010db8000a0000000000000000000520010db8000a00000000000000000001")
+    at_42 = IcmpError(4, 0, 42)
+    for chain, following, answer in (
+        ("1102 0001 00000000 20010db8000000000000000000090009", 43, at_42),  # routing type 0, one segment left
+        ("1102 0000 00000000 20010db8000000000000000000090009", 43, IcmpError(1, 4)),  # none is left
+        ("1100 0104 00000000", 60, IcmpError(1, 4)),
+        ("1100 8a04 00000000", 60, IcmpError(4, 2, 42)),  # an option that must be known
+        ("1100 4a04 00000000", 60, None),
+        ("1100 0000 12345678", 44, IcmpError(1, 4)),  # a fragment that is the whole
+        ("1100 0001 12345678", 44, None),
+        ("6300 0104 00000000", 60, IcmpError(4, 1, 40)),
+        ("1100 0104 00000001", 60, None if linux else IcmpError(1, 4)),  # padding that is not zero
+    ):
+        data = bytes.fromhex(chain.replace(" ", "")) + udp
+        packet = bytes([0x60, 0, 0, 0, 0, len(data), following, 64]) + ends + data
+        assert host_answer6(packet, linux=linux) == answer, chain

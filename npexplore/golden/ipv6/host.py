@@ -1,31 +1,109 @@
-"""What a router answers about IPv6 packets for itself: RFC 4443 sections 4.1 (echo), 3.1 (port), 3.4 (next header)."""
+"""What a router answers about IPv6 packets for itself: RFC 4443 sections 4.1 (echo), 3.1 (port), 3.4 (next header).
+
+Extension headers are walked as a host walks them (RFC 8200 section 4): a routing header with segments left and unknown
+options are told of, a lone fragment is whole (section 4.5). Fragments of several are not put together.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from npexplore.golden.ipv4.host import whole_datagram
-from npexplore.golden.ipv6.extensions import CHAINED
+from npexplore.golden.ipv6.extensions import DESTINATION_OPTIONS, FRAGMENT, HOP_BY_HOP, ROUTING
 from npexplore.golden.ipv6.header import ICMP6, SHORTEST, UDP, read_header
 from npexplore.golden.ipv6.icmp import PARAMETER_PROBLEM, UNREACHABLE, IcmpError, checksum
 
 ECHO, ECHO_REPLY = 128, 129
-PORT, NEXT_HEADER = 4, 1  # codes
+PORT = 4
+FIELD, NEXT_HEADER, OPTION = 0, 1, 2  # codes of parameter problems
 TCP, NOTHING, NEXT_HEADER_AT = 6, 59, 6
+PAD1, PADN = 0, 1
+RPL, SEGMENTS = 3, 4  # types of routing headers (RFC 6554, 8754)
+LONGEST_PADDING, MOST_OPTIONS = 7, 8
 
 
-def host_answer6(packet: bytes) -> bytes | IcmpError | None:
-    """Return the ICMPv6 message that replies to a packet (its checksum is 0), the error it calls for, or None.
+class Carried(NamedTuple):
+    """What a packet carries behind its extension headers: the protocol, where it begins, where its number stands."""
 
-    None about packets with extension headers: they are not walked for the router itself.
+    protocol: int
+    at: int
+    named: int
+
+
+def carried_by(packet: bytes, *, linux: bool = False) -> Carried | IcmpError | None:
+    """Return what a packet for this host carries, the error that an extension header calls for, or None for silence.
+
+    linux: as the kernel does it, which is silent about segment routing, strict about padding, and tells of a second
+    fragment header and of one that is cut.
     """
     header = read_header(packet)
-    data = packet[SHORTEST : SHORTEST + header.payload_length]
-    if header.next_header == ICMP6:
+    end = min(len(packet), SHORTEST + header.payload_length)
+    protocol, at, named = header.next_header, SHORTEST, NEXT_HEADER_AT
+    alone = False  # whether there was a fragment header, of a packet in one piece
+    while protocol in (DESTINATION_OPTIONS, ROUTING, FRAGMENT) or (protocol == HOP_BY_HOP and at == SHORTEST):
+        size = 8 if at + 8 > end or protocol == FRAGMENT else 8 * packet[at + 1] + 8
+        if at + size > end:
+            return IcmpError(PARAMETER_PROBLEM, FIELD, at) if linux and protocol == FRAGMENT else None
+        if protocol == DESTINATION_OPTIONS:
+            fault = _options(packet, at, size, linux)
+            if fault is not None:
+                return fault if fault.type else None
+        elif protocol == ROUTING:
+            kind, left = packet[at + 2], packet[at + 3]
+            if linux and kind in (RPL, SEGMENTS):
+                return None
+            if left:
+                return IcmpError(PARAMETER_PROBLEM, FIELD, at + 2)
+        elif protocol == FRAGMENT:
+            if linux and alone:
+                return IcmpError(PARAMETER_PROBLEM, FIELD, at)
+            alone = True
+            if (packet[at + 2] << 8 | packet[at + 3]) & 0xFFF9:
+                return None
+        protocol, named, at = packet[at], at, at + size
+    return Carried(protocol, at, named)
+
+
+def _options(packet: bytes, at: int, size: int, linux: bool) -> IcmpError | None:
+    """Return the error that destination options call for, one of type 0 for silence, None if there is no fault."""
+    silence, end, place = IcmpError(0, 0), at + size, at + 2
+    padding = count = 0
+    while place < end:
+        kind = packet[place]
+        length = 1 if kind == PAD1 else packet[place + 1] + 2 if place + 2 <= end else size
+        if place + length > end:
+            return silence
+        if kind in (PAD1, PADN):
+            padding += length
+            if linux and (padding > LONGEST_PADDING or any(packet[place + 2 : place + length])):
+                return silence
+        else:
+            padding, count = 0, count + 1
+            if linux and (count > MOST_OPTIONS):
+                return silence
+            if kind >> 6:
+                return silence if kind >> 6 == 1 else IcmpError(PARAMETER_PROBLEM, OPTION, place)
+        place += length
+    return None
+
+
+def host_answer6(packet: bytes, *, linux: bool = False) -> bytes | IcmpError | None:
+    """Return the ICMPv6 message that replies to a packet (its checksum is 0), the error it calls for, or None.
+
+    linux: see `carried_by`.
+    """
+    found = carried_by(packet, linux=linux)
+    if not isinstance(found, Carried):
+        return found
+    header = read_header(packet)
+    data = packet[found.at : SHORTEST + header.payload_length]
+    if found.protocol == ICMP6:
         right = len(data) >= 8 and data[0] == ECHO
         sound = right and checksum(header.source, header.destination, data) == 0
         return bytes([ECHO_REPLY]) + data[1:2] + bytes(2) + data[4:] if sound else None
-    if header.next_header == UDP:
+    if found.protocol == UDP:
         ends = packet[8:SHORTEST] + bytes(2) + b"\0" + bytes([UDP])
         return IcmpError(UNREACHABLE, PORT) if whole_datagram(data, ends, may_lack=False) else None
-    if header.next_header in CHAINED or header.next_header in (TCP, NOTHING):
+    if found.protocol in (TCP, NOTHING):
         return None
-    return IcmpError(PARAMETER_PROBLEM, NEXT_HEADER, NEXT_HEADER_AT)
+    return IcmpError(PARAMETER_PROBLEM, NEXT_HEADER, found.named)

@@ -125,12 +125,12 @@ def tell(side: Side6, walk: Walk6, reason: Reason) -> None:
 
 
 def error_or_reply(
-    side: Side6, walk: Walk6, reason: Reason, reply: Callable[[Side6, Walk6, bytes], None]
+    side: Side6, walk: Walk6, reason: Reason, reply: Callable[[Side6, Walk6, bytes], None], *, linux: bool = False
 ) -> IcmpError | None:
     """Return the error that a reason calls for, None for none; reply to what asks the router itself."""
     if reason is not R.LOCAL_DELIVERY or not side.router.policy.answers:
         return error_for(reason, mtu=walk.mtu, pointer=walk.pointer)
-    found = host_answer6(walk.packet)
+    found = host_answer6(walk.packet, linux=linux)
     if not isinstance(found, bytes):
         return found
     reply(side, walk, found)

@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from npexplore.golden.ipv6.extensions import HOP_BY_HOP
-from npexplore.golden.ipv6.header import SHORTEST, UDP
+from npexplore.golden.ipv6.header import SHORTEST
 from npexplore.golden.ipv6.hop_options import HopOptions
+from npexplore.golden.ipv6.host import Carried, carried_by
+from npexplore.golden.ipv6.icmp import UNREACHABLE
 from npexplore.golden.ipv6.scope import Kind, address_kind
 from npexplore.golden.ipv6.stages import (
     AFTER,
@@ -100,12 +102,13 @@ def scope(side: Side6, walk: Walk6) -> Reason:
 
 def tell(side: Side6, walk: Walk6, reason: Reason) -> None:
     """Send the error that a reason calls for, if the kernel sends one."""
-    error = error_or_reply(side, walk, R.NO_ROUTE6 if reason is R.UNREACHABLE6 else reason, reply)
+    error = error_or_reply(side, walk, R.NO_ROUTE6 if reason is R.UNREACHABLE6 else reason, reply, linux=True)
     if error is None or not walk.tell:
         return
-    if reason is R.LOCAL_DELIVERY and walk.header.next_header == UDP:  # the rest has gone when no port is found
-        size = int.from_bytes(walk.packet[SHORTEST + 4 : SHORTEST + 6], "big")
-        walk.packet = walk.packet[: SHORTEST + size]
+    if reason is R.LOCAL_DELIVERY and error.type == UNREACHABLE:  # of UDP the rest has gone when no port is found
+        found = carried_by(walk.packet, linux=True)
+        at = found.at if isinstance(found, Carried) else SHORTEST
+        walk.packet = walk.packet[: at + int.from_bytes(walk.packet[at + 4 : at + 6], "big")]
     send_error(side, walk, error)
 
 

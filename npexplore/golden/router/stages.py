@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from npexplore.golden.ethernet import ETHERNET
+from npexplore.golden.ipv4.addresses import MAX_ADDRESS
 from npexplore.golden.ipv4.delivery import Destination, delivery, destination_kind
 from npexplore.golden.ipv4.fragment import fragment
 from npexplore.golden.ipv4.header import write_packet
@@ -52,8 +53,13 @@ def valid(side: Side4, walk: Walk4) -> Reason:
 
 
 def martians(side: Side4, walk: Walk4) -> Reason:
-    """Drop packets whose source or destination address is not allowed on a wire."""
+    """Drop packets whose source or destination address is not allowed on a wire.
+
+    0.0.0.0 may ask everybody on its link (RFC 1122 section 3.2.1.3 (a), DHCP).
+    """
     header = walk.header
+    if header.source == 0 and header.destination == MAX_ADDRESS:
+        return Reason.NONE
     if side.links.is_broadcast(header.source):
         return Reason.MARTIAN_SOURCE
     return martian(header.source, header.destination, side.martians)
