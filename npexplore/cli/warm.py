@@ -117,7 +117,8 @@ def _use_packets() -> None:
         for path in (plain, blocks, share("data", "captures", "zeek_modbus_modbusBig.pcap.gz")):
             counted, _ = count_capture(path)
             CaptureCounts().merge(counted)
-        table = read_capture(blocks).columns
+        capture = read_capture(blocks)
+        table, _ = capture.columns, capture.packets
         records = folder / "a.erf"
         records.write_bytes(bytes(8) + bytes([22, 4, 0, 36, 0, 0, 0, 20]) + bytes(20))
         count_capture(records)

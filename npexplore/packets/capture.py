@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 import numpy as np
 
 from npexplore.errors import one_of, shown
+from npexplore.packets.addresses import address_columns
 from npexplore.packets.columns import STORED, PacketTable, TableBuilder
 from npexplore.packets.files import Files, open_captures
 from npexplore.packets.length_cdf import LengthCdf
@@ -53,15 +55,37 @@ class Capture:
 
     @property
     def packets(self) -> "pd.DataFrame":
-        """The stored columns and the commonest derived ones as a data frame, one row per packet."""
+        """The stored columns and the commonest derived ones as a data frame, one row per packet.
+
+        `src` and `dst` are categoricals of text, IPv4 and IPv6, missing where a packet has no IP header;
+        `to_frame(numbers=True)` and `columns` have IPv4 addresses as numbers.
+
+        Example:
+            >>> import npexplore as npx
+            >>> packets = npx.read_capture("sample:zeek_wikipedia").packets
+            >>> packets.groupby("src", observed=True)["length"].sum().nlargest(1).to_dict()
+            {'141.142.220.118': 12683}
+        """
+        return self._frame(numbers=False)
+
+    @cached_property
+    def _addresses(self) -> "dict[str, pd.Categorical]":
+        return address_columns(self.columns)
+
+    def _frame(self, *, numbers: bool) -> "pd.DataFrame":
         import pandas as pd
 
         derived = ("ipv4", "ipv6", "arp", "dscp", "vlan_id", "mpls_label", "link_type")
-        return pd.DataFrame({**self.columns.stored, **{name: self.columns[name] for name in derived}}, copy=False)
+        addresses = {} if numbers else self._addresses
+        columns = {**self.columns.stored, **addresses, **{name: self.columns[name] for name in derived}}
+        return pd.DataFrame(columns, copy=False)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return `packets`, with the unit of each column that has one in `attrs["units"]`."""
-        frame = self.packets
+    def to_frame(self, *, numbers: bool = False) -> "pd.DataFrame":
+        """Return `packets`, with the unit of each column that has one in `attrs["units"]`.
+
+        numbers: IPv4 addresses are numbers, and 0 for all other packets, as in `columns`.
+        """
+        frame = self._frame(numbers=numbers)
         frame.attrs["units"] = {"t_ns": "ns", **dict.fromkeys(("length", "captured", "l3_length"), "bytes")}
         return frame
 

@@ -1,0 +1,49 @@
+"""Addresses of packets as categorical columns of text: `src` and `dst` share their categories, in numerical order.
+
+IPv4 comes before IPv6. A packet without a whole IP header has no address: its entries are missing.
+"""
+
+from __future__ import annotations
+
+from ipaddress import IPv6Address
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import capture_numbers as kernels
+from npexplore._kernels.capture_headers import HEADER, IPV4
+from npexplore.packets.columns import PacketTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OCTETS = [str(n) for n in range(256)]
+
+
+def address_columns(table: PacketTable) -> dict[str, pd.Categorical]:
+    """Return source and destination of each packet as categoricals of text; about 40 ns a packet."""
+    import pandas as pd
+
+    src, dst = np.empty(table.rows, np.int32), np.empty(table.rows, np.int32)
+    four = kernels.number_values(table["src"], table["dst"], table["flags"], IPV4 | HEADER, src, dst)
+    order = np.argsort(four, kind="stable")
+    rank = np.empty(len(four), np.int32)
+    rank[order] = np.arange(len(four), dtype=np.int32)
+    kernels.renumber(src, dst, rank)
+    texts = _dotted(four[order])
+    six = table.ipv6
+    if len(six.packet):
+        both = np.concatenate([six.source, six.destination])
+        values, numbers = np.unique(both.view("V16").reshape(-1), return_inverse=True)
+        halves = np.split(numbers.reshape(-1).astype(np.int32) + np.int32(len(texts)), 2)
+        src[six.packet], dst[six.packet] = halves
+        texts += [str(IPv6Address(value.tobytes())) for value in values]
+    kind = pd.CategoricalDtype(pd.Index(texts, dtype=object))
+    return {name: pd.Categorical.from_codes(codes, dtype=kind) for name, codes in (("src", src), ("dst", dst))}
+
+
+def _dotted(addresses: NDArray[np.uint32]) -> list[str]:
+    """Return IPv4 addresses as text."""
+    rows = addresses.astype(">u4").view(np.uint8).reshape(-1, 4).tolist()
+    return [f"{OCTETS[a]}.{OCTETS[b]}.{OCTETS[c]}.{OCTETS[d]}" for a, b, c, d in rows]
