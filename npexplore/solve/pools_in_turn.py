@@ -39,7 +39,7 @@ from npexplore.solve.validity import check_pools
 
 NEAR = 0.999  # of X: who carries no more sets it
 TINY = 1e-12
-ROUNDS, STEP = 12, 0.3  # of rates before and behind queues that drop
+ROUNDS, STEP, CLOSE = 12, 0.3, 1e-4  # of rates before and behind queues that drop
 LEAST = 1e-3  # of variability: without any, nobody would ever wait
 
 
@@ -131,10 +131,10 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
     if shared and any(queue.when_full == "drop" for queue in machine.queues().values()):
         rates = dict.fromkeys(levels, rate)  # pools before a queue that drops do work for packets that are lost there
         for _ in range(ROUNDS):
-            rates = {
-                name: one + STEP * (np.minimum(passed.rates[name], behind_all[name]) - one)
-                for name, one in rates.items()
-            }
+            change = {name: np.minimum(passed.rates[name], behind_all[name]) - one for name, one in rates.items()}
+            if all(np.all(np.abs(more) <= CLOSE * rates[name]) for name, more in change.items()):
+                break
+            rates = {name: one + STEP * change[name] for name, one in rates.items()}
             curves, _ = _curves(levels, batch, ceilings, rates)
             passed = _pass(batch, levels, curves, ceilings, places)
             behind_all = carried_behind(machine, levels, passed.carried)
@@ -143,14 +143,15 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
     rates = {name: np.minimum(one, behind_all[name]) for name, one in passed.rates.items()}
     rate = sum((rates[name] * share for name, share in leave.items()), 0.0 * most) / max(total, TINY)
     rate = np.minimum(rate if total > TINY else np.min([*rates.values()], axis=0), most)
+    most_behind = carried_behind(machine, levels, {name: curve[:, -1] for name, curve in curves.items()})
     latency, kept = np.zeros_like(most), []
     for pool in machine.pools:
         if pool.name not in levels:
             continue
         room = max((places or 0) - pool.count, 0) if pool.gets is None else room_before(batch, pool.gets)
         stays, behind = passed.stays[pool.name], passed.behind.get(pool.name)
-        full = np.isinf(stays) | (passed.rates[pool.name] * NEAR > behind_all[pool.name])
-        seconds = np.where(full, np.inf, stays).clip(max=(pool.count + room) / rate)
+        full = np.isinf(stays) | (passed.rates[pool.name] * NEAR > most_behind[pool.name])
+        seconds = np.where(full, np.inf, stays).clip(max=(pool.count + room) / rates[pool.name])
         latency += seconds
         stay = Stay(threads_of(pool), levels[pool.name], seconds, room)
         if behind is not None and not full[0]:
