@@ -65,6 +65,7 @@ COMMANDS = {
 TRACE_COMMANDS = {
     "stats": ("npexplore.cli.trace_stats:command", "Count and measure the packets of a capture."),
     "convert": ("npexplore.cli.trace_convert:command", "Convert captures to Parquet, pcap or pcapng."),
+    "flows": ("npexplore.cli.trace_flows:command", "Show the flows of a capture, and what their TCP segments tell."),
     "report": ("npexplore.cli.trace_report:command", "Write a capture's statistics as an offline HTML page."),
 }
 PROGRAM_COMMANDS = {

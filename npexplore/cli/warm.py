@@ -118,7 +118,7 @@ def _use_packets() -> None:
             counted, _ = count_capture(path)
             CaptureCounts().merge(counted)
         capture = read_capture(blocks)
-        table, _ = capture.columns, capture.packets
+        table, _, _ = capture.columns, capture.packets, capture.flows()
         records = folder / "a.erf"
         records.write_bytes(bytes(8) + bytes([22, 4, 0, 36, 0, 0, 0, 20]) + bytes(20))
         count_capture(records)

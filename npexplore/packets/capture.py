@@ -1,6 +1,6 @@
 """A capture in memory: read_capture and the object it returns."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
@@ -12,7 +12,8 @@ import numpy as np
 from npexplore.errors import one_of, shown
 from npexplore.packets.addresses import address_columns
 from npexplore.packets.columns import STORED, PacketTable, TableBuilder
-from npexplore.packets.files import Files, open_captures
+from npexplore.packets.conversations import conversations, tcp_words
+from npexplore.packets.files import Files, open_captures, paths_of
 from npexplore.packets.length_cdf import LengthCdf
 from npexplore.packets.links import link_format
 from npexplore.packets.memory import check_fits
@@ -34,7 +35,7 @@ class Capture:
     columns: mapping of column names to numpy arrays, one element per packet (npexplore.packets.columns lists them);
     format: `pcap`, `pcap-ns`, `pcap-modified`, `pcapng`, `erf`, with `+gzip` or `+zstd`; damage: None, or where and why
     reading ended early: the packets before it are all here; other_blocks: blocks of a pcapng file that hold no packets
-    and were passed over, type -> how many.
+    and were passed over, type -> how many; files: those it was read from, none of a stream.
 
     Example:
         >>> import npexplore as npx
@@ -49,6 +50,7 @@ class Capture:
     columns: PacketTable
     damage: Damage | None
     other_blocks: Mapping[str, int] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return self.columns.rows
@@ -88,6 +90,22 @@ class Capture:
         frame = self._frame(numbers=numbers)
         frame.attrs["units"] = {"t_ns": "ns", **dict.fromkeys(("length", "captured", "l3_length"), "bytes")}
         return frame
+
+    def flows(self) -> "pd.DataFrame":
+        """Return one row for each flow of both directions: ends, times, packets and bytes each way, TCP's flags.
+
+        Of TCP also retransmitted and out_of_order segments, zero_window and handshake_s, as Wireshark defines them
+        (`npexplore.packets.conversations.conversations` says how); for these the files are read once more, so a capture
+        of a stream has none of these columns.
+
+        Example:
+            >>> import npexplore as npx
+            >>> flows = npx.read_capture("sample:zeek_wikipedia").flows()
+            >>> len(flows), int(flows["packets"].sum() + flows["packets_back"].sum())
+            (34, 126)
+        """
+        words = tcp_words(list(self.files)) if self.files else None
+        return conversations(self.columns, words)
 
     def to_dict(self, *, cell_bytes: int = 64) -> dict[str, Any]:
         """Return the counts as in the JSON document of `npexplore trace stats`.
@@ -182,4 +200,5 @@ def read_capture(path: Files | BinaryIO, *, workers: int = 1) -> Capture:
         builder.finish(scan.link_types),
         scan.damage,
         scan.other_blocks,
+        tuple(paths_of(scan)) if isinstance(path, str | Path | Sequence) and path != "-" else (),
     )

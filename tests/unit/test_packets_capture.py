@@ -1,14 +1,17 @@
 """The object read_capture returns: columns, data frame, length distribution, texts."""
 
 import io
+import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import capture_files as make
 
 from npexplore._kernels.capture_numbers import number_values
+from npexplore.cli import main
 from npexplore.errors import UnknownNameError
 from npexplore.packets import endpoints, read_capture
 from npexplore.packets.length_cdf import LengthCdf
@@ -110,3 +113,21 @@ def test_several_workers_give_the_same_table():
     one, two = read_capture(path), read_capture(path, workers=2)
     for name in one.columns.stored:
         assert (one.columns[name] == two.columns[name]).all()
+
+
+def test_flows_of_both_directions_and_their_command(tmp_path, capsys):
+    one, two = (make.ipv4(make.tcp(sport=a, dport=b, flags=f), proto=6) for a, b, f in ((5, 80, 2), (80, 5, 18)))
+    two = two[:12] + two[16:20] + two[12:16] + two[20:]
+    path = tmp_path / "a.pcap"
+    path.write_bytes(make.pcap([(k, 0, make.ethernet(data), None) for k, data in enumerate((one, two, one))]))
+    flows = read_capture(path).flows()
+    row = flows.iloc[0].to_dict()
+    assert (len(flows), row["packets"], row["packets_back"], row["flags"], row["flags_back"]) == (1, 2, 1, "S", "SA")
+    assert (row["src"], row["dst"], row["sport"], row["dport"]) == ("10.0.0.1", "10.0.0.2", 5, 80)
+    assert (row["retransmitted"], row["out_of_order"]) == (1, 0)
+    assert "retransmitted" not in read_capture(io.BytesIO(path.read_bytes())).flows()
+    assert main(["trace", "flows", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["flows"][0]["packets_back"] == 1
+    assert main(["trace", "flows", str(path), "--out", str(tmp_path / "f.csv")]) == 2
+    assert main(["trace", "flows", str(path), "--out", str(tmp_path / "f.parquet")]) == 0
+    assert len(pd.read_parquet(tmp_path / "f.parquet")) == 1

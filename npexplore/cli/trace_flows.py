@@ -1,0 +1,51 @@
+"""`npexplore trace flows`: one row for each flow of both directions, with what its TCP segments tell.
+
+Exit status 0, or 3 for a damaged capture, whose good packets are in the flows.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from npexplore.cli.files import OutputFile
+from npexplore.cli.output import emit, json_option, note, table, warn
+from npexplore.errors import InputError
+
+DAMAGED, SHOWN = 3, 20
+
+
+@click.command("flows")
+@click.argument("file", metavar="FILE")
+@click.option("--out", metavar="FLOWS.parquet", type=OutputFile(), help="Write all flows as a Parquet table.")
+@json_option
+def command(file: str, out: Path | None, as_json: bool) -> int:
+    """Show the flows of a capture: ends, times, packets and bytes each way, flags, retransmissions, handshake.
+
+    Without --json and --out the 20 flows with the most bytes are printed.
+    """
+    if out is not None and out.suffix.lower() != ".parquet":
+        raise InputError(f"{out}: flows are written as Parquet, so its name must end in .parquet")
+    from npexplore.packets import read_capture
+
+    capture = read_capture(file)
+    flows = capture.flows()
+    if out is not None:
+        from npexplore.packets.output import replacing
+
+        with replacing(file, out) as part:
+            flows.to_parquet(part)
+        note(f"{out}: {len(flows):,} flows")
+    records = flows.astype(object).where(flows.notna(), None).to_dict("records")
+    if as_json:
+        emit({"file": capture.path, "flows": records}, "", as_json=True)
+    elif out is None:
+        largest = sorted(records, key=lambda row: -row["bytes"] - row["bytes_back"])[:SHOWN]
+        emit(None, table(largest), as_json=False)
+        if len(flows) > SHOWN:
+            note(f"{len(flows) - SHOWN:,} smaller flows: --json or --out shows all")
+    if capture.damage:
+        warn(f"{capture.path}: {capture.damage}; the packets before it are counted")
+        return DAMAGED
+    return 0

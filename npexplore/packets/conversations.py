@@ -1,0 +1,133 @@
+"""Flows of both directions as a table: ends, times, packets and bytes each way, TCP's flags and what its segments tell.
+
+A flow is all packets of one pair of addresses, ports and protocol; its forward direction is that of its first packet.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import capture_tcp as kernels
+from npexplore._kernels.capture_headers import NO_OFFSET
+from npexplore._kernels.capture_records import NO_TIME
+from npexplore.packets.columns import PacketTable
+from npexplore.packets.files import Files, open_captures
+from npexplore.packets.statistics.endpoints import endpoints
+from npexplore.packets.statistics.flows import numbered
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TCP = 6
+FLAG_NAMES = "FSRPAUEC"
+Words = dict[str, NDArray[np.int64]]
+
+
+def tcp_words(files: Files) -> Words:
+    """Return sequence and acknowledgement numbers, windows, payload bytes and rows of a capture's TCP segments.
+
+    Segments whose 20 bytes of header are not all there are left out, and pieces behind the first.
+    """
+    parts: list[Words] = []
+    rows = 0
+    for table, found in open_captures(files).each(_words):
+        found["row"] += rows
+        rows += table.rows
+        parts.append(found)
+    names = ("row", "seq", "ack", "window", "payload")
+    return {name: np.concatenate([part[name] for part in parts] or [np.empty(0, np.int64)]) for name in names}
+
+
+def _words(table: PacketTable, data: Any, base: int) -> Words:
+    start = table["l4_offset"].astype(np.int64)
+    whole = (table["ip_proto"] == TCP) & (start != NO_OFFSET) & ~table["nonfirst"]
+    rows = np.flatnonzero(whole & (start + 20 <= table["captured"]) & (table["ipv4"] | table["ipv6"]))
+    at = table["position"][rows] - base + start[rows]
+
+    def word(offset: int, size: int) -> NDArray[np.int64]:
+        octets = data[at[:, None] + np.arange(offset, offset + size)].astype(np.int64)
+        return np.asarray(octets @ (1 << 8 * np.arange(size - 1, -1, -1)))
+
+    inside = start[rows] - table["l3_offset"][rows].astype(np.int64)
+    payload = table["l3_length"][rows].astype(np.int64) - inside - 4 * (word(12, 1) >> 4)
+    found = {"row": rows, "seq": word(4, 4), "ack": word(8, 4), "window": word(14, 2)}
+    return {**found, "payload": np.maximum(payload, 0)}
+
+
+def conversations(table: PacketTable, words: Words | None = None) -> pd.DataFrame:
+    """Return one row for each flow of both directions, in order of their first packets.
+
+    Columns: src, dst (text), sport, dport, ip_proto, first_ns, last_ns, packets, bytes (of frames), packets_back,
+    bytes_back, flags, flags_back (letters of FSRPAUEC). With `words`, for TCP: retransmitted, out_of_order, zero_window
+    (segments, both directions) and handshake_s; missing for other protocols. They are Wireshark's:
+
+    - retransmitted (`tcp.analysis.retransmission`): data, SYN or FIN below the next sequence number, if not reordered
+    - out_of_order (`tcp.analysis.out_of_order`): the same within the handshake's time (3 ms without one) of the segment
+      that it comes behind, if it does not end where that ended and no third repeated acknowledgement asked for it
+    - zero_window (`tcp.analysis.zero_window`): a window of 0 without SYN, FIN and RST
+    - handshake_s (`tcp.analysis.initial_rtt`): from the last SYN to the first ACK of who sent it
+    """
+    import pandas as pd
+
+    ends = endpoints(table)
+    rows = ends.rows
+    tuples = {"src": ends.src, "dst": ends.dst}
+    tuples |= {name: table[name][rows].astype(np.int64) for name in ("ip_proto", "sport", "dport")}
+    forward = (tuples["src"] << 16 | tuples["sport"]) <= (tuples["dst"] << 16 | tuples["dport"])
+    key = dict(tuples)
+    for name, other in (("src", "dst"), ("dst", "src"), ("sport", "dport"), ("dport", "sport")):
+        key[name] = np.where(forward, tuples[name], tuples[other])
+    number = numbered(key)
+    many = int(number.max()) + 1 if len(number) else 0
+    first = np.unique(number, return_index=True)[1]
+    back = forward != forward[first][number] if many else np.zeros(0, bool)
+    time, length = table["t_ns"][rows], table["length"][rows].astype(np.int64)
+    timed = time != NO_TIME
+    early, late = np.full(many, np.iinfo(np.int64).max), np.full(many, np.iinfo(np.int64).min)
+    np.minimum.at(early, number[timed], time[timed])
+    np.maximum.at(late, number[timed], time[timed])
+    columns: dict[str, Any] = {
+        "src": ends.text(tuples["src"][first]), "dst": ends.text(tuples["dst"][first]),
+        **{name: tuples[name][first] for name in ("sport", "dport", "ip_proto")},
+        "first_ns": np.where(early <= late, early, NO_TIME), "last_ns": np.where(early <= late, late, NO_TIME),
+    }  # fmt: skip
+    for name, way in (("", ~back), ("_back", back)):
+        columns[f"packets{name}"] = np.bincount(number[way], minlength=many)
+        columns[f"bytes{name}"] = np.bincount(number[way], length[way], many).astype(np.int64)
+    flags = np.where(tuples["ip_proto"] == TCP, table["tcp_flags"][rows], 0)
+    for name, way in (("flags", ~back), ("flags_back", back)):
+        seen = np.zeros(many, np.int64)
+        for bit in range(8):
+            seen |= (np.bincount(number[way], flags[way] >> bit & 1, many) > 0).astype(np.int64) << bit
+        columns[name] = ["".join(FLAG_NAMES[bit] for bit in range(8) if one >> bit & 1) for one in seen.tolist()]
+    if words is not None:
+        columns |= _tcp_columns(columns["ip_proto"], rows, number, back, time, flags, words)
+    return pd.DataFrame(columns)
+
+
+def _tcp_columns(
+    protocol: NDArray[np.int64], rows: NDArray[np.int64], number: NDArray[np.int64], back: NDArray[np.bool_],
+    time: NDArray[np.int64], flags: NDArray[np.int64], words: Words,
+) -> dict[str, Any]:  # fmt: skip
+    import pandas as pd
+
+    counts, handshake = np.zeros((len(protocol), 3), np.int64), np.full(len(protocol), kernels.NOT_YET)
+    at = np.searchsorted(rows, words["row"])
+    there = (at < len(rows)) & (rows[np.minimum(at, max(len(rows) - 1, 0))] == words["row"]) if len(rows) else at < 0
+    at = at[there]
+    seq, ack, window, payload = (words[name][there] for name in ("seq", "ack", "window", "payload"))
+    kernels.analyse(
+        number[at], back[at].astype(np.int64), time[at], flags[at].astype(np.int64), seq, ack, window, payload, counts,
+        handshake,
+    )  # fmt: skip
+    tcp = protocol == TCP
+    names = ("retransmitted", "out_of_order", "zero_window")
+    found: dict[str, Any] = {
+        name: pd.array(np.where(tcp, counts[:, k], -1), dtype="Int64") for k, name in enumerate(names)
+    }
+    for values in found.values():
+        values[~tcp] = pd.NA
+    return found | {"handshake_s": np.where(tcp & (handshake >= 0), handshake * 1e-9, np.nan)}
