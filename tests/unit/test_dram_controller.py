@@ -162,3 +162,14 @@ def test_entries_are_kept_as_long_as_demands_say(policy):
     simulate(built, workload(packet_bytes=64), packets=800)  # raises where servers are used for less than demanded
     held = under_load(built, workload(packet_bytes=64)).demands.servers["dram.slots"].seconds
     assert (held > 0) == (not policy)
+
+
+def test_the_rule_that_binds_is_named_where_the_bus_is_not_full():
+    draw = np.random.default_rng(1)
+    ddr4, ddr5 = dram_device("ddr4_3200"), dram_device("ddr5_4800")
+    banks, rows = draw.integers(0, ddr4.banks, 2000), draw.integers(0, 9999, 2000)
+    assert run_accesses(ddr4, DramPolicy(page="closed"), bank=banks, row=rows).rule == "tFAW"
+    assert run_accesses(ddr4, bank=0, row=np.arange(500)).rule == "tRC"
+    hits = run_accesses(ddr5, bank=0, row=np.zeros(500))
+    assert (hits.binds, hits.rule, 0.5 < hits.shares["data bus"] < 0.7) == ("bank group", "tCCD_L", True)
+    assert "bank group (tCCD_L) binds" in str(hits)

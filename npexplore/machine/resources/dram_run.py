@@ -21,6 +21,12 @@ from npexplore.records import by_content
 COMMANDS = ("ACT", "RD", "WR", "PRE", "PREA", "REF")
 Floats = npt.NDArray[np.float64]
 
+FULL_SHARE = 0.85  # of the time that a data bus has data: it is what binds
+RULES = {
+    "bank group": "tCCD_L", "turn-around": "tWTR, tRTW", "row opening": "tRCD", "bank": "tRC",
+    "row commands apart": "tRRD", "window of four": "tFAW", "refresh": "tRFC",
+}  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Commands:
@@ -66,11 +72,16 @@ class DramRun:
 
     @property
     def binds(self) -> str:
-        """What the data buses wait for most, or "data bus" if they have data for longer than they wait."""
-        if self.shares["data bus"] > 0.5:
+        """What the data buses wait for most, or "data bus" if they are full (have data for 85 % of the time)."""
+        if self.shares["data bus"] >= FULL_SHARE:
             return "data bus"
         waits = {name: share for name, share in self.shares.items() if name != "data bus"}
         return max(waits, key=lambda name: waits[name])
+
+    @property
+    def rule(self) -> str | None:
+        """The timing rule behind `binds`, as in data sheets: "tFAW" (None: it is none, such as the data bus)."""
+        return RULES.get(self.binds)
 
     @property
     def hit_share(self) -> float:
@@ -79,7 +90,8 @@ class DramRun:
 
     def __str__(self) -> str:
         share = 100 * self.bytes / self.seconds / (self.channels * self.device.bytes_per_s)
-        bound = f"{self.binds} binds ({100 * self.shares[self.binds]:.0f} % of the time)"
+        rule = f" ({self.rule})" if self.rule else ""
+        bound = f"{self.binds}{rule} binds ({100 * self.shares[self.binds]:.0f} % of the time)"
         return (
             f"{self.gbytes_per_s:.2f} GB/s = {self.gbits_per_s:.1f} Gb/s ({share:.0f} % of the pins), {bound}, "
             f"{100 * self.hit_share:.0f} % row hits"
