@@ -1,11 +1,11 @@
 """All element classes by the name a configuration uses; what is listed is tested."""
 
-from npexplore.golden.elements import filters, icmp, ip, link, options, plain, rewriter, sources, transport
+from npexplore.golden.elements import filters, icmp, ip, link, options, plain, reassembler, rewriter, sources, transport
 from npexplore.golden.elements.base import Element
 
 ELEMENTS: dict[str, type[Element]] = {
     name: kind
-    for module in (plain, ip, icmp, options, link, filters, sources, transport, rewriter)
+    for module in (plain, ip, icmp, options, link, filters, sources, transport, rewriter, reassembler)
     for name, kind in vars(module).items()
     if isinstance(kind, type) and issubclass(kind, Element) and kind is not Element and not name.startswith("_")
 }
