@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
 import numpy as np
 
-from npexplore.errors import one_of, shown
+from npexplore.errors import InputError, one_of, shown
 from npexplore.packets.addresses import address_columns
 from npexplore.packets.columns import STORED, PacketTable, TableBuilder
 from npexplore.packets.conversations import conversations, tcp_words
+from npexplore.packets.dissect import Dissected, dissect
 from npexplore.packets.files import Files, open_captures, paths_of
 from npexplore.packets.length_cdf import LengthCdf
 from npexplore.packets.links import link_format
@@ -106,6 +107,24 @@ class Capture:
         """
         words = tcp_words(list(self.files)) if self.files else None
         return conversations(self.columns, words)
+
+    def dissect(self, row: int) -> Dissected:
+        """Return packet `row` (from 0) as dpkt's layers, with its length on the link, which dpkt does not keep.
+
+        The file is read again up to the packet. Raises InputError for a row that is not there, and for a capture of a
+        stream.
+
+        Example:
+            >>> import npexplore as npx
+            >>> found = npx.read_capture("sample:zeek_wikipedia").dissect(0)
+            >>> found.length, found.layers.data.data.dport
+            (87, 5353)
+        """
+        if not self.files:
+            raise InputError("a capture of a stream is not kept; read it from a file to dissect its packets")
+        if not 0 <= row < len(self):
+            raise InputError(f"packet must be 0 to {len(self) - 1}, got {row}")
+        return dissect(list(self.files), row)
 
     def to_dict(self, *, cell_bytes: int = 64) -> dict[str, Any]:
         """Return the counts as in the JSON document of `npexplore trace stats`.

@@ -2,6 +2,7 @@
 
 import io
 import json
+from random import Random
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from reference import capture_files as make
 
 from npexplore._kernels.capture_numbers import number_values
 from npexplore.cli import main
-from npexplore.errors import UnknownNameError
+from npexplore.errors import InputError, UnknownNameError
 from npexplore.packets import endpoints, read_capture
 from npexplore.packets.length_cdf import LengthCdf
 from npexplore.paths import share
@@ -131,3 +132,22 @@ def test_flows_of_both_directions_and_their_command(tmp_path, capsys):
     assert main(["trace", "flows", str(path), "--out", str(tmp_path / "f.csv")]) == 2
     assert main(["trace", "flows", str(path), "--out", str(tmp_path / "f.parquet")]) == 0
     assert len(pd.read_parquet(tmp_path / "f.parquet")) == 1
+
+
+def test_a_packet_as_layers_of_dpkt_and_damaged_ones_as_octets(tmp_path):
+    whole = make.ethernet(make.ipv4(make.udp(payload=b"abc")))
+    random = Random(8)
+    damaged = [bytes(b ^ (random.random() < 0.2) * random.randrange(256) for b in whole) for _ in range(300)]
+    records = [(7, 0, whole, 999), *((7, 0, one[: random.randrange(len(one) + 1)], None) for one in damaged)]
+    for link in (1, 0, 101, 113, 276, 127, 147):
+        (tmp_path / "a.pcap").write_bytes(make.pcap(records, link=link))
+        capture = read_capture(tmp_path / "a.pcap")
+        for row in range(0, len(capture), 1 if link in (1, 101) else 20):
+            assert capture.dissect(row).captured == capture.columns["captured"][row]
+        if link == 1:
+            found = capture.dissect(0)
+            assert (found.length, found.t_ns, bytes(found.layers.data.data.data)) == (999, 7 * 10**9, b"abc")
+    with pytest.raises(InputError, match="packet must be 0 to 300, got 301"):
+        capture.dissect(301)
+    with pytest.raises(InputError, match="stream"):
+        read_capture(io.BytesIO((tmp_path / "a.pcap").read_bytes())).dissect(0)
