@@ -26,6 +26,7 @@ class Contention(Nesting):
     """How many times longer visits take, and what packets wait beside the stations, at a rate that is told."""
 
     slowed: dict[str, Floats] = field(default_factory=dict)  # by server, how many times longer visits take
+    by_chance: bool = False  # whether packets that arrive put threads out of step
     exponential: bool = False  # whether all service is taken for exponential
     wandering: Floats | None = None  # variance (P,) of the waits for members that are chosen by chance
     in_order: dict[Chain, Floats] = field(default_factory=dict)  # by holds, waits for packets that came before
@@ -88,7 +89,7 @@ class Contention(Nesting):
 
     def _regular(self, name: str, units: float) -> Floats | float:
         """Return the share (P,) of the wait behind Poisson arrivals that is left where work varies little."""
-        if self.open_load or self.exponential:
+        if self.open_load or self.exponential or self.by_chance:
             return 1.0
         variance = self.batch.variance if self.wandering is None else self.batch.variance + self.wandering
         return share_of_wait(self.batch, name, units, name == self.home, variance)

@@ -110,7 +110,7 @@ def room_before(batch: Batch, queue: str | None) -> int:
     for own in batch.like.by_pool.values():
         for shares, operands in own.handed.get(resource.name, []):
             values = [operands[name] for name in ("queue", "member") if name in operands]
-            if any(value is None for value in values):
+            if any(value is None or np.isnan(value).any() for value in values):  # by chance, in turn, the shortest
                 return resource.capacity * resource.members
             each = np.broadcast_arrays(shares, *(value for value in values if value is not None))
             used |= {tuple(one[1:]) for one in zip(*each, strict=True) if one[0] > 0}

@@ -228,6 +228,10 @@ def _curves(
         one.divide(rates[name])
         shared |= bool(one.divided or one.reorders)
         found[name] = one.solve()[1].throughput
+        if batch.like.workload.arrivals != "saturated":  # all threads at work keep out of each other's way, few do not
+            one.by_chance, most = True, found[name][:, -1:]
+            found[name] = np.minimum(one.solve()[1].throughput, most)
+            found[name][:, -1:], one.by_chance = most, False
     return found, shared
 
 
