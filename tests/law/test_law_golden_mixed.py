@@ -76,6 +76,14 @@ def test_batch_equals_reference(profile, rows):
 
 
 @pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("source", ["20010db8009900000000000000000005", "fe80" + 28 * "0"])
+@pytest.mark.parametrize("target", [32 * "0", "fe80" + 28 * "0", "20010db8009900000000000000000007"])
+def test_a_port_without_ipv6_has_decisions(profile, source, target):
+    packet = bytes.fromhex("6000000000000640" + source + target)
+    assert_alike(profile, [(4, framed(packet, b"\x86\xdd", 4), 0)])
+
+
+@pytest.mark.parametrize("profile", PROFILES)
 def test_batch_equals_reference_on_the_named_cases(profile):
     assert_alike(profile, [(port, frame, 0) for _, port, frame, _ in CASES])
 

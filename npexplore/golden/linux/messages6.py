@@ -41,7 +41,10 @@ def _label(address: int) -> int:
 
 
 def source_for(side: Side6, port: int, target: int) -> int:
-    """Return the router's address in a message to a target about a packet that came in by a port."""
+    """Return the router's address in a message to a target about a packet that came in by a port.
+
+    0: it has none, as for a link-local target on a port without IPv6.
+    """
     near = _scope(target) <= LINK_SCOPE
     candidates: list[tuple[tuple[int, ...], int]] = []
     for number, link in enumerate(side.ports):
@@ -53,8 +56,8 @@ def source_for(side: Side6, port: int, target: int) -> int:
             common = min(128 - ((own ^ target) & MAX_ADDRESS).bit_length(), length)
             rank = (own == target, fits, number == port, _label(own) == _label(target), common)
             candidates.append((tuple(map(int, rank)), own))
-    best = max(rank for rank, _ in candidates)
-    return next(own for rank, own in candidates if rank == best)
+    best = max((rank for rank, _ in candidates), default=())
+    return next((own for rank, own in candidates if rank == best), 0)
 
 
 def about_error(packet: bytes) -> bool:
@@ -95,10 +98,10 @@ def send_error(side: Side6, walk: Walk6, error: IcmpError) -> None:
     hop = way_to(side, walk.port, source, walk.packet)
     if hop is None or hop.kind != UNICAST or (not hop.via and side.begins_network(source)):
         return
-    if not side.may_tell(walk.time_ns) or not may_tell6(side, source, error, walk.time_ns):
-        return
     settled = is_own(side, walk.port, destination) and not (many or walk.link_broadcast)
     own = destination if settled else source_for(side, walk.port, source)
+    if not own or not side.may_tell(walk.time_ns) or not may_tell6(side, source, error, walk.time_ns):
+        return
     message = icmp_error(error, walk.packet, own)
     walk.sent.append(Sent(hop.port, side.framed(hop, hop.via or source, message), icmp=True))
 
@@ -149,4 +152,5 @@ def reply(side: Side6, walk: Walk6, body: bytes) -> None:
     links = [link for link in side.ports if link]
     alone = any(destination in (*(own for own, _ in link.subnets), link.link_local) for link in links)
     own = destination if alone else source_for(side, hop.port, source)
-    send_reply(side, walk, hop, own, body)
+    if own:
+        send_reply(side, walk, hop, own, body)
