@@ -17,7 +17,7 @@ from reference.random_machines import random_machine
 from npexplore.errors import RefusedError
 
 SATURATED, OPEN = ("saturated", None), ("poisson", 0.8)
-SIDE_BY_SIDE = {"lock", "fork"}  # a machine of one pool without these is plain
+SIDE_BY_SIDE = {"lock", "fork", "parallel"}  # a machine of one pool without these is plain
 RATE, LATENCY = 0.10, 0.15  # relative errors that are near enough
 
 
