@@ -86,7 +86,7 @@ def residual(
         _most(rates, N, waits, bool(np.any(think_time < 0))),
         np.array([1 if home is None else home.servers for home in homes]),
     )
-    each = demands / most / shares  # (1 or N, P, K)
+    each = demands / most / shares  # (1 or M, P, K)
     worst = np.argmax(each, axis=2) if K else np.zeros((1, P), dtype=np.int64)
     slowest = np.take_along_axis(each, worst[:, :, None], 2)[:, :, 0] if K else np.zeros((1, P))
     away = np.maximum(think_time, slowest[0] - (demands / rates[:, :, 0]).sum(axis=1))
@@ -104,7 +104,7 @@ def residual(
 
 
 def _most(rates: Floats, population: int, waits: Floats | None, overlaps: bool) -> Floats:
-    """Return the largest capacities (1 or N, 1 or P, K) with n customers.
+    """Return the largest capacities (1 or M, 1 or P, K) with n customers, the last one with more.
 
     Where they fall with those who wait and nobody comes by chance (waits 0), all who are there wait. overlaps: more
     than n may be there.
@@ -115,8 +115,7 @@ def _most(rates: Floats, population: int, waits: Floats | None, overlaps: bool) 
     table, falls = np.moveaxis(rates, 2, 0), (np.diff(rates, axis=2) < 0).any(axis=2)
     reached = np.broadcast_to(most, table.shape) if overlaps else np.maximum.accumulate(table)
     there = np.where(falls, table, reached)
-    levels = np.minimum(np.arange(population), rates.shape[2] - 1)
-    return np.asarray((waits * reached + (1.0 - waits) * there)[levels])
+    return np.asarray((waits * reached + (1.0 - waits) * there)[:population])
 
 
 def _members(homes: Sequence[Home | None], population: int) -> Integers:
