@@ -41,8 +41,8 @@ NO_FAULT, BAD_ACCESS, TOO_LONG, TOO_DEEP, BAD_HELPER, BAD_MAP, OUT_OF_CODE = ran
 # regions, and columns of a packet's row
 IN_PACKET, IN_STACK, IN_CONTEXT, IN_MAP = range(4)
 (VERDICT, PATH, INSTRUCTIONS, TAKEN, HELPERS, LOADS, STORES, LINES_OF_PACKET, LINES_OF_MAPS, LENGTH, METADATA, SENT_TO,
- ROW_FAULT, FAULT_SLOT, ROW_FAULT_ADDRESS, OUT_AT, R0, ROW_COLUMNS) = (
-    0, 1, 2, 3, 4, 5, 9, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23)  # fmt: skip
+ ROW_FAULT, FAULT_SLOT, ROW_FAULT_ADDRESS, OUT_AT, R0, SPLIT_LOADS, ROW_COLUMNS) = (
+    0, 1, 2, 3, 4, 5, 9, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24)  # fmt: skip
 EPERM, ENOENT, E2BIG, EACCES, EEXIST, EINVAL, ENOSPC = 1, 2, 7, 13, 17, 22, 28
 NO_EXIST, EXIST = 1, 2
 ABORTED, REDIRECTED = 0, 4
@@ -428,6 +428,20 @@ def _help(memory: Array, any32: Array, any64: Array, maps: Array, links: Array, 
 
 
 @kernel(_nrt=False)
+def _split(stored: Array, a: int, size: int) -> bool:
+    """Say whether a load from the stack reads what several narrower stores wrote, which no store buffer forwards.
+
+    stored: for each byte of the frames the bytes of the store that wrote it on this packet, 0 if none. What was loaded
+    once counts as being in the cache.
+    """
+    narrow = False
+    for k in range(a - STACK, a - STACK + size):
+        narrow = narrow or 0 < stored[k] < size
+        stored[k] = 0
+    return narrow
+
+
+@kernel(_nrt=False)
 def _alu(op: int, wide: bool, a: int, b: int, bits: int) -> int:
     """Return the result of an arithmetic instruction; 32-bit ones give their low half."""
     if not wide:
@@ -559,20 +573,21 @@ def _atomic(any32: Array, any64: Array, size: int, a: int, imm: int, r: Array, s
     types.int64(
         _table, types.int64, _bytes, _any16, _any32, _any64, _table, _links, _links, _ints, _packets, _readonly,
         _readonly, _readonly, types.int64, _table, _bytes, _counts, _ints, _links, _ints, _counts, _counts, types.int64,
-        types.boolean, _links, _ints, _table,
+        types.boolean, _links, _ints, _table, _bytes,
     ),
     _nrt=False,
 )  # fmt: skip
 def run(code: Array, entry: int, memory: Array, any16: Array, any32: Array, any64: Array, maps: Array, links: Array,
         stamps: Array, state: Array, packets: Array, begins: Array, lengths: Array, times: Array, first: int,
         rows: Array, out: Array, now: Array, hashes: Array, table: Array, ends: Array, visits: Array, takens: Array,
-        limit: int, plain: bool, called: Array, r: Array, frames: Array) -> int:  # fmt: skip
+        limit: int, plain: bool, called: Array, r: Array, frames: Array, stored: Array) -> int:  # fmt: skip
     """Run a program on packets from `first` on; return the packet it stopped before: no room in `out`, or all done.
 
-    now: visits and taken jumps of each slot on the present packet, shape (2, slots). table: path numbers by hash;
+    now: visits of each slot on the present packet, and taken jumps or calls with a result other than 0, shape (2, slots). table: path numbers by hash;
     hashes, visits, takens: of each path; ends[0]: paths so far, ends[1]: bytes of `out` in use; the last path is for all
     that find no place. called: the map of each call, by slot. plain: register 1 and 2 are the packet's address and
     length, as public conformance cases want it, not the context. r: 12 registers; frames: (FRAMES, 5), for saved ones.
+    stored: (FRAMES * FRAME), see `_split`.
     """
     slots = len(code)
     mask = len(table) - 1
@@ -593,6 +608,7 @@ def run(code: Array, entry: int, memory: Array, any16: Array, any32: Array, any6
         any32[CONTEXT], any32[CONTEXT + 4], any32[CONTEXT + 8] = data, data + length, data
         for k in range(FRAME_BYTES // 8):
             any64[STACK + 8 * k] = 0
+        stored[:FRAME_BYTES] = 0
         for k in range(slots):
             now[0, k] = 0
             now[1, k] = 0
@@ -646,7 +662,11 @@ def run(code: Array, entry: int, memory: Array, any16: Array, any32: Array, any6
                 elif op == STORE:
                     _access(memory, any16, any32, any64, op, size, a, b)
                     row[STORES + where] += 1
+                    if where == IN_STACK:
+                        stored[a - STACK : a - STACK + size] = size
                 else:
+                    if where == IN_STACK:
+                        row[SPLIT_LOADS] += _split(stored, a, size)
                     r[dst] = _access(memory, any16, any32, any64, op, size, a, b)
                     row[LOADS + where] += 1
                 pc += 1
@@ -664,8 +684,16 @@ def run(code: Array, entry: int, memory: Array, any16: Array, any32: Array, any6
                 state[HELPER_MAP] = -1
                 result = np.int64(0)
                 if helper != 12:
+                    if helper <= 3 and 0 <= r[1] - HANDLE < len(maps):  # keys are read in words of 4 bytes
+                        size = min(maps[r[1] - HANDLE, KEY_BYTES], 4)
+                        narrow = False
+                        for word in range(r[2], r[2] + maps[r[1] - HANDLE, KEY_BYTES] - size + 1, 4):
+                            if STACK <= word and word + size <= STACK + FRAMES * FRAME:
+                                narrow = _split(stored, word, size) or narrow
+                        row[SPLIT_LOADS] += narrow
                     result = _help(memory, any32, any64, maps, links, stamps, state, helper, r)
                     called[pc] = state[HELPER_MAP]
+                    now[1, pc] += result != 0
                     path = (path ^ (2 * pc + (result != 0))) * np.int64(0x5851F42D4C957F2D)
                     path ^= (path >> 29) & WORD
                     pc += 1
@@ -705,6 +733,7 @@ def run(code: Array, entry: int, memory: Array, any16: Array, any32: Array, any6
                 r[10] = STACK + (depth + 1) * FRAME + FRAME_BYTES
                 for k in range(FRAME_BYTES // 8):
                     any64[STACK + (depth + 1) * FRAME + 8 * k] = 0
+                stored[(depth + 1) * FRAME : (depth + 1) * FRAME + FRAME_BYTES] = 0
                 if steps > limit:
                     state[FAULT] = TOO_LONG
                     break

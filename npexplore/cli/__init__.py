@@ -72,6 +72,9 @@ PROGRAM_COMMANDS = {
     "run": ("npexplore.cli.packet_program:run_command", "Run an eBPF/XDP program on the packets of a capture."),
     "paths": ("npexplore.cli.packet_program:paths_command", "Group packets by the branches that the program took."),
     "list": ("npexplore.cli.packet_program:list_command", "List the programs of an object, their maps and helpers."),
+    "cost": ("npexplore.cli.program_rate:cost_command", "Say what each path of a program takes on a core."),
+    "compare": ("npexplore.cli.program_rate:compare_command", "Say which of two programs is faster, and why."),
+    "measure": ("npexplore.cli.program_rate:measure_command", "Measure what programs' events cost on this computer."),
 }
 GROUPS = {
     "trace": (TRACE_COMMANDS, "Inspect captures: pcap, pcapng, ERF, also compressed."),

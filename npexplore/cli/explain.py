@@ -19,6 +19,7 @@ from npexplore.cli.options import (
     apply_settings,
     check_packets,
     ending,
+    program_options,
     read_workload,
     set_option,
     split_settings,
@@ -26,6 +27,7 @@ from npexplore.cli.options import (
     workload_options,
 )
 from npexplore.cli.output import emit, facts, json_option, library_option, note, say, table, warn, wrapped
+from npexplore.cli.program_rate import running
 from npexplore.errors import InputError, NpexploreError, shown
 from npexplore.progress import Task
 
@@ -46,6 +48,7 @@ MOST_LINES, WIDEST = 25, 100  # of what is printed without --full
 @click.argument("design", required=False, shell_complete=complete_design)
 @set_option(several=False)
 @workload_options
+@program_options
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="First seed of the simulation.")
 @click.option("--seeds", default=1, show_default=True, type=click.IntRange(min=1), help="Replications to simulate.")
 @click.option("--packets", type=click.IntRange(min=1), help="Packets measured in each; default: enough for the mix.")
@@ -69,7 +72,8 @@ def command(
     design: str | None, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | str | None,
     arrivals: str | None, rate: str | None, speed: float | None, seed: int, seeds: int, packets: int | None,
     phases: int | None, rtl: bool, no_sensitivity: bool, html: Path | None, shared_library: bool,
-    full: bool, formula: bool, knobs: bool, mixes: bool, as_json: bool,
+    full: bool, formula: bool, knobs: bool, mixes: bool, as_json: bool, program: str | None, section: str | None,
+    maps: tuple[str, ...], costs: str,
 ) -> int:  # fmt: skip
     """Say how fast DESIGN forwards a workload, what holds it back, how much headroom there is, and what would help."""
     if mixes:
@@ -91,6 +95,8 @@ def command(
     if knobs:
         _show_knobs(made.name, made.parameters, as_json)
         return 0
+    if program is not None:
+        made, trace = running(made, program, trace, section, maps, costs), None
     check_packets(made, packets)
     if (trace, mix, packet_bytes) == (None,) * 3 and made.own is None:
         packet_bytes = SHORTEST_BYTES

@@ -14,6 +14,7 @@ from npexplore.cli.files import OutputFile, refuse_closed, write_page
 from npexplore.cli.options import (
     apply_settings,
     ending,
+    program_options,
     read_workload,
     set_option,
     split_settings,
@@ -22,6 +23,7 @@ from npexplore.cli.options import (
     workload_options,
 )
 from npexplore.cli.output import cell, emit, json_option, library_option, table, warn
+from npexplore.cli.program_rate import running
 from npexplore.errors import InputError
 from npexplore.progress import Task
 
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 @click.argument("design", shell_complete=complete_design)
 @set_option(several=False)
 @workload_options
+@program_options
 @click.option(
     "--rates", metavar="A..B", help="Offered loads: 20 from A to B (2Mpps..8Mpps), or a comma-separated list."
 )
@@ -62,7 +65,7 @@ def command(
     arrivals: str | None, rate: str | None, speed: float | None, rates: str | None, searched: bool, loss: str | None,
     seeds: int | None, packets: int | None, estimate: bool | None, workers: int | None, out: Path | None, resume: bool,
     html: Path | None,
-    shared_library: bool, as_json: bool,
+    shared_library: bool, as_json: bool, program: str | None, section: str | None, maps: tuple[str, ...], costs: str,
 ) -> int:  # fmt: skip
     """Show latency and loss of DESIGN against the offered load, and where it saturates; or search for rates."""
     if out is not None:
@@ -82,7 +85,10 @@ def command(
     ):
         if given is not None:
             raise InputError(f"{option} does not fit: {reason}")
-    made, load = read_workload(apply_settings(design_of(design), settings), trace, mix, packet_bytes, None, None)
+    made = apply_settings(design_of(design), settings)
+    if program is not None:
+        made, trace = running(made, program, trace, section, maps, costs), None
+    made, load = read_workload(made, trace, mix, packet_bytes, None, None)
     warn_of_idle_knobs(split_settings(settings), [(made, load)])
     if searched:
         with telling_what_is_kept(out):

@@ -83,6 +83,22 @@ def _workload_options(function: F, several: bool) -> F:
     return function
 
 
+def program_options(function: F) -> F:
+    """Give a command the options of a packet program: program, section, maps, costs."""
+    options = (
+        click.option("--program", metavar="FILE.o", help="Run this eBPF program on the packets of --trace."),
+        click.option("--section", metavar="NAME", help="The program or its section, where FILE.o has several."),
+        click.option("--map", "maps", metavar="NAME=FILE", multiple=True, help="First contents of a map of --program."),
+        click.option(
+            "--costs", metavar="TABLE", default="x86_server", show_default=True,
+            help="What the events of --program cost: a table of models/processors, or a file.",
+        ),
+    )  # fmt: skip
+    for option in reversed(options):
+        function = option(function)
+    return function
+
+
 def set_option(several: bool) -> Callable[[F], F]:
     """Give a command the option `--set`; it arrives as `settings`, a tuple of texts `knob=value`."""
     what = ("KNOB=V1,V2,...", "Values of a knob; repeatable.") if several else ("KNOB=VALUE", "Set a knob; repeatable.")

@@ -27,6 +27,9 @@ from npexplore.solve.bounds import bounds
 from npexplore.solve.prediction import Prediction
 
 if TYPE_CHECKING:
+    from npexplore.designs.server.programs import OnServer
+    from npexplore.packets import Capture
+    from npexplore.programs import CostTable, Program, ProgramRun
     from npexplore.study.explaining.explain import Explanation
     from npexplore.study.formulas.expressions import Formulas
 
@@ -49,6 +52,8 @@ class Design:
         memory: parameters -> bytes of on-chip memory by name, beyond those of the resources (for costs).
         reader: (parameters, file) -> the workload of a file format of the design's own, besides captures.
         hardware: (parameters, packets) -> what its generated Verilog does, cycle by cycle (None: it has none).
+        runs: (design, run of a packet program, its packets, costs) -> the design that runs it (None: it runs none).
+        program: what it runs: packets, costs, cycles by path (None: none).
 
     Example:
         >>> import npexplore as npx
@@ -67,6 +72,8 @@ class Design:
     memory: Callable[[Parameters], Mapping[str, float]] | None = None
     reader: Callable[[Parameters, Path], Workload] | None = None
     hardware: Callable[[Parameters, int], Prediction] | None = None
+    runs: Callable[[Design, ProgramRun, Capture, CostTable], Design] | None = None
+    program: OnServer | None = None
     by_engine: ClassVar[bool] = True  # whether the event engine simulates it
 
     @staticmethod
@@ -88,6 +95,36 @@ class Design:
         Raises UnknownNameError for a parameter that it does not have, InputError for a value out of range.
         """
         return replace(self, parameters=self.parameters.with_(**knobs))
+
+    def with_program(
+        self, program: str | Path | Program, packets: str | Path | Capture, *, section: str | None = None,
+        maps: Mapping[str, Mapping[bytes, bytes]] | None = None, costs: str | Path | CostTable = "x86_server",
+        seed: int = 1,
+    ) -> Design:  # fmt: skip
+        """Return the design whose cores run an eBPF program on the packets of a capture (docs/program_rate.md).
+
+        Args:
+            program: what `npexplore.program` returns, or its file.
+            packets: a capture of Ethernet frames, or its path.
+            section: the program of the file, where it has several.
+            maps: first contents of its maps, as for `Program.run`.
+            costs: what instructions and helpers cost: a table of models/processors, a file, or a `CostTable`.
+            seed: of the program's random numbers.
+
+        Raises:
+            RefusedError: a design that runs no programs, or a program that faults.
+            InputError: an event without a price; a map or program that cannot be read.
+        """
+        from npexplore.packets import read_capture
+        from npexplore.programs import CostTable, Program, read_costs
+        from npexplore.programs.loading import program as loaded
+
+        if self.runs is None:
+            raise RefusedError(f"design {self.name} runs no packet programs; server does")
+        one = program if isinstance(program, Program) else loaded(program, section)
+        table = costs if isinstance(costs, CostTable) else read_costs(costs)
+        capture = read_capture(packets) if isinstance(packets, str | Path) else packets
+        return self.runs(self, one.run(capture, maps=maps, seed=seed, keep=False), capture, table)
 
     def arriving(
         self, arrivals: str | None = None, rate: str | float | None = None, speed: float | None = None

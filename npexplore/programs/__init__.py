@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING
 from npexplore.names import on_demand
 
 if TYPE_CHECKING:
+    from npexplore.programs.costs import Cost as Cost
+    from npexplore.programs.costs import CostTable as CostTable
+    from npexplore.programs.costs import read_costs as read_costs
     from npexplore.programs.instructions import Instruction as Instruction
     from npexplore.programs.loading import program as program
+    from npexplore.programs.measuring import Measurement as Measurement
     from npexplore.programs.records import MapDefinition as MapDefinition
     from npexplore.programs.records import Program as Program
     from npexplore.programs.records import SourceLine as SourceLine

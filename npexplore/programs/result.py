@@ -26,8 +26,8 @@ COLUMNS = {
     "path": k.PATH, "instructions": k.INSTRUCTIONS, "branches_taken": k.TAKEN, "helper_calls": k.HELPERS,
     **{f"{region}_loads": k.LOADS + place for place, region in enumerate(REGIONS)},
     **{f"{region}_stores": k.STORES + place for place, region in enumerate(REGIONS) if region != "context"},
-    "packet_lines": k.LINES_OF_PACKET, "map_lines": k.LINES_OF_MAPS, "length_out": k.LENGTH,
-    "metadata": k.METADATA, "redirect_to": k.SENT_TO,
+    "split_loads": k.SPLIT_LOADS, "packet_lines": k.LINES_OF_PACKET, "map_lines": k.LINES_OF_MAPS,
+    "length_out": k.LENGTH, "metadata": k.METADATA, "redirect_to": k.SENT_TO,
 }  # fmt: skip
 CLASSES = ("alu", "multiply", "divide", "branch", "jump", "load", "store", "atomic", "constant", "call", "exit")
 
@@ -57,7 +57,10 @@ def instruction_class(one: Instruction) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """Visits and taken jumps by a packet of each path, shape (paths, instructions); each call's map; their slots."""
+    """Counts by a packet of each path, shape (paths, instructions): visits, and taken jumps or calls that return no 0.
+
+    called: each call's map; slots: where each instruction stands in the program.
+    """
 
     visits: NDArray[np.int32]
     taken: NDArray[np.int32]

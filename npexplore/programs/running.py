@@ -144,6 +144,7 @@ class Runner:
         self.now = np.zeros((2, slots), np.int32)
         self.ends = np.zeros(2, np.int64)
         self.registers, self.frames = np.zeros(12, np.int64), np.zeros((k.FRAMES, 5), np.int64)
+        self.stored = np.zeros(k.FRAMES * k.FRAME, np.uint8)
         left = memory_bytes - len(tables.memory) - self.stamps.nbytes
         self.most_paths = max(2, left // (slots * 8 + 24))
         self.hashes = np.zeros(0, np.int64)
@@ -172,7 +173,7 @@ class Runner:
                 self.code, self.entry, tables.memory, tables.any16, tables.any32, tables.any64, tables.rows,
                 tables.links, self.stamps, self.state, data, begins, lengths, times, first, rows, out, self.now,
                 self.hashes, self.table, self.ends, self.visits, self.takens, self.limit, self.plain, self.called,
-                self.registers, self.frames,
+                self.registers, self.frames, self.stored,
             )  # fmt: skip
             rows[first:stop, k.FAULT_SLOT] = np.asarray(self.slots)[rows[first:stop, k.FAULT_SLOT]]
             yield Batch(times[first:stop], rows[first:stop], out)

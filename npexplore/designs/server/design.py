@@ -6,10 +6,12 @@ cycles are calibrated for each program; a program of one's own gives its own.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log2
 
 from npexplore.designs.base import Design
 from npexplore.designs.server.caches import KB, caches, lookup_cycles, lookup_miss, ring_miss
+from npexplore.designs.server.programs import TIME, on_server
 from npexplore.errors import ModelError
 from npexplore.machine.described.parts import part
 from npexplore.machine.machine import Machine, Pool
@@ -120,7 +122,7 @@ def build(p: Parameters) -> Machine:
     """Return the server; raises ModelError for a program without a measurement, and for impossible sizes."""
     _possible(p)
     cores, cycle_ps = int(p.cores), 1e6 / float(p.clock_mhz)
-    work, missed = cycles(p), packet_miss(p)
+    work, missed = cycles(p), packet_miss(p)  # of a program that is run on packets: their columns
     byte_ps = 8e3 / float(p.port_gbps)
     least_ps = 1e6 / float(p.generated_mpps) if p.generated_mpps else 0.0
     if p.nic == "xl710":
@@ -145,15 +147,19 @@ def build(p: Parameters) -> Machine:
         m.rx.packet_in(bytes=data, posted=int(p.wqe_bytes) * batch, share=1 / batch, told=cqe, reports=told)
         mine = {"member": packet.queue} if hash_ else {}
         held = m.take("core", **mine)
-        m.work.wait(seconds=round(work * cycle_ps) * PS)
+        m.work.wait(seconds=(packet.program_ps if TIME in packet else round(work * cycle_ps)) * PS)
         if missed:
             with m.branch(missed, "miss"):
                 m.ring_misses.serve(**mine)  # the core waits for a packet that full rings have thrown out of its cache
         m.give(held)
         m.receive.free(bytes=frame)
-        if p.egress != "none":
-            sent = getattr(m, cards[-1]).packet_out
-            sent(bytes=data, posted=int(p.send_wqe_bytes) * batch, share=1 / batch, told=cqe, reports=1 / batch)
+        posted = {"posted": int(p.send_wqe_bytes) * batch, "share": 1 / batch, "told": cqe, "reports": 1 / batch}
+        if TIME in packet:
+            for way, card in enumerate(cards, 1):
+                with m.branch(packet.leaves == way, f"leaves by {card}"):
+                    getattr(m, card).packet_out(bytes=data, **posted)
+        elif p.egress != "none":
+            getattr(m, cards[-1]).packet_out(bytes=data, **posted)
 
     return Machine(
         p.file.name, Pool("packet", max(cores * UNDER_WAY, LEAST), handle),
@@ -189,4 +195,5 @@ def _steered(p: Parameters, load: Workload) -> Workload:
 
 def server() -> Design:
     """Return the server that the authors of XDP measured."""
-    return Design.of("server", build, dress=in_buffers)
+    made = Design.of("server", build, dress=in_buffers)
+    return replace(made, runs=lambda one, run, load, costs: on_server(one, run, load, costs, cycles, in_buffers))

@@ -1,0 +1,117 @@
+"""What a program's events cost on a processor (models/processors/*.toml): nanoseconds by event, and of each path.
+
+time of a path = sum over events of (times x ns)        beyond an empty program, whose cost the machine's row holds
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from npexplore.errors import InputError, one_of, shown
+from npexplore.paths import bundled_path
+from npexplore.programs.events import Events, events_of
+from npexplore.programs.result import ProgramRun
+from npexplore.toml import convert, parsed
+
+FREE = ("helper.get_smp_processor_id", "helper.trace_printk")  # inlined, or not what a fast program does
+
+
+class Cost(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What one event takes; low and high: ends of a 95 % interval, where it was measured.
+
+    Example:
+        >>> from npexplore.programs import Cost
+        >>> Cost(ns=2.4, source="measured").ns
+        2.4
+    """
+
+    ns: float
+    low: float | None = None
+    high: float | None = None
+    source: str = ""
+
+
+class CostTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What events cost on a processor of a clock; empty_ns: of a program that returns at once, where it was measured.
+
+    Example:
+        >>> from npexplore.programs import read_costs
+        >>> read_costs("x86_server").clock_mhz > 1000
+        True
+    """
+
+    name: str
+    title: str
+    clock_mhz: float
+    source: str
+    empty_ns: float | None = None
+    event: dict[str, Cost]
+
+    def price(self, events: Events) -> float:
+        """Return nanoseconds of a packet that does this; raises InputError for an event without a price."""
+        unknown = sorted(set(events) - set(self.event))
+        if unknown:
+            raise InputError(
+                f"cost table {self.name!r} has no price of {unknown[0]!r}: measure it (npexplore program measure), or "
+                f'add [event."{unknown[0]}"]; known: {", ".join(sorted(self.event))}'
+            )
+        return sum(times * self.event[name].ns for name, times in events.items())
+
+    def price_paths(self, run: ProgramRun) -> dict[int, float]:
+        """Return nanoseconds of a packet of each path of a run, beyond an empty program."""
+        return {path: self.price(events) for path, events in events_of(run).items()}
+
+    def parts(self, events: Events) -> Mapping[str, float]:
+        """Return nanoseconds by event, the longest first."""
+        spent = {name: times * self.event[name].ns for name, times in events.items()}
+        return dict(sorted(spent.items(), key=lambda one: -one[1]))
+
+
+def read_costs(name: str | Path) -> CostTable:
+    """Return a cost table by the name of one that npexplore brings, or a file of one's own.
+
+    Raises:
+        InputError: a file that is none, or has a negative cost.
+        UnknownNameError: no table of that name.
+    """
+    path = Path(name)
+    if path.suffix != ".toml":
+        folder = bundled_path("models/processors")
+        path = folder / f"{one_of('cost table', str(name), [one.stem for one in sorted(folder.glob('*.toml'))])}.toml"
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{shown(str(path))}: {error.strerror or error}") from None
+    table: CostTable = convert(parsed(data, path), CostTable, path)
+    for event, cost in table.event.items():
+        if not 0 <= cost.ns < 1e9:
+            raise InputError(f"{path.name}: cost of {event!r} must be 0 to 1e9 ns, got {cost.ns!r}")
+    return table
+
+
+def as_toml(table: CostTable) -> str:
+    """Return a cost table as the text of its file."""
+    head: dict[str, str | float] = {
+        "name": table.name,
+        "title": table.title,
+        "clock_mhz": table.clock_mhz,
+        "source": table.source,
+    }
+    lines = [f"{key} = {_value(value)}" for key, value in head.items()]
+    lines += [] if table.empty_ns is None else [f"empty_ns = {table.empty_ns}"]
+    for name, cost in table.event.items():
+        lines += ["", f'[event."{name}"]', f"ns = {cost.ns}"]
+        lines += [
+            f"{key} = {_value(value)}"
+            for key, value in (("low", cost.low), ("high", cost.high), ("source", cost.source or None))
+            if value is not None
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: str | float) -> str:
+    return json.dumps(value) if isinstance(value, str) else str(value)

@@ -1,0 +1,82 @@
+"""What the packets of each path do that takes a processor's time: instructions, branches, lookups, helper calls.
+
+A path's events are the same for each of its packets. A lookup in a table of n prefixes walks log2(n) + 1.5 nodes of the
+kernel's trie (random prefixes; kernel/bpf/lpm_trie.c keeps one node a prefix, and one where two part).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from math import log2
+
+import numpy as np
+
+from npexplore._kernels import ebpf as k
+from npexplore.programs import instructions as isa
+from npexplore.programs.helpers import TAIL_CALL, helper_name
+from npexplore.programs.result import ProgramRun, instruction_class
+
+ON_MAPS = {1: "lookup", 2: "update", 3: "delete"}
+HASHED = ("hash", "percpu_hash", "lru_hash", "lru_percpu_hash")
+NODES = 1.5  # of a trie beyond the logarithm of its prefixes
+
+Events = dict[str, float]
+
+
+def events_of(run: ProgramRun) -> dict[int, Events]:
+    """Return the events of a packet of each path, path -> event -> times.
+
+    Events: `instruction` (each but calls), of these `load`, `multiply`, `divide`, `atomic`, `branch`, `branch_taken`;
+    `call`, `tail_call`, `split_load` (a load of what several narrower stores wrote); of maps by kind `lookup.KIND`,
+    `found.KIND`, `update.KIND`, `delete.KIND`, `refused_update.KIND`, `refused_delete.KIND` (those that end with an
+    error), with `key_byte` of hash tables and `node` of prefix tables; other helpers `helper.NAME`.
+    """
+    events = {}
+    paths, places = np.unique(run.rows[:, k.PATH], return_inverse=True)
+    split = np.bincount(places.ravel(), run.rows[:, k.SPLIT_LOADS]) / np.bincount(places.ravel())
+    for place, number in enumerate(paths.tolist()):
+        if number >= len(run.work.visits):
+            continue  # those that found no place in the table of paths
+        counts: defaultdict[str, float] = defaultdict(float)
+        visits, taken = run.work.visits[number], run.work.taken[number]
+        for row in np.flatnonzero(visits).tolist():
+            _count(run, row, float(visits[row]), float(taken[row]), counts)
+        counts["split_load"] += float(split[place])
+        events[number] = {name: count for name, count in counts.items() if count}
+    return events
+
+
+def _count(run: ProgramRun, row: int, times: float, taken: float, counts: defaultdict[str, float]) -> None:
+    """Add the events of one instruction that runs so many times."""
+    one = run.program.code[run.work.slots[row]]
+    kind = instruction_class(one)
+    if kind != "call":
+        counts["instruction"] += times
+        if kind == "branch":
+            counts["branch_taken"] += taken
+            counts["branch"] += times - taken
+        elif kind in ("divide", "multiply", "load", "atomic"):
+            counts[kind] += times
+        elif kind == "jump":
+            counts["branch_taken"] += times
+        return
+    if one.src == isa.LOCAL:
+        counts["call"] += times
+    elif one.imm == TAIL_CALL:
+        counts["tail_call"] += times
+    elif one.imm in ON_MAPS and run.work.called[row] >= 0:
+        table = run.program.maps[int(run.work.called[row])]
+        name = table.kind_name
+        operation = ON_MAPS[one.imm]
+        refused = (
+            taken if operation != "lookup" else 0.0
+        )  # an error number: a key that is there already, or is not there
+        counts[f"{operation}.{name}"] += times - refused
+        counts[f"refused_{operation}.{name}"] += refused
+        if name in HASHED:
+            counts["key_byte"] += times * table.key_bytes
+            counts[f"found.{name}"] += taken if operation == "lookup" else 0.0
+        elif name == "lpm_trie":
+            counts["node"] += times * (log2(max(len(run.before[table.name]), 1)) + NODES)
+    else:
+        counts[f"helper.{helper_name(one.imm)}"] += times
