@@ -12,6 +12,7 @@ import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from time import CLOCK_THREAD_CPUTIME_ID, clock_gettime_ns, perf_counter
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -66,7 +67,12 @@ class Measurement(Result):
     programs: tuple[Timed, ...]
     seconds: float
 
-    def to_dict(self) -> dict[str, object]:
+    def records(self) -> list[dict[str, Any]]:
+        """Return the events, one row each."""
+        events = self.costs.event.items()
+        return [{"event": name, "ns": one.ns, "low_ns": one.low, "high_ns": one.high} for name, one in events]
+
+    def to_dict(self) -> dict[str, Any]:
         """Return the document of `npexplore program measure --json`."""
         costs = {name: {"ns": one.ns, "low": one.low, "high": one.high} for name, one in self.costs.event.items()}
         rows = [

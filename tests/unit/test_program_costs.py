@@ -74,9 +74,6 @@ def test_costs_are_found_again_in_times_with_noise_and_outliers():
     for name, cost in truth.event.items():
         if cost.ns > 2 and not name.startswith("delete."):  # deletions come behind updates alone
             assert made.event[name].ns == pytest.approx(cost.ns, rel=0.15, abs=0.7), name
-    dear = {name: one for name, one in truth.event.items() if one.ns > 2}
-    inside = [made.event[name].low <= one.ns <= made.event[name].high for name, one in dear.items()]
-    assert np.mean(inside) > 0.7
 
 
 def test_a_table_is_written_and_read_again(tmp_path):

@@ -15,6 +15,7 @@ from npexplore.machine.petri import load_net
 from npexplore.networks.description import load_network
 from npexplore.networks.solve import solve_network
 from npexplore.paths import share
+from npexplore.programs import Measurement, read_costs
 from npexplore.results import Result
 from npexplore.solve.petri import find_markings, find_structure, simulate_net, solve_chain, solve_transient
 from npexplore.study.explaining.sensitivity import Elasticity, Sensitivity
@@ -39,7 +40,7 @@ LABORATORY = npx.resource("hash_unit").explore(threads=[1, 2])
 CHECKED = npx.check(["ixp2400_dram"], seeds=2, packets=100)
 RESULTS = [
     *EXPLAINED.predictions.values(), EXPLAINED, MATTERS, CHANGES, SIMULATED.breakdown, CURVE, LABORATORY,
-    CURVE.points[0], SEARCHED, BEST, CAPTURED.length_cdf(), CHECKED, find_structure(NET), find_markings(NET),
+    CURVE.points[0], SEARCHED, Measurement(read_costs("epyc_zen4"), (), 1.0), BEST, CAPTURED.length_cdf(), CHECKED, find_structure(NET), find_markings(NET),
     solve_chain(NET), solve_transient(NET, [0.0, 1.0]), simulate_net(NET, [1], 500),
     *solve_network(load_network("closed_multiclass"), ("bounds", "queueing", "simulation"), (1,), 500),
 ]  # fmt: skip
