@@ -26,7 +26,7 @@ from importlib import import_module
 from typing import Any
 
 from npexplore.errors import InputError, one_of
-from npexplore.signals import begin_worker, is_own_process
+from npexplore.signals import begin_worker, is_own_process, noted
 
 KINDS = ("threads", "processes")
 REACHED_WITHIN_S = 10
@@ -74,10 +74,13 @@ class Forked(ProcessPoolExecutor):
         super().__init__(workers, multiprocessing.get_context("fork"), initializer=begin_worker)
         global _inherited
         _inherited = inherited
-        with warnings.catch_warnings():
+        with noted() as stop, warnings.catch_warnings():  # what a signal raises amid a fork would be lost
             warnings.simplefilter("ignore", DeprecationWarning)  # of a fork beside any other thread
             self.submit(os.getpid).result()  # forks all workers now, before the executor has threads of its own
         _inherited = None
+        if stop.is_set():
+            self.shutdown()
+            raise KeyboardInterrupt
 
 
 _inherited: object = None
