@@ -27,7 +27,6 @@ from npexplore.solve.bounds import bounds
 from npexplore.solve.prediction import Prediction
 
 if TYPE_CHECKING:
-    from npexplore.designs.server.programs import OnServer
     from npexplore.packets import Capture
     from npexplore.programs import CostTable, Program, ProgramRun
     from npexplore.study.explaining.explain import Explanation
@@ -73,7 +72,7 @@ class Design:
     reader: Callable[[Parameters, Path], Workload] | None = None
     hardware: Callable[[Parameters, int], Prediction] | None = None
     runs: Callable[[Design, ProgramRun, Capture, CostTable], Design] | None = None
-    program: OnServer | None = None
+    program: Any = None
     by_engine: ClassVar[bool] = True  # whether the event engine simulates it
 
     @staticmethod

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import log2
+from typing import TYPE_CHECKING
 
 from npexplore.designs.base import Design
 from npexplore.designs.server.caches import KB, caches, lookup_cycles, lookup_miss, ring_miss
@@ -24,6 +25,10 @@ from npexplore.machine.steering import fullest, hashed, steered, taken
 from npexplore.machine.workload import Workload
 from npexplore.reads import aside
 from npexplore.rows.expressions import maximum
+
+if TYPE_CHECKING:
+    from npexplore.packets import Capture
+    from npexplore.programs import CostTable, ProgramRun
 
 PS = 1e-12  # processors compute in picoseconds
 UNDER_WAY, LEAST = 8, 32  # packets under way at most, of a core and of all: enough to keep all busy with any mix
@@ -196,4 +201,8 @@ def _steered(p: Parameters, load: Workload) -> Workload:
 def server() -> Design:
     """Return the server that the authors of XDP measured."""
     made = Design.of("server", build, dress=in_buffers)
-    return replace(made, runs=lambda one, run, load, costs: on_server(one, run, load, costs, cycles, in_buffers))
+    return replace(made, runs=_running)
+
+
+def _running(design: Design, run: ProgramRun, capture: Capture, costs: CostTable) -> Design:
+    return on_server(design, run, capture, costs, cycles, in_buffers)
