@@ -24,7 +24,7 @@ from npexplore.solve.prediction import NEARLY_FULL, Latency, Prediction, Utiliza
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 K = TypeVar("K", bound=Hashable)
-FULLEST = 4  # power of how busy a resource is, by which its spread counts
+FULLEST = 14  # power of how busy a resource is, by which its spread counts
 MOST = 2048  # points at once: more would leave the cache
 
 
@@ -152,8 +152,9 @@ class Batch:
     ) -> Floats:
         """Return the squared coefficient of variation (P,) of a packet's time at what is busy at a saturated rate (P,).
 
-        The mean over servers and threads, by the fourth power of how busy they are: what is half as busy counts for
-        little. Of one thread (count) all wait for that. threads: name of their ceiling.
+        The mean over servers and threads, by a high power of how busy they are: what is half as busy counts for
+        nothing, also where it is there many times (the ports of a switch). Of one thread (count) all wait for that.
+        threads: name of their ceiling.
         """
         names = [threads] if count == 1 else [name for name in ceilings if name in self.seconds or name == threads]
         weights = np.stack([np.minimum(rate / ceilings[name], 1.0) ** FULLEST for name in names])

@@ -76,8 +76,7 @@ def test_queueing_meets_theory_of_lines(name, arguments):
                   lone.explore(rate=[0.1, 0.7, 0.95], solvers=["queueing", "theory"])):  # fmt: skip
         for one, truth in zip(table.of("queueing"), table.of("theory"), strict=True):
             assert one.throughput_pps == pytest.approx(truth.throughput_pps, rel=1e-6)
-            near = 0.02 if name == "crossing" else 2e-3  # how a thread's paths differ counts a little beside the switch
-            assert one.latency_s == pytest.approx(truth.latency_s, rel=near)
+            assert one.latency_s == pytest.approx(truth.latency_s, rel=2e-3)
 
 
 @pytest.mark.parametrize(("length", "rate"), [(257, 94.9), (1500, 17.07)])
