@@ -135,7 +135,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return ending.exit_code
     except (KeyboardInterrupt, click.Abort) as ending:
         # a command that keeps something says what
-        return _fail(f"stopped; {str(ending) or 'nothing was written'}", signals.status())
+        status = _fail(f"stopped; {str(ending) or 'nothing was written'}", signals.status())
+        if own_process:
+            signals.end_now(status)
+        return status
     except BrokenPipeError:
         # Whoever read our output is gone; what is still buffered must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

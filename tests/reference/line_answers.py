@@ -2,6 +2,7 @@
 
 import json
 from functools import cache
+from math import inf, isfinite
 from typing import NamedTuple
 
 from reference.line_models import graph_of
@@ -70,12 +71,16 @@ def answer(one):
 
 
 def distance(found, rows):
-    """The largest relative difference of mean numbers at stations by class (of small ones: in thousandths)."""
+    """The largest relative difference of mean numbers at stations by class (of small ones: in thousandths).
+
+    It is infinite where the peer's number is and ours is not.
+    """
     worst = 0.0
     for station, c, number, _ in rows:
         row = found.station_classes.get(station.strip(), {}).get(c.strip())
-        if row is not None and row.mean_number is not None:
-            worst = max(worst, abs(row.mean_number - number) / max(abs(number), 1e-3))
+        if row is not None and row.mean_number is not None and row.mean_number != number:
+            apart = abs(row.mean_number - number) / max(abs(number), 1e-3) if isfinite(number) else inf
+            worst = max(worst, apart)
     return worst
 
 
