@@ -411,7 +411,7 @@ KNOWN = [  # 40 stations with a known mean latency, in services, up to a load of
 
 
 def test_intervals_of_stations_with_known_answers_hold_or_say_why_not():
-    estimated, simulated = [], []
+    estimated, simulated, silent = [], [], []
     for resource, units, share, services in KNOWN:
         design = own(served, resource, threads=64)
         packets = LOAD.with_arrivals("poisson", share * units / (100 * NS))
@@ -419,6 +419,9 @@ def test_intervals_of_stations_with_known_answers_hold_or_say_why_not():
             low, high = answer.ci95["latency_s"]
             if "forgets its state" not in answer.approximation:
                 inside.append(low <= services * 100 * NS <= high)
+        if share == 0.95 and "forgets its state" not in answer.approximation:
+            silent.append(resource)  # its single run is shorter than the queue's memory
+    assert not silent
     assert len(estimated) == len(KNOWN) == 40
     assert sum(estimated) >= 38
     assert len(simulated) >= 30
