@@ -23,9 +23,9 @@ from npexplore.machine.under_load import UnderLoad
 from npexplore.machine.workload import Workload
 
 DEVIATIONS = 8.0  # of the sum over batches: further is not chance
-UNDER_WAY = 4.0  # packets of each thread whose work is done and that are not finished, or the other way round
+UNDER_WAY = 4.0  # packets of each token whose work is done and that are not finished, or the other way round
 LEAST = 200  # packets: fewer say nothing of a mean
-ROUNDING = 1e-3  # of times to whole ticks, and of the counts of rare choices
+ROUNDING = 1e-3  # of the counts of rare choices
 
 
 def check(
@@ -113,7 +113,8 @@ def shortfall(
         ])  # fmt: skip
         needed = packets * each
         chance = DEVIATIONS * float(np.std(busy - needed, ddof=1)) * len(packets) ** 0.5
-        slack = chance + each * UNDER_WAY * machine.threads + ROUNDING * float(needed.sum())
+        whole_ticks = model.tick / 2 * demand.visits * float(packets.sum())
+        slack = chance + each * UNDER_WAY * shots[-1].live + ROUNDING * float(needed.sum()) + whole_ticks
         if busy.sum() < needed.sum() - slack:
             raise SimulationError(
                 "law", f"the utilization law is broken: {name} was busy for {busy.sum():.4g} s, "

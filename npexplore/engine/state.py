@@ -38,6 +38,7 @@ class Snapshot:
     histogram: Integers
     counters: Integers
     events: int
+    live: int = 0  # tokens: threads, and work that goes on beside or behind them
     age: int = 0  # ticks that the packets in the system have been there, summed over them (by the model's census)
 
 
@@ -205,6 +206,7 @@ class State:
             histogram=self.histogram.copy(),
             counters=self._counters(),
             events=int(self.clock[engine.K_EVENTS]),
+            live=int(self.clock[engine.K_LIVE]),
             age=self._age(now),
         )
 

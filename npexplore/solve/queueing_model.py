@@ -33,7 +33,7 @@ from npexplore.solve.queueing.tails import found_quantiles
 from npexplore.solve.receive_buffer import Answer, Rows, in_room, room
 from npexplore.solve.residence import under_contention
 from npexplore.solve.stations import LoadDependent
-from npexplore.solve.validity import check_alone, check_arrivals
+from npexplore.solve.validity import check_alone, check_arrivals, check_unseen
 
 Floats = npt.NDArray[np.float64]
 FEW_VISITS = 3.0  # of a packet at a server: more are a loop
@@ -96,6 +96,7 @@ def _solved(batch: Batch) -> tuple[Answers, Found]:
         raise RefusedError(f"{error}; use `estimate`") from None
     rate, about = found.rate, {} if places is None else {"loss": found.loss}
     refuse_above(rate, ceilings, machine.name)
+    check_unseen(batch, rate)
     utilization, busiest = batch.utilization(rate), batch.busiest(rate)
     for name, longer in found.slower.items():
         busiest[name] = busiest[name] + longer

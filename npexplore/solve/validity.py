@@ -18,8 +18,12 @@ from npexplore.rows.distributions import Batch as Batches
 from npexplore.rows.distributions import OnOff
 from npexplore.solve.batch import Batch
 from npexplore.solve.levels import Levels
+from npexplore.solve.pool_flows import room_before
+from npexplore.solve.stations import Floats
 
 SLACK = 1e-9  # what rounding may do
+UNSEEN_LOAD = 0.3  # utilization by work that demands do not know (misses of open rows), from which it may bind
+FEW_THREADS = 1  # so few wait for what a packet left busy, or find it free, and do not keep it busy all the time
 ALONE_TOLERANCE = 0.05  # of the latency of a packet alone; what is compared is the most that it may wait
 
 
@@ -45,11 +49,17 @@ def check_alone(d: UnderLoad) -> None:
             later = sum(other.servers[name].seconds for other in pools[number + 1 :] if name in other.servers)
             if later and d.servers[name].units * d.servers[name].members == 1:
                 waits[f"work that a packet forks meets a later pool's at {name!r}"] = min(seconds, later)
-    for one in pools if d.workload.arrivals != "saturated" else ():  # saturated, threads wait for that anyway
+    threads = dict(zip(d.by_pool, (pool.count for pool in d.machine.pools), strict=False)) or {"": d.machine.threads}
+    for one, count in zip(pools, threads.values(), strict=True):
         for name, section in one.sections.items():
+            if d.workload.arrivals == "saturated" and count > FEW_THREADS:
+                break  # they wait for that anyway
             if section.outlives and d.servers[name].role != "hidden":
                 longer = _left_behind(one, name) / (d.servers[name].units * d.servers[name].members)
                 waits[f"a packet comes to {name!r} again while work that it left there goes on"] = longer
+    for name, server in d.servers.items():
+        if server.unseen_s and (visits := sum(own.servers[name].visits for own in pools if name in own.servers)):
+            waits[f"visits of {name!r} wait for the next edge of a clock"] = visits * server.unseen_s
     longer, latency = sum(waits.values()), d.demands.latency
     if latency <= 0 and (longer > 0 or d.workload.arrivals != "saturated"):
         raise RefusedError(f"queueing: {d.machine.name}: a packet alone takes no time of its own; use `estimate`")
@@ -59,6 +69,18 @@ def check_alone(d: UnderLoad) -> None:
             f"queueing: {d.machine.name}: {text}, so that a packet alone takes up to {longer / latency:.0%} longer "
             "than its steps add up to; use `estimate`"
         )
+
+
+def check_unseen(batch: Batch, rate: Floats) -> None:
+    """Raise RefusedError where a server may bind at a rate (P,) for work that demands do not know."""
+    for name, server in batch.like.servers.items():
+        if server.unseen_busy_s and name in batch.visits:
+            busy = rate * batch.visits[name] * server.unseen_busy_s / (server.members * server.units)
+            if np.any(busy > UNSEEN_LOAD):
+                raise RefusedError(
+                    f"queueing: {name!r} may be busy for up to {float(busy.max()):.0%} of the time with rows that it "
+                    "must close and open: how often hangs on the order of the accesses; use `estimate`"
+                )
 
 
 def _left_behind(own: Demands, name: str) -> float:
@@ -87,6 +109,13 @@ def check_pools(batch: Batch, levels: Mapping[str, Levels]) -> None:
             raise RefusedError(
                 f"queueing: {queue!r} drops what finds it full, and some packets leave before it: which packets leave "
                 "hangs on what is lost"
+            )
+        room = room_before(batch, queue) + sum(pool.count for pool in machine.pools if pool.gets == queue)
+        senders = sum(pool.count for pool in machine.pools if queue in pools[pool.name].handed)
+        if before and senders > room:
+            raise RefusedError(
+                f"queueing: {queue!r} drops what finds it full, and has with those behind it room for {room} packets "
+                f"where {senders} threads may put at once: what is lost hangs on whether they are in step"
             )
         homes = {pool.home for pool in machine.pools if pool.name in before} - {None}
         behind = {pool.home for pool in machine.pools if queue in _queues_before(batch, pool.gets)}

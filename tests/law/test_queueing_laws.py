@@ -48,6 +48,32 @@ def test_laws_of_random_machines(seed):
         before = answer.latency_s.mean
 
 
+@pytest.mark.parametrize("seed", [1012, 1028, 1061, 1108, 1147, 1149, 1250, 1265, 1276, 1340, 1456])
+def test_one_thread_is_simulated_without_a_broken_law_and_queueing_is_near_or_refuses(seed):
+    """Clocks of 0.3125 ns and services of 42.4 ps were rounded to ticks, and that broke the utilization law."""
+    made = random_machine(seed)
+    made.design.machine().pools[0].count = 1
+    alone = made.design.simulate(made.workload(), packets=5000, breakdown=False)
+    try:
+        answer = made.design.queueing(made.workload())
+    except RefusedError:
+        return
+    assert answer.rate_pps == pytest.approx(alone.rate_pps, rel=0.12)
+
+
+def test_a_queue_that_drops_what_threads_in_step_put_at_once_is_refused():
+    """Four threads put into a queue of one place at the same instants: queueing said 6.3 Mpps, and 2.5 leave."""
+    made = random_machine(1218)
+    with pytest.raises(RefusedError, match="room for 3 packets where 4 threads may put at once"):
+        made.design.queueing(made.workload())
+
+
+def test_open_rows_that_may_bind_are_refused():
+    made = random_machine(370)
+    with pytest.raises(RefusedError, match="with rows that it must close and open"):
+        made.design.queueing(made.workload())
+
+
 @pytest.mark.parametrize("threads", [1, 4, 16, 64])
 @pytest.mark.parametrize("locked", [False, True])
 def test_idle_threads_do_not_lengthen_light_load(threads, locked):

@@ -41,6 +41,12 @@ def test_without_a_limit(rate, service, servers):
         assert still_there(t, rate, service, servers, 150) == pytest.approx(1 - share, rel=1e-6)
 
 
+@pytest.mark.parametrize(("servers", "load", "room"), [(2, 0.99, 5_000), (3, 0.9, 60_000)])
+def test_a_limit_that_nobody_meets_is_none_and_no_factor_overflows(servers, load, room):
+    found = mmck_quantiles(SHARES, load * servers, 1.0, servers, room)
+    np.testing.assert_allclose(found, mmc_quantiles(SHARES, load * servers, 1.0, servers), rtol=1e-9)
+
+
 def test_mm1_is_exponential():
     np.testing.assert_allclose(mmc_quantiles(SHARES, 0.8, 1.0), -5 * np.log1p(-np.array(SHARES)), rtol=1e-9)
 

@@ -52,7 +52,9 @@ class TokenChannel(Resource):
     def servers(self) -> list[Server]:
         """What makes one token after the other."""
         note = "tokens not saved" if self.clock is None else "tokens not saved, no waiting for clock edges"
-        return [Server(self.name, self.members, approximation=note)]
+        return [
+            Server(self.name, self.members, approximation=note, unseen_s=0.0 if self.clock is None else 1 / self.clock)
+        ]
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
         """Tokens that were saved cost no time; each takes its time to make, and who needs more waits for them."""

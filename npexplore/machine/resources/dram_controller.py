@@ -73,6 +73,12 @@ class DramController(OwnFaces):
         early = d.column_clocks - 1
         return d.seconds("t_cl" if read else "t_wl") + (d.burst_clocks + early) * d.t_ck * 1e-9
 
+    def clocks(self, needed: bool = False) -> dict[str, float]:
+        """The distance of the edges at which commands begin: a clock, or half of one."""
+        d = self.device
+        half = d.close_clocks % 1 or d.row_clocks % 1
+        return {"half t_ck": d.t_ck * 0.5e-9} if half else {"t_ck": d.t_ck * 1e-9}
+
     def servers(self) -> list[Server]:
         """Entries of the queue, banks, groups, row commands (tRRD), window of four (tFAW), command bus, data bus."""
         d, name = self.device, self.name
@@ -80,10 +86,11 @@ class DramController(OwnFaces):
         each = getattr(d, rule) / (max(sets, 1) * interval) if sets else 0.0  # of a bank's time
         whole = each if sets == 1 else 0.0  # of the time of all, where all banks refresh at once
         told = "refresh as time lost" if sets else None
+        missed = 0.0 if self.closed else self.cycle * d.groups / d.banks
         servers = [
             Server(f"{name}.slots", units=self.channels * self.policy.reads, role="limit"),
             Server(f"{name}.bank", members=self.units * d.banks, away=each, approximation=told),
-            Server(f"{name}.group", members=self.units * d.groups, away=whole),
+            Server(f"{name}.group", members=self.units * d.groups, away=whole, unseen_busy_s=missed),
             Server(f"{name}.activate", members=self.units, away=whole),
             Server(f"{name}.window", members=self.units, units=4, away=whole),
             Server(f"{name}.command", members=self.channels, units=d.command_buses),

@@ -53,7 +53,7 @@ def mmck_quantiles(
     shares, arrival_rate, service_time, servers: as in `mmc_quantiles`. capacity: K, with those in service.
     Raises InputError for a share that is not between 0 and 1.
     """
-    from scipy.special import gammainc, gammaincc
+    from scipy.special import gammaincc
 
     rate, mean = numbers(positive=True, arrival_rate=arrival_rate, service_time=service_time)
     c, room = whole(servers=servers, capacity=capacity)
@@ -61,7 +61,7 @@ def mmck_quantiles(
     state = np.arange(int(room))
     found = steady_state(np.full(len(state), rate), np.minimum(state + 1, c) / mean)[:-1]
     found /= found.sum()
-    ahead = np.arange(1, int(room - c) + 1)  # departures that those who wait wait for
+    ahead = np.arange(1.0, int(room - c) + 1)  # departures that those who wait wait for
     at_once, waiting = found[: int(c)].sum(), found[int(c) :]
     mu, fast = float(1 / mean), float(c / mean)
 
@@ -70,11 +70,25 @@ def mmck_quantiles(
         if c == 1:
             both = gammaincc(ahead + 1, mu * x)
         else:
-            stretch = np.exp(ahead * np.log(fast / (fast - mu)) - mu * x)
-            both = gammaincc(ahead, fast * x) + stretch * gammainc(ahead, (fast - mu) * x)
+            both = gammaincc(ahead, fast * x) + _served_last(ahead, fast * x, float(c))
         return np.asarray(at_once * np.exp(-mu * t) + (both * waiting).sum(axis=-1))
 
     return quantiles_of(shares, longer, float(mean))
+
+
+def _served_last(ahead: Floats, x: Floats, servers: float) -> Floats:
+    """Return (c / (c - 1))^ahead e^(-x / c) P(ahead, y), y = x (c - 1) / c, c servers.
+
+    It is at most 1, though for many ahead one factor overflows and the other vanishes: there by P's confluent
+    hypergeometric series, DLMF 8.5.1.
+    """
+    from scipy.special import gammainc, gammaln, hyp1f1, xlogy
+
+    y = x * (servers - 1) / servers
+    log_stretch = np.where(y < ahead, 0.0, ahead * np.log(servers / (servers - 1)) - x / servers)
+    direct = np.exp(np.minimum(log_stretch, 1.0)) * gammainc(ahead, y)
+    series = np.exp(xlogy(ahead, x) - x - gammaln(ahead + 1.0)) * hyp1f1(1.0, ahead + 1.0, np.minimum(y, ahead))
+    return np.asarray(np.where(y < ahead, series, direct))
 
 
 def quantiles_of(shares: Sequence[float], longer: Callable[[Floats], Floats], scale: float) -> Floats:
