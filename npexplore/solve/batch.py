@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
@@ -148,17 +149,18 @@ class Batch:
         return ceilings(self.like.machine, self.like.servers, self.largest, self.residence)
 
     def scv_at_fullest(
-        self, ceilings: Mapping[str, Floats], rate: Floats, count: int, threads: str = "threads"
-    ) -> Floats:
+        self, ceilings: Mapping[str, Floats], rate: Floats, count: int, threads: str = "threads",
+        more: Mapping[str, Floats] = MappingProxyType({}),
+    ) -> Floats:  # fmt: skip
         """Return the squared coefficient of variation (P,) of a packet's time at what is busy at a saturated rate (P,).
 
         The mean over servers and threads, by a high power of how busy they are: what is half as busy counts for
         nothing, also where it is there many times (the ports of a switch). Of one thread (count) all wait for that.
-        threads: name of their ceiling.
+        threads: name of their ceiling. more: what comes to that by work of others, by server and of threads.
         """
         names = [threads] if count == 1 else [name for name in ceilings if name in self.seconds or name == threads]
         weights = np.stack([np.minimum(rate / ceilings[name], 1.0) ** FULLEST for name in names])
-        spread = np.stack([self.spread["threads" if name == threads else name] for name in names])
+        spread = np.stack([self.spread["threads" if name == threads else name] + more.get(name, 0.0) for name in names])
         return np.asarray((weights * spread).sum(axis=0) / weights.sum(axis=0))
 
     def busiest(self, rate_pps: Floats) -> dict[str, Floats]:

@@ -171,7 +171,7 @@ def _pass(
     nothing = np.full(len(batch), np.inf)
     for pool in sorted((pool for pool in machine.pools if pool.name in levels), key=lambda one: order.index(one.name)):
         curve, source, first = curves[pool.name], before[pool.name], pool.gets is None
-        scv = levels[pool.name].batch.scv_at_fullest(ceilings, curve[:, -1], pool.count, threads_of(pool))
+        scv = _scv(levels[pool.name], ceilings, curve, pool)
         drops = pool.gets in queues and queues[pool.gets].when_full == "drop"
         spread, comes, room = np.ones(len(batch)), nothing, max((places or 0) - pool.count, 0)
         if first and places is not None:
@@ -186,7 +186,7 @@ def _pass(
         else:
             longer, busy = np.maximum((spread + scv) / 2, LEAST), np.minimum(comes / carried, 1.0)
             passed.behind[pool.name] = comes, longer
-            rates, stays, _ = finite_queues(comes, curve, pool.count + room, longer)
+            rates, stays, _ = finite_queues(comes, curve, pool.count + room, longer, 1.0 / curve[:, 0])
             if source:
                 most_comes = np.min([passed.carried[one.name] for one in source], axis=0)
                 carried = finite_queues(most_comes, curve, pool.count + room, longer)[0]
@@ -224,15 +224,29 @@ def _curves(
                     longer = np.ones(len(batch))
                 units = batch.like.servers[server].units
                 one.slowed[server] = slowed(others / ceilings[server], units, longer, np.maximum(visitors, 1.0))
+                waits, busy = each * (one.slowed[server] - 1.0), np.minimum(others / ceilings[server], 1.0)
+                # of exponential waits that a share `busy` has, in each visit
+                one.variances[server] = one.batch.visits[server] * waits**2 * (2.0 / np.maximum(busy, TINY) - 1.0)
                 shared = True
         one.divide(rates[name])
         shared |= bool(one.divided or one.reorders)
         found[name] = one.solve()[1].throughput
         if batch.like.workload.arrivals != "saturated":  # all threads at work keep out of each other's way, few do not
-            one.by_chance, most = True, found[name][:, -1:]
+            one.exponential, most = True, found[name][:, -1:]
             found[name] = np.minimum(one.solve()[1].throughput, most)
-            found[name][:, -1:], one.by_chance = most, False
+            found[name][:, -1:], one.exponential = most, False
     return found, shared
+
+
+def _scv(levels: Levels, ceilings: Mapping[str, Floats], curve: Floats, pool: Pool) -> Floats:
+    """Return the squared coefficient of variation (P,) of times in a pool, waits for other pools' work in them."""
+    batch, slow = levels.batch, levels.slowed
+    more = {
+        name: variance / np.maximum(batch.seconds[name] * slow[name], TINY) ** 2
+        for name, variance in levels.variances.items()
+    }
+    more[threads_of(pool)] = sum(levels.variances.values(), 0.0 * curve[:, 0]) * curve[:, 0] ** 2
+    return batch.scv_at_fullest(ceilings, curve[:, -1], pool.count, threads_of(pool), more)
 
 
 def _short_of_buffer(

@@ -22,7 +22,7 @@ from npexplore.solve.pool_flows import room_before
 from npexplore.solve.stations import Floats
 
 SLACK = 1e-9  # what rounding may do
-UNSEEN_LOAD = 0.3  # utilization by work that demands do not know (misses of open rows), from which it may bind
+UNSEEN_LOAD = 0.2  # utilization by work that demands do not know (misses of open rows), from which it may bind
 FEW_THREADS = 1  # so few wait for what a packet left busy, or find it free, and do not keep it busy all the time
 ALONE_TOLERANCE = 0.05  # of the latency of a packet alone; what is compared is the most that it may wait
 

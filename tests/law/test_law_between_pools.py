@@ -137,3 +137,24 @@ def test_pools_that_share_a_server_are_slowed_by_what_comes_alone(share):
     offered = load.with_arrivals("poisson", share * bounds(made, load).rate_pps)
     seen = simulate(made, offered, packets=40_000).latency_s.mean
     assert queueing(made, offered).latency_s.mean == pytest.approx(seen, rel=0.1)
+
+
+@pytest.mark.parametrize("threads", [1, 3, 16])
+@pytest.mark.parametrize("load", [0.5, 0.8, 0.95])
+def test_what_waits_behind_a_pool_that_is_never_full_waits_as_alone(threads, load):
+    """M/D/1 behind a pool of a delay: threads that wait inside waited as if service were exponential (+54 %)."""
+
+    def first(m, packet):
+        m.receive.free(bytes=packet.packet_bytes)
+        m.far.wait(seconds=400 * NS)
+        m.between.put()
+
+    def second(m, packet):
+        m.wire.serve()
+
+    parts = [Delay("far"), FifoServer("wire", 100 * NS), BoundedQueue("between", 4096)]
+    pools = [Pool("first", 256, first), Pool("second", threads, second, gets="between")]
+    made = Machine("behind", pools, Ingress("receive", 1 << 20, 64), {one.name: one for one in parts})
+    offered = Workload("64 bytes", {"packet_bytes": np.array([64])}).with_arrivals("poisson", load / (100 * NS))
+    alone = 400 * NS + 100 * NS * (1 + load / 2 / (1 - load))
+    assert queueing(made, offered).latency_s.mean == pytest.approx(alone, rel=0.01)
