@@ -93,6 +93,18 @@ class EngineModel:
         return self.shuffled is not None or bool(draws.any())
 
     @cached_property
+    def joined_tables(self) -> tuple[Integers, Integers]:
+        """The tables one after another, shape (cells + 1,), and per table its first cell, rows and columns.
+
+        Every run reads these; `tables` become views of them, so that a capture's packets are in memory once.
+        """
+        joined = np.concatenate([np.ravel(table) for table in [*self.tables, np.zeros(1, np.int64)]]).astype(np.int64)
+        starts = np.cumsum([0, *(table.size for table in self.tables)])
+        shapes = [[start, *table.shape] for start, table in zip(starts, self.tables, strict=False)]
+        self.tables[:] = [joined[first : first + rows * width].reshape(rows, width) for first, rows, width in shapes]
+        return joined, np.array(shapes, dtype=np.int64).reshape(-1, 3)
+
+    @cached_property
     def places(self) -> Places | None:
         """Where packets' time can go (None: rows say too little to account for it)."""
         return places(self.rows, self.visits, self.marks, self.servers) if self.marks else None

@@ -111,12 +111,11 @@ class State:
         self.clock[engine.K_PEAK] = live
         self.clock[engine.K_FREE_TOKEN] = live if model.spare_tokens else -1
         self.clock[engine.K_POOL_HEAD] = self.clock[engine.K_POOL_TAIL] = -1
-        tables = [rng.permutation(table) if k == model.shuffled else table for k, table in enumerate(model.tables)]
-        starts = np.cumsum([0, *(table.size for table in tables)])
-        self.table = np.concatenate([np.ravel(table) for table in [*tables, np.zeros(1, dtype=i64)]]).astype(i64)
-        self.table_at = np.array(
-            [[start, *table.shape] for start, table in zip(starts, tables, strict=False)], dtype=i64
-        ).reshape(-1, 3)
+        self.table, self.table_at = model.joined_tables  # no row writes to them
+        if model.shuffled is not None:
+            self.table = self.table.copy()
+            table, start = model.tables[model.shuffled], self.table_at[model.shuffled, 0]
+            self.table[start : start + table.size] = np.ravel(rng.permutation(table))
         self.ring_at = np.zeros((len(model.rings), 5), dtype=i64)
         at = 0
         for k, (capacity, width) in enumerate(model.rings):

@@ -3,7 +3,7 @@
 IPv6 addresses and the tags in front of the network layer (VLAN, MPLS) are side tables, because few packets have them.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -188,9 +188,10 @@ class PacketTable(Mapping[str, Column]):
 class TableBuilder:
     """Joins tables into one without copying at the end: columns grow in place, so each memory page is touched once."""
 
-    def __init__(self) -> None:
+    def __init__(self, columns: Iterable[str] = STORED) -> None:
+        """columns: the stored ones that the table has; those derived from others are not there."""
         self._rows = self._room = 0
-        self._stored: dict[str, Column] = {name: np.empty(0, dtype) for name, dtype in STORED.items()}
+        self._stored: dict[str, Column] = {name: np.empty(0, STORED[name]) for name in columns}
         self._tags: list[Tags] = []
         self._ipv6: list[Ipv6Addresses] = []
 
@@ -200,8 +201,8 @@ class TableBuilder:
         if self._rows > self._room:
             expected = int(1.02 * self._rows / share_read) if share_read > 0.01 else 0
             self._resize(max(self._rows, expected, self._room + self._room // 2))
-        for name, column in part.stored.items():
-            self._stored[name][start : self._rows] = column
+        for name, column in self._stored.items():
+            column[start : self._rows] = part.stored[name]
         if len(part.tags.packet):
             self._tags.append(Tags(part.tags.packet + start, part.tags.kind, part.tags.value))
         if len(part.ipv6.packet):

@@ -39,7 +39,7 @@ def machines(subject: Subject) -> Content:
         )
     cells = pd.DataFrame(lines)
     about = (
-        f"{subject.of_the_first}The {len(subject.workload.packet_bytes):,} IP packets in their order, always one "
+        f"{subject.of_the_first}{subject.of_the_ip_packets}, always one "
         "waiting, through each machine with its parameters as listed: the roofline, the queueing model and the "
         "simulation. Mpps, bottleneck and latency are those of the simulation, or of what answers in its place. "
         "Machines count the bits of different things; their packets can be compared. Left out, since nobody states "

@@ -9,7 +9,7 @@ from npexplore.packets import Capture
 from npexplore.packets.columns import TableBuilder
 from npexplore.packets.files import Files, Scan, open_captures, paths_of
 from npexplore.report.capture_sections import SECTIONS
-from npexplore.report.capture_subject import SAMPLE_PACKETS, Streams, Subject, notices
+from npexplore.report.capture_subject import KEPT_COLUMNS, SAMPLE_PACKETS, Streams, Subject, notices
 from npexplore.report.sections import Content, Section
 from npexplore.report.shell import environment, library
 
@@ -26,7 +26,7 @@ def read(
     told: wraps the iteration, for example in a progress bar.
     """
     scan = open_captures(path)
-    builder, streams, kept = TableBuilder(), Streams(), 0
+    builder, streams, kept = TableBuilder(KEPT_COLUMNS), Streams(), 0
     for part in told(scan):
         streams.add(part)
         if kept < keep:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from npexplore._kernels.capture_counts import TIMED
 from npexplore.machine.workload import Workload, of_columns
@@ -12,6 +14,8 @@ from npexplore.packets import Capture, PacketTable
 from npexplore.packets.statistics import CaptureCounts, FlowCounter, GapCounter, LengthCounter
 
 SAMPLE_PACKETS = 1 << 20
+KEPT_COLUMNS = ("t_ns", "length", "flags", "l3_length", "src", "dst")  # what the sections below ask of packets kept
+RUNS, RUN_PACKETS = 8, 1 << 13  # of packets that stand for more of them before machines
 
 
 @dataclass
@@ -68,8 +72,25 @@ class Subject:
 
     @cached_property
     def workload(self) -> Workload:
-        """The IP packets kept, in order; raises InputError if there are none."""
-        return of_columns(self.name, self.capture)
+        """The IP packets kept, in order; of more than RUNS x RUN_PACKETS runs of packets in a row, evenly spread.
+
+        A run begins at each RUNS-th part of the packets. Raises InputError if there are none.
+        """
+        every = of_columns(self.name, self.capture)
+        packets = len(every.packet_bytes)
+        if packets <= RUNS * RUN_PACKETS:
+            return every
+        rows = (np.arange(RUNS)[:, None] * packets // RUNS + np.arange(RUN_PACKETS)).ravel()
+        columns = {name: column[rows] for name, column in every.columns.items()}
+        return replace(every, columns=columns, t_ns=None if every.t_ns is None else every.t_ns[rows])
+
+    @property
+    def of_the_ip_packets(self) -> str:
+        """Which packets `workload` has."""
+        kept, used = int(np.count_nonzero(self.packets["l3_length"])), len(self.workload.packet_bytes)
+        if used == kept:
+            return f"The {used:,} IP packets in their order"
+        return f"Of {kept:,} IP packets {RUNS} runs of {RUN_PACKETS:,} in a row, evenly spread, in their order"
 
 
 def notices(subject: Subject) -> list[str]:

@@ -2,6 +2,7 @@
 
 import io
 from collections import OrderedDict
+from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Network, IPv6Address
 from itertools import pairwise
 
@@ -107,8 +108,12 @@ def test_elephants_are_the_fewest_flows_with_the_share(rows, share):
 
 @given(packets, st.sampled_from([1, 3, 10]))
 def test_trains_hold_every_packet_once(rows, gap):
-    trains = train_lengths(table(rows), gap)
+    packets = table(rows)
+    trains = train_lengths(packets, gap)
     assert trains.sum() == len(rows)
+    between_hosts = {**packets.stored, **{name: 0 * packets[name] for name in ("ip_proto", "sport", "dport")}}
+    flows = flow_table(replace(packets, stored=between_hosts), both_ways=True, timeout_s=gap)
+    assert trains.tolist() == flows["packets"].tolist()
     pairs = {}
     for time, src, dst, *_, six in rows:
         pairs.setdefault((frozenset((src, dst)), six), []).append(time)

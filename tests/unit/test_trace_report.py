@@ -13,12 +13,14 @@ from reference.browser import screenshot, share_of_colour
 from npexplore.cli import main
 from npexplore.designs import DESIGNS
 from npexplore.errors import InputError
+from npexplore.machine.workload import of_columns
 from npexplore.packets.statistics import count_capture
 from npexplore.packets.synthetic import Traffic, fixed_length, poisson_arrivals
 from npexplore.paths import share
 from npexplore.plot import theme
 from npexplore.report.capture_page import capture_page, read
 from npexplore.report.capture_sections import SECTIONS
+from npexplore.report.capture_subject import RUN_PACKETS, RUNS
 from npexplore.study.explaining import on_capture
 
 WIKIPEDIA = share("data", "captures", "zeek_wikipedia.pcap")
@@ -197,6 +199,19 @@ def test_large_captures_are_counted_whole_and_sampled_where_packets_are_needed()
     assert part.streams.flows.flows().equals(small.streams.flows.flows())
     text = capture_page(part)
     assert text.count(f"Of the first {part.packets.rows:,} packets of 13,622. ") == 3
+
+
+def test_machines_get_runs_of_packets_from_all_over_a_large_capture(tmp_path):
+    rng, packets = np.random.default_rng(1), 100_000
+    lengths = np.repeat([64, 1500], packets // 2)
+    Traffic.made(poisson_arrivals(packets, 1e6, rng), lengths, rng).write(tmp_path / "in")
+    subject = read(tmp_path / "in")
+    runs = subject.workload.packet_bytes.reshape(RUNS, RUN_PACKETS)
+    all_packets = of_columns("all", subject.capture).packet_bytes
+    assert (runs == [all_packets[k * packets // RUNS :][:RUN_PACKETS] for k in range(RUNS)]).all()
+    assert (runs == runs[:, :1]).all()
+    assert np.bincount(runs[:, 0] // 1000).tolist() == [RUNS // 2, RUNS // 2]
+    assert subject.of_the_ip_packets.startswith("Of 100,000 IP packets 8 runs of 8,192 in a row")
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from npexplore.packets.statistics.flows import TUPLE, flow_table, numbered, rank
 if TYPE_CHECKING:
     import pandas as pd
 
-MERGE_FLOWS = 1 << 20
+MERGE_FLOWS = 1 << 17
 
 
 class FlowCounter(ShownByArguments):

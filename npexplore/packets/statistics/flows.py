@@ -139,12 +139,32 @@ def train_lengths(table: PacketTable, gap_s: float) -> NDArray[np.int64]:
 
     Packets of other pairs in between do not end a train (Jain and Routhier's definition of a node-pair process).
     """
-    positive("largest gap within a train", gap_s)
-    flows = flow_table(_pairs(table), both_ways=True, timeout_s=gap_s)
-    return np.asarray(flows["packets"], dtype=np.int64)
+    return TrainCounter(table).lengths(gap_s)
 
 
-def _pairs(table: PacketTable) -> PacketTable:
-    """Return the table with everything of the 5-tuple but the addresses set to zero."""
-    zero: dict[str, Any] = {name: np.zeros_like(table[name]) for name in ("ip_proto", "sport", "dport")}
-    return PacketTable({**table.stored, **zero}, table.tags, table.ipv6, table.link_types)
+class TrainCounter:
+    """The packet trains of a table for one largest gap after another; address pairs are numbered once."""
+
+    def __init__(self, table: PacketTable) -> None:
+        import pandas as pd
+
+        ends = endpoints(table)
+        self._t_ns = table["t_ns"][ends.rows]
+        low, high = np.minimum(ends.src, ends.dst), np.maximum(ends.src, ends.dst)
+        version_6 = len(ends.ipv6) > 0
+        del ends
+        if version_6:
+            low, high = np.split(pd.factorize(np.concatenate([low, high]))[0].astype(np.int64), 2)
+        low <<= 32
+        low |= high
+        del high
+        numbers, pairs = pd.factorize(low)
+        self._pair, self._pairs = numbers.astype(np.int64, copy=False), len(pairs)
+
+    def lengths(self, gap_s: float) -> NDArray[np.int64]:
+        """Return the packets of each train, as `train_lengths` does."""
+        gap_ns = round(positive("largest gap within a train", gap_s) * 1e9)
+        if (self._t_ns == NO_TIME).any():
+            raise InputError("packets form trains only if every packet has a time stamp")
+        last, began, current = (np.full(self._pairs, start, np.int64) for start in (0, 0, -1))
+        return np.bincount(split_by_timeout(self._pair, self._t_ns, gap_ns, FOREVER, last, began, current))

@@ -84,10 +84,10 @@ def destination_locality(
     for name, bits, most in (("prefix bits", prefix_bits, 32), ("IPv6 prefix bits", ipv6_prefix_bits, 128)):
         if not 0 <= bits <= most:
             raise InputError(f"{name} must be 0 to {most}, got {bits}")
-    four = np.flatnonzero(table["ipv4"] & table["header_complete"])
-    address = table["dst"][four].astype(np.int64)
+    version_4 = table["ipv4"] & table["header_complete"]
+    address = table["dst"][version_4].astype(np.int64)
     if prefixes is None:
-        keys = address >> (32 - prefix_bits)
+        keys = np.right_shift(address, 32 - prefix_bits, out=address)
     else:
         value, length = (np.asarray(column, np.int64) for column in prefixes)
         order = np.lexsort((length, value))
@@ -97,7 +97,7 @@ def destination_locality(
     if len(six.packet):
         mask = np.packbits(np.arange(128) < ipv6_prefix_bits)
         numbers, _ = dense_bytes(six.destination & mask)
-        order = np.argsort(np.concatenate([four, six.packet]), kind="stable")
+        order = np.argsort(np.concatenate([np.flatnonzero(version_4), six.packet]), kind="stable")
         keys = np.concatenate([keys, -1 - numbers])[order]
     return locality(keys)
 
@@ -114,5 +114,7 @@ def flow_locality(table: PacketTable) -> Locality:
 
 
 def _dense(keys: NDArray[np.integer]) -> tuple[NDArray[np.int64], int]:
-    unique, numbers = np.unique(keys, return_inverse=True)
-    return numbers.astype(np.int64), len(unique)
+    import pandas as pd
+
+    numbers, unique = pd.factorize(keys)
+    return numbers.astype(np.int64, copy=False), len(unique)

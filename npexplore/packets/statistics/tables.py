@@ -18,7 +18,7 @@ from npexplore.packets.columns import PacketTable
 from npexplore.packets.length_cdf import LengthCdf
 from npexplore.packets.statistics.counting import CaptureCounts
 from npexplore.packets.statistics.flow_counter import FlowCounter
-from npexplore.packets.statistics.flows import train_lengths
+from npexplore.packets.statistics.flows import TrainCounter
 from npexplore.packets.statistics.gaps import GapCounter
 from npexplore.packets.statistics.locality import destination_locality
 from npexplore.packets.statistics.rates import RateSeries
@@ -174,9 +174,9 @@ def train_shares(table: PacketTable) -> pd.DataFrame:
     if not table["has_time"].all():
         without = int((~table["has_time"]).sum())
         raise InputError(f"{without:,} of the {table.rows:,} packets have no time stamp")
-    found = []
+    trains, found = TrainCounter(table), []
     for gap in TRAIN_GAPS_S:
-        lengths = train_lengths(table, gap)
+        lengths = trains.lengths(gap)
         found.append(ccdf(lengths).assign(gap_s=gap, trains=len(lengths), mean=float(lengths.mean())))
     return pd.concat(found, ignore_index=True)
 
