@@ -52,12 +52,12 @@ def check_alone(d: UnderLoad) -> None:
     threads = dict(zip(d.by_pool, (pool.count for pool in d.machine.pools), strict=False)) or {"": d.machine.threads}
     for one, count in zip(pools, threads.values(), strict=True):
         for name, section in one.sections.items():
-            if d.workload.arrivals == "saturated" and count > FEW_THREADS:
-                break  # they wait for that anyway
+            if d.workload.arrivals == "saturated" and (count > FEW_THREADS or d.servers[name].role != "queue"):
+                continue  # they wait for that anyway, or find another unit free
             if section.outlives and d.servers[name].role != "hidden":
                 longer = _left_behind(one, name) / (d.servers[name].units * d.servers[name].members)
                 waits[f"a packet comes to {name!r} again while work that it left there goes on"] = longer
-    for name, server in d.servers.items():
+    for name, server in d.servers.items() if d.demands.latency > 0 else ():
         if server.unseen_s and (visits := sum(own.servers[name].visits for own in pools if name in own.servers)):
             waits[f"visits of {name!r} wait for the next edge of a clock"] = visits * server.unseen_s
     longer, latency = sum(waits.values()), d.demands.latency
