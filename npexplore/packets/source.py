@@ -53,9 +53,9 @@ class _Compressed:
     def _new(self) -> Any:
         if self.kind == "gzip":
             return zlib.decompressobj(wbits=31)
-        import zstandard
+        from npexplore.zstd import ZstdDecompressor  # when it is needed
 
-        return zstandard.ZstdDecompressor().decompressobj(write_size=1 << 16)
+        return ZstdDecompressor()
 
     def readinto(self, view: memoryview) -> int:
         """Fill the start of `view` and return the number of bytes; 0 at the end, or at damage."""
@@ -89,7 +89,7 @@ class _Compressed:
         before = self._engine.copy() if self.kind == "gzip" else None
         try:
             self._output = memoryview(self._engine.decompress(piece))
-        except Exception as error:  # zlib.error or zstandard.ZstdError; both mean broken data
+        except Exception as error:  # zlib.error or ZstdError; both mean broken data
             self.damage = f"the {self.kind} stream is broken: {error}"
             self._output = memoryview(_until_damage(before, piece))
             return len(self._output) > 0

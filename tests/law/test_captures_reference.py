@@ -5,13 +5,13 @@ import io
 import struct
 
 import numpy as np
-import zstandard
 from hypothesis import example, given
 from hypothesis import strategies as st
 from reference import capture_files as make
 from reference import capture_reader as reference
 from reference.capture_strategies import broken, erfs, links, packets, pcapngs, pcaps
 
+from npexplore import zstd
 from npexplore.errors import InputError
 from npexplore.packets import CaptureScan, read_capture
 from npexplore.packets.columns import HEADER_COLUMNS, RECORD_COLUMNS
@@ -90,9 +90,7 @@ def test_cut_anywhere_gives_the_packets_before(data, cut):
     assert part.damage is None or part.damage.offset <= cut
 
 
-@given(
-    st.one_of(pcaps(), pcapngs(), erfs()), st.sampled_from([gzip.compress, zstandard.compress]), st.integers(0, 1 << 30)
-)
+@given(st.one_of(pcaps(), pcapngs(), erfs()), st.sampled_from([gzip.compress, zstd.compress]), st.integers(0, 1 << 30))
 def test_compressed_equals_plain_and_a_cut_one_is_damaged(data, compress, cut):
     whole = read_capture(io.BytesIO(data))
     packed = compress(data)

@@ -1,11 +1,6 @@
-"""The number of distinct directed IPv4 5-tuples: exact while they fit in memory, beyond that by a Theta sketch.
+"""The number of distinct directed IPv4 5-tuples: exact while they fit in memory, beyond that by a sketch.
 
-A Theta sketch (Apache DataSketches) keeps the k least hashes of all keys and theta, the next least one:
-
-    distinct = k / theta,  relative standard error = 1 / sqrt(k) = 0.1 %
-
-(Dasgupta, Lang, Rhodes and Thaler, "A framework for estimating stream expression cardinalities", ICDT 2016). What it
-keeps depends on the keys alone and not on their order, so that sketches of parts join to that of the whole.
+The sketch (distinct.py) has a relative standard error of 1 / sqrt(k) = 0.1 %.
 """
 
 from collections.abc import Mapping
@@ -16,6 +11,7 @@ from numpy.typing import NDArray
 
 from npexplore._kernels.capture_counts import count_flows, hash_flows, join_flows, spread
 from npexplore.packets.columns import PacketTable
+from npexplore.packets.statistics.distinct import DistinctSketch
 
 FIRST_ROWS, MOST_ROWS = 1 << 12, 1 << 24
 EXACT_FLOWS = MOST_ROWS // 4 * 3
@@ -34,8 +30,8 @@ class FlowSet:
         self._room = np.zeros((min(FIRST_ROWS, most_rows), 2), np.uint64)
         self._table = self._room  # its first rows, a power of two
         self._used = 0
-        self._sketch: Any = None  # of every key that the table had to let go
-        self._whole: Any = None  # the sketch of all keys, once it was asked for
+        self._sketch: DistinctSketch | None = None  # of every key that the table had to let go
+        self._whole: DistinctSketch | None = None  # the sketch of all keys, once it was asked for
 
     def add(self, table: PacketTable) -> None:
         """Add a table's packets whose IPv4 header was captured."""
@@ -50,38 +46,34 @@ class FlowSet:
     def merge(self, other: "FlowSet") -> None:
         """Add the flows of another set; the result is that of one set to which all were added."""
         if other._sketch is not None:
-            self._let_go()
-            self._sketch.update(other._sketch.get_result())
+            self._let_go().merge(other._sketch)
         self._join(other._table)
 
     @property
     def count(self) -> int:
         """Number of distinct flows: exact, or the sketch's estimate, for which `bounds` gives an interval."""
-        return self._used if self._sketch is None else round(self._estimate().get_estimate())
+        return self._used if self._sketch is None else round(self._estimate(self._sketch).count)
 
     @property
     def bounds(self) -> tuple[int, int] | None:
         """Least and greatest number of flows at 95 % confidence; None where the count is exact."""
         if self._sketch is None:
             return None
-        found = self._estimate()
-        return int(found.get_lower_bound(2)), int(found.get_upper_bound(2)) + 1
+        low, high = self._estimate(self._sketch).bounds
+        return int(low), int(high) + 1
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the complete state as arrays, 16 bytes a flow."""
-        kept = b"" if self._sketch is None else self._sketch.get_result().serialize()
+        kept = np.zeros(0, np.uint64) if self._sketch is None else self._sketch.state()
         keys = self._table[self._table[:, 1] != 0]
-        return {"flows": keys, "sketch": np.frombuffer(kept, np.uint8), "most_flows": np.array(self._most)}
+        return {"flows": keys, "sketch": kept, "most_flows": np.array(self._most)}
 
     @classmethod
     def of_state(cls, state: Mapping[str, NDArray[Any]]) -> "FlowSet":
         """Return the set whose `state` this is."""
         made = cls(int(state["most_flows"]))
         if len(state["sketch"]):
-            import datasketches
-
-            made._sketch = datasketches.theta_union(LG_KEPT)
-            made._sketch.update(datasketches.compact_theta_sketch.deserialize(state["sketch"].tobytes()))
+            made._sketch = DistinctSketch.of_state(state["sketch"], 1 << LG_KEPT)
         made._join(state["flows"])
         return made
 
@@ -110,32 +102,22 @@ class FlowSet:
         self._table = self._room[:rows]
         spread(self._table, before)
 
-    def _let_go(self) -> None:
-        """Hand the table's keys to the sketch, and begin it anew."""
+    def _let_go(self) -> DistinctSketch:
+        """Hand the table's keys to the sketch, begin the table anew, and return the sketch."""
         if self._sketch is None:
-            import datasketches
-
-            self._sketch = datasketches.theta_union(LG_KEPT)
-        self._sketch.update(self._of_the_table())
+            self._sketch = DistinctSketch(1 << LG_KEPT)
+        self._sketch.add(self._hashes())
         self._table[:] = 0
         self._used = 0
+        return self._sketch
 
-    def _of_the_table(self) -> Any:
-        import datasketches
+    def _hashes(self) -> NDArray[np.uint64]:
+        hashes: NDArray[np.int64] = hash_flows(self._table, self._used)
+        return hashes.view(np.uint64)
 
-        made = datasketches.update_theta_sketch(LG_KEPT)
-        for key in hash_flows(self._table, self._used).tolist():
-            made.update(key)
-        made.trim()
-        return made
-
-    def _estimate(self) -> Any:
+    def _estimate(self, sketch: DistinctSketch) -> DistinctSketch:
         """Return the sketch of all keys, those in the table among them."""
         if self._whole is None:
-            import datasketches
-
-            joined = datasketches.theta_union(LG_KEPT)
-            joined.update(self._sketch.get_result())
-            joined.update(self._of_the_table())
-            self._whole = joined.get_result()
+            self._whole = sketch.copy()
+            self._whole.add(self._hashes())
         return self._whole

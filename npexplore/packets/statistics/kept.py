@@ -22,7 +22,7 @@ from npexplore.packets.statistics.counting import CaptureCounts, FileCounts
 from npexplore.packets.statistics.flow_set import EXACT_FLOWS
 from npexplore.store import Database, Form
 
-CONTENT_VERSION = 1
+CONTENT_VERSION = 2
 """Goes up when what is counted changes."""
 FORM = Form(
     "counts of captures",

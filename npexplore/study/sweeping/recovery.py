@@ -12,7 +12,6 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pyarrow as pa
-import zstandard
 
 from npexplore.errors import NpexploreError
 from npexplore.findings import BROKEN, GOOD, REPAIRED, Finding
@@ -27,6 +26,7 @@ from npexplore.study.sweeping.store import (
     read_rows,
 )
 from npexplore.study.sweeping.tables import digests
+from npexplore.zstd import ZstdError
 
 SWEEPS = ("*.sqlite", "*.parts", "*.parquet")
 CACHES = ("counts.sqlite", "pages.sqlite", ".executed/pages.sqlite", "reports/.executed/pages.sqlite")
@@ -138,7 +138,7 @@ def _salvaged(path: Path) -> Iterator[pa.Table]:
                     if number in known:
                         break
                     known.add(number)
-                    with suppress(pa.ArrowException, zstandard.ZstdError, OSError, ValueError, TypeError):
+                    with suppress(pa.ArrowException, ZstdError, OSError, ValueError, TypeError):
                         yield decoded(content)
 
 

@@ -23,7 +23,6 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import zstandard
 
 from npexplore.errors import InputError
 from npexplore.packets.output import replacing
@@ -41,6 +40,7 @@ from npexplore.study.sweeping.tables import (
     taken,
     with_units,
 )
+from npexplore.zstd import CompressionParameter, ZstdError, compress, decompress
 
 COMMIT_INTERVAL_S = (
     0.25  # a finished row waits at most this, and the time between two looks at the tasks, for its commit
@@ -347,7 +347,7 @@ def read_batches(connection: sqlite3.Connection, path: Path) -> Iterator[pa.Tabl
     for number, rows, content in connection.execute("SELECT number, rows, content FROM batch ORDER BY number"):
         try:
             yield decoded(content)
-        except (pa.ArrowException, zstandard.ZstdError, OSError, ValueError, TypeError) as error:
+        except (pa.ArrowException, ZstdError, OSError, ValueError, TypeError) as error:
             warnings.warn(
                 f"{database_path(path)}: batch {number} of {rows} rows is damaged and left out: {error}", stacklevel=2
             )
@@ -362,12 +362,13 @@ def _encoded(table: pa.Table) -> bytes:
     sink = io.BytesIO()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    return zstandard.ZstdCompressor(level=1, write_checksum=True).compress(sink.getbuffer())
+    options: dict[int, int] = {CompressionParameter.compression_level: 1, CompressionParameter.checksum_flag: 1}
+    return compress(sink.getbuffer(), options=options)
 
 
 def decoded(content: bytes) -> pa.Table:
     """Return the rows of a batch; raises ZstdError, ArrowException or OSError if it is damaged."""
-    with pa.ipc.open_stream(zstandard.ZstdDecompressor().decompress(content)) as reader:
+    with pa.ipc.open_stream(decompress(content)) as reader:
         return reader.read_all()
 
 
