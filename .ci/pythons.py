@@ -1,6 +1,7 @@
 """The wheel in a clean environment of each Python that pyproject.toml names, and parts of the README's tour with it.
 
-Run by `make pythons`, with the versions of requirements.lock. A Python that this machine has not is told in one line.
+Run by `make pythons`, with the versions of requirements.lock, and with the oldest Python once more with the lowest
+versions that pyproject.toml allows. A Python that this machine has not is told in one line.
 """
 
 import os
@@ -74,6 +75,12 @@ def install(python: str, wheel: Path, pins: Path, folder: Path) -> Path:
     return programs
 
 
+def floors() -> list[str]:
+    """Return the lowest versions of the dependencies that pyproject.toml allows, as pins."""
+    lines = (ROOT / "pyproject.toml").read_text().partition("dependencies = [")[2].partition("]")[0]
+    return [f"{name}=={version}" for name, version in re.findall(r'"([\w.-]+)>=([\w.]+)', lines)]
+
+
 def trial(version: str, wheel: Path, pins: Path, folder: Path, commands: list[tuple[list[str], bool]]) -> str:
     """Run the tour with a Python of this version, and return what to say of it; SystemExit if a command fails."""
     python = interpreter(version)
@@ -87,7 +94,7 @@ def trial(version: str, wheel: Path, pins: Path, folder: Path, commands: list[tu
         disabled = {"NUMBA_DISABLE_JIT": "1"} if plain else {}
         run([str(programs / program), *words], folder / "tour", NUMBA_CACHE_DIR=str(folder / "cache"), **disabled)
     spent = f"{ready - begin:.0f} s to install, {time.monotonic() - ready:.0f} s for {len(commands)} commands"
-    return f"Python {version}: the wheel's tour runs ({python}; {spent})"
+    return f"Python {version}: the wheel's tour runs with {pins.stem} versions ({python}; {spent})"
 
 
 def main() -> None:
@@ -96,11 +103,18 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run([sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", name, str(ROOT)], folder)
-        wheel, pins = next(folder.glob("*.whl")), folder / "pins.txt"
-        locked = (ROOT / "requirements.lock").read_text()
-        pins.write_text("".join(f"{line}\n" for line in re.findall(r"^[\w.-]+==[^\\\n]+", locked, re.MULTILINE)))
+        wheel, locked, lowest = next(folder.glob("*.whl")), folder / "locked.txt", folder / "lowest.txt"
+        locks = (ROOT / "requirements.lock").read_text()
+        locked.write_text("".join(f"{line}\n" for line in re.findall(r"^[\w.-]+==[^\\\n]+", locks, re.MULTILINE)))
+        lowest.write_text("".join(f"{line}\n" for line in floors()))
+        trials = [*((version, locked) for version in supported()), (supported()[0], lowest)]
+
+        def one(of: tuple[str, Path]) -> str:
+            version, pins = of
+            return trial(version, wheel, pins, folder / f"{version} {pins.stem}", commands)
+
         with ThreadPoolExecutor(2) as both:  # pip and compilers use one core each
-            tried = both.map(lambda version: trial(version, wheel, pins, folder / version, commands), supported())
+            tried = both.map(one, trials)
             for told in tried:
                 print(told, flush=True)
 
