@@ -3,8 +3,14 @@
 import sys
 
 if sys.version_info >= (3, 14):
-    from compression.zstd import CompressionParameter, ZstdDecompressor, ZstdError, compress, decompress
+    from compression.zstd import CompressionParameter as CompressionParameter
+    from compression.zstd import ZstdDecompressor as ZstdDecompressor
+    from compression.zstd import ZstdError as ZstdError
+    from compression.zstd import compress as compress
+    from compression.zstd import decompress as decompress
 else:
-    from backports.zstd import CompressionParameter, ZstdDecompressor, ZstdError, compress, decompress
-
-__all__ = ["CompressionParameter", "ZstdDecompressor", "ZstdError", "compress", "decompress"]
+    from backports.zstd import CompressionParameter as CompressionParameter
+    from backports.zstd import ZstdDecompressor as ZstdDecompressor
+    from backports.zstd import ZstdError as ZstdError
+    from backports.zstd import compress as compress
+    from backports.zstd import decompress as decompress
