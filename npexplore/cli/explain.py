@@ -107,8 +107,9 @@ def command(
         emit(found.to_dict(), lambda: str(found), as_json=as_json)
         return ending(given)
     explanation, told = _explain(
-        made, given, seed, seeds, packets, phases, rtl, not no_sensitivity, not as_json, full=full
-    )
+        made, given, seed, seeds, packets, phases, rtl, not no_sensitivity, not as_json,
+        full=full, tables=full or as_json or html is not None,
+    )  # fmt: skip
     warn_of_idle_knobs(split_settings(settings), [(made, given)])
     for name, reason in explanation.refused.items():
         if reason == NOT_ESTIMATED:  # the user chose so
@@ -138,11 +139,12 @@ def _typed(context: click.Context) -> str:
 
 def _explain(
     design: Design, load: Workload | None, seed: int, seeds: int, packets: int | None, phases: int | None, rtl: bool,
-    elasticities: bool, aloud: bool, full: bool,
+    changes: bool, aloud: bool, full: bool, tables: bool,
 ) -> tuple[Explanation, str]:  # fmt: skip
     """Return an explanation, and those of its lines that were printed as soon as they were known (aloud).
 
-    full: of all its lines, else of those of `brief`.
+    full: of all its lines, else of those of `brief`. tables: whether anybody reads elasticities and knees; the lines of
+    `brief` tell single changes alone.
     """
     from npexplore.engine.cold import meanwhile
     from npexplore.study.explaining.explain import explain
@@ -174,8 +176,8 @@ def _explain(
 
         explanation = explain(
             design, load, seed=seed, seeds=seeds, packets=packets, chain_phases=phases, rtl=rtl,
-            elasticities=elasticities, progress=progress, answered=answered,
-            first=lambda e: print_new(str(e)) if full else None,
+            elasticities=changes and tables, changes=changes, knees=tables, progress=progress, answered=answered,
+            first=(lambda e: print_new(str(e))) if full and aloud else None,
         )  # fmt: skip
     return explanation, "\n".join(printed)
 

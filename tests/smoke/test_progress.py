@@ -78,7 +78,7 @@ def test_explain_prints_its_answer_before_anything_is_changed(name, monkeypatch,
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(explain, "sensitivity_in_stages", stop)
+    monkeypatch.setattr(explain, "what_if_in_stages", stop)
     packets = ["--packet-bytes", "64"] if LISTED[name].needs_workload else []
     assert main(["explain", name, *packets]) == 130
     told = " ".join(capsys.readouterr().out.split())

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -53,6 +54,9 @@ def test_what_is_simulated_first_is_what_stands_in_the_end(threads_bound):
     assert set(first.changes) < set(last.changes)
     assert first.gains[0] == last.gains[0]
     assert first.knees == ()
+    (alone,) = what_if_in_stages(design("ixp2400").with_(threads=2), LOAD, early=False, knees=False)
+    assert alone == replace(last, knees=())
+    assert last.knees
 
 
 def test_changes_stand_in_order_and_only_beyond_the_noise(threads_bound):

@@ -225,6 +225,7 @@ def explain(
     rtl: bool = False,
     elasticities: bool = True,
     changes: bool | None = None,
+    knees: bool | None = None,
     executor: Executor | None = None,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -244,6 +245,7 @@ def explain(
         rtl: also measure the rate of the design's generated hardware; a design that has none is in `refused`.
         elasticities: also compute the change with each parameter, which is the slow part.
         changes: also compute the gain of every single change (None: as `elasticities`).
+        knees: also compute where the knobs' curves bend (None: as `changes`).
         executor: a `concurrent.futures` executor that runs the simulations (None: threads).
         workers: the number of threads (None: one for each usable core).
         progress: called with (points done, points in all).
@@ -307,9 +309,11 @@ def explain(
     if elasticities:
         found = sensitivity_in_stages(design, workload, **asked, progress=counts.of("elasticities"))
     if changes:
+        bends = changes if knees is None else knees
+        asked |= {"early": first is not None, "knees": bends}
         tried = what_if_in_stages(design, workload, **asked, progress=counts.of("changes"))
-    told = replace(told, sensitivity=next(found, None), what_if=next(tried, None))
     if first is not None:
+        told = replace(told, sensitivity=next(found, None), what_if=next(tried, None))
         first(told)
     return replace(told, sensitivity=[told.sensitivity, *found][-1], what_if=[told.what_if, *tried][-1])
 

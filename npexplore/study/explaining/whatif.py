@@ -120,15 +120,20 @@ def what_if(
     design: the machine. workload: the packets (None: its own). seed: of the simulations. executor, workers: where they
     run (None: processes on this computer). progress: called with (changes done, changes in all).
     """
-    stages = what_if_in_stages(design, workload, seed=seed, executor=executor, workers=workers, progress=progress)
-    return list(stages)[-1]
+    asked: dict[str, Any] = {"seed": seed, "executor": executor, "workers": workers, "progress": progress}
+    return list(what_if_in_stages(design, workload, early=False, **asked))[-1]
 
 
 def what_if_in_stages(
     design: DesignLike, workload: WorkloadLike | None = None, *, seed: int = 1, executor: Executor | None = None,
-    workers: int | None = None, progress: Callable[[int, int], None] | None = None,
+    workers: int | None = None, progress: Callable[[int, int], None] | None = None, early: bool = True,
+    knees: bool = True,
 ) -> Iterator[WhatIf]:  # fmt: skip
-    """Yield the changes that are simulated first, without knees, then all."""
+    """Yield the changes that are simulated first, without knees, then all.
+
+    early: whether anybody wants the first, for which queueing is asked about every change. knees: whether anybody wants
+    these, for which values that are no changes are simulated too.
+    """
     design = design_of(design)
     workload = design.packets(workload)
     solver = solvers_for(design.workload(workload))[-1]
@@ -136,7 +141,8 @@ def what_if_in_stages(
     tried: dict[Tried, Design] = {}
     for name, value in changes_to_try(design, workload):
         with suppress(InputError):  # out of its range
-            tried[name, value] = design.with_(**{name: value})
+            if knees or _single(design, name, value):
+                tried[name, value] = design.with_(**{name: value})
     told = 0
 
     def ask(changes: Iterable[Tried], solver: str) -> list[tuple[Forwarded | None, Answer]]:
@@ -154,23 +160,24 @@ def what_if_in_stages(
         return [(forwarded(point, answer), answer) for point, answer in zip(points, answers, strict=True)]
 
     found: dict[Tried, tuple[Forwarded | None, Answer]] = {}
-    early: list[Tried] = []
-    if solver == "simulation":
+    before: list[Tried] = []
+    if early and solver == "simulation":
         single = [change for change in tried if _single(design, *change)]
         guessed = dict(zip(single, ask(single, "queueing")[1:], strict=True))
-        early = sorted(single, key=lambda c: 0.0 if (then := guessed[c][0]) is None else -then.bps)[:FIRST]
-        (now, base), *answers = ask(early, solver)
-        found = dict(zip(early, answers, strict=True))
+        before = sorted(single, key=lambda c: 0.0 if (then := guessed[c][0]) is None else -then.bps)[:FIRST]
+        (now, base), *answers = ask(before, solver)
+        found = dict(zip(before, answers, strict=True))
         if now is not None:
             yield _ranked(design, list(found), found, now, solver)
-    later = [change for change in tried if change not in early]
+    later = [change for change in tried if change not in before]
     (now, base), *answers = ask(later, solver)
     found |= dict(zip(later, answers, strict=True))
     if now is None:
         yield WhatIf(impossible={"": getattr(base, "reason", "no answer")})
         return
     rates = {change: then.bps for change in tried if (then := found[change][0]) is not None}
-    yield replace(_ranked(design, list(tried), found, now, solver), knees=tuple(_knees(design, now.bps, rates)))
+    ranked = _ranked(design, list(tried), found, now, solver)
+    yield replace(ranked, knees=tuple(_knees(design, now.bps, rates))) if knees else ranked
 
 
 def _ranked(
