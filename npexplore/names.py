@@ -9,8 +9,9 @@ A package lists its names once, as imports that type checkers read and Python do
 """
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from sys import modules
 from typing import Any
@@ -50,12 +51,23 @@ def on_demand(
 
 
 def listed_imports(source: str) -> dict[str, tuple[str, str]]:
-    """Return the names that a module imports under `if TYPE_CHECKING:`: name -> (module, its name there)."""
+    """Return the names that a module imports under `if TYPE_CHECKING:`: name -> (module, its name there).
+
+    A `*` stands for the names that the package behind it imports.
+    """
     blocks = [
         node.body for node in ast.parse(source).body
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
     ]  # fmt: skip
-    return {
-        alias.asname or alias.name: (node.module or "", alias.name)
-        for block in blocks for node in block if isinstance(node, ast.ImportFrom) for alias in node.names
-    }  # fmt: skip
+    return {name: home for block in blocks for name, home in _imports(block)}
+
+
+def _imports(block: Iterable[ast.stmt]) -> Iterator[tuple[str, tuple[str, str]]]:
+    for node in block:
+        for alias in node.names if isinstance(node, ast.ImportFrom) else ():
+            module = getattr(node, "module", None) or ""
+            if alias.name == "*":
+                place = getattr(find_spec(module), "origin", None) or ""
+                yield from _imports(ast.parse(Path(place).read_text(encoding="utf-8")).body)
+            else:
+                yield alias.asname or alias.name, (module, alias.name)

@@ -13,13 +13,12 @@ from typing import Any, Protocol
 
 from npexplore.designs.base import Design
 from npexplore.designs.python_machines import of_machine
-from npexplore.machine.described.defaults import Operand
 from npexplore.machine.described.program import TextProgram
 from npexplore.machine.described.steps import program_text
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.parameters import MachineFile, Parameters
 from npexplore.machine.resources import Processor
-from npexplore.machine.resources.base import Resource
+from npexplore.machine.resources.base import OperandValue, Resource
 
 
 class Placed(Protocol):
@@ -30,7 +29,7 @@ class Placed(Protocol):
         """The resource itself."""
 
     @property
-    def operands(self) -> Mapping[str, Operand]:
+    def operands(self) -> Mapping[str, OperandValue]:
         """Values of its visit's operands."""
 
 

@@ -27,35 +27,7 @@ if TYPE_CHECKING:
     from npexplore.machine.program import Packet as Packet
     from npexplore.machine.program import Recorder as Recorder
     from npexplore.machine.program import visit as visit
-    from npexplore.machine.resources import KINDS as KINDS
-    from npexplore.machine.resources import Accelerator as Accelerator
-    from npexplore.machine.resources import AddressMap as AddressMap
-    from npexplore.machine.resources import Arbiter as Arbiter
-    from npexplore.machine.resources import Balancer as Balancer
-    from npexplore.machine.resources import BankedMemory as BankedMemory
-    from npexplore.machine.resources import BoundedQueue as BoundedQueue
-    from npexplore.machine.resources import BufferPool as BufferPool
-    from npexplore.machine.resources import DdrController as DdrController
-    from npexplore.machine.resources import Delay as Delay
-    from npexplore.machine.resources import Dram as Dram
-    from npexplore.machine.resources import DramController as DramController
-    from npexplore.machine.resources import DramDevice as DramDevice
-    from npexplore.machine.resources import DramOptions as DramOptions
-    from npexplore.machine.resources import DramPolicy as DramPolicy
-    from npexplore.machine.resources import DramTiming as DramTiming
-    from npexplore.machine.resources import FifoServer as FifoServer
-    from npexplore.machine.resources import LineCard as LineCard
-    from npexplore.machine.resources import Lock as Lock
-    from npexplore.machine.resources import Mesh as Mesh
-    from npexplore.machine.resources import Policer as Policer
-    from npexplore.machine.resources import Processor as Processor
-    from npexplore.machine.resources import ReorderQueue as ReorderQueue
-    from npexplore.machine.resources import ScheduledQueue as ScheduledQueue
-    from npexplore.machine.resources import StaticStreams as StaticStreams
-    from npexplore.machine.resources import SwitchMatrix as SwitchMatrix
-    from npexplore.machine.resources import TokenChannel as TokenChannel
-    from npexplore.machine.resources import WordMemory as WordMemory
-    from npexplore.machine.resources import WriteBuffer as WriteBuffer
+    from npexplore.machine.resources import *  # noqa: F403  (the kinds, and what they are made of)
     from npexplore.machine.resources.base import Resource as Resource
     from npexplore.machine.resources.base import Server as Server
     from npexplore.machine.resources.base import count_of as count_of

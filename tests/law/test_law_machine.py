@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
+from reference.example_kinds import visits_of
+from reference.random_kinds import BY_HAND
 from reference.small_machines import NS, OPTIONS, QUIET, STRICT, Probe, busy, ddr, dram, machine, packets, solo, told
 
 from npexplore.errors import ModelError
 from npexplore.machine.demands import demands
+from npexplore.machine.described.kinds import shown
 from npexplore.machine.resources import (
     KINDS,
     Accelerator,
@@ -131,9 +134,7 @@ def parts(options, processor=None):
         StaticStreams("streams", 2, 2, 1e9, [[[0], [0, 1]], [[3, 2]]]),
         SwitchMatrix("matrix", 5, 7 * NS, 3 * NS, arity=2),
     ]  # fmt: skip
-    names = {r.name for r in listed}
-    assert names == set(KINDS), f"in parts() of this file or in KINDS alone: {names ^ set(KINDS)}"
-    return [*listed, Probe("probe")]
+    return [*listed, *[shown(kind) for kind in KINDS if kind not in {r.name for r in listed}], Probe("probe")]
 
 
 def hand_on(m, packet):
@@ -149,6 +150,7 @@ PROCESSORS = [
     Processor("processor", 2, 1e9, 2, "ready_round_robin"),
     Processor("processor", 2, 1e9, 0, "ready_every_cycle", pipeline=3),
 ]
+OTHERS = {kind: visits_of(shown(kind)) for kind in sorted({*KINDS} - {*BY_HAND})}
 SMALL = st.one_of(st.integers(0, 9), st.sampled_from(["a", "b", "i"]))
 VISITS = st.one_of(
     st.tuples(st.just("processor"), SMALL),
@@ -172,6 +174,7 @@ VISITS = st.one_of(
     st.tuples(st.just("streams"), SMALL, st.sampled_from([0, 1, "a"])),
     st.tuples(st.just("matrix"), SMALL, st.sampled_from([0, 4, "a"])),
     st.tuples(st.just("probe"), SMALL),
+    *[st.tuples(st.just(kind), SMALL, st.sampled_from([*visits])) for kind, visits in OTHERS.items()],
 )
 STEPS = st.recursive(
     VISITS,
@@ -237,6 +240,9 @@ def play(m, packet, steps, names):
             m.matrix.send(source=names["b"], target=names.get(step[2], step[2]) % 5, words=x)
         elif word == "probe":
             m.probe.see(value=x)
+        elif word in OTHERS:
+            drawn = {key: x for key, value in KINDS[word].EXAMPLE.operands.items() if value != "random"}
+            getattr(getattr(m, word), step[2])(**{**OTHERS[word][step[2]], **drawn})
         elif word == "loop":
             with m.loop(x) as i:
                 play(m, packet, step[2], {**names, "i": i})

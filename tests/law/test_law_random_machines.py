@@ -2,7 +2,7 @@
 
 import numpy as np
 from reference import random_machines
-from reference.random_kinds import DRAW
+from reference.random_kinds import BY_HAND
 from reference.random_machines import MIXES, random_machine
 
 from npexplore.engine.model import build
@@ -28,7 +28,7 @@ def test_every_kind_structure_and_mix_is_drawn_and_few_machines_are_drawn_anew()
     machines = [random_machine(seed) for seed in SEEDS]
     features = set().union(*(one.features for one in machines))
     assert features >= STRUCTURES | POOLS | QUEUES | {"constant", "exponential"}
-    assert features >= set(DRAW) - {"queue", "server", "processor"}
+    assert features >= set(BY_HAND) - {"queue", "server", "processor"}
     assert {one.mix for one in machines} == set(MIXES)
     threads = {pool.count for one in machines for pool in one.design.machine().pools}
     assert min(threads) == 1

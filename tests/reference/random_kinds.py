@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from reference.example_kinds import NS, varied, visits_of
+
 from npexplore.errors import ModelError
 from npexplore.machine.described.part_files import PARTS, shelf_part
 from npexplore.machine.described.parts import part
@@ -40,8 +42,6 @@ from npexplore.machine.resources import (
 from npexplore.machine.resources.dram_device import dram_devices
 from npexplore.rows.disciplines import DISCIPLINES
 
-NS = 1e-9
-
 
 @dataclass
 class Drawn:
@@ -49,7 +49,6 @@ class Drawn:
 
     resources: list
     act: Callable
-    forks: bool = False  # whether work goes on beside the packet: a visit may meet what the one before left
     varies: bool = False  # whether its time hangs on what was done before: a row, a clock edge, tokens, credits
     home: str | None = None
     last: bool = False  # whether the packet goes on to another pool
@@ -97,7 +96,7 @@ def channel(r, name):
     edge = r.choice(["free", "aligned"])
     made = TokenChannel(name, r.choice([1e8, 3e8, 1.25e8]), r.randint(1, 4), edge, 1e8 if edge == "aligned" else None)
     tokens = r.randint(1, 5)
-    return Drawn([made], lambda m: getattr(m, name).take(tokens=tokens), forks=True, varies=edge == "aligned")
+    return Drawn([made], lambda m: getattr(m, name).take(tokens=tokens), varies=edge == "aligned")
 
 
 def arbiter(r, name):
@@ -161,7 +160,7 @@ def dram(r, name):
     def act(m):
         getattr(getattr(m, name), method)(bytes=size, bank=m.draw(banks, f"{name}.bank"))
 
-    return Drawn([made], act, forks=True)
+    return Drawn([made], act)
 
 
 def ddr(r, name):
@@ -181,7 +180,7 @@ def ddr(r, name):
         where = {"row": row} if page == "open" else {}
         getattr(getattr(m, name), method)(bytes=size, bank=m.draw(banks, f"{name}.bank"), **where)
 
-    return Drawn([made], act, forks=True, varies=page == "open" or buffer is not None or made.whole_clocks)
+    return Drawn([made], act, varies=page == "open" or buffer is not None or made.whole_clocks)
 
 
 def dram_controller(r, name):
@@ -234,7 +233,7 @@ def banked_memory(r, name):
     )  # fmt: skip
     method, size = r.choice(["read", "write"]), r.randint(1, 70)
     act = lambda m: getattr(getattr(m, name), method)(bytes=size, bank=m.draw(banks, f"{name}.bank"))  # noqa: E731
-    return Drawn([made], act, forks=True, varies=refresh > 0)
+    return Drawn([made], act, varies=refresh > 0)
 
 
 def policer(r, name):
@@ -256,20 +255,20 @@ def line_card(r, name):
     )  # fmt: skip
     method, size = r.choice(["receive", "send"]), r.randint(1, 300)
     act = lambda m: getattr(getattr(m, name), method)(bytes=size)  # noqa: E731
-    return Drawn([made], act, forks=buffer is not None)
+    return Drawn([made], act)
 
 
 def mesh(r, name):
     made = Mesh(name, 3, 2, 1e9, r.choice([1, 2, 4]), r.choice([1, 2]), r.choice([1, 2, 3]))
     method, ends, words = r.choice(["send", "deliver"]), r.sample(range(6), 2), r.randint(0, 12)
     act = lambda m: getattr(getattr(m, name), method)(source=ends[0], target=ends[1], words=words)  # noqa: E731
-    return Drawn([made], act, forks=True)
+    return Drawn([made], act)
 
 
 def streams(r, name):
     made = StaticStreams(name, 3, 3, 1e9, [[[8]], [[0, 1, 2], [0, 3], [0, 1]]], fifo_depth=r.choice([4, 12]))
     path, words = r.randint(0, 1), r.randint(0, 12)
-    return Drawn([made], lambda m: getattr(m, name).stream(path=path, words=words), forks=True)
+    return Drawn([made], lambda m: getattr(m, name).stream(path=path, words=words))
 
 
 def lock(r, name):
@@ -344,12 +343,23 @@ def of_shelf(kind):
         visited = lines if method == "touch" else {"share": 0.25} if method == "interrupt" else {"bytes": size, **more}
         act = lambda m: getattr(getattr(m, name), method)(**visited)  # noqa: E731
         meets = kind == "pcie_link" and method == "write" and size > given["payload_bytes"]  # packets of its own
-        return Drawn([part(kind, name, **given)], act, forks=kind == "pcie_link", varies=meets or kind == "cpu_caches")
+        return Drawn([part(kind, name, **given)], act, varies=meets or kind == "cpu_caches")
 
     return draw
 
 
-DRAW = {
+def of_example(kind):
+    """Draws a kind that has no function here, around the example of its class."""
+
+    def draw(r, name):
+        made = varied(kind, r, name)
+        visit, operands = r.choice([*visits_of(made, lambda limit: r.randrange(limit)).items()])
+        return Drawn([made], lambda m: getattr(getattr(m, name), visit)(**operands))
+
+    return draw
+
+
+BY_HAND = {
     "processor": processor, "server": server, "accelerator": accelerator, "channel": channel, "arbiter": arbiter,
     "reorder": reorder, "balancer": balancer, "delay": delay, "memory": memory, "dram": dram, "ddr": ddr,
     "dram_controller": dram_controller, "pool": pool,
@@ -358,7 +368,7 @@ DRAW = {
     "line_card": line_card, "mesh": mesh, "streams": streams, "lock": lock, "matrix": matrix,
     **{kind: of_shelf(kind) for kind in PARTS},
 }  # fmt: skip
-assert DRAW.keys() == {*KINDS, *PARTS}, f"in DRAW of this file or in KINDS alone: {DRAW.keys() ^ {*KINDS, *PARTS}}"
+DRAW = {**{kind: of_example(kind) for kind in KINDS}, **BY_HAND}
 
 
 def drawn(kind, r, name="a"):

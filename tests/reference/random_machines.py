@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
-from reference.random_kinds import DRAW, NS, drawn
+from reference.random_kinds import BY_HAND, NS, drawn
 
 from npexplore.designs import Design
 from npexplore.errors import InputError, ModelError, RefusedError, SimulationError
@@ -26,7 +26,7 @@ from npexplore.machine.workload import Workload
 from npexplore.rows.distributions import Deterministic, Exponential
 
 QUEUES = ("queue", "scheduled_queue")
-KINDS = tuple(sorted(set(DRAW) - {*QUEUES, "processor", "server"}))
+KINDS = tuple(sorted(set(BY_HAND) - {*QUEUES, "processor", "server"}))
 MAX_DEPTH = 2  # of structures inside structures
 MAX_STEPS = 6  # of a pool's program, structures counted once
 CHECKED_PACKETS = 500  # that a machine must finish when saturated

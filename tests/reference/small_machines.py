@@ -6,16 +6,20 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
+from reference.example_kinds import visits_of
 
 from npexplore._kernels import engine
 from npexplore.engine.model import build
 from npexplore.engine.run import run
 from npexplore.errors import ModelError
+from npexplore.machine.described.kinds import shown
 from npexplore.machine.described.parts import part
 from npexplore.machine.flows import flows
+from npexplore.machine.lone import unloaded_visit
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.program import visit
 from npexplore.machine.resources import (
+    KINDS,
     Accelerator,
     AddressMap,
     Arbiter,
@@ -365,4 +369,9 @@ CASES = [
       for rate in (10, 25, 40, 400)),
     Case("byte_engine", part("byte_engine", "aes", bytes_per_s=1e10, latency_ns=50, request_ns=5, engines=2), "process",
          {"bytes": 600}, 5 + 60 + 50),
+]  # fmt: skip
+EXAMPLES = [  # of kinds without a case here: the latency is worked out by hand in the example of the class
+    Case(kind, made, method, operands, unloaded_visit(visit(made, method, **operands)).latency / NS)
+    for kind in sorted({*KINDS} - {case.kind for case in CASES})
+    for made in [shown(kind)] for method, operands in visits_of(made).items()
 ]  # fmt: skip

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from reference.tables import TABLES
+from reference.example_kinds import table_of, toml_of
 
 import npexplore
 from npexplore.cli import main
@@ -276,9 +276,8 @@ def test_every_kind_can_be_written_as_a_table(kind, tmp_path):
         HEAD
         + f"""
 [receive]
-[resource.x]
-type = "{kind}"
-{TABLES[kind]}
+[resource]
+x = {toml_of(table_of(kind))}
 [resource.other]
 type = "server"
 service_s = 1e-9
@@ -301,7 +300,7 @@ FAULTS = [
     ("engines = 2", 'engines = "two"', "resource 'me': engines: expected `int`, got `str`, got 'two'"),
     ("engines = 2", "engines = 0", "me: engines must be an integer of at least 1, got 0"),
     ('type = "processor"', 'type = "procesor"', "type of resource 'me' 'procesor' is unknown (nearest: processor"),
-    ('type = "processor"\n', "", "resource 'me' needs a type: processor, server"),
+    ('type = "processor"\n', "", "resource 'me' needs a type: accelerator, arbiter"),
     ("p.clock_mhz * 1e6", "p.clock_mz * 1e6", "clock_hz: parameter of small 'clock_mz' is unknown (nearest: clock_mhz"),
     ("p.clock_mhz * 1e6", "p.clock_mhz *", "resource 'me': clock_hz: 'p.clock_mhz *' is not a formula: invalid syntax"),
     ("p.clock_mhz * 1e6", "p.clock_mhz / 0", "resource 'me': clock_hz: formula 'p.clock_mhz / 0': division by zero"),

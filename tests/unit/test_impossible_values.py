@@ -19,14 +19,12 @@ from reference.small_machines import CASES, machine, packets
 
 import npexplore as npx
 from npexplore.errors import ModelError, NpexploreError
-from npexplore.machine.described.kinds import SHOWN
+from npexplore.machine.described.kinds import shown
 from npexplore.machine.described.part_files import PARTS, shelf_part
 from npexplore.machine.described.parts import part
 from npexplore.machine.described.resources import operands
 from npexplore.machine.ranges import words
-from npexplore.machine.resources import KINDS, DramTiming
-from npexplore.machine.resources.dram_device import dram_device
-from npexplore.machine.resources.dram_timing import dram_parts
+from npexplore.machine.resources import KINDS
 from npexplore.solve.bounds import bounds
 
 NONE = [float("nan"), float("inf"), -float("inf")]
@@ -139,16 +137,12 @@ def test_so_is_a_part_with_any_number(kind_key, value):
 @pytest.mark.parametrize(("name", "key"), SCALARS)
 def test_a_kind_with_an_odd_number_is_made_or_refused_by_its_name(name, key):
     """A whole number is never made of a part of one, and no size of what is no number."""
-    shown, needs = dict(SHOWN[name]), operands(KINDS[name], without={"name": None})
-    if "timing" in needs:
-        shown["timing"] = DramTiming.of(dram_parts()["ddr_400"])
-    if "device" in needs:
-        shown["device"] = dram_device("ddr4_3200")
-    whole = float not in {*(get_args(needs[key][0]) or (needs[key][0],))}
+    needs = operands(KINDS[name], without={"name": None})
+    (_, arguments), whole = shown(name)._arguments, float not in {*(get_args(needs[key][0]) or (needs[key][0],))}
     for value in (*NONE, 0, -1, 0.5, 3):
         made, said = None, "thing"
         try:
-            made = KINDS[name]("thing", **{**shown, key: value})
+            made = KINDS[name](**{**arguments, "name": "thing", key: value})
         except ModelError as error:
             said = str(error)
         assert "thing" in said or key in said

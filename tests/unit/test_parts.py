@@ -11,10 +11,10 @@ import jsonschema
 import numpy as np
 import pytest
 from numpy.testing import assert_equal
+from reference.example_kinds import operands_of, table_of
 from reference.pcie_link import PcieLink
 from reference.random_kinds import GIVEN
 from reference.small_machines import NS, QUIET, machine, packets, solo, told
-from reference.tables import TABLES
 
 from npexplore.cli import main
 from npexplore.designs import design
@@ -288,16 +288,15 @@ INSIDE = [kind for kind in KINDS if kind not in ACROSS]
 @pytest.mark.parametrize("kind", [*INSIDE, *PARTS])
 def test_a_visit_inside_a_part_takes_what_it_takes_outside(kind):
     """Of every kind that may stand inside: the same latency, servers, and time of a lone thread."""
-    table = {"type": kind, **(GIVEN[kind](random.Random(3)) if kind in PARTS else tomllib.loads(TABLES[kind]))}
-    table |= {"service_s": 7e-9} if kind == "server" else {}  # no chance
+    table = {"type": kind, **GIVEN[kind](random.Random(3))} if kind in PARTS else table_of(kind)
     tables = ResourceTables({"x": table}, Formulas({}), Parts())
     outside = tables.one("x")
     for method, operands in outside.VISITS.items():
         if kind == "streams" and method == "receive":
             continue  # it waits for what a send brings
         needed = [name for name in operands if name not in outside.OPTIONAL or name in ALSO.get(kind, ())]
-        assert {*needed} <= {*OPERANDS}, f"in OPERANDS of this file there is no value of { ({*needed} - {*OPERANDS}) }"
-        given = {name: OPERANDS[name] for name in needed}
+        known = {**OPERANDS, **operands_of(outside)}
+        given = {name: known[name] for name in needed}
         line = f"m.x.{method}({', '.join(f'{name}=v.{name}' for name in needed)})"
         file = PartFile("wrapped", "none", {"go": VisitTable(line, needed, chance=needed)}, inner={"x": table})
         inside = Part("w", "wrapped", file, {}, Parts())

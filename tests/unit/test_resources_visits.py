@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 import pytest
-from reference.small_machines import CASES, NS, QUIET, busy, machine, packets, solo, told
+from reference.small_machines import CASES, EXAMPLES, NS, QUIET, busy, machine, packets, solo, told
 
 from npexplore.errors import ModelError, NpexploreError
 from npexplore.machine.described.part_files import PARTS, shelf_part
@@ -13,6 +13,8 @@ from npexplore.machine.program import visit
 from npexplore.machine.resources import KINDS, BufferPool, Delay, FifoServer, Processor, WordMemory
 from npexplore.machine.resources.base import Resource, Server, count_of, rate_of, time_of
 from npexplore.solve.simulate import simulate
+
+EVERY = [*CASES, *EXAMPLES]
 
 
 def with_case(case):
@@ -30,9 +32,11 @@ def with_case(case):
 
 def test_listed_means_tested():
     """A visit of a listed kind, or of a part of the shelf, without a case fails here."""
-    tested = {(case.kind, case.method) for case in CASES}
+    tested = {(case.kind, case.method) for case in EVERY}
     kinds = {(name, method) for name, kind in KINDS.items() for method in kind.VISITS}
     assert tested == kinds | {(name, method) for name in PARTS for method in shelf_part(name).visits}
+    for case in EXAMPLES:
+        assert ">>> unloaded_visit(visit(" in KINDS[case.kind].__doc__, f"an example of {case.kind} with its latency"
     for case in CASES:
         assert type(case.resource) is KINDS.get(case.kind, Part)
         assert case.kind in KINDS or case.resource.kind == case.kind
@@ -45,12 +49,12 @@ def test_latency_is_the_one_by_hand(case):
     )
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", EVERY, ids=str)
 def test_simulation_of_one_thread_takes_that_latency(case):
     assert solo(with_case(case), packets(64)).latency == pytest.approx(QUIET + case.latency_ns * NS, rel=1e-12)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", EVERY, ids=str)
 def test_servers_are_busy_as_long_as_the_visit_says(case):
     made, load = with_case(case), packets(64)
     found, seen = told(made, load), solo(made, load)
@@ -60,7 +64,7 @@ def test_servers_are_busy_as_long_as_the_visit_says(case):
     assert seen.counts == {name: found.counts.get(name, 0) for name in seen.counts}
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", EVERY, ids=str)
 def test_what_a_visit_uses_is_declared(case):
     visited = [case.resource, *case.resource.visited()]
     declared = {server.name for resource in visited for server in resource.servers()}

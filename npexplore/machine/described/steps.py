@@ -21,9 +21,9 @@ from typing import Any
 
 from npexplore import syntax
 from npexplore.errors import InputError, UnknownNameError, one_of
-from npexplore.machine.described.defaults import DEFAULTS, Default, Operand, choices, default_of, kind_of
+from npexplore.machine.described.defaults import DEFAULTS, choices, default_of, kind_of
 from npexplore.machine.resources import BufferPool, Lock, Policer
-from npexplore.machine.resources.base import Resource
+from npexplore.machine.resources.base import OperandValue, Resource
 
 BLOCKS = {"loop": {"loop", "steps"}, "branch": {"branch", "steps", "otherwise"}, "fork": {"fork"},
           "hold": {"hold", "steps"}}  # fmt: skip
@@ -31,8 +31,10 @@ DRAWN = ("random", "round_robin", "hot")
 
 
 def program_text(
-    steps: Sequence[Any], resources: Mapping[str, Resource], operands: Mapping[str, Mapping[str, Operand]] | None = None
-) -> str:
+    steps: Sequence[Any],
+    resources: Mapping[str, Resource],
+    operands: Mapping[str, Mapping[str, OperandValue]] | None = None,
+) -> str:  # fmt: skip
     """Return the lines of a program with these steps; raises InputError for a step that cannot be read.
 
     operands: by resource, values in place of its kind's defaults.
@@ -43,7 +45,7 @@ def program_text(
 class _Steps:
     """Steps over the resources of one machine."""
 
-    def __init__(self, resources: Mapping[str, Resource], operands: Mapping[str, Mapping[str, Operand]]) -> None:
+    def __init__(self, resources: Mapping[str, Resource], operands: Mapping[str, Mapping[str, OperandValue]]) -> None:
         self.resources, self.operands, self.names = resources, operands, 0
 
     def block(self, steps: Any, place: str) -> str:
@@ -89,7 +91,7 @@ class _Steps:
         """Return the lines of a visit."""
         name, method, said = _parsed(text, place)
         resource = self.resource(name, place)
-        usual = default_of(resource) if method is None else DEFAULTS.get(kind_of(resource), Default())
+        usual = default_of(resource) if method is None else DEFAULTS.get(kind_of(resource), resource.EXAMPLE)
         method = one_of(f"{place}: visit of {name!r}", method or usual.visit, resource.VISITS)
         if resource.VISITS[method] == resource.VISITS.get(usual.visit):  # a write is like a read
             said = {**usual.operands, **self.operands.get(name, {}), **said}
@@ -101,7 +103,7 @@ class _Steps:
                     f"with m.branch({admitted} == 0):\n    m.{name}.drop()")  # fmt: skip
         return self.drawn(resource, method, said, place)
 
-    def drawn(self, resource: Resource, method: str, said: Mapping[str, Operand], place: str) -> str:
+    def drawn(self, resource: Resource, method: str, said: Mapping[str, OperandValue], place: str) -> str:
         """Return the lines of a visit whose members are drawn before."""
         before, values, hot = list[str](), dict[str, str](), list[tuple[str, float, int]]()
         for operand, value in said.items():
@@ -163,7 +165,7 @@ def _share(text: str, value: object, place: str) -> float:
     return share
 
 
-def _parsed(text: str, place: str) -> tuple[str, str | None, dict[str, Operand]]:
+def _parsed(text: str, place: str) -> tuple[str, str | None, dict[str, OperandValue]]:
     """Return name, visit (None: not said) and operands of a step."""
     form = f'{place} must be "NAME", "NAME.VISIT" or "NAME.VISIT(operand=value)", got {text!r}'
     try:
@@ -171,7 +173,7 @@ def _parsed(text: str, place: str) -> tuple[str, str | None, dict[str, Operand]]
     except (SyntaxError, ValueError):
         raise InputError(form) from None
     node = line.value if isinstance(line, ast.Expr) else None
-    said: dict[str, Operand] = {}
+    said: dict[str, OperandValue] = {}
     if isinstance(node, ast.Call):
         if node.args or any(word.arg is None for word in node.keywords):
             raise InputError(f"{place}: operands go by name, as in NAME.VISIT(bytes=8), got {text!r}")

@@ -8,12 +8,12 @@ window bounds the requests that are in flight, from their acceptance to their re
 Alone: M/D/1 of the interval and the rest of the latency; closed, min(threads / latency, 1 / interval).
 """
 
-from npexplore.machine.resources.base import Resource, Server, check_member, count_of, time_of
+from npexplore.machine.resources.base import Example, Resource, Server, check_member, count_of, time_of
 from npexplore.machine.visits import Operands, VisitRecorder
 from npexplore.rows.expressions import maximum
 
 
-class Accelerator(Resource):
+class Accelerator(Resource, kind="accelerator"):
     """`members` alike pipelines; `call(words)` takes longer by `word_s` a word (words read by a lookup: early exit).
 
     Example:
@@ -22,6 +22,7 @@ class Accelerator(Resource):
         Accelerator('crypto', interval_s=1e-08, latency_s=2e-07)
     """
 
+    EXAMPLE = Example({"interval_s": 1e-8, "latency_s": 5e-8}, "call", more={"window": 4})
     VISITS = {"call": ("words", "member")}
     OPTIONAL = {"words": 0, "member": 0}
 

@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from typing import Literal, get_args
 
 from npexplore.errors import ModelError, one_of
-from npexplore.machine.resources.base import Resource, Server, check_member, count_of, time_of
+from npexplore.machine.resources.base import Example, Resource, Server, check_member, count_of, time_of
 from npexplore.machine.visits import Operands, VisitRecorder
 
 Discipline = Literal["fair", "fixed", "first_come"]
 LINE: Mapping[str, Literal["cyclic", "keyed", "fifo"]] = {"fair": "cyclic", "fixed": "keyed", "first_come": "fifo"}
 
 
-class Arbiter(Resource):
+class Arbiter(Resource, kind="arbiter"):
     """`members` alike arbiters of `requesters` each; a granted one goes on `latency_s` after the grant's start.
 
     A request may ask for several `grants` in a row, which nobody else comes between.
@@ -30,6 +30,7 @@ class Arbiter(Resource):
         Arbiter('bus', requesters=4, interval_s=1e-08)
     """
 
+    EXAMPLE = Example({"requesters": 4, "interval_s": 1e-8}, "request", {"requester": "random"}, more={"groups": 2})
     VISITS = {"request": ("requester", "grants", "member")}
     OPTIONAL = {"grants": 1, "member": 0}
     CHANCE = frozenset({"requester", "member"})

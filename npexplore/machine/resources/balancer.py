@@ -9,13 +9,13 @@ key as spread evenly at random (turns and the shortest line wait less).
 from __future__ import annotations
 
 from npexplore.errors import one_of
-from npexplore.machine.resources.base import Resource, Server, count_of
+from npexplore.machine.resources.base import Example, Resource, Server, count_of
 from npexplore.machine.visits import Operands, VisitRecorder
 from npexplore.rows.choices import POLICIES, Policy, check_key
 from npexplore.rows.expressions import Expression
 
 
-class Balancer(Resource):
+class Balancer(Resource, kind="balancer"):
     """Chooses one of the `members` of the server called `over`.
 
     Example:
@@ -24,6 +24,7 @@ class Balancer(Resource):
         Balancer('choice', over='core', members=4)
     """
 
+    EXAMPLE = Example(alone="it chooses among the members of another resource", more={"over": "other", "members": 2})
     VISITS = {"choose": ("key",)}
     OPTIONAL = {"key": 0}
     CHANCE = frozenset({"key"})

@@ -9,12 +9,12 @@ Alone: closed, the exact chain of bank interference; open, M/D/1 at each bank fr
 """
 
 from npexplore.errors import ModelError
-from npexplore.machine.resources.base import Resource, Server, count_of, time_of
+from npexplore.machine.resources.base import Example, Resource, Server, count_of, time_of
 from npexplore.machine.visits import Operands, VisitRecorder
 from npexplore.rows.expressions import ceildiv
 
 
-class BankedMemory(Resource):
+class BankedMemory(Resource, kind="banked_memory"):
     """`banks` alike banks, of which every visit says one, behind one unit with its data bus.
 
     Example:
@@ -23,6 +23,9 @@ class BankedMemory(Resource):
         BankedMemory('rldram', word_bytes=8, word_s=5e-09, banks=8)
     """
 
+    EXAMPLE = Example(
+        {"word_bytes": 8, "word_s": 1e-8, "banks": 4, "precharge_s": 6e-8}, "read", {"bytes": 8, "bank": "random"}
+    )
     VISITS = {"read": ("bytes", "bank"), "write": ("bytes", "bank")}
     CHANCE = frozenset({"bank"})
 

@@ -14,7 +14,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import isfinite
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -31,6 +31,25 @@ if TYPE_CHECKING:
 LEAST_LOADED = np.float64("nan")  # a member that is chosen by how much each has to do
 
 Ends = Literal["never", "sometimes", "always"]
+OperandValue = int | float | str  # a number, a drawn choice ("random", "round_robin", "hot:0.5"), a packet's formula
+LENGTH = "packet.packet_bytes"
+BEHIND = "it hands packets on to a pool of threads behind it"
+KINDS: dict[str, type[Resource]] = {}  # the kinds that machine files name, each listed by its class
+
+
+@dataclass(frozen=True)
+class Example:
+    """A plain example of a kind: the defaults of `npexplore.resource`, a row of the documents, a case of tests.
+
+    parameters: as a machine file has them. visit: the usual one. alone: why the kind has no meaning alone ("": it has
+    one). more: parameters with which it has all its servers.
+    """
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    visit: str = ""
+    operands: Mapping[str, OperandValue] = field(default_factory=dict)
+    alone: str = ""
+    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -86,7 +105,7 @@ class Uses:
 
 
 class Resource(ShownByArguments, ABC):
-    """Base of the resource kinds; see machine/resources/__init__.py for the list.
+    """Base of the resource kinds, listed in machine/resources/__init__.py; `kind=` names a class for machine files.
 
     Example:
         >>> from npexplore.machine import FifoServer, Resource
@@ -94,6 +113,7 @@ class Resource(ShownByArguments, ABC):
         True
     """
 
+    EXAMPLE: ClassVar[Example] = Example()
     VISITS: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # operands of each visit
     SECTIONS: ClassVar[Mapping[str, str]] = {}  # visits that open a section: the one that closes it, in the same block
     OPTIONAL: ClassVar[Mapping[str, float]] = {}  # operands that may be left out, and what they are then
@@ -101,6 +121,15 @@ class Resource(ShownByArguments, ABC):
     RESULTS: ClassVar[frozenset[str]] = frozenset()  # visits that give the program a number (`act` returns it)
     numbered = False  # whether visits ask for the number of the thread
     inner: tuple[Resource, ...] = ()  # resources that it is composed of: their servers are among its own
+
+    def __init_subclass__(cls, kind: str = "", **more: Any) -> None:
+        """List the class in KINDS under a name, if it has one; raises ModelError for a name that another class has."""
+        super().__init_subclass__(**more)
+        if kind:
+            other = KINDS.setdefault(kind, cls)
+            if (other.__module__, other.__qualname__) != (cls.__module__, cls.__qualname__):
+                raise ModelError(f"kind {kind!r} is {other.__qualname__} already; give {cls.__qualname__} another name")
+            KINDS[kind] = cls
 
     def __init__(self, name: str) -> None:
         if not all(part.isidentifier() for part in name.split(".")):

@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Literal
 
 from npexplore.errors import ModelError, one_of
-from npexplore.machine.resources.base import Resource, Server, check_member, count_of, rate_of
+from npexplore.machine.resources.base import Example, Resource, Server, check_member, count_of, rate_of
 from npexplore.machine.visits import Operands, VisitRecorder
 from npexplore.rows.assembler import Assembler
 from npexplore.rows.base import Label
@@ -25,7 +25,7 @@ from npexplore.rows.expressions import Expression, Operand, ceildiv, maximum
 STEPS = 1000  # times are exact fractions of a tick with denominators up to this: 10/3 ns is no whole number of ticks
 
 
-class TokenChannel(Resource):
+class TokenChannel(Resource, kind="channel"):
     """`members` alike channels of `rate_hz` tokens a second; `clock_hz` is the caller's clock, for aligned edges.
 
     Example:
@@ -34,6 +34,7 @@ class TokenChannel(Resource):
         TokenChannel('port', rate_hz=100000000.0)
     """
 
+    EXAMPLE = Example({"rate_hz": 1e8}, "take", more={"depth": 2})
     VISITS = {"take": ("tokens", "member")}
     OPTIONAL = {"tokens": 1, "member": 0}
 

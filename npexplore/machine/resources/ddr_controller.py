@@ -19,7 +19,7 @@ import numpy as np
 
 from npexplore.errors import ModelError, one_of
 from npexplore.machine.resources.address_map import AddressMap
-from npexplore.machine.resources.base import Hold, OwnFaces, Server, Uses, count_of, known
+from npexplore.machine.resources.base import Example, Hold, OwnFaces, Server, Uses, count_of, known
 from npexplore.machine.resources.ddr_commands import Access
 from npexplore.machine.resources.dram_timing import SLACK, DramTiming
 from npexplore.rows.assembler import Assembler
@@ -54,7 +54,7 @@ class WriteBuffer:
             )
 
 
-class DdrController(OwnFaces):
+class DdrController(OwnFaces, kind="ddr"):
     """`channels` alike channels of `banks` banks behind a bus of `bus_bytes`; `slots` accesses at once in a channel.
 
     Visits name a `bank` (counted over all channels) and, with open pages, its `row`; or with an `address_map` an
@@ -72,6 +72,12 @@ class DdrController(OwnFaces):
     """
 
     WHY = "commands go when the rules that all accesses share allow it"
+    EXAMPLE = Example(
+        {"timing": "ddr_400", "banks": 4, "bus_bytes": 8, "slots": 8},
+        "read",
+        {"bytes": 64, "bank": "random"},
+        more={"banks": 8, "slots": 16, "write_buffer": {"entries": 32, "high": 24}, "address_map": {}},
+    )
     VISITS = {"read": ("bytes", "bank", "row", "address"), "write": ("bytes", "bank", "row", "address")}
     OPTIONAL = {"bank": 0, "row": 0, "address": 0}
 

@@ -18,7 +18,7 @@ from typing import Literal, get_args, get_type_hints
 
 from npexplore.errors import ModelError, one_of
 from npexplore.machine.holding import Holding
-from npexplore.machine.resources.base import Resource, Server, count_of, rate_of, time_of
+from npexplore.machine.resources.base import Example, Resource, Server, count_of, rate_of, time_of
 from npexplore.machine.resources.dram_timing import DramTiming
 from npexplore.machine.visits import Operands, VisitRecorder
 from npexplore.rows.assembler import Assembler
@@ -52,7 +52,7 @@ class DramOptions:
             one_of(f"DRAM option {name}", getattr(self, name), get_args(kind))
 
 
-class Dram(Resource):
+class Dram(Resource, kind="dram"):
     """One channel of DRAM with `banks`, a data bus, and a controller that works on `slots` accesses at once.
 
     queue_limit: at most so many requests are outstanding; further ones wait before they enter (back pressure).
@@ -66,6 +66,12 @@ class Dram(Resource):
         ['dram.slots', 'dram.bank']
     """
 
+    EXAMPLE = Example(
+        {"timing": "ddr_400", "banks": 4, "bus_bytes_per_s": 3.2e9, "overhead_bytes": 0, "slots": 8},
+        "read",
+        {"bytes": 64, "bank": "random"},
+        more={"queue_limit": 10, "options": {"gating": "whole"}},
+    )
     VISITS = {"read": ("bytes", "bank"), "write": ("bytes", "bank")}
     CHANCE = frozenset({"bank"})
 

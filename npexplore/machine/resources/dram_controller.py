@@ -15,7 +15,7 @@ import numpy as np
 from npexplore._kernels import dram
 from npexplore.errors import ModelError
 from npexplore.machine.resources.address_map import AddressMap
-from npexplore.machine.resources.base import Hold, OwnFaces, Server, Uses, count_of, known
+from npexplore.machine.resources.base import Example, Hold, OwnFaces, Server, Uses, count_of, known
 from npexplore.machine.resources.dram_device import DramDevice
 from npexplore.machine.resources.dram_policy import DramPolicy, Integers, block, refreshes
 from npexplore.rows.assembler import Assembler, Controller
@@ -24,7 +24,7 @@ from npexplore.rows.expressions import Expression, Operand, Values, Variable, ce
 OUTCOMES = (("row_hits", "M_HITS"), ("row_misses", "M_MISSES"), ("row_conflicts", "M_CONFLICTS"))
 
 
-class DramController(OwnFaces):
+class DramController(OwnFaces, kind="dram_controller"):
     """`channels` alike channels of a device, each behind a controller of its own with a policy.
 
     Visits name a `bank` (counted over all channels and pseudo-channels) and, unless pages are closed, its `row`; or
@@ -39,6 +39,12 @@ class DramController(OwnFaces):
     """
 
     WHY = "commands go when the rules that all accesses share allow it, in the order that the controller chooses"
+    EXAMPLE = Example(
+        {"device": "ddr4_3200", "policy": {"page": "closed"}},
+        "read",
+        {"bytes": 64, "bank": "random"},
+        more={"channels": 2, "address_map": {"order": "row bank column channel", "row_bytes": 8192}},
+    )
     VISITS = {"read": ("bytes", "bank", "row", "address"), "write": ("bytes", "bank", "row", "address")}
     OPTIONAL = {"bank": 0, "row": 0, "address": 0}
 

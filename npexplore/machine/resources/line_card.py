@@ -12,7 +12,17 @@ Alone: M/D/1 of the words and the gap.
 from typing import Literal, get_args
 
 from npexplore.errors import ModelError, one_of
-from npexplore.machine.resources.base import Ends, Resource, Server, check_member, count_of, rate_of, time_of
+from npexplore.machine.resources.base import (
+    LENGTH,
+    Ends,
+    Example,
+    Resource,
+    Server,
+    check_member,
+    count_of,
+    rate_of,
+    time_of,
+)
 from npexplore.machine.visits import Operands, VisitRecorder
 from npexplore.rows.assembler import LOST, Assembler
 from npexplore.rows.base import Label
@@ -21,7 +31,7 @@ from npexplore.rows.expressions import Operand, ceildiv
 WhenFull = Literal["stall", "drop"]
 
 
-class LineCard(Resource):
+class LineCard(Resource, kind="line_card"):
     """`ports` alike cards; `half_duplex`: both directions share one wire. `gap_bytes` pass between packets.
 
     Example:
@@ -30,6 +40,7 @@ class LineCard(Resource):
         LineCard('line', bytes_per_s=12500000000.0, gap_bytes=24)
     """
 
+    EXAMPLE = Example({"bytes_per_s": 1.25e9, "gap_bytes": 20}, "send", {"bytes": LENGTH}, more={"buffer_bytes": 4096})
     VISITS = {"receive": ("bytes", "member"), "send": ("bytes", "member")}
     OPTIONAL = {"member": 0}
 

@@ -18,7 +18,7 @@ from contextlib import nullcontext
 from typing import Literal, get_args
 
 from npexplore.errors import ModelError, one_of
-from npexplore.machine.resources.base import Resource, Server, count_of, rate_of
+from npexplore.machine.resources.base import Example, Resource, Server, count_of, rate_of
 from npexplore.machine.resources.processor import Processor
 from npexplore.machine.tree import Visit
 from npexplore.machine.visits import Operands, VisitRecorder
@@ -28,7 +28,7 @@ from npexplore.rows.server import Polls
 Kind = Literal["suspend", "spin"]
 
 
-class Lock(Resource):
+class Lock(Resource, kind="lock"):
     """A lock whose operations cost cycles, of a `processor` that the thread needs for them, or of time that passes.
 
     memory: the visit that each poll makes (spin), or each sleeper that a release scans (suspend; none by default).
@@ -41,6 +41,7 @@ class Lock(Resource):
         Lock('mutex', clock_hz=1000000000.0, acquire_cycles=20)
     """
 
+    EXAMPLE = Example({"clock_hz": 1e9}, "acquire")
     VISITS = {"acquire": (), "release": ()}
     SECTIONS = {"acquire": "release"}
 

@@ -11,11 +11,11 @@ Trans. Computers C-34(10), 1985); a thinner one saves links and gets full at its
 from collections.abc import Iterator
 
 from npexplore.errors import ModelError
-from npexplore.machine.resources.base import Resource, Server, count_of, time_of
+from npexplore.machine.resources.base import Example, Resource, Server, count_of, time_of
 from npexplore.machine.visits import Operands, VisitRecorder
 
 
-class SwitchMatrix(Resource):
+class SwitchMatrix(Resource, kind="matrix"):
     """Messages of so many words from port `source` to port `target`; one to its own port takes no link and no time.
 
     word_s: time of a word on a link. hop_s: time through a switch. arity: branches of a switch (None: a crossbar).
@@ -27,6 +27,7 @@ class SwitchMatrix(Resource):
         SwitchMatrix('fabric', ports=8, word_s=2e-09)
     """
 
+    EXAMPLE = Example({"ports": 4, "word_s": 1e-9}, "send", {"source": "random", "target": "random", "words": 16})
     VISITS = {"send": ("source", "target", "words")}
 
     def __init__(

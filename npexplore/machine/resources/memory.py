@@ -8,13 +8,13 @@ Alone: M/D/1 a channel chosen at random, M/D/c channels in turn; closed, min(thr
 """
 
 from npexplore.errors import ModelError, one_of
-from npexplore.machine.resources.base import Resource, Server, count_of, time_of
+from npexplore.machine.resources.base import Example, Resource, Server, count_of, time_of
 from npexplore.machine.visits import Operands, VisitRecorder
 from npexplore.rows.choices import POLICIES, Policy, check_key
 from npexplore.rows.expressions import ceildiv
 
 
-class WordMemory(Resource):
+class WordMemory(Resource, kind="memory"):
     """A memory of `channels` alike channels, each with one port (scratchpad) or a read and a write port (QDR SRAM).
 
     burst_words: words move in whole bursts of so many. efficiency: the share of its words' pace that the bus reaches.
@@ -26,6 +26,12 @@ class WordMemory(Resource):
         WordMemory('sram', word_bytes=4, word_s=4e-09, latency_s=8e-08)
     """
 
+    EXAMPLE = Example(
+        {"word_bytes": 4, "word_s": 5e-9, "burst_words": 2},
+        "read",
+        {"bytes": 8},
+        more={"channels": 2, "split_ports": True},
+    )
     VISITS = {"read": ("bytes", "address"), "write": ("bytes", "address")}
     OPTIONAL = {"address": 0}
     CHANCE = frozenset({"address"})

@@ -18,7 +18,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from npexplore.errors import ModelError, one_of
-from npexplore.machine.resources.base import Hold, OwnFaces, Server, Uses, count_of, known, rate_of
+from npexplore.machine.resources.base import Example, Hold, OwnFaces, Server, Uses, count_of, known, rate_of
 from npexplore.machine.resources.flits import cycles_for, ticks_of
 from npexplore.machine.resources.grid import Grid, Link
 from npexplore.machine.resources.worm import Worm
@@ -31,7 +31,7 @@ STORED = "messages stored and forwarded link by link, without back pressure"
 MOST_HEADS = 64  # heads in one FIFO, and callers that wait for an arrival, that tokens are kept for
 
 
-class Mesh(OwnFaces):
+class Mesh(OwnFaces, kind="mesh"):
     """One network; several independent ones are several meshes.
 
     ports: tiles that have an extra terminal each; these follow the tiles' own in number. arbitration: among waiting
@@ -48,6 +48,12 @@ class Mesh(OwnFaces):
     """
 
     WHY = "worms hold and wait for each other link by link"
+    EXAMPLE = Example(
+        {"columns": 4, "rows": 4, "clock_hz": 1e9, "fifo_depth": 4},
+        "deliver",
+        {"source": 0, "target": 3, "words": 16},
+        more={"columns": 2, "rows": 1},
+    )
     VISITS = {"send": ("source", "target", "words"), "deliver": ("source", "target", "words")}
 
     def __init__(

@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from npexplore.errors import ModelError
-from npexplore.machine.resources.base import Ends, OwnFaces, Server, Uses, count_of, rate_of, time_of
+from npexplore.machine.resources.base import Ends, Example, OwnFaces, Server, Uses, count_of, rate_of, time_of
 from npexplore.rows.assembler import HANDED_ON, Assembler
 from npexplore.rows.base import Label
 from npexplore.rows.expressions import Expression, Operand, Values, Variable, minimum
@@ -24,7 +24,7 @@ from npexplore.rows.expressions import Expression, Operand, Values, Variable, mi
 FINEST = 10**6  # denominators of a rate up to this are exact
 
 
-class Policer(OwnFaces):
+class Policer(OwnFaces, kind="policer"):
     """rates_pps: of each flow's bucket; depth: packets that it lets pass at once. `police` gives 1, or 0: `drop` it.
 
     Example:
@@ -34,6 +34,7 @@ class Policer(OwnFaces):
     """
 
     WHY = "what came before decides who passes"
+    EXAMPLE = Example({"rates_pps": [1e6], "depth": 1}, "police", {"flow": 0})
     VISITS = {"police": ("flow",), "drop": ()}
     CHANCE = frozenset({"flow"})
     RESULTS = frozenset({"police"})

@@ -6,11 +6,11 @@ Anybody may give buffers back, some now and some later.
 Alone, kept for a constant time: M/D/c with as many servers as buffers.
 """
 
-from npexplore.machine.resources.base import Resource, Server, count_of
+from npexplore.machine.resources.base import Example, Resource, Server, count_of
 from npexplore.machine.visits import Operands, VisitRecorder
 
 
-class BufferPool(Resource):
+class BufferPool(Resource, kind="pool"):
     """`count` buffers that anybody may take and give.
 
     Example:
@@ -19,6 +19,7 @@ class BufferPool(Resource):
         BufferPool('buffers', count=512)
     """
 
+    EXAMPLE = Example({"count": 4}, "take", {"count": 1}, more={"count": 16})
     VISITS = {"take": ("count",), "give": ("count",)}
 
     def __init__(self, name: str, count: int) -> None:

@@ -19,7 +19,7 @@ from typing import Literal, get_args
 
 from npexplore.errors import ModelError, one_of
 from npexplore.machine.program import THREAD
-from npexplore.machine.resources.base import Resource, Server, count_of, rate_of, time_of
+from npexplore.machine.resources.base import Example, Resource, Server, count_of, rate_of, time_of
 from npexplore.machine.resources.turns import Turns
 from npexplore.machine.visits import Operands, VisitRecorder
 from npexplore.rows.assembler import Assembler
@@ -27,7 +27,7 @@ from npexplore.rows.assembler import Assembler
 Discipline = Literal["ready_on_stall", "ready_round_robin", "strict_round_robin", "ready_every_cycle"]
 
 
-class Processor(Resource):
+class Processor(Resource, kind="processor"):
     """`engines` alike processors; `switch_cycles` are lost at each visit; only strict turns ask for all `threads`.
 
     Example:
@@ -36,6 +36,7 @@ class Processor(Resource):
         Processor('core', engines=4, clock_hz=1000000000.0)
     """
 
+    EXAMPLE = Example({"engines": 1, "clock_hz": 1e9}, "compute", {"cycles": 100}, more={"engines": 4})
     VISITS = {"compute": ("cycles",)}
 
     def __init__(

@@ -17,7 +17,7 @@ import numpy as np
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError, one_of
-from npexplore.machine.resources.base import Ends, OwnFaces, Server, Uses, count_of, time_of
+from npexplore.machine.resources.base import BEHIND, Ends, Example, OwnFaces, Server, Uses, count_of, time_of
 from npexplore.rows.assembler import HANDED_ON, Assembler
 from npexplore.rows.base import Label
 from npexplore.rows.choices import choose
@@ -28,7 +28,7 @@ WhenFull = Literal["stall", "drop", "credits"]
 Select = Literal["in_turn", "random", "shortest"]
 
 
-class BoundedQueue(OwnFaces):
+class BoundedQueue(OwnFaces, kind="queue"):
     """At most `capacity` packets (or bytes of packets) wait here, in each of `members`, for the pool that gets from it.
 
     carries: more numbers than the workload's columns that go along; `put` asks for them as operands, and the getting
@@ -41,6 +41,7 @@ class BoundedQueue(OwnFaces):
     """
 
     WHY = "room comes back when another pool gets a packet"
+    EXAMPLE = Example(alone=BEHIND, more={"capacity": 32})
     VISITS: Mapping[str, tuple[str, ...]] = {"put": ()}  # type: ignore[misc]
 
     def __init__(

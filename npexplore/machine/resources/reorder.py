@@ -12,13 +12,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from npexplore.machine.resources.base import OwnFaces, Server, Taken, Uses, check_member, count_of
+from npexplore.machine.resources.base import Example, OwnFaces, Server, Taken, Uses, check_member, count_of
 from npexplore.rows.assembler import Assembler
 from npexplore.rows.base import Label
 from npexplore.rows.expressions import Expression, Operand, Values, Variable
 
 
-class ReorderQueue(OwnFaces):
+class ReorderQueue(OwnFaces, kind="reorder"):
     """`members` alike queues of `places` each; busy places are the occupancy in the statistics.
 
     Example:
@@ -28,6 +28,7 @@ class ReorderQueue(OwnFaces):
     """
 
     WHY = "a ticket leaves when all earlier ones have left"
+    EXAMPLE = Example(alone="it orders what other resources do in between", more={"places": 8})
     VISITS = {"enter": ("member",), "leave": ("ticket", "member")}
     OPTIONAL = {"member": 0}
     RESULTS = frozenset({"enter"})

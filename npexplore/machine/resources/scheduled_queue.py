@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
-from npexplore.machine.resources.base import Server, count_of
+from npexplore.machine.resources.base import BEHIND, Example, Server, count_of
 from npexplore.machine.resources.queue import BoundedQueue, append, await_packet
 from npexplore.rows.assembler import HANDED_ON, Assembler
 from npexplore.rows.base import Label
@@ -21,7 +21,7 @@ from npexplore.rows.disciplines import Queues, discipline_of
 from npexplore.rows.expressions import Expression, Operand, Variable, expression
 
 
-class ScheduledQueue(BoundedQueue):
+class ScheduledQueue(BoundedQueue, kind="scheduled_queue"):
     """At each of `ports` a queue of up to `capacity` packets for every class. weights: by class, the highest first.
 
     What a weight means is said by the discipline (golden/schedule): a quantum in bytes, packets a turn, a share.
@@ -33,6 +33,8 @@ class ScheduledQueue(BoundedQueue):
     """
 
     WHY = "what came before decides who goes next, and room comes back when another pool gets a packet"
+
+    EXAMPLE = Example(alone=BEHIND, more={"capacity": 64, "weights": {"high": 2, "low": 1}, "ports": 4})
 
     def __init__(
         self, name: str, capacity: int, weights: Mapping[str, int], discipline: str = "priority_drr", ports: int = 1

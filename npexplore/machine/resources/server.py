@@ -6,12 +6,12 @@ Alone: M/G/1 (Pollaczek-Khinchine); several units of a constant time, M/D/c (Cro
 """
 
 from npexplore.errors import ModelError
-from npexplore.machine.resources.base import Resource, Server, check_member, count_of, time_of
+from npexplore.machine.resources.base import Example, Resource, Server, check_member, count_of, time_of
 from npexplore.machine.visits import Operands, VisitRecorder
 from npexplore.rows.distributions import Distribution, Time
 
 
-class FifoServer(Resource):
+class FifoServer(Resource, kind="server"):
     """`members` alike servers, each with a line and `units` places, occupied `service_s` a visit.
 
     service_s: seconds, or a distribution (rows/distributions.py), drawn anew on each arrival.
@@ -22,6 +22,7 @@ class FifoServer(Resource):
         FifoServer('hash', service_s=Exponential(mean=5e-08), units=2)
     """
 
+    EXAMPLE = Example({"service_s": 1e-7}, "serve", more={"units": 2, "members": 3})
     VISITS = {"serve": ("member",)}
     OPTIONAL = {"member": 0}
 
@@ -42,7 +43,7 @@ class FifoServer(Resource):
         m.serve(self.name, self.service if self.random is None else self.random, v.member)
 
 
-class Delay(Resource):
+class Delay(Resource, kind="delay"):
     """Time that passes at no server: `seconds` of a visit, or a distribution that all visits draw from.
 
     Example:
@@ -51,6 +52,7 @@ class Delay(Resource):
         Delay('think', 2e-07)
     """
 
+    EXAMPLE = Example({}, "wait", {"seconds": 1e-7})
     VISITS = {"wait": ("seconds",)}
     OPTIONAL = {"seconds": 0}
 

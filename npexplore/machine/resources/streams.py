@@ -19,7 +19,7 @@ import numpy as np
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
-from npexplore.machine.resources.base import Hold, OwnFaces, Server, Uses, count_of, known, rate_of
+from npexplore.machine.resources.base import Example, Hold, OwnFaces, Server, Uses, count_of, known, rate_of
 from npexplore.machine.resources.flits import Burst, fresh, ticks_of
 from npexplore.machine.resources.grid import Grid, Link
 from npexplore.machine.resources.routes import Tree, checked_turns, refuse_circles, refuse_crossings, shared, tree_of
@@ -30,7 +30,7 @@ NO_WAIT = "no waiting for words"
 CROSSED = "messages at a crossing first come first served, without changes of route, stalls and turns"
 
 
-class StaticStreams(OwnFaces):
+class StaticStreams(OwnFaces, kind="streams"):
     """One static network. paths: for each its routes, each a list of tiles from the path's source to a target.
 
     crossings: paths may share links and switches; in the order in which first words come to a switch, but where `turns`
@@ -48,6 +48,12 @@ class StaticStreams(OwnFaces):
     """
 
     WHY = "a switch moves a word only when all its outputs have room"
+    EXAMPLE = Example(
+        {"columns": 3, "rows": 3, "clock_hz": 1e9, "crossings": True, "paths": [[[3, 4, 5]], [[1, 4, 7]]]},
+        "stream",
+        {"path": "random", "words": 16},
+        more={"columns": 2, "rows": 1, "paths": [[[0, 1]]]},
+    )
     VISITS = {"send": ("path", "words"), "receive": ("tile", "words", "of"), "stream": ("path", "words")}
     OPTIONAL = {"of": -1}
 

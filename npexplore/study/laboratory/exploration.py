@@ -246,7 +246,8 @@ def packets_of(lone: LoneResource, trace: str | Path | Capture | None) -> tuple[
     """Return the packets, and the operands that they give: of a capture, lengths and hashed destinations."""
     if trace is None:
         return lone.packets(), lone.visit_operands()
-    from npexplore.machine.described.defaults import LENGTH, choices
+    from npexplore.machine.described.defaults import choices
+    from npexplore.machine.resources.base import LENGTH
     from npexplore.packets import read_capture
 
     capture = read_capture(trace) if isinstance(trace, str | Path) else trace

@@ -10,8 +10,8 @@ import numpy as np
 
 from npexplore.designs import Design
 from npexplore.designs.composed import machine_of
-from npexplore.machine.described.defaults import Operand, choices
-from npexplore.machine.resources.base import Resource
+from npexplore.machine.described.defaults import choices
+from npexplore.machine.resources.base import OperandValue, Resource
 from npexplore.machine.resources.server import Delay
 from npexplore.machine.resources.streams import StaticStreams
 from npexplore.machine.workload import Workload, workload
@@ -37,12 +37,12 @@ class LoneResource:
     kind: str
     resource: Resource
     visit: str
-    operands: Mapping[str, Operand]
+    operands: Mapping[str, OperandValue]
     parameters: Mapping[str, Any]
     packet_bytes: int = PACKET_BYTES
     held_s: float | None = None
 
-    def design(self, threads: int = 1, operands: Mapping[str, Operand] | None = None) -> Design:
+    def design(self, threads: int = 1, operands: Mapping[str, OperandValue] | None = None) -> Design:
         """Return the machine in which threads visit the resource and nothing else.
 
         operands: in place of its own.
@@ -65,7 +65,7 @@ class LoneResource:
         columns = {"packet_bytes": np.full(size, self.packet_bytes), **dict(zip(names, grid, strict=True))}
         return replace(workload(packet_bytes=self.packet_bytes), columns=columns, ordered=False)
 
-    def visit_operands(self) -> dict[str, Operand]:
+    def visit_operands(self) -> dict[str, OperandValue]:
         """Return the operands as a program has them: those that it cannot draw are columns of the packets."""
         return {**self.operands, **{name: f"packet.{name}" for name in self._given_by_packets()}}
 

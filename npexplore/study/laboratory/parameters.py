@@ -10,14 +10,14 @@ from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
 from npexplore.errors import FaultsError, InputError, NpexploreError, UnknownNameError, one_of
-from npexplore.machine.described.defaults import CROSS, DEFAULTS, NAMED, Default, Named, Operand
+from npexplore.machine.described.defaults import CROSS, DEFAULTS, NAMED, Named
 from npexplore.machine.described.formula import Formulas
 from npexplore.machine.described.part_files import PARTS, shelf_part
 from npexplore.machine.described.parts import Parts
 from npexplore.machine.described.resources import ResourceTables, operands
 from npexplore.machine.ranges import checked, words
 from npexplore.machine.resources import KINDS
-from npexplore.machine.resources.base import Resource
+from npexplore.machine.resources.base import Example, OperandValue, Resource
 from npexplore.units import ENDINGS, UNITS, split, unit_of
 
 POSITIVE = 1e-18  # the least rate
@@ -34,7 +34,7 @@ def kind_named(name: str) -> str:
     return NAMED[name].kind if name in NAMED else name
 
 
-def named(name: str) -> tuple[Named, Default]:
+def named(name: str) -> tuple[Named, Example]:
     """Return what a name has for itself, and its kind's defaults; raises UnknownNameError."""
     own = NAMED.get(name, Named(kind_named(name), about(kind_named(name))))
     return own, DEFAULTS[own.kind]
@@ -144,11 +144,11 @@ def _default(kind: str, key: str) -> Any:
     return inspect.signature(KINDS[kind]).parameters[key].default
 
 
-def visit_of(resource: Resource, default: Default, visit: str | None) -> str:
+def visit_of(resource: Resource, default: Example, visit: str | None) -> str:
     """Return the visit that packets make; raises UnknownNameError."""
     return one_of(f"visit of {resource.name}", visit or default.visit, resource.VISITS)
 
 
-def operands_of(resource: Resource, visit: str, *parts: Mapping[str, Operand]) -> dict[str, Operand]:
+def operands_of(resource: Resource, visit: str, *parts: Mapping[str, OperandValue]) -> dict[str, OperandValue]:
     """Return values of a visit's operands; those that it does not have are left out."""
     return {key: value for part in parts for key, value in part.items() if key in resource.VISITS[visit]}

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from npexplore.display import html_table
 from npexplore.errors import InputError, NpexploreError
-from npexplore.machine.described.defaults import Operand
 from npexplore.machine.resources import BufferPool, Lock
+from npexplore.machine.resources.base import OperandValue
 from npexplore.records import content_hash
 from npexplore.study.laboratory.exploration import SOLVERS, Exploration, closed, opened
 from npexplore.study.laboratory.lone import HELD, PACKET_BYTES, LoneResource
@@ -132,7 +132,7 @@ def resource(kind: str, *, name: str | None = None, visit: str | None = None, pa
     called = name or kind
     first, _ = built(kind, called, {})
     held = HELD_S if isinstance(first, Lock | BufferPool) else None
-    set_, of_visit = dict(parameters), dict[str, Operand]()
+    set_, of_visit = dict(parameters), dict[str, OperandValue]()
     if held is not None and HELD in set_:
         held = quantity(f"{kind}: {HELD}", str(set_.pop(HELD)), "s")
     method = visit_of(first, default, visit)
