@@ -21,13 +21,13 @@ from npexplore.cli.options import (
     ending,
     program_options,
     read_workload,
+    running,
     set_option,
     split_settings,
     warn_of_idle_knobs,
     workload_options,
 )
 from npexplore.cli.output import emit, facts, json_option, library_option, note, say, table, warn, wrapped
-from npexplore.cli.program_rate import running
 from npexplore.errors import InputError, NpexploreError, shown
 from npexplore.progress import Task
 
@@ -73,7 +73,7 @@ def command(
     arrivals: str | None, rate: str | None, speed: float | None, seed: int, seeds: int, packets: int | None,
     phases: int | None, rtl: bool, no_sensitivity: bool, html: Path | None, shared_library: bool,
     full: bool, formula: bool, knobs: bool, mixes: bool, as_json: bool, program: str | None, section: str | None,
-    maps: tuple[str, ...], costs: str,
+    maps: tuple[str, ...], costs: str | None,
 ) -> int:  # fmt: skip
     """Say how fast DESIGN forwards a workload, what holds it back, how much headroom there is, and what would help."""
     if mixes:
@@ -95,8 +95,7 @@ def command(
     if knobs:
         _show_knobs(made.name, made.parameters, as_json)
         return 0
-    if program is not None:
-        made, trace = running(made, program, trace, section, maps, costs), None
+    made, trace = running(made, program, trace, section, maps, costs), None if program else trace
     check_packets(made, packets)
     if (trace, mix, packet_bytes) == (None,) * 3 and made.own is None:
         packet_bytes = SHORTEST_BYTES

@@ -16,6 +16,7 @@ from npexplore.cli.options import (
     ending,
     program_options,
     read_workload,
+    running,
     set_option,
     split_settings,
     telling_what_is_kept,
@@ -23,7 +24,6 @@ from npexplore.cli.options import (
     workload_options,
 )
 from npexplore.cli.output import cell, emit, json_option, library_option, table, warn
-from npexplore.cli.program_rate import running
 from npexplore.errors import InputError
 from npexplore.progress import Task
 
@@ -65,7 +65,8 @@ def command(
     arrivals: str | None, rate: str | None, speed: float | None, rates: str | None, searched: bool, loss: str | None,
     seeds: int | None, packets: int | None, estimate: bool | None, workers: int | None, out: Path | None, resume: bool,
     html: Path | None,
-    shared_library: bool, as_json: bool, program: str | None, section: str | None, maps: tuple[str, ...], costs: str,
+    shared_library: bool, as_json: bool, program: str | None, section: str | None, maps: tuple[str, ...],
+    costs: str | None,
 ) -> int:  # fmt: skip
     """Show latency and loss of DESIGN against the offered load, and where it saturates; or search for rates."""
     if out is not None:
@@ -86,8 +87,7 @@ def command(
         if given is not None:
             raise InputError(f"{option} does not fit: {reason}")
     made = apply_settings(design_of(design), settings)
-    if program is not None:
-        made, trace = running(made, program, trace, section, maps, costs), None
+    made, trace = running(made, program, trace, section, maps, costs), None if program else trace
     made, load = read_workload(made, trace, mix, packet_bytes, None, None)
     warn_of_idle_knobs(split_settings(settings), [(made, load)])
     if searched:

@@ -38,6 +38,7 @@ class PacketLength(click.ParamType):  # type: ignore[type-arg]  # older releases
 
 F = TypeVar("F", bound=Callable[..., Any])
 Settable = TypeVar("Settable", "Design", "Parameters")
+TABLE = "x86_server"  # of costs, where no other is named
 DAMAGED = 3  # exit status: the input was damaged part-way
 
 
@@ -83,20 +84,40 @@ def _workload_options(function: F, several: bool) -> F:
     return function
 
 
+section_option = click.option("--section", metavar="NAME", help="The program or its section, where a file has several.")
+map_option = click.option("--map", "maps", metavar="NAME=FILE", multiple=True, help="First contents of a map.")
+costs_option = click.option(
+    "--costs", metavar="TABLE", default=None,
+    help="What a program's events cost: a table of models/processors (default: x86_server), or a file that "
+    "`program measure` wrote.",
+)  # fmt: skip
+
+
 def program_options(function: F) -> F:
     """Give a command the options of a packet program: program, section, maps, costs."""
-    options = (
-        click.option("--program", metavar="FILE.o", help="Run this eBPF program on the packets of --trace."),
-        click.option("--section", metavar="NAME", help="The program or its section, where FILE.o has several."),
-        click.option("--map", "maps", metavar="NAME=FILE", multiple=True, help="First contents of a map of --program."),
-        click.option(
-            "--costs", metavar="TABLE", default="x86_server", show_default=True,
-            help="What the events of --program cost: a table of models/processors, or a file.",
-        ),
-    )  # fmt: skip
-    for option in reversed(options):
-        function = option(function)
-    return function
+    program = click.option("--program", metavar="FILE.o", help="Run this eBPF program on the packets of --trace.")
+    return program(section_option(map_option(costs_option(function))))
+
+
+def running(
+    design: Design, file: str | None, trace: str | None, section: str | None, maps: Sequence[str], costs: str | None
+) -> Design:
+    """Return a design whose cores run the program of a file on the packets of a capture; without a file, the design.
+
+    Raises InputError for a program without packets, and for options of a program without one.
+    """
+    if file is None:
+        for option, given in (("--section", section), ("--map", maps), ("--costs", costs)):
+            if given:
+                raise InputError(f"{option} does not fit: there is no --program FILE.o")
+        return design
+    from npexplore.programs.loading import program
+    from npexplore.programs.map_files import read_named_maps
+
+    if trace is None:
+        raise InputError("--program needs --trace FILE, the packets that it runs on")
+    loaded = program(file, section)
+    return design.with_program(loaded, trace, maps=read_named_maps(loaded, maps), costs=costs or TABLE)
 
 
 def set_option(several: bool) -> Callable[[F], F]:

@@ -11,36 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from npexplore.cli.options import apply_settings, set_option
+from npexplore.cli.options import (
+    apply_settings,
+    costs_option,
+    map_option,
+    running,
+    section_option,
+    set_option,
+)  # fmt: skip
 from npexplore.cli.output import emit, facts, json_option, table
 from npexplore.errors import InputError
 
 if TYPE_CHECKING:
-    from npexplore.designs import Design
     from npexplore.programs.measuring import Timed
 
 SHOWN = 20  # paths in the text for people
 trace_option = click.option("--trace", metavar="FILE", required=True, help="The packets: a capture.")
-costs_option = click.option(
-    "--costs", metavar="TABLE", default="x86_server", show_default=True,
-    help="What events cost: a table of models/processors, or a file that `program measure` wrote.",
-)  # fmt: skip
-section_option = click.option("--section", metavar="NAME", help="The program or its section, where a file has several.")
-map_option = click.option("--map", "maps", metavar="NAME=FILE", multiple=True, help="First contents of a map.")
 on_option = click.option("--on", "machine", metavar="DESIGN", default="server", show_default=True)
-
-
-def running(
-    design: Design, file: str, trace: str | None, section: str | None, maps: Iterable[str], costs: str
-) -> Design:
-    """Return a design whose cores run the program of a file on the packets of a capture."""
-    from npexplore.programs.loading import program
-    from npexplore.programs.map_files import read_named_maps
-
-    if trace is None:
-        raise InputError("--program needs --trace FILE, the packets that it runs on")
-    loaded = program(file, section)
-    return design.with_program(loaded, trace, maps=read_named_maps(loaded, maps), costs=costs)
 
 
 @click.command("cost")
@@ -53,7 +40,7 @@ def running(
 @set_option(several=False)
 @json_option
 def cost_command(
-    file: str, section: str | None, trace: str, maps: tuple[str, ...], costs: str, machine: str,
+    file: str, section: str | None, trace: str, maps: tuple[str, ...], costs: str | None, machine: str,
     settings: tuple[str, ...], as_json: bool,
 ) -> None:  # fmt: skip
     """Say what a packet of each path takes on a core, the slowest path first: what an attacker would send."""
@@ -90,7 +77,7 @@ COLUMNS = ("path", "share", "verdict", "program_cycles", "cycles", "one_core_mpp
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the estimates.")
 @json_option
 def compare_command(
-    first: str, second: str, section: str | None, trace: str, maps: tuple[str, ...], costs: str, machine: str,
+    first: str, second: str, section: str | None, trace: str, maps: tuple[str, ...], costs: str | None, machine: str,
     settings: tuple[str, ...], seed: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Say which of two programs carries more packets on a machine, by how much, and which work makes the difference."""

@@ -121,7 +121,22 @@ def test_what_a_server_cannot_run_is_refused():
         server().bounds(64)
     with pytest.raises(RefusedError, match="returns 9, which is no verdict"):
         server("mov r0, 9\nexit")
-    assert "the least that the kernel's stack takes" in server("mov r0, 2\nexit").workload().note
+    with pytest.raises(RefusedError, match="in the driver, with stack = xdp; got linux"):
+        server(stack="linux").bounds()
+
+
+def test_what_is_assumed_of_a_program_is_told():
+    assert server("mov r0, 1\nexit").workload().assumption == ""
+    assert "the least that the kernel's stack takes" in server("mov r0, 2\nexit").workload().assumption
+    guessed = server("call get_smp_processor_id\nmov r0, 1\nexit").workload()
+    assert guessed.assumption == "prices of helper.get_smp_processor_id in x86_server"
+
+
+@pytest.mark.parametrize("words", [["--section", "x"], ["--map", "a=b"], ["--costs", "epyc_zen4"]])
+@pytest.mark.parametrize("command", [["explain", "server"], ["load", "server"]])
+def test_options_of_a_program_need_one(capsys, command, words):
+    assert main([*command, "--packet-bytes", "64", *words]) == 2
+    assert f"{words[0]} does not fit: there is no --program" in capsys.readouterr().err
 
 
 def documents(capsys, *words):

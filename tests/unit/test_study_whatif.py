@@ -193,6 +193,7 @@ def test_words_picture_and_document_say_the_same(threads_bound):
 def test_gains_as_people_write_them():
     change = Change("banks", "knob", 4, 8, "", 0.0389, 0.032, 0.045, "simulation", "dram.bus")
     assert gain_text(change) == "+3.89 ± 0.65 %"
+    assert gain_text(replace(change, gain=1.0, low=0.9999999, high=1.0)) == "+100 %"
     assert gain_text(Change("banks", "knob", 4, 2, "", -0.34, None, None, "bounds", "x")) == "-34 %"
 
 

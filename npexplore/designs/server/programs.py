@@ -130,21 +130,27 @@ def on_server(
     if missing := set(run.rows[:, k.PATH].tolist()) - set(cycles):
         raise RefusedError(f"server: {len(missing):,} paths of the program were not told apart; raise memory_bytes")
     note = f"time on a core by costs of {costs.name}"
+    met = {event for events in events_of(run).values() for event, times in events.items() if times}
+    guessed = sorted(event for event in met if costs.event[event].source.startswith("assumed"))
+    assumed = [f"prices of {', '.join(guessed)} in {costs.name}"] if guessed else []
     if (run.rows[:, k.VERDICT] == PASSED).any():
-        note += "; packets that it passes take the least that the kernel's stack takes"
+        assumed.append("packets that it passes take the least that the kernel's stack takes")
     table = capture.packets
     if (table["captured"] < table["length"]).any():
         note += "; it ran on what was captured of longer packets"
     times = table["t_ns"].to_numpy(np.int64)
     load = Workload(
         f"{run.program.name} on {Path(str(capture.path)).name}", {"packet_bytes": table["length"].to_numpy(np.int64)},
-        t_ns=times - times.min(), note=note, damage=str(capture.damage) if capture.damage else None,
+        t_ns=times - times.min(), note=note, assumption="; ".join(assumed),
+        damage=str(capture.damage) if capture.damage else None,
     )  # fmt: skip
     packets = OnServer(run, load, costs, cycles, base)
     ways = set(run.verdicts)
     egress = "other_port" if "redirect" in ways else "same_port" if "tx" in ways else "none"
 
     def own(p: Parameters) -> Workload:
+        if p.stack != "xdp":
+            raise RefusedError(f"server: a program runs in the driver, with stack = xdp; got {p.stack}")
         return dress(p, packets(p))
 
     def only_these(p: Parameters, other: Workload) -> Workload:

@@ -224,10 +224,13 @@ def _help(changes: Sensitivity | None) -> Iterator[str]:
     yield f"What matters most, in throughput for one per cent more of each (elasticity): {', '.join(what)}."
 
 
+SHOWN_HALF = 0.01  # per cent: a gain is written with three digits
+
+
 def gain_text(change: Change) -> str:
-    """Return a change's gain in per cent, with the half width of its interval."""
-    half = "" if change.low is None or change.high is None else f" ± {short(50 * (change.high - change.low), 2)}"
-    return f"{100 * change.gain:+.3g}{half} %"
+    """Return a change's gain in per cent, with the half width of its interval where that shows beside it."""
+    half = 0.0 if change.low is None or change.high is None else 50 * (change.high - change.low)
+    return f"{100 * change.gain:+.3g}{f' ± {short(half, 2)}' if half >= SHOWN_HALF else ''} %"
 
 
 def value_text(value: Value) -> str:
