@@ -36,7 +36,7 @@ def test_listed_means_tested():
     kinds = {(name, method) for name, kind in KINDS.items() for method in kind.VISITS}
     assert tested == kinds | {(name, method) for name in PARTS for method in shelf_part(name).visits}
     for case in EXAMPLES:
-        assert ">>> unloaded_visit(visit(" in KINDS[case.kind].__doc__, f"an example of {case.kind} with its latency"
+        assert "unloaded_visit(visit(" in KINDS[case.kind].__doc__, f"an example of {case.kind} with its latency"
     for case in CASES:
         assert type(case.resource) is KINDS.get(case.kind, Part)
         assert case.kind in KINDS or case.resource.kind == case.kind
