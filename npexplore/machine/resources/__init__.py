@@ -32,3 +32,4 @@ from npexplore.machine.resources.scheduled_queue import ScheduledQueue as Schedu
 from npexplore.machine.resources.server import Delay as Delay
 from npexplore.machine.resources.server import FifoServer as FifoServer
 from npexplore.machine.resources.streams import StaticStreams as StaticStreams
+from npexplore.machine.resources.tcam import Tcam as Tcam
