@@ -23,6 +23,7 @@ from npexplore.cli.options import (
     workload_options,
 )  # fmt: skip
 from npexplore.cli.output import emit, json_option, table
+from npexplore.errors import InputError
 from npexplore.progress import Task
 
 if TYPE_CHECKING:
@@ -52,33 +53,33 @@ SHOWN = 40  # rows of the table for people
 )
 @click.option(
     "--simulations",
-    default=100,
-    show_default=True,
     type=click.IntRange(min=1),
-    help="Largest number of points to simulate.",
+    help="Largest number of points to confirm; default: all of up to 500 points, else 100.",
 )
-@click.option(
-    "--packets", default=2000, show_default=True, type=click.IntRange(min=1), help="Simulated packets per point."
-)
+@click.option("--packets", type=click.IntRange(min=1),
+              help="Confirm by one simulation of so many packets a point, not by an estimate.")  # fmt: skip
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the simulations.")
-@click.option(
-    "--estimate", is_flag=True, help="Confirm by estimates (1 s of budget a point), not by one run of --packets."
-)
+@click.option("--estimate", is_flag=True, hidden=True, help="The default: confirm by estimates of 1 s a point.")
 @click.option("--workers", type=click.IntRange(min=1), help="Threads; default: one for each core.")
 @json_option
 def command(
     design: str, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | str | None,
     arrivals: str | None, rate: str | None, speed: float | None, price_files: tuple[str, ...],
-    costs: tuple[str, ...], merits: tuple[str, ...], tolerance: float, queueing: int, simulations: int, packets: int,
-    seed: int, estimate: bool, workers: int | None, as_json: bool,
+    costs: tuple[str, ...], merits: tuple[str, ...], tolerance: float, queueing: int, simulations: int | None,
+    packets: int | None, seed: int, estimate: bool, workers: int | None, as_json: bool,
 ) -> int:  # fmt: skip
-    """Find the machines of DESIGN that are best for their cost; bounds prune, queueing ranks, simulation confirms."""
+    """Find the machines of DESIGN that are best for their cost.
+
+    Of up to 500 points all are estimated; of more, bounds prune, queueing ranks, and estimates confirm the front.
+    """
     import npexplore.designs as designs
     from npexplore.study.optimising.costs import UNITS, sources
-    from npexplore.study.optimising.optimise import optimise
+    from npexplore.study.optimising.optimise import PACKETS, optimise
     from npexplore.study.optimising.prices import load_prices, sources_of
     from npexplore.study.sweeping.grid import listed
 
+    if estimate and packets is not None:
+        raise InputError("--estimate and --packets both say how points are confirmed; leave one out")
     knobs = {name: values_or_span(name, values) for name, values in split_settings(settings).items()}
     base, prices = designs.design(design), [load_prices(path) for path in price_files]
     for name, values in knobs.items():
@@ -93,8 +94,8 @@ def command(
         found = optimise(
             base, load, knobs=knobs, costs=costs or None, merits=merits or ("throughput",),
             prices=prices, tolerance=tolerance,
-            queueing=queueing, simulations=simulations, packets=packets, seed=seed,
-            confirm="estimate" if estimate else "simulation", workers=workers, progress=progress,
+            queueing=queueing, simulations=simulations, packets=packets or PACKETS, seed=seed,
+            confirm="estimate" if packets is None else "simulation", workers=workers, progress=progress,
         )  # fmt: skip
     own = {file.name: sources_of(file) for file in prices}
     told = {**sources(tuple(name for name in found.costs if name not in own)), **own}
@@ -106,12 +107,10 @@ def command(
 
 def text(found: Optimum, units: Mapping[str, str]) -> str:
     """Return the front as people read it: what to take and why, the front, where all the other points went."""
-    n, recommended = found.counts, found.recommended()
+    recommended = found.recommended()
     head = (f"{recommended[1]}\n" if recommended else "") + (
-        f"{n['points']:,} points of {found.design} under {found.workload}: {n['impossible']:,} impossible, "
-        f"{n['pruned_by_bounds']:,} pruned by bounds, {n['ranked_lower']:,} ranked lower by demands, "
-        f"{n['queueing']:,} by queueing, {n['simulated']:,} simulated. "
-        f"Simulations saved: {found.saved:,}; machines built: {found.built:,}."
+        f"{found.design} under {found.workload}. {found.searched} Rates that differ by less than "
+        f"{found.tolerance:.0%} count as equal: the cheaper machine stands for both."
     )
     if found.unconfirmed:
         head += (
@@ -121,6 +120,7 @@ def text(found: Optimum, units: Mapping[str, str]) -> str:
     rows = [
         {**best.knobs, **{_cost(name, units[name]): best.costs[name] for name in found.costs},
          "Mb/s": best.throughput / 1e6,
+         "+-": None if best.interval is None else (best.interval[1] - best.interval[0]) / 2e6,
          "latency ns": None if best.latency is None else best.latency * 1e9, "bottleneck": best.bottleneck}
         for best in found.front
     ]  # fmt: skip

@@ -31,7 +31,7 @@ MATTERS = Sensitivity((Elasticity("cores", "knob", 2, 1.9, 2.1, "", 1.0, 0.9, No
 CHANGES = WhatIf((Change("cores", "knob", 2, 4, "", 1.0, 0.9, 1.1, "simulation", "core"),))
 NET = load_net("tandem")
 CURVE = load_curve(NIC, 64, rates=[1e6, 30e6], packets=300)
-BEST = npx.optimise(NIC, 64, knobs={"cores": [1, 2]}, queueing=1, simulations=2, packets=200)
+BEST = npx.optimise(NIC, 64, knobs={"cores": [1, 2]}, queueing=1, simulations=2, packets=200, confirm="simulation")
 SIMULATED = EXPLAINED.predictions["simulated"]
 CAPTURED = npx.read_capture(CAPTURE)
 SEARCHED = LoadSearch("nic", "64 bytes", "periodic", (Found(Goal(), 2e6, 1e6, 3e6, None, 1e6),), CURVE.points[:1],

@@ -1,7 +1,8 @@
-"""The best machines for their cost, out of many: bounds prune, queueing ranks, simulation confirms.
+"""The best machines for their cost, out of many: of a few hundred points all are estimated; of more, bounds prune,
+queueing ranks, and estimates or simulations confirm.
 
 1. Every point of the grid gets its costs and its upper bound as arrays (study/optimising/space.py).
-2. Of points with the same costs, those with the least norm of demands are kept.
+2. Up to WHOLE points, all are confirmed. Of more with the same costs, those with the least norm of demands are kept.
 3. Each point has an estimate, never above its bound: first by the norm of demands (latency: with the load that they
    make), then by queueing, both corrected by how they were off (median) where the next level has answered; then the
    simulated value. Points on the front of estimates are asked at the next level until all on it are simulated.
@@ -25,7 +26,7 @@ from npexplore.machine.workload import Workload, WorkloadLike
 from npexplore.solve.prediction import Prediction
 from npexplore.study.optimising.costs import COSTS
 from npexplore.study.optimising.optimum import Best, Optimum
-from npexplore.study.optimising.pareto import boxes, front
+from npexplore.study.optimising.pareto import boxes, front, worth_their_cost
 from npexplore.study.optimising.prices import PriceFile, priced
 from npexplore.study.optimising.space import Space, space
 from npexplore.study.sweeping.answers import Answer
@@ -41,7 +42,8 @@ TOLERANCE = 0.05
 SAME_COST = 2  # points of equal costs that go on to queueing
 PACKETS = 2000
 QUEUEING = 400
-SIMULATIONS = 100
+WHOLE = 500  # points that are all confirmed
+SIMULATIONS = 100  # of more points
 AT_ONCE = (64, 16)  # points asked in one round of queueing, of simulation
 Confirm = Literal["simulation", "estimate"]
 
@@ -56,10 +58,10 @@ def optimise(
     prices: Sequence[PriceFile] = (),
     tolerance: float = TOLERANCE,
     queueing: int = QUEUEING,
-    simulations: int = SIMULATIONS,
+    simulations: int | None = None,
     packets: int = PACKETS,
     seed: int = 1,
-    confirm: Confirm = "simulation",
+    confirm: Confirm = "estimate",
     executor: Executor | None = None,
     workers: int | None = None,
     progress: Callable[[str, int], None] | None = None,
@@ -75,10 +77,10 @@ def optimise(
         prices: costs of the user's own, read from TOML (study/optimising/prices.py).
         tolerance: points whose costs and merits differ by less than this share count as equal.
         queueing: the largest number of points for the queueing model.
-        simulations: the largest number of points to simulate.
-        packets: simulated packets for each point.
+        simulations: the largest number of points to confirm (None: all of up to 500, else 100).
+        packets: simulated packets for each point, without estimates.
         seed: seed of the simulations.
-        confirm: "simulation" (one run of `packets`), or "estimate" (runs until their interval is narrow; 1 s a point).
+        confirm: "estimate" (runs until their interval is narrow; 1 s a point), or "simulation" (one run of `packets`).
         executor: a `concurrent.futures` executor that runs them (None: threads).
         workers: the number of threads (None: one for each usable core).
         progress: called with a solver's name and the number of points it has answered.
@@ -103,7 +105,7 @@ def optimise(
     if costs is not None:
         own = [file.name for file in prices]
         costs = [one_of("cost", name, [*COSTS, *own]) for name in dict.fromkeys([*costs, *own])]
-    if simulations < 1 or queueing < 0:
+    if (simulations is not None and simulations < 1) or queueing < 0:
         raise InputError(f"simulations must be at least 1 and queueing 0, got {simulations} and {queueing}")
     boxes(1.0, tolerance)
     known = space(design, workload, knobs, latency="latency" in wanted)
@@ -116,7 +118,9 @@ def optimise(
     if not chosen:
         raise InputError(f"these knobs change none of the costs ({', '.join(COSTS)}); name one more knob")
     one_of("confirm", confirm, get_args(Confirm))
-    search = _Search(known, workload, chosen, wanted, tolerance, (queueing, simulations), packets, seed, confirm)
+    whole = simulations is None and known.possible <= WHOLE
+    budget = (0, known.possible) if whole else (queueing, simulations or SIMULATIONS)
+    search = _Search(known, workload, chosen, wanted, tolerance, budget, packets, seed, confirm, whole)
     search.run(lambda points: asked(points, packets=packets, executor=executor, workers=workers), progress)
     return search.result(design.name)
 
@@ -134,10 +138,11 @@ class _Search:
     packets: int
     seed: int
     confirm: Confirm
+    whole: bool  # whether every point is confirmed
     answers: dict[int, dict[int, Prediction | None]] = field(default_factory=dict)  # by candidate and level
 
     def __post_init__(self) -> None:
-        self.chosen = self._candidates()
+        self.chosen = np.arange(self.space.possible) if self.whole else self._candidates()
         self.price = np.stack([self.space.cost(name)[self.chosen] for name in self.costs], axis=1)
         known = self.space
         self.bound = self._known(known.throughput, known.latency)
@@ -173,7 +178,7 @@ class _Search:
         levels = ("bounds", "queueing", self.confirm)
         while True:
             self._prune()
-            at = self._front()
+            at = np.flatnonzero(self.level < 2) if self.whole else self._front()
             left = [most - sum(level in said for said in self.answers.values())
                     for level, most in enumerate(self.budget, start=1)]  # fmt: skip
             level, todo = 1, at[self.level[at] == 0]
@@ -200,7 +205,9 @@ class _Search:
         return alive[front(self.price[alive], boxes(self.estimate[alive], self.tolerance))]
 
     def _prune(self) -> None:
-        """Drop what a simulated point dominates even at its bound."""
+        """Drop what a simulated point dominates even at its bound, but where all points are asked."""
+        if self.whole:
+            return
         best = boxes(self.bound, self.tolerance)
         for k in np.flatnonzero(self.alive & (self.level == 2)):
             mine = boxes(self.estimate[k], self.tolerance)
@@ -243,7 +250,7 @@ class _Search:
         """Return the front of what was simulated, with the counts."""
         self._prune()
         done = np.flatnonzero(self.alive & (self.level == 2))
-        at = done[front(self.price[done], boxes(self.estimate[done], self.tolerance))]
+        at = done[worth_their_cost(self.price[done], self.estimate[done], self.tolerance)]
         asked_most = [int(np.sum(self.level == level)) for level in (1, 2)]
         possible, pruned = self.space.possible, int(np.sum(~self.alive & (self.level == 0)))
         counts = {
@@ -252,7 +259,7 @@ class _Search:
         }  # fmt: skip
         return Optimum(
             name, self.space.workload, self.costs, self.merits, tuple(self._best(int(k)) for k in at), counts,
-            self.space.built, int(np.sum(self.level[self._front()] < 2)), self.tolerance,
+            self.space.built, int(np.sum(self.level[self._front()] < 2)), self.tolerance, self.confirm,
         )  # fmt: skip
 
     def _best(self, k: int) -> Best:

@@ -37,7 +37,7 @@ class Optimum(Result):
     counts: points = impossible + pruned_by_bounds + ranked_lower + queueing + simulated, each point counted at the last
     step it reached; pruned are those that a simulated point dominates even at their bound. unconfirmed: points whose
     estimates put them on the front but that the budget left unsimulated. built: machines built to compute the bounds of
-    all points.
+    all points. confirm: "estimate" or "simulation", what was asked of the points counted as simulated.
 
     Example:
         >>> import npexplore as npx
@@ -58,37 +58,59 @@ class Optimum(Result):
     built: int
     unconfirmed: int
     tolerance: float
+    confirm: str = "estimate"
+
+    @property
+    def searched(self) -> str:
+        """What became of all points, in one sentence."""
+        n, done = self.counts, "estimated" if self.confirm == "estimate" else "simulated"
+        possible = n["points"] - n["impossible"]
+        ways = [
+            (n["pruned_by_bounds"], "cannot beat a cheaper one that was, even at their bounds"),
+            (n["ranked_lower"], "rank lower by their demands, which proves nothing"),
+            (n["queueing"], "rank lower by queueing, which proves nothing"),
+        ]
+        left = [f"{count:,} {way}" for count, way in ways if count]
+        all_of = "all" if n["simulated"] == possible else f"{n['simulated']:,}"
+        impossible = f" ({n['impossible']:,} more are impossible)" if n["impossible"] else ""
+        return f"Of {possible:,} machines{impossible} {all_of} were {done}{''.join(f'; {one}' for one in left)}."
 
     @property
     def saved(self) -> int:
         """The number of points that did not have to be simulated."""
         return self.counts["points"] - self.counts["impossible"] - self.counts["simulated"]
 
+    def worth(self, best: Best) -> float:
+        """Return what a machine is chosen by: throughput, or without that merit the reciprocal of its latency."""
+        return best.throughput if "throughput" in self.merits or not best.latency else 1.0 / best.latency
+
     def share(self, best: Best) -> float:
-        """Return a machine's costs as a share of those of the fastest on the front, the mean over the costs."""
-        fastest = max(self.front, key=lambda one: one.throughput)
-        shares = [best.costs[name] / fastest.costs[name] for name in self.costs if fastest.costs[name]]
+        """Return a machine's costs as a share of those of the best on the front, the mean over the costs."""
+        first = max(self.front, key=self.worth)
+        shares = [best.costs[name] / first.costs[name] for name in self.costs if first.costs[name]]
         return sum(shares) / len(shares) if shares else 1.0
 
     def recommended(self) -> tuple[Best, str] | None:
-        """Return the cheapest machine with at least 95 % of the best throughput, and why; None for an empty front."""
+        """Return the cheapest machine that is worth at least 95 % of the best one, and why; None for an empty front."""
         if not self.front:
             return None
-        fastest = max(self.front, key=lambda one: one.throughput)
-        enough = [one for one in self.front if one.throughput >= ENOUGH * fastest.throughput]
-        chosen = min(enough, key=lambda one: (self.share(one), -one.throughput))
+        first = max(self.front, key=self.worth)
+        enough = [one for one in self.front if self.worth(one) >= ENOUGH * self.worth(first)]
+        chosen = min(enough, key=lambda one: (self.share(one), -self.worth(one)))
         knobs = ", ".join(f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}"
                           for name, value in chosen.knobs.items())  # fmt: skip
         one_cost = self.costs[0].removesuffix("_bits").replace("_", " ")
         cost = one_cost if len(self.costs) == 1 else "the costs, in the mean"
-        told = f"Take {knobs}: {chosen.throughput / 1e6:,.0f} Mb/s, and {chosen.bottleneck} binds."
-        if chosen is not fastest:
-            lost, spared = 1 - chosen.throughput / fastest.throughput, 1 - self.share(chosen)
-            told += f" The fastest gains {lost / (1 - lost):.1%} for {spared / (1 - spared):.0%} more of {cost}."
+        by_latency = self.worth(chosen) != chosen.throughput
+        reached = f"{1e9 * (chosen.latency or 0.0):,.0f} ns" if by_latency else f"{chosen.throughput / 1e6:,.0f} Mb/s"
+        told = f"Take {knobs}: {reached}, and {chosen.bottleneck} binds."
+        if chosen is not first:
+            more, spared = self.worth(first) / self.worth(chosen) - 1, 1 - self.share(chosen)
+            told += f" The fastest gains {more:.1%} for {spared / (1 - spared):.0%} more of {cost}."
         cheaper = [one for one in self.front if self.share(one) < self.share(chosen)]
         if cheaper:
-            next_ = max(cheaper, key=lambda one: one.throughput)
-            less, spared = 1 - next_.throughput / chosen.throughput, 1 - self.share(next_) / self.share(chosen)
+            next_ = max(cheaper, key=self.worth)
+            less, spared = 1 - self.worth(next_) / self.worth(chosen), 1 - self.share(next_) / self.share(chosen)
             told += f" The best cheaper one loses {less:.1%} and saves {spared:.0%}."
         return chosen, told
 

@@ -3,7 +3,8 @@
     a dominates b  if  every cost of a <= that of b  and  every merit's box of a >= that of b, and a is not b
     box of a merit = floor(ln merit / ln(1 + tolerance))    (Laumanns et al., Evolutionary Computation 10, 2002)
 
-Merits in one box count as equal, so that nobody pays for a gain that is smaller than the tolerance.
+Merits in one box count as equal, so that nobody pays for a gain that is smaller than the tolerance. Boxes have edges;
+where all points are known, `worth_their_cost` compares merits themselves.
 """
 
 from __future__ import annotations
@@ -43,3 +44,20 @@ def front(costs: npt.ArrayLike, merits: npt.ArrayLike) -> Integers:
         beaten = (c[left] >= c[best]).all(axis=1) & (m[left] <= m[best]).all(axis=1)
         left = left[~beaten]
     return np.array(kept, dtype=np.int64)
+
+
+def worth_their_cost(costs: npt.ArrayLike, merits: npt.ArrayLike, tolerance: float) -> Integers:
+    """Return the numbers of points that gain more than a tolerance over every kept one that costs no more.
+
+    costs (n, c): less is better; merits (n, m): more is better. From the cheapest on: each point that is left out has a
+    kept one that costs no more in anything, and whose merits are at most the tolerance less. Best first.
+    """
+    c, m = (np.asarray(table, dtype=np.float64) for table in (costs, merits))
+    spread = c.max(axis=0, initial=0.0) if len(c) else np.ones(c.shape[1])
+    price = (c / np.where(spread > 0, spread, 1.0)).sum(axis=1)
+    kept: list[int] = []
+    for k in np.lexsort((np.arange(len(c)), *(-m.T[::-1]), price)).tolist():
+        cheaper = [one for one in kept if (c[one] <= c[k]).all()]
+        if all((m[k] > m[one] * (1.0 + tolerance)).any() for one in cheaper):
+            kept.append(k)
+    return np.array(sorted(kept, key=lambda one: (*(-m[one]), price[one])), dtype=np.int64)
