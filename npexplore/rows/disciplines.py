@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from npexplore.errors import ModelError, one_of
+from npexplore.golden.schedule import SCHEDULERS
+from npexplore.golden.schedule.ranked import Ranked
 from npexplore.rows.assembler import Assembler
 from npexplore.rows.base import Label
 from npexplore.rows.expressions import Condition, Expression, Operand, Variable, expression, maximum, opposite
@@ -260,45 +262,66 @@ def wrr(q: Queues) -> Discipline:
     return Discipline(choose, left=left)
 
 
-def scfq(q: Queues) -> Discipline:
-    """The smallest service tag; the clock is the tag of the packet sent last, and begins anew when nothing waits."""
-    asm, n, common = q.asm, q.classes, math.lcm(*q.weights)
-    if common // min(q.weights) > MOST_STEP:
-        raise ModelError(f"{q.name}: weights need a smaller common multiple for tags to be exact, got {[*q.weights]}")
-    steps = q.words("step", [common // weight for weight in q.weights])
-    tags, last, virtual = q.entries("tag"), q.each("last"), q.words("virtual", [0])
+@dataclass(frozen=True)
+class _RankWords:
+    """The words of a rank (golden/schedule/ranked.py) as rows read and write them."""
 
-    def joins(k: Operand, size: Operand) -> None:
-        with when(asm, q.backlog[0] == 0):
-            virtual[0] = 0
-            for other in range(n):
-                last[other] = 0
-        with asm.scope():
-            tag = asm.value_of(maximum(virtual[0], last[k]) + expression(size) * steps[k])
-            last[k] = tag
-            tags[q.joining(k)] = tag
+    first: Word
+    last: Word
+    weight: Word
+    step: Word
+    larger: Callable[[Operand, Operand], Expression] = maximum
 
-    def choose(k: Variable) -> None:
-        least, other = Variable("least tag"), Variable("class")
-        asm.let(least, LAST_TAG)
-        asm.let(other, 0)
-        with again(asm) as done:
-            with when(asm, q.length[other] > 0):
-                tag = tags[q.first(other)]
-                with when(asm, tag < least):
-                    asm.assign(least, tag)
-                    asm.assign(k, other)
-            asm.assign(other, other + 1)
-            asm.jump(done, other >= n)
+    @property
+    def virtual(self) -> Variable:
+        return self.first[0]
 
-    def left(k: Operand, size: Operand, at: Operand) -> None:
-        virtual[0] = tags[at]
 
-    return Discipline(choose, joins, left)
+def ranked(scheduler: type[Ranked]) -> Callable[[Queues], Discipline]:
+    """Return the discipline of a rank: the smallest goes first; all begins anew when nothing waits."""
+
+    def discipline(q: Queues) -> Discipline:
+        asm, n, common = q.asm, q.classes, math.lcm(*q.weights)
+        if common // min(q.weights) > MOST_STEP:
+            raise ModelError(
+                f"{q.name}: weights need a smaller common multiple for ranks to be exact, got {[*q.weights]}"
+            )
+        steps = q.words("step", [common // weight for weight in q.weights])
+        ranks, last, virtual = q.entries("rank"), q.each("last"), q.words("virtual", [0])
+
+        def joins(k: Operand, size: Operand) -> None:
+            with when(asm, q.backlog[0] == 0):
+                virtual[0] = 0
+                for other in range(n):
+                    last[other] = 0
+            with asm.scope():
+                rank = scheduler.rank(_RankWords(virtual, last, q.weight, steps), k, expression(size))
+                ranks[q.joining(k)] = asm.value_of(expression(rank))
+
+        def choose(k: Variable) -> None:
+            least, other = Variable("least rank"), Variable("class")
+            asm.let(least, LAST_TAG)
+            asm.let(other, 0)
+            with again(asm) as done:
+                with when(asm, q.length[other] > 0):
+                    rank = ranks[q.first(other)]
+                    with when(asm, rank < least):
+                        asm.assign(least, rank)
+                        asm.assign(k, other)
+                asm.assign(other, other + 1)
+                asm.jump(done, other >= n)
+
+        def left(k: Operand, size: Operand, at: Operand) -> None:
+            virtual[0] = ranks[at]
+
+        return Discipline(choose, joins, left)
+
+    return discipline
 
 
 DISCIPLINES: Mapping[str, Callable[[Queues], Discipline]] = {
-    "strict_priority": strict_priority, "drr": drr, "priority_drr": priority_drr, "wrr": wrr, "scfq": scfq,
+    "strict_priority": strict_priority, "drr": drr, "priority_drr": priority_drr, "wrr": wrr,
+    **{name: ranked(one) for name, one in SCHEDULERS.items() if issubclass(one, Ranked)},
 }  # fmt: skip
 NO_ROWS = {"wfq": "its virtual time is a fraction of any size, which no whole number of the engine holds"}
 

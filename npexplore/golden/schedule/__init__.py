@@ -6,6 +6,7 @@
 from npexplore.golden.schedule.base import QueuedPacket, Scheduler
 from npexplore.golden.schedule.drr import DeficitRoundRobin
 from npexplore.golden.schedule.priority_drr import PriorityDeficitRoundRobin, halving_quanta
+from npexplore.golden.schedule.ranked import RANKED
 from npexplore.golden.schedule.scfq import SelfClockedFairQueueing
 from npexplore.golden.schedule.shaped import Shaped, Shaper
 from npexplore.golden.schedule.strict_priority import StrictPriority
@@ -19,6 +20,7 @@ SCHEDULERS: dict[str, type[Scheduler]] = {
     "wrr": WeightedRoundRobin,
     "scfq": SelfClockedFairQueueing,
     "wfq": WeightedFairQueueing,
+    **RANKED,
 }
 
 __all__ = [

@@ -1,0 +1,95 @@
+"""Schedulers that are one function, the rank of a packet when it joins: the smallest goes first, then the higher class.
+
+Push-in first-out (Sivaraman et al., Programmable packet scheduling at line rate, ACM SIGCOMM 2016), first in first out
+within a class. A rank is a whole number made with `+ - *` and `q.larger`, so that one function serves the golden
+router, the event engine's rows (rows/disciplines.py) and the tests. It reads
+
+    q.virtual     the rank of the packet sent last; 0 when nothing waits, and q.last is 0 then, too
+    q.last[k]     a number that the function keeps for class k
+    q.weight[k]   the weight of class k;  q.step[k] = lcm(weights) / weight
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, MutableSequence, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, Protocol
+
+from npexplore.golden.schedule.base import QueuedPacket, Scheduler
+
+
+class RankQueues(Protocol):
+    """What a rank is made of: numbers of the golden router, or expressions of the engine."""
+
+    virtual: Any
+    last: Any
+    weight: Any
+    step: Any
+
+    def larger(self, one: Any, other: Any, /) -> Any:
+        """Return the larger of two numbers."""
+
+
+Rank = Callable[[Any, Any, Any], Any]  # (queues, class, bytes) -> the rank of a packet that joins
+RANKED: dict[str, type[Ranked]] = {}  # by the name of the function
+
+
+class Ranked(Scheduler):
+    """The class whose first packet has the smallest rank goes."""
+
+    rank: ClassVar[staticmethod[[Any, Any, Any], Any]]
+    between: ClassVar[staticmethod[[int, int, int], Fraction] | None] = None  # largest unfairness: (bytes, two weights)
+    larger = staticmethod(max)
+
+    def __init__(
+        self, weights: Sequence[int], bytes_per_ns: Fraction = Fraction(1), overhead_bytes: int = 0
+    ) -> None:  # fmt: skip
+        super().__init__(weights, bytes_per_ns, overhead_bytes)
+        self.weight, self.step = self.weights, [math.lcm(*weights) // weight for weight in weights]
+        self.ranks: tuple[deque[int], ...] = tuple(deque() for _ in weights)
+        self.last: MutableSequence[int] = [0] * len(weights)
+        self.virtual = 0
+
+    def joins(self, number: int, packet: QueuedPacket) -> None:
+        """Give the packet its rank."""
+        if not self.backlog:
+            self.virtual, self.last = 0, [0] * len(self.last)
+        self.ranks[number].append(type(self).rank(self, number, packet.length_bytes))
+
+    def choose(self, now: int) -> int:
+        """Return the class whose first packet has the smallest rank."""
+        return min((ranks[0], number) for number, ranks in enumerate(self.ranks) if ranks)[1]
+
+    def left(self, number: int, packet: QueuedPacket) -> None:
+        """Remember the packet's rank."""
+        self.virtual = self.ranks[number].popleft()
+
+    def unfairness(self, one: int, other: int, largest_bytes: int) -> Fraction | None:
+        """Return what the scheduler's paper promises."""
+        promise = type(self).between
+        return None if promise is None else promise(largest_bytes, self.weights[one], self.weights[other])
+
+
+def ranked(
+    weight: str, unfairness: Callable[[int, int, int], Fraction] | None = None
+) -> Callable[[Rank], type[Ranked]]:
+    """Make a scheduler of a rank, listed under the function's name.
+
+    weight: what a weight is, for messages. unfairness: see `Ranked.between`.
+    """
+
+    def listed(rank: Rank) -> type[Ranked]:
+        own = {"WEIGHT": weight, "rank": staticmethod(rank), "__doc__": rank.__doc__, "__module__": rank.__module__}
+        if unfairness is not None:
+            own["between"] = staticmethod(unfairness)
+        RANKED[rank.__name__] = made = type(rank.__name__, (Ranked,), own)
+        return made
+
+    return listed
+
+
+def packet_of_each(largest_bytes: int, one: int, other: int) -> Fraction:
+    """Return a largest packet of either class, each by its weight."""
+    return Fraction(largest_bytes, one) + Fraction(largest_bytes, other)
