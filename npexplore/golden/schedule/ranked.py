@@ -93,3 +93,14 @@ def ranked(
 def packet_of_each(largest_bytes: int, one: int, other: int) -> Fraction:
     """Return a largest packet of either class, each by its weight."""
     return Fraction(largest_bytes, one) + Fraction(largest_bytes, other)
+
+
+@ranked("weight (share of bytes)", unfairness=packet_of_each)
+def sfq(q: RankQueues, k: Any, size: Any) -> Any:
+    """Start-time fair queueing: S = max(v, F of the packet before it), F = S + length / weight; the smallest S goes.
+
+    Goyal, Vin and Cheng, ACM SIGCOMM 1996; theorem 1 there is the promise.
+    """
+    start = q.larger(q.virtual, q.last[k])
+    q.last[k] = start + size * q.step[k]
+    return start
