@@ -1,4 +1,4 @@
-"""The listed designs: where each is made, and the parameters of one without building it.
+"""The listed designs, a machine file each, and who makes those whose program is Python.
 
 Only machine files are read; no resource kind, kernel or library of arrays is imported.
 """
@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from npexplore.machine.machine_files import load_machine
 from npexplore.machine.parameters import Parameters
+from npexplore.paths import share
 
 
 class Listed(NamedTuple):
@@ -32,6 +33,9 @@ LISTED: dict[str, Listed] = {
     "smartnic": Listed(None),
     "server": Listed("npexplore.designs.server.design"),
     "pcie": Listed("npexplore.designs.pcie.design"),
+}
+LISTED |= {
+    path.stem: Listed(None) for path in sorted(share("models", "machines").glob("*.toml")) if path.stem not in LISTED
 }
 
 
