@@ -9,7 +9,14 @@ import math
 
 import numpy as np
 
-from npexplore._kernels.engine_accounts import _charge, _charge_parts, _charge_past, _close_account, _open_account
+from npexplore._kernels.engine_accounts import (
+    _charge,
+    _charge_parts,
+    _charge_past,
+    _close_account,
+    _end_fate,
+    _open_account,
+)
 from npexplore._kernels.engine_dram import _ask, _decide
 from npexplore._kernels.engine_heap import _pop
 from npexplore._kernels.engine_layout import *
@@ -96,12 +103,13 @@ def _set(x, a, b, token, now, S, T, G, table, table_at):
 @kernel(_nrt=False)
 def advance(
     P, stream, draws, S, T, R, H, G, clock, heap_time, heap_key, heap_token, ready_key, ready_token,
-    table, table_at, ring, ring_at, hist, done, counters, log, account, where, tally, ring_account, D, D_at, orders,
+    table, table_at, ring, ring_at, hist, done, counters, log, account, where, tally, ring_account, fate, D, D_at, orders,
     until, until_done, stall,
 ):  # fmt: skip
     """Run until the clock would pass `until` or `until_done` packets are done; return the status.
 
     account, where, tally, ring_account: of packets whose time is accounted for (no account: nothing is).
+    fate: a row for each packet of table `clock[K_PACKETS]`, beside accounts (no rows: none is written).
     D: blocks of the DRAM controllers, None where the machine has none; that is compiled apart, without the controller.
     """
     accounting = account.shape[0] > 0
@@ -334,6 +342,9 @@ def advance(
                     return _blame(clock, token, row, BAD_OPERAND)
                 for k in range(width):
                     R[token, P[row, SLOT] + k] = table[start + k]
+                if accounting and a == clock[K_PACKETS] and T[token, T_ACCOUNT] >= 0:
+                    account[T[token, T_ACCOUNT], C_PACKET] = b
+                    fate[b, F_ARRIVAL] = now
                 row += 1
             elif op == DONE:
                 if a < 0 or a >= done.shape[0]:
@@ -343,6 +354,8 @@ def advance(
                 place = _bin(latency)
                 hist[a, place] += 1
                 if T[token, T_ACCOUNT] >= 0:
+                    if fate.shape[0] > 0:
+                        _end_fate(fate, account, T[token, T_ACCOUNT], T[token, T_BIRTH], now, np.int64(-1), a)
                     for k in range(account.shape[1] - C_FIRST):
                         tally[a, place, k] += account[T[token, T_ACCOUNT], C_FIRST + k]
                         account[T[token, T_ACCOUNT], C_FIRST + k] = 0
@@ -358,6 +371,8 @@ def advance(
                 if a < 0 or a >= counters.shape[0]:
                     return _blame(clock, token, row, BAD_OPERAND)
                 counters[a] += b
+                if fate.shape[0] > 0 and where[n_resources + row] > 0 and T[token, T_ACCOUNT] >= 0:
+                    _end_fate(fate, account, T[token, T_ACCOUNT], T[token, T_BIRTH], now, a, np.int64(-1))
                 row += 1
             elif op == END:
                 if T[token, T_HELD] or T[token, T_CHILDREN]:
@@ -468,6 +483,10 @@ def advance(
                         T[token, T_POLLS] = 0
                         if ring_account[at] >= 0:
                             _charge(account, ring_account[at], where[n_resources + row], WAITED, now)
+                            packet = account[ring_account[at], C_PACKET] if fate.shape[0] > 0 else np.int64(-1)
+                            if packet >= 0 and fate[packet, F_START] < 0:
+                                fate[packet, F_START] = now
+                                fate[packet, F_THREAD] = token
                     for k in range(width):
                         R[token, P[row, SLOT] + k] = ring[at + 1 + k]
                     ring_at[a, 3] = (ring_at[a, 3] + 1) % capacity

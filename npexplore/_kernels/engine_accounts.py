@@ -53,6 +53,7 @@ def _open_account(account, clock, like, now):
     clock[K_FREE_ACCOUNT] = account[n, C_NEXT]
     clock[K_SPARE_ACCOUNTS] -= 1
     account[n, C_SINCE] = now
+    account[n, C_PACKET] = account[like, C_PACKET] if like >= 0 else -1
     for k in range(C_FIRST, account.shape[1]):
         account[n, k] = account[like, k] if like >= 0 else 0
     return n
@@ -63,6 +64,21 @@ def _close_account(account, clock, n):
     account[n, C_NEXT] = clock[K_FREE_ACCOUNT]
     clock[K_FREE_ACCOUNT] = n
     clock[K_SPARE_ACCOUNTS] += 1
+
+
+@kernel(forceinline=True, _nrt=False)
+def _end_fate(fate, account, n, birth, now, drop, number):
+    """Write down that the packet of account n ends: it was finished (drop < 0, of class `number`) or lost there."""
+    packet = account[n, C_PACKET]
+    if packet >= 0:
+        fate[packet, F_ENDS] += 1
+        fate[packet, F_DROP] = drop
+        fate[packet, F_ARRIVAL] = birth
+        fate[packet, F_END] = now
+        fate[packet, F_CLASS] = number
+        for k in range(fate.shape[1] - F_FIRST):
+            fate[packet, F_FIRST + k] = account[n, C_FIRST + k]
+        account[n, C_PACKET] = -1
 
 
 @kernel(forceinline=True, _nrt=False)

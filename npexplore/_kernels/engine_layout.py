@@ -54,19 +54,22 @@ SLOTS = 8
 RUNNING, SLEEPING, JOINING, POOLED = -1, -2, -3, -4
 
 # ---- clock columns
-K_NOW, K_SEQUENCE, K_HEAP, K_READY_HEAD, K_READY, K_DONE, K_LIVE, K_FREE_TOKEN, K_LAST_DONE, K_INSTANT, K_TOKEN, K_ERROR_ROW, K_POOL_HEAD, K_POOL_TAIL, K_EVENTS, K_LOG, K_SHARED, K_PEAK, K_FREE_ACCOUNT, K_SPARE_ACCOUNTS = (
-    range(20)
+K_NOW, K_SEQUENCE, K_HEAP, K_READY_HEAD, K_READY, K_DONE, K_LIVE, K_FREE_TOKEN, K_LAST_DONE, K_INSTANT, K_TOKEN, K_ERROR_ROW, K_POOL_HEAD, K_POOL_TAIL, K_EVENTS, K_LOG, K_SHARED, K_PEAK, K_FREE_ACCOUNT, K_SPARE_ACCOUNTS, K_PACKETS = (
+    range(21)
 )  # fmt: skip
-K_WIDTH = 20
+K_WIDTH = 21
 
 # ---- status
 TIME_UP, COUNT_UP, FINISHED, DEADLOCK, STALL, SATURATION, LEAK, ENDLESS, BAD_OPERAND, OVERFLOW, ACCOUNTS = range(11)
 
 # ---- accounts of where a packet's time went: columns, then three for each place
-C_SINCE, C_NEXT, C_FIRST = range(3)
+C_SINCE, C_NEXT, C_PACKET, C_FIRST = range(4)
 SERVED, WAITED, HELD_UP = range(3)
 ELSEWHERE = 0  # the place of what belongs to no resource
 FEW_ACCOUNTS = 64  # what one activation may ask for
+
+# ---- fates of packets: columns, then (if asked) what an account has
+F_ENDS, F_DROP, F_ARRIVAL, F_START, F_END, F_THREAD, F_CLASS, F_FIRST = range(8)
 
 # ---- done columns per class
 D_COUNT, D_LATENCY, D_BYTES, D_PADDED = range(4)

@@ -29,6 +29,7 @@ from npexplore.solve.prediction import Prediction
 if TYPE_CHECKING:
     from npexplore.packets import Capture
     from npexplore.programs import CostTable, Program, ProgramRun
+    from npexplore.solve.packet_run import PacketRun
     from npexplore.study.explaining.explain import Explanation
     from npexplore.study.formulas.expressions import Formulas
 
@@ -263,6 +264,41 @@ class Design:
             ready.machine, ready.workload, chosen, packets=packets, warm_up=warm_up, window_s=window_s, boot_s=boot_s,
             breakdown=breakdown, progress=progress, model=ready.model() if chosen else None,
         )  # fmt: skip
+
+    def run(
+        self, capture: str | Path | Capture, seed: int = 1, *, speed: float | None = None,
+        rate: str | float | None = None, by_resource: bool = False,
+    ) -> PacketRun:  # fmt: skip
+        """Return what becomes of each packet of a capture, at its own times (docs/packet_run.md).
+
+        Args:
+            capture: a capture whose packets have time stamps, or its path; packets that are not IP are left out.
+            seed: of the random numbers; the totals are those of `simulate` with this seed.
+            speed: how many times as fast the packets come (None: as they came).
+            rate: scale all times so that this is the mean rate: packets a second, or text such as "4 Gb/s".
+            by_resource: also say how long each packet was served, waited and was held up at each resource.
+
+        Raises:
+            RefusedError: a design that cannot take these packets, or that cannot tell packets apart.
+            InputError: a capture without an IP packet or without time stamps, or both a speed and a rate.
+        """
+        from npexplore.machine.workload import timed
+        from npexplore.packets import read_capture
+        from npexplore.solve.packet_run import run_packets
+
+        if not self.by_engine:
+            raise RefusedError(f"run: {self.name} is no machine of threads and resources")
+        if speed is not None and rate is not None:
+            raise InputError("packets come at a speed or at a rate, got both")
+        packets, rows = timed(read_capture(capture) if isinstance(capture, str | Path) else capture)
+        if speed is not None:
+            packets = packets.at_speed(speed)
+        if rate is not None:
+            packets = packets.with_arrivals("timestamps", rate)
+        ready = prepared(self.by_packets(), packets)
+        return run_packets(
+            self.name, ready.machine, ready.workload, ready.model(), rows, seed=seed, by_resource=by_resource
+        )
 
     def estimate(
         self, workload: WorkloadLike | None = None, *, precision: float = 0.02, budget: str | float = "5 s",

@@ -20,6 +20,7 @@ from npexplore.rows.server import Server, place_of
 
 Integers = npt.NDArray[np.int64]
 GET = "get of "  # how the place of a row begins at which a thread gets its packet
+DROP = "drop."  # how the name of a counter of lost packets begins
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Places:
     """names: of places, the first ("") for what belongs to none. where: the place of each resource, then of each row.
 
     Rows that sleep or get a packet have the place that the time belongs to; a TRY that is repeated until it succeeds,
-    and a FORK whose child keeps an account, a number above 0 (docs/engine.md).
+    a FORK whose child keeps an account, and a COUNT of lost packets a number above 0 (docs/engine.md).
     """
 
     names: tuple[str, ...]
@@ -35,8 +36,9 @@ class Places:
 
 
 def places(
-    rows: Integers, visits: Sequence[str], marks: Sequence[tuple[str, bool]], servers: Mapping[str, tuple[Server, int]]
-) -> Places:
+    rows: Integers, visits: Sequence[str], marks: Sequence[tuple[str, bool]], servers: Mapping[str, tuple[Server, int]],
+    counters: Sequence[str] = (),
+) -> Places:  # fmt: skip
     """Return the places of a model's rows; visits: what each belongs to; marks: what it holds, whether it polls."""
     numbers: dict[str, int] = {"": engine.ELSEWHERE}
 
@@ -47,7 +49,9 @@ def places(
     where = np.zeros(n_resources + len(rows), dtype=np.int64)
     for server, first in servers.values():
         where[first : first + server.members] = number(place_of(server))
-    keeps = _keeps(rows)
+    lost = [number for number, name in enumerate(counters) if name.startswith(DROP)]
+    drops = (rows[:, engine.OP] == engine.COUNT) & np.isin(rows[:, engine.A], lost)
+    keeps = _keeps(rows, drops)
     for k, (op, visit, (held, polls)) in enumerate(zip(rows[:, engine.OP].tolist(), visits, marks, strict=True)):
         at = n_resources + k
         if op in (engine.WAIT, engine.ASK):
@@ -61,11 +65,13 @@ def places(
             where[at] = polls
         elif op == engine.FORK:
             where[at] = keeps[k]
+        elif op == engine.COUNT:
+            where[at] = drops[k]
     return Places(tuple(numbers), where)
 
 
-def _keeps(rows: Integers) -> npt.NDArray[np.bool_]:
-    """Say of each FORK whether its child needs an account: it may finish or pass on a packet, or is waited for."""
+def _keeps(rows: Integers, drops: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Say of each FORK whether its child needs an account: to finish, lose or pass on a packet, or being waited for."""
     size, ends = len(rows), (engine.DONE, engine.PUSH)
     after: list[tuple[int, ...]] = []
     for k, row in enumerate(rows.tolist()):
@@ -78,7 +84,7 @@ def _keeps(rows: Integers) -> npt.NDArray[np.bool_]:
     for k, others in enumerate(after):
         for other in others:
             before[other].append(k)
-    reaches = np.isin(rows[:, engine.OP], ends)
+    reaches = np.isin(rows[:, engine.OP], ends) | drops
     todo = np.flatnonzero(reaches).tolist()
     while todo:
         for k in before[todo.pop()]:

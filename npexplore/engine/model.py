@@ -107,7 +107,7 @@ class EngineModel:
     @cached_property
     def places(self) -> Places | None:
         """Where packets' time can go (None: rows say too little to account for it)."""
-        return places(self.rows, self.visits, self.marks, self.servers) if self.marks else None
+        return places(self.rows, self.visits, self.marks, self.servers, self.counters) if self.marks else None
 
 
 def rows_of(rows: list[EngineRow]) -> Integers:

@@ -13,6 +13,7 @@ import numpy as np
 
 from npexplore._kernels import engine
 from npexplore.engine.accounts import Tally
+from npexplore.engine.fates import Fates
 from npexplore.engine.model import LAST_TICK, EngineModel
 from npexplore.engine.state import Integers, Snapshot, State
 from npexplore.errors import SimulationError
@@ -58,17 +59,19 @@ def run(
     log_rows: int = 0,
     accounts: bool = False,
     cut: int = 0,
+    fates: Fates | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Run:
     """Run until `packets` are done, taking a snapshot after each of `batches` equal parts.
 
     With until_s: the parts are equal times of from_s <= time < until_s instead. stall_s: without a finished packet for
     so long the run has stalled (None: as long as the model says). Raises SimulationError (deadlock, stall, saturation,
-    ...) naming the resources. accounts: note where packets' time goes, in the first `cut` batches and in all.
+    ...) naming the resources. accounts: note where packets' time goes, in the first `cut` batches and in all. fates:
+    is filled with what becomes of each packet of a capture (with accounts).
     `progress` is called per batch.
     """
 
-    state = State(model, seed, log_rows, accounts, packets)
+    state = State(model, seed, log_rows, accounts or fates is not None, packets, fates)
     result = Run(model, seed)
     stall = min(round((model.patience_s if stall_s is None else stall_s) / model.tick), int(FOREVER))
     begin, until = round(from_s / model.tick), 0 if until_s is None else round(until_s / model.tick)

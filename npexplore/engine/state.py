@@ -15,6 +15,7 @@ import numpy.typing as npt
 from npexplore._kernels import engine
 from npexplore.engine.accounts import Tally
 from npexplore.engine.cold import event_loop
+from npexplore.engine.fates import Fates
 from npexplore.engine.model import EngineModel
 from npexplore.engine.waiting import circle_text, meanings, resource_names
 from npexplore.errors import InputError
@@ -58,8 +59,9 @@ class State:
     """The mutable arrays of one run."""
 
     def __init__(
-        self, model: EngineModel, seed: int, log_rows: int = 0, accounts: bool = False, packets: int = 0
-    ) -> None:
+        self, model: EngineModel, seed: int, log_rows: int = 0, accounts: bool = False, packets: int = 0,
+        fates: Fates | None = None,
+    ) -> None:  # fmt: skip
         """packets: how many the run is for (0: unknown); few may be interpreted while the event loop is compiled."""
         if seed < 0:
             raise InputError(f"seed must be at least 0, got {seed}")
@@ -132,6 +134,10 @@ class State:
         self.account = np.zeros((0, width), dtype=i64)
         self.tally = np.zeros((model.classes if places else 0, engine.BINS, width - engine.C_FIRST), dtype=i64)
         self.ring_account = np.zeros(len(self.ring) if places else 0, dtype=i64)
+        self.fate = np.zeros((0, engine.F_FIRST), dtype=i64)
+        self.clock[engine.K_PACKETS] = -1
+        if fates is not None:
+            self.fate, self.clock[engine.K_PACKETS] = fates.rows, fates.table
         self.clock[engine.K_FREE_ACCOUNT] = self.T[:, engine.T_ACCOUNT] = -1
         if places:
             self._more_accounts(n_tokens + 2 * engine.FEW_ACCOUNTS)
@@ -153,6 +159,7 @@ class State:
         """Make room for the accounts of more packets; those there are all in use, or kept for what comes next."""
         old = len(self.account)
         self.account = np.concatenate([self.account, np.zeros((more, self.account.shape[1]), dtype=np.int64)])
+        self.account[old:, engine.C_PACKET] = -1
         self.account[old:, engine.C_NEXT] = np.append(np.arange(old + 1, old + more), self.clock[engine.K_FREE_ACCOUNT])
         self.clock[engine.K_FREE_ACCOUNT] = old
         self.clock[engine.K_SPARE_ACCOUNTS] += more
@@ -182,7 +189,7 @@ class State:
             self.model.rows, self.stream, self.draws, self.S, self.T, self.R, self.H, self.G, self.clock,
             self.heap_time, self.heap_key, self.heap_token, self.ready_key, self.ready_token, self.table, self.table_at,
             self.ring, self.ring_at, self.histogram, self.done, self.counters, self.log, self.account, self.where,
-            self.tally, self.ring_account,
+            self.tally, self.ring_account, self.fate,
             self.D if self.model.controllers else None,  # that is compiled apart, in half of the time
             self.D_at, self.orders, np.int64(until), np.int64(until_done), np.int64(stall),
         )  # fmt: skip

@@ -418,6 +418,16 @@ def _of_trace(trace: Trace) -> Workload:
     return Workload("synthetic traffic", {"packet_bytes": lengths}, t_ns=trace.t_ns - trace.t_ns.min())
 
 
+def timed(capture: Any) -> tuple[Workload, Integers]:
+    """Return the IP packets of a capture in the order of their time stamps, and the row of each in the capture (n,).
+
+    Packets with equal time stamps stay in the order of the file. Raises InputError where a packet has no time stamp.
+    """
+    rows = np.flatnonzero(np.asarray(capture.columns["l3_length"]) > 0)
+    made = as_workload(capture).with_arrivals("timestamps")
+    return made, rows[np.argsort(np.asarray(capture.columns["t_ns"])[rows], kind="stable")]
+
+
 def of_columns(name: str, capture: Any) -> Workload:
     """Return the workload of a capture that is already read: its IP packets, in order, with their time stamps."""
     lengths = np.asarray(capture.columns["l3_length"], dtype=np.int64)

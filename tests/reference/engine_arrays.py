@@ -77,7 +77,7 @@ class Arrays:
         self.account = np.zeros((room, e.C_FIRST + places), np.int64)
         self.tally = np.zeros((classes, e.BINS, places), np.int64)
         self.ring_account = np.zeros(start, np.int64)
-        self.T[:, e.T_ACCOUNT] = -1
+        self.T[:, e.T_ACCOUNT] = self.clock[e.K_PACKETS] = -1
         if where:
             self.account[:, e.C_NEXT] = [*range(1, room), -1]
             self.T[:live, e.T_ACCOUNT] = range(live)
@@ -87,7 +87,7 @@ class Arrays:
         status = e.advance(
             self.P, self.streams, self.draws, self.S, self.T, self.R, self.H, self.G, self.clock, *self.heap,
             *self.ready, self.table, self.table_at, self.ring, self.ring_at, self.hist, self.done, self.counters,
-            self.log, self.account, self.where, self.tally, self.ring_account,
+            self.log, self.account, self.where, self.tally, self.ring_account, np.zeros((0, e.F_FIRST), np.int64),
             self.D if len(self.D_at) else None, self.D_at,
             np.zeros((1, 4), np.int64), until, until_done, stall,
         )  # fmt: skip

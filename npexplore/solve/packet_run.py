@@ -1,0 +1,197 @@
+"""A capture through a machine: what becomes of each packet, beside the prediction that the same run gives.
+
+Every packet is sent, dropped, or inside when nothing goes on any more; sums over the rows are the totals of `simulate`,
+to the tick (RFC 1242, 3.8 and 3.17: latency and overhead are those of each frame, from its arrival to its departure).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore._kernels import engine
+from npexplore.engine.accounts import DROP
+from npexplore.engine.fates import NOWHERE, Fates
+from npexplore.engine.model import EngineModel
+from npexplore.engine.run import run
+from npexplore.errors import RefusedError
+from npexplore.machine.machine import Machine
+from npexplore.machine.resources.ingress import Ingress
+from npexplore.machine.resources.line_card import LineCard
+from npexplore.machine.resources.policer import Policer
+from npexplore.machine.resources.queue import BoundedQueue
+from npexplore.machine.resources.scheduled_queue import ScheduledQueue
+from npexplore.machine.workload import CLASS, Workload
+from npexplore.results import Result, units_of
+from npexplore.solve.prediction import Prediction
+from npexplore.solve.simulate import BATCHES, measure
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+OUTCOMES = SENT, DROPPED, INSIDE = "sent", "dropped", "inside"
+REASONS: Mapping[str, tuple[type, ...]] = {
+    "BUFFER_FULL": (Ingress, LineCard),
+    "QUEUE_FULL": (BoundedQueue, ScheduledQueue),
+    "POLICED": (Policer,),
+}
+
+
+@dataclass(eq=False, repr=False)
+class PacketRun(Result):
+    """What `Design.run` returns: every packet's fate (`packets`), and the prediction of the same run.
+
+    prediction: what `simulate` answers for these packets and this seed. number: of each offered packet, its row in the
+    capture's `packets`. fates: the rows in ticks, as they were recorded. reasons: why packets are lost, by place.
+    classes: of each packet, if they have any.
+
+    Example:
+        >>> import npexplore as npx
+        >>> capture = npx.bundled_path("data/captures/zeek_wikipedia.pcap")
+        >>> result = npx.design("ixp2400").run(capture)
+        >>> result
+        PacketRun(ixp2400: 126 packets: 126 sent, 0 dropped, 0 inside)
+        >>> joined = npx.read_capture(capture).packets.join(result.packets, how="inner")
+        >>> len(joined)
+        126
+    """
+
+    design: str
+    prediction: Prediction
+    number: Integers
+    fates: Fates
+    reasons: Mapping[str, str]
+    classes: Integers | None = None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Packets by outcome: sent, dropped, inside."""
+        codes = np.bincount(self._outcomes, minlength=len(OUTCOMES))
+        return dict(zip(OUTCOMES, codes.tolist(), strict=True))
+
+    @property
+    def drops(self) -> dict[str, int]:
+        """Packets dropped, by place."""
+        places, counts = np.unique(self.fates.rows[self.fates.lost, engine.F_DROP], return_counts=True)
+        return {self._place(place): count for place, count in zip(places.tolist(), counts.tolist(), strict=True)}
+
+    @cached_property
+    def packets(self) -> pd.DataFrame:
+        """One row a packet, its index the packet's row in the capture's `packets`; times in seconds.
+
+        arrival_s, start_s (its thread gets it), departure_s (sent) count from the first packet; latency_s from arrival
+        to departure; outcome (sent, dropped, inside), dropped_at, reason; thread; class, if the packets have classes.
+        With `by_resource`: RESOURCE.service_s, .waiting_s, and .held_s (behind others that wait themselves), which add
+        up to latency_s. What a packet does not have is missing.
+        """
+        import pandas as pd
+
+        rows, tick, model = self.fates.rows, self.fates.model.tick, self.fates.model
+        start, end = rows[:, engine.F_START], np.where(self.fates.finished, rows[:, engine.F_END], NOWHERE)
+        lost = np.unique(rows[self.fates.lost, engine.F_DROP]).tolist()
+        places = [self._place(place) for place in lost]
+        at = np.where(self.fates.lost, np.searchsorted(lost, rows[:, engine.F_DROP]), NOWHERE)
+        names, reasons = list(dict.fromkeys(places)), list(dict.fromkeys(map(self.reasons.__getitem__, places)))
+        known = [reasons.index(self.reasons[place]) for place in places]
+        reason = np.array([*known, NOWHERE], dtype=np.int64)[at]
+        threads = [f"{token.name} {k}" for k, token in enumerate(model.tokens)]
+        frame = pd.DataFrame(
+            {
+                "arrival_s": _seconds(rows[:, engine.F_ARRIVAL], tick),
+                "start_s": _seconds(start, tick),
+                "departure_s": _seconds(end, tick),
+                "latency_s": np.where(self.fates.finished, (end - rows[:, engine.F_ARRIVAL]) * tick, np.nan),
+                "outcome": pd.Categorical.from_codes(self._outcomes, categories=list(OUTCOMES)),
+                "dropped_at": pd.Categorical.from_codes(at, categories=names),
+                "reason": pd.Categorical.from_codes(reason, categories=reasons),
+                "thread": pd.Categorical.from_codes(rows[:, engine.F_THREAD], categories=threads),
+                **({} if self.classes is None else {"class": self.classes}),
+                **self._by_resource(),
+            },
+            index=pd.Index(self.number, name="packet"),
+        )
+        frame.attrs["units"] = units_of(frame.columns)
+        return frame
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return `packets`."""
+        return self.packets
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return how many packets ended how, and where."""
+        ends: list[dict[str, Any]] = [{"outcome": SENT, "packets": self.counts[SENT]}]
+        for place, count in self.drops.items():
+            ends.append({"outcome": DROPPED, "packets": count, "dropped_at": place, "reason": self.reasons[place]})
+        return [*ends, {"outcome": INSIDE, "packets": self.counts[INSIDE]}]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts, the ends and the prediction in JSON's own types."""
+        return {
+            "design": self.design, "packets": len(self.number), **self.counts, "ends": self.records(),
+            "prediction": self.prediction.to_dict(),
+        }  # fmt: skip
+
+    def heading(self) -> str:
+        """Return how many packets there were, and how they ended."""
+        ends = ", ".join(f"{count:,} {name}" for name, count in self.counts.items())
+        return f"{self.design}: {len(self.number):,} packets: {ends}"
+
+    @property
+    def _outcomes(self) -> Integers:
+        """The number of each packet's outcome."""
+        found: Integers = np.select([self.fates.finished, self.fates.lost], [0, 1], 2).astype(np.int64)
+        return found
+
+    def _place(self, counter: int) -> str:
+        return self.fates.model.counters[counter].removeprefix(DROP)
+
+    def _by_resource(self) -> dict[str, Floats]:
+        """Return the columns of waiting and service, of the resources where a packet spent time."""
+        places, rows = self.fates.model.places, self.fates.rows
+        if places is None or rows.shape[1] == engine.F_FIRST:
+            return {}
+        ended = self.fates.finished | self.fates.lost
+        found = {}
+        for k, name in enumerate(places.names):
+            for kind, word in ((engine.SERVED, "service"), (engine.WAITED, "waiting"), (engine.HELD_UP, "held")):
+                ticks = rows[:, engine.F_FIRST + 3 * k + kind]
+                if ticks.any():
+                    found[f"{name or 'elsewhere'}.{word}_s"] = np.where(ended, ticks * self.fates.model.tick, np.nan)
+        return found
+
+
+def _seconds(ticks: Integers, tick: float) -> Floats:
+    return np.where(ticks == NOWHERE, np.nan, ticks * tick)
+
+
+def run_packets(
+    name: str, machine: Machine, workload: Workload, model: EngineModel, number: Integers, *, seed: int = 1,
+    by_resource: bool = False,
+) -> PacketRun:  # fmt: skip
+    """Run time-stamped packets through a machine, once each; number: of each, its row in the capture.
+
+    Raises RefusedError for a machine in which packets cannot be told apart, or whose packets are others than those
+    given; SimulationError if the run makes no progress.
+    """
+    if len(number) != len(workload.packet_bytes):
+        raise RefusedError(f"{name}: {len(number)} packets were given, its own {len(workload.packet_bytes)} come")
+    fates = Fates.of(model, by_place=by_resource)
+    result = run(model, seed, len(number), BATCHES, fates=fates)
+    last = result.snapshots[-1]
+    fates.check(last.done, last.counters)
+    prediction = measure(machine, workload, result, 0)
+    reasons = {place: _reason(machine, place) for place in prediction.drops}
+    return PacketRun(name, prediction, number, fates, reasons, workload.columns.get(CLASS))
+
+
+def _reason(machine: Machine, place: str) -> str:
+    """Return why packets are lost at a resource; what a program counts under a name of its own is its own reason."""
+    resource = machine.resources.get(place, machine.ingress if place == machine.ingress.name else None)
+    return next((reason for reason, kinds in REASONS.items() if isinstance(resource, kinds)), "PROGRAM")

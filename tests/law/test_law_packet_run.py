@@ -1,0 +1,148 @@
+"""Every packet's fate: rows add up to the totals of the same run, and are those of Lindley's recursion on a line."""
+
+from collections import deque
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from reference.random_machines import random_machine
+
+import npexplore as npx
+from npexplore._kernels import engine
+from npexplore.designs import DESIGNS
+from npexplore.designs.prepared import prepared
+from npexplore.engine.fates import Fates
+from npexplore.engine.run import run
+from npexplore.errors import InputError, RefusedError
+from npexplore.machine import FifoServer, Ingress, Machine, Pool
+from npexplore.machine.workload import Workload
+from npexplore.solve.packet_run import run_packets
+
+CAPTURE = npx.bundled_path("data/captures/zeek_wikipedia.pcap")
+SERVICE_NS = 977  # of the line; arrivals are whole microseconds, so that nothing happens at once
+
+
+def bursts(columns, seed, mean_s, packets=300):
+    """Return packets of a workload that come in bursts, so that some machines lose some; some come at once."""
+    r = np.random.default_rng(seed)
+    rows = r.integers(len(next(iter(columns.values()))), size=packets)
+    gaps = r.exponential(r.choice([0.0, 0.2, 3.0], packets) * mean_s * 1e9)
+    chosen = {name: column[rows] for name, column in columns.items()}
+    return Workload("bursts", chosen, arrivals="timestamps", t_ns=np.cumsum(gaps).astype(np.int64))
+
+
+def rows_of(made, load, seed):
+    """Return the packets of a run by hand and through `simulate`, both of the same packets and seed."""
+    ready = prepared(made.by_packets(), load)
+    found = run_packets(made.name, ready.machine, ready.workload, ready.model(), np.arange(300), seed=seed,
+                        by_resource=True)  # fmt: skip
+    return found, made.by_packets().simulate(load, seed=seed)
+
+
+def holds(found, simulated):
+    rows, tick = found.fates.rows, found.fates.model.tick
+    places = rows[:, engine.F_FIRST :].sum(axis=1)
+    ended = found.fates.finished | found.fates.lost
+    assert np.array_equal(places[ended], (rows[:, engine.F_END] - rows[:, engine.F_ARRIVAL])[ended])
+    assert found.prediction == simulated
+    assert sum(found.counts.values()) == 300
+    assert found.counts["sent"] == simulated.about["packets"]
+    assert found.drops == {place: lost for place, lost in simulated.drops.items() if lost}
+    frame = found.packets
+    assert frame.latency_s.mean() == pytest.approx(simulated.latency_s.mean, rel=1e-9, abs=tick)
+    assert (frame.reason.notna() == (frame.outcome == "dropped")).all()
+    assert (frame.departure_s.notna() == (frame.outcome == "sent")).all()
+    parts = frame.filter(regex=r"\.(service|waiting|held)_s$").sum(axis=1)
+    sent = frame.outcome == "sent"
+    assert np.allclose(parts[sent], frame.latency_s[sent], rtol=1e-9, atol=0)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_rows_of_every_listed_design_add_up_to_the_totals_of_simulate(name):
+    made = npx.design(name)
+    load = bursts({"packet_bytes": np.array([64, 576, 1500])}, 1, 1.0 / 3e6)
+    holds(*rows_of(made, load, 3))
+
+
+@pytest.mark.slow
+def test_rows_of_random_machines_add_up_to_the_totals_of_simulate():
+    lost = 0
+    for seed in range(24):
+        drawn = random_machine(seed)
+        rate = drawn.design.bounds(drawn.workload()).rate_pps
+        load = bursts(drawn.workload().columns, seed, 1 / rate)
+        found, simulated = rows_of(drawn.design, load, seed)
+        holds(found, simulated)
+        lost += bool(found.drops)
+    assert lost > 3
+
+
+def test_rows_that_lose_a_packet_are_refused():
+    ready = prepared(npx.design("ixp2400").by_packets(), bursts({"packet_bytes": np.array([64])}, 1, 1e-6))
+    fates = Fates.of(ready.model())
+    last = run(ready.model(), 1, 300, 2, fates=fates).snapshots[-1]
+    fates.check(last.done, last.counters)
+    for change in ((engine.F_ENDS, 2), (engine.F_END, 0), (engine.F_DROP, 2)):
+        broken = replace(fates, rows=fates.rows.copy())
+        broken.rows[7, change[0]] = change[1]
+        with pytest.raises(RefusedError, match="300 packets"):
+            broken.check(last.done, last.counters)
+
+
+# ---- a line of a fixed rate and a finite buffer: D. V. Lindley, Proc. Camb. Phil. Soc. 48 (1952), 277
+
+
+def line(room):
+    def forward(m, packet):
+        m.wire.serve()
+        m.receive.free(bytes=packet.packet_bytes)
+
+    return Machine("line", Pool("thread", 1, forward), Ingress("receive", 64 * room, 64),
+                   [FifoServer("wire", service_s=SERVICE_NS * 1e-9)], tick=1e-9)  # fmt: skip
+
+
+def lindley(arrivals, room):
+    """Return the departure of each packet (None: lost): service after its arrival, or after the last departure."""
+    inside, last, departures = deque(), 0, []
+    for now in arrivals:
+        while inside and inside[0] < now:
+            inside.popleft()
+        if len(inside) == room:
+            departures.append(None)
+            continue
+        last = max(now, last) + SERVICE_NS
+        inside.append(last)
+        departures.append(last)
+    return departures
+
+
+@given(st.lists(st.sampled_from([0, 1, 1, 2, 9]), min_size=1, max_size=120), st.integers(1, 6))
+@settings(max_examples=60)
+def test_a_line_with_a_finite_buffer_is_lindleys_recursion_packet_by_packet(gaps, room):
+    arrivals = 1000 * (1000 + np.cumsum(gaps))  # after the thread has begun
+    load = Workload("drawn", {"packet_bytes": np.full(len(gaps), 64)}, arrivals="timestamps", t_ns=arrivals)
+    ready = prepared(npx.design(line(room)), load)
+    found = run_packets("line", ready.machine, load, ready.model(), np.arange(len(gaps)))
+    rows = found.fates.rows
+    departures = [end if sent else None for end, sent in
+                  zip(rows[:, engine.F_END].tolist(), found.fates.finished, strict=True)]  # fmt: skip
+    assert departures == lindley(arrivals.tolist(), room)
+    assert found.counts["inside"] == 0
+    assert set(found.packets.reason.dropna()) <= {"BUFFER_FULL"}
+
+
+# ---- of a capture
+
+
+def test_packets_join_with_those_of_the_capture_whatever_their_order():
+    capture = npx.read_capture(CAPTURE)
+    found = npx.design("ixp2400").run(capture, speed=1e3)
+    joined = capture.packets.join(found.packets, how="inner")
+    assert len(joined) == len(found.packets) == int((capture.columns["l3_length"] > 0).sum())
+    own = (joined.t_ns - joined.t_ns.min()) * 1e-9 / 1e3
+    assert np.allclose(joined.arrival_s, own, rtol=0, atol=1e-9)
+    assert found.to_dict()["sent"] == found.counts["sent"]
+    with pytest.raises(InputError, match="at a speed or at a rate"):
+        npx.design("ixp2400").run(capture, speed=2, rate="1Gb/s")
