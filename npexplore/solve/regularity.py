@@ -14,7 +14,6 @@ time, put no distance between threads: w = 1.
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import exp1
 
 from npexplore.solve.batch import Batch
 from npexplore.solve.queueing.markovian import erlang_b
@@ -81,5 +80,7 @@ def in_order(rate: Floats, sd: Floats) -> Floats:
     sd (Ein(x) + (1 - e^-x) / x - 1), x = rate x sd: exact for exponential times of packets that come at random and do
     not wait for each other before (Kamoun, Kleinrock and Muntz, IEEE Conf. Distributed Computing Systems, 1981).
     """
+    from scipy.special import exp1  # few machines need it, and it takes longer to import than these take to solve
+
     x = np.maximum(rate * sd, TINY)
     return np.asarray(sd * np.maximum(np.log(x) + np.euler_gamma + exp1(x) - np.expm1(-x) / x - 1.0, 0.0))

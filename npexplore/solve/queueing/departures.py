@@ -14,7 +14,6 @@ weight w* of departures). A delay mixes what comes as far as its times vary: c_d
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtr
 
 from npexplore.solve.queueing.inputs import Booleans, Floats
 
@@ -58,6 +57,8 @@ def arrival_scv(
 
 def departure_weight(tau: Floats) -> Floats:
     """Return w*(tau): how much of what leaves a queue varies like what came, at a time scale (0: nothing, 1: all)."""
+    from scipy.special import ndtr  # as regularity.in_order: networks alone need it
+
     t = np.clip(tau, 1e-12, 1e6)
     root = np.sqrt(t)
     above, density = 1.0 - ndtr(root), np.exp(-t / 2) / np.sqrt(2 * np.pi)
