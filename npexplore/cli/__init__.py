@@ -38,6 +38,7 @@ COMMANDS = {
         "npexplore.cli.load:command",
         "Show latency and loss against the offered load, and where a machine saturates.",
     ),
+    "run": ("npexplore.cli.run:command", "Send a capture through a machine, and say what became of each packet."),
     "resource": ("npexplore.cli.resource:command", "Explore one resource alone, beside exact theory."),
     "optimise": ("npexplore.cli.optimise:command", "Find the machines in a grid that are best for their cost."),
     "calibrate": ("npexplore.cli.calibrate:command", "Fit a machine's free parameters to calibration rows."),
