@@ -20,7 +20,7 @@ from npexplore.progress import Task
 @click.command("compare")
 @click.argument("names", metavar="[DESIGN]...", nargs=-1)
 @workload_options
-@click.option("--clock-mhz", type=float, help="Scale every machine to this clock; default: as published.")
+@click.option("--clock-mhz", type=float, help="Scale every machine to this clock; default: its own.")
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the simulations.")
 @json_option
 def command(
@@ -60,7 +60,7 @@ def command(
 def text(document: dict[str, Any]) -> str:
     """Return the machines as a table, and below it what some were asked in the packets' place."""
     load, clock = document["workload"], document["clock_mhz"]
-    how = "as published" if clock is None else f"all at {clock:g} MHz, memories in step"
+    how = "each as described" if clock is None else f"all at {clock:g} MHz, memories in step"
     rows = [
         {
             "machine": row["machine"], "MHz": row["clock_mhz"], "packets Mb/s": _scaled(row["packet_bps"], 1e-6),

@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 @workload_options
 @program_options
 @click.option(
-    "--rates", metavar="A..B", help="Offered loads: 20 from A to B (2Mpps..8Mpps), or a comma-separated list."
+    "--rates",
+    metavar="A..B",
+    help="Offered loads: 20 from A to B (2Mpps..8Mpps), or a list with commas; 50% is half of the highest rate.",
 )
 @click.option("--search", "searched", is_flag=True, help="Search for the highest rate within each loss (MLRsearch).")
 @click.option("--loss", metavar="SHARES", help="Shares of lost packets, comma-separated; default 0,0.005.")
@@ -121,19 +123,22 @@ def _curve(
         )  # fmt: skip
 
 
-def _loads(text: str, packets: Workload) -> list[float]:
-    """Return the packets a second that `A..B` (20 of them, both ends too) or a list with commas says."""
+def _loads(text: str, packets: Workload) -> list[float | str]:
+    """Return the packets a second that `A..B` (20, both ends too) or a list with commas says; shares as text."""
     import numpy as np
 
-    from npexplore.study.loading.curve import POINTS
+    from npexplore.study.loading.curve import POINTS, share_of
 
     first, dots, last = text.partition("..")
     if not dots:
-        return [packets.packets_per_s(part) for part in text.split(",")]
-    low, high = packets.packets_per_s(first), packets.packets_per_s(last)
+        return [part if part.strip().endswith("%") else packets.packets_per_s(part) for part in text.split(",")]
+    if share := first.strip().endswith("%") and last.strip().endswith("%"):
+        low, high = (100 * share_of(one) for one in (first, last))
+    else:
+        low, high = packets.packets_per_s(first), packets.packets_per_s(last)
     if not low < high:
         raise InputError(f"--rates must go upwards, got {text!r}")
-    return [float(load) for load in np.linspace(low, high, POINTS)]
+    return [f"{load}%" if share else float(load) for load in np.linspace(low, high, POINTS)]
 
 
 def _searched(

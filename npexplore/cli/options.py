@@ -63,7 +63,7 @@ def _workload_options(function: F, several: bool) -> F:
         ),
         click.option(
             "--mix", metavar="NAME", shell_complete=complete_mix,
-            help=f"Packets of a published mix (explain --mixes lists them){listed}.", **more
+            help=f"Packets of a published mix (explain --mixes lists them), or of a FILE.toml of yours{listed}.", **more
         ),
         click.option(
             "--packet-bytes", metavar="N", type=None if several else PacketLength(),

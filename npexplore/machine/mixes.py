@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -35,8 +36,8 @@ class Component(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     low: int
     high: int
-    source: str
     share: float | Literal["fit", "rest"]
+    source: str = ""  # needed in models/mixes
     shape: Literal["uniform", "log"] = "uniform"
     row: str | None = None
 
@@ -132,13 +133,15 @@ def mix_names() -> list[str]:
 
 
 def load_mix(name: str) -> Mix:
-    """Return a mix by name, or packets of one length by `64 bytes`.
+    """Return a mix by name, packets of one length by `64 bytes`, or a mix of one's own by the path of its `.toml` file.
 
     Raises UnknownNameError, InputError (bad file), ModelError (no share fits the mean).
     """
     if (size := re.fullmatch(r"(\d+) bytes", name)) is not None:
         one = Component(low=int(size[1]), high=int(size[1]), share=1.0, source="one length")
         return solve_mix(MixFile(name=name, title=f"packets of {name}", component=[one]))
+    if is_file(name):
+        return _own_mix(Path(name))
     if name not in mix_names():
         raise UnknownNameError("mix", name, mix_names())
     path = share("models", "mixes", f"{name}.toml")
@@ -149,6 +152,26 @@ def load_mix(name: str) -> Mix:
     note(Read(f"mix {name}", kind, target and target.mean_cells, path.name, "1", True, tuple(fitted), tuple(chosen),
               target.row if target else None))  # fmt: skip
     return solve_mix(file)
+
+
+def is_file(name: str) -> bool:
+    """Say whether the name of a mix is the path of a file."""
+    return name.endswith(".toml")
+
+
+def _own_mix(path: Path) -> Mix:
+    try:
+        file: MixFile = decode(path.read_bytes(), MixFile, path)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    note(
+        Read(f"mix {file.name}", "assumption" if file.assumption else "fact", None, path.name, "1", True, (), (), None)
+    )
+    given = [
+        part if part.source.strip() else msgspec.structs.replace(part, source=f"given in {path.name}")
+        for part in file.component
+    ]
+    return solve_mix(msgspec.structs.replace(file, component=given))
 
 
 def mix_schema() -> dict[str, Any]:

@@ -323,7 +323,7 @@ def workload(
         source: one of the three without its name: a capture, the name of a mix, or a packet length.
         trace: a capture file, several as one (a list, a folder, a pattern), a capture already read, or synthetic
             traffic.
-        mix: the name of a mix in models/mixes.
+        mix: the name of a mix in models/mixes, or the path of a TOML file of its form (docs/machine_files.md).
         packet_bytes: the length of all packets: bytes, or text with a unit such as "64 B".
         arrivals: "saturated" (a packet is always there), "poisson", or another process of docs/machine_files.md;
             "timestamps" for a capture's own times.
@@ -364,11 +364,11 @@ def as_workload(source: WorkloadLike | Any) -> Workload:
     if isinstance(source, int | float | np.number) and source is not True:
         return _of_length(source)
     if isinstance(source, str):
-        from npexplore.machine.mixes import mix_names
+        from npexplore.machine.mixes import is_file, mix_names
 
         if split(source) is not None:
             return _of_length(source)
-        if source in mix_names():
+        if source in mix_names() or is_file(source):
             return _of_mix(source)
         if not _may_be_a_file(source):
             accepted = f"a packet length (64, '64 B'), a capture file, or a mix ({', '.join(mix_names())})"

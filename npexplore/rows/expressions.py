@@ -44,6 +44,7 @@ CONDITIONS: dict[str, Callable[[Any, Any], Any]] = {
     "ge": np.greater_equal,
     "gt": np.greater,
 }
+LINEAR = ("add", "sub", "min", "max")  # of which a positive factor goes through
 ALIKE = {"add": "adding", "sub": "subtracting", "mod": "a remainder of", "min": "comparing", "max": "comparing"}
 OPPOSITE = {"lt": "ge", "le": "gt", "eq": "ne", "ne": "eq", "ge": "lt", "gt": "le"}
 
@@ -279,7 +280,10 @@ def round_up(a: Operand, multiple: int) -> Expression:
 
 
 def scaled(a: Operand, factor: float) -> Expression:
-    """Return a * factor as an integer expression: exact for integer factors, else in steps of 2**-16 of the factor."""
+    """Return a * factor as an integer expression: exact for integer factors, else in steps of 2**-16 of the factor.
+
+    Fractions in a, as in 8 + 0.05 x bytes, are rounded once, with the whole.
+    """
     a = expression(a)
     if isinstance(a, Constant):
         return Constant(float(round(a.value * factor)))
@@ -287,9 +291,34 @@ def scaled(a: Operand, factor: float) -> Expression:
         for number, other in ((a.right, a.left), (a.left, a.right)):
             if isinstance(number, Constant):
                 return scaled(other, number.value * factor)
+    if _has_fraction(a):
+        return function("right", _in_parts(a, factor) + 32768, 16)
     if factor == int(factor):
         return a * int(factor)
     return function("right", a * round(factor * 65536) + 32768, 16)
+
+
+def _has_fraction(a: Operand) -> bool:
+    """Say whether sums and products of an expression have a number that is not whole."""
+    if isinstance(a, Constant):
+        return a.value != int(a.value)
+    return isinstance(a, Function) and a.name in (*LINEAR, "mul") and (_has_fraction(a.left) or _has_fraction(a.right))
+
+
+def _in_parts(a: Operand, factor: float) -> Expression:
+    """Return a * factor in parts of 2**-16, as an integer expression."""
+    a = expression(a)
+    if isinstance(a, Constant):
+        return Constant(float(round(a.value * factor * 65536)))
+    if isinstance(a, Function) and _has_fraction(a):
+        if a.name in LINEAR:
+            return function(a.name, _in_parts(a.left, factor), _in_parts(a.right, factor))
+        for number, other in ((expression(a.right), a.left), (expression(a.left), a.right)):
+            if isinstance(number, Constant):
+                return _in_parts(other, number.value * factor)
+            if not _has_fraction(number):
+                return _in_parts(other, factor) * number
+    return a * round(factor * 65536)
 
 
 def bound(value: Operand, names: Mapping[Variable, Operand]) -> Expression:

@@ -89,7 +89,7 @@ def test_wrong_times_are_refused():
     def untold(m, packet):
         m.think.wait()
 
-    with pytest.raises(ModelError, match=r"think.wait draws its time and takes no seconds"):
+    with pytest.raises(ModelError, match=r"think.wait has a time of its own and takes no seconds"):
         bounds(machine([Delay("think", Exponential(mean=1e-9))], told), packets(64))
     with pytest.raises(ModelError, match=r"think.wait needs the operand 'seconds'"):
         simulate(machine([Delay("think")], untold), packets(64))

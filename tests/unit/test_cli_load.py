@@ -112,3 +112,16 @@ DROPS = """with m.branch(0.3, "lost"):
 with m.otherwise():
     m.line.send(bytes=packet.packet_bytes)
 """
+
+
+def test_rates_may_be_shares_of_the_highest(capsys):
+    command = ["load", "smartnic", "--packet-bytes", "64", "--packets", "400", "--json", "--rates"]
+    assert main([*command, "10%, 50%"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    most = found["saturation"]["simulation"]["rate_mpps"]
+    assert sorted({point["offered_mpps"] for point in found["points"]}) == pytest.approx([0.1 * most, 0.5 * most])
+    for wrong in ("x%", "-5%", "nan%", "x%..50%"):
+        assert main([*command, wrong]) == 2
+        assert "rate of a load must be packets a second or a share such as '50%'" in capsys.readouterr().err
+    assert main([*command, "50%..10%"]) == 2
+    assert "--rates must go upwards" in capsys.readouterr().err

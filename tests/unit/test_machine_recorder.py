@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from reference.small_machines import Probe, dram, machine, packets, solo, told
 
 from npexplore.engine.model import build
@@ -287,6 +289,21 @@ def test_functions_of_expressions():
 def test_a_random_choice_makes_everything_unknown():
     x, y = Variable("x"), Variable("y")
     assert evaluate(x + y, {x: np.array([1.0]), y: None}) is None
+
+
+@pytest.mark.parametrize("factor", [1.0, 1000.0, 333.3, 0.5])
+@given(b=st.integers(0, 9000), w=st.integers(0, 200))
+def test_fractions_inside_a_time_are_rounded_once(factor, b, w):
+    """8 + 0.05 cycles a byte was a number for bounds, and refused by the engine."""
+    x, y = Variable("x"), Variable("y")
+    for made, exact in (
+        (8 + x * 0.05, 8 + b * 0.05),
+        ((x * 0.25 + 1.5) * y, (b * 0.25 + 1.5) * w),
+        (maximum(x * 0.1, 7.5), max(b * 0.1, 7.5)),
+        ((8.5 - x * 0.001) * 2, (8.5 - b * 0.001) * 2),
+    ):
+        got = evaluate(scaled(made, factor), {x: np.array(float(b)), y: np.array(float(w))})
+        assert abs(got - exact * factor) <= 0.5 + (b + 1) * (w + 1) / 65536
 
 
 @pytest.mark.parametrize("factor", [1.0, 2.5, 1666.67, 1 / 3, 7e-4])

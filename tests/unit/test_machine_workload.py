@@ -254,3 +254,17 @@ def test_a_length_may_be_a_text_with_its_unit():
     assert workload(packet_bytes="64 B") == workload(packet_bytes=64) == workload(packet_bytes="0.0625 KB")
     with pytest.raises(InputError, match=r"packet_bytes must be a number in bytes, got '64'"):
         workload(packet_bytes="64")
+
+
+def test_a_mix_of_one_s_own_is_a_file(tmp_path):
+    path = tmp_path / "mine.toml"
+    parts = "[[component]]\nlow = {0}\nhigh = {0}\nshare = {1}\n"
+    path.write_text('name = "mine"\ntitle = "halves"\n' + parts.format(64, 0.5) + parts.format(1500, '"rest"'))
+    for mine in (workload(mix=str(path)), workload(str(path))):
+        assert mine.mean_packet_bytes == pytest.approx(782)
+        assert mine.name == "mine"
+    path.write_text('name = "mine"\ntitle = "too many"\n' + parts.format(64, 1.5))
+    with pytest.raises(InputError, match=r"a share must be in \[0, 1\], got 1.5"):
+        workload(mix=str(path))
+    with pytest.raises(InputError, match=r"nowhere\.toml: No such file"):
+        workload(mix="nowhere.toml")

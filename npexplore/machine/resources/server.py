@@ -44,7 +44,7 @@ class FifoServer(Resource, kind="server"):
 
 
 class Delay(Resource, kind="delay"):
-    """Time that passes at no server: `seconds` of a visit, or a distribution that all visits draw from.
+    """Time that passes at no server: `seconds` of a visit, or time_s: seconds or a distribution of all visits.
 
     Example:
         >>> from npexplore.machine import Delay
@@ -56,9 +56,11 @@ class Delay(Resource, kind="delay"):
     VISITS = {"wait": ("seconds",)}
     OPTIONAL = {"seconds": 0}
 
-    def __init__(self, name: str, time_s: Time | None = None) -> None:
+    def __init__(self, name: str, time_s: float | Time | None = None) -> None:
         super().__init__(name)
         self.random = None if time_s is None else drawn(f"{name}: time", time_s)
+        fixed = time_s is not None and self.random is None
+        self.time = time_of(f"{name}: time", mean_of(time_s)) if fixed and time_s is not None else self.random
 
     def servers(self) -> list[Server]:
         """None."""
@@ -66,10 +68,10 @@ class Delay(Resource, kind="delay"):
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
         """The delay, which occupies no resource."""
-        if ("seconds" in v) != (self.random is None):
-            rule = "needs the operand 'seconds'" if self.random is None else "draws its time and takes no seconds"
+        if ("seconds" in v) != (self.time is None):
+            rule = "needs the operand 'seconds'" if self.time is None else "has a time of its own and takes no seconds"
             raise ModelError(f"{self.name}.wait {rule}")
-        m.wait(v.seconds if self.random is None else self.random)
+        m.wait(v.seconds if self.time is None else self.time)
 
 
 def drawn(subject: str, time: float | Time) -> Time | None:

@@ -196,8 +196,9 @@ class LoadCurve(Result):
 
 def load_curve(
     design: DesignLike, workload: WorkloadLike | None = None, *, arrivals: Arrival | str = "poisson",
-    rates: Sequence[float] | None = None, seeds: int = 1, packets: int | None = None, estimate: bool | None = None,
-    executor: Wanted = None, workers: int | None = None, store: str | Path | None = None, resume: bool = True,
+    rates: Sequence[float | str] | None = None, seeds: int = 1, packets: int | None = None,
+    estimate: bool | None = None, executor: Wanted = None,
+    workers: int | None = None, store: str | Path | None = None, resume: bool = True,
     progress: Progress | None = None,
 ) -> LoadCurve:  # fmt: skip
     """Return latency and loss of a machine at offered loads: estimates with intervals, simulation, queueing.
@@ -208,7 +209,8 @@ def load_curve(
     stopped curve is resumed. progress: called with (points done, points in all). Raises InputError.
     estimate: also estimate each load (1 s of budget); a load too near saturation has none. None: unless `packets` or
     `seeds` ask for simulations of one length.
-    design: the machine. arrivals: the process, such as "poisson" or "periodic". rates: offered, packets a second.
+    design: the machine. arrivals: the process, such as "poisson" or "periodic". rates: offered, packets a second, or
+    texts such as "50%": shares of the highest rate that the machine forwards.
     seeds: simulations at each load. executor, workers: where the simulations run (None: processes on this
     computer). resume: whether to take what the store has.
 
@@ -222,10 +224,17 @@ def load_curve(
 
     design = design_of(design)
     asked = Offered.of(design, design.packets(workload), arrivals)
-    loads = None if rates is None else [positive("rate of a load", float(rate)) for rate in rates]
+    wanted = (
+        None
+        if rates is None
+        else [
+            (share_of(rate), True) if isinstance(rate, str) else (positive("rate of a load", float(rate)), False)
+            for rate in rates
+        ]
+    )
     estimate = packets is None and seeds == 1 if estimate is None else estimate
     solvers = (*SOLVERS, ESTIMATE) if estimate else SOLVERS
-    count = len(solvers) + (POINTS if loads is None else len(loads)) * (1 + seeds + estimate)
+    count = len(solvers) + (POINTS if wanted is None else len(wanted)) * (1 + seeds + estimate)
 
     with opened(store, resume) as stored:
 
@@ -243,8 +252,10 @@ def load_curve(
         }  # fmt: skip
         saturation = {name: saturation[name] for name in (ESTIMATE, *SOLVERS) if name in saturation}
         top = asked.most(saturation.get("simulation"))
-        if loads is None:
+        if wanted is None:
             loads = [float(load) for load in np.linspace(LEAST, MOST, POINTS) * top]
+        else:
+            loads = [load * top if relative else load for load, relative in wanted]
         lengths = packets_at(loads, asked.events) if packets is None else [packets] * len(loads)
         parts: list[pd.DataFrame] = []
         for measured in sorted(set(lengths)):
@@ -267,6 +278,18 @@ def load_curve(
     if not found:
         raise NpexploreError(f"{design.name}: no load has an answer: {'; '.join(refused.values())}")
     return LoadCurve(design.name, asked.name, arrivals, tuple(found), saturation, refused)
+
+
+def share_of(rate: str) -> float:
+    """Return the share that a text such as "50%" says; raises InputError for one that says none above 0."""
+    text = rate.strip()
+    try:
+        share = float(text.removesuffix("%")) / 100 if text.endswith("%") else 0.0
+    except ValueError:
+        share = 0.0
+    if not 0 < share < math.inf:
+        raise InputError(f"rate of a load must be packets a second or a share such as '50%', got {rate!r}")
+    return share
 
 
 def of_rows(rows: pd.DataFrame) -> LoadPoint:
