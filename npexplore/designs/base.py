@@ -290,14 +290,22 @@ class Design:
             raise RefusedError(f"run: {self.name} is no machine of threads and resources")
         if speed is not None and rate is not None:
             raise InputError("packets come at a speed or at a rate, got both")
-        packets, rows = timed(read_capture(capture) if isinstance(capture, str | Path) else capture)
+        read = read_capture(capture) if isinstance(capture, str | Path) else capture
+        packets, rows = timed(read)
         if speed is not None:
             packets = packets.at_speed(speed)
         if rate is not None:
             packets = packets.with_arrivals("timestamps", rate)
         ready = prepared(self.by_packets(), packets)
         return run_packets(
-            self.name, ready.machine, ready.workload, ready.model(), rows, seed=seed, by_resource=by_resource
+            self.name,
+            ready.machine,
+            ready.workload,
+            ready.model(),
+            rows,
+            seed=seed,
+            by_resource=by_resource,
+            capture=read,
         )
 
     def estimate(

@@ -5,7 +5,7 @@ A flow is all packets of one pair of addresses, ports and protocol; its forward 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from npexplore._kernels.capture_headers import NO_OFFSET
 from npexplore._kernels.capture_records import NO_TIME
 from npexplore.packets.columns import PacketTable
 from npexplore.packets.files import Files, open_captures
-from npexplore.packets.statistics.endpoints import endpoints
+from npexplore.packets.statistics.endpoints import Endpoints, endpoints
 from npexplore.packets.statistics.flows import numbered
 
 if TYPE_CHECKING:
@@ -57,6 +57,36 @@ def _words(table: PacketTable, data: Any, base: int) -> Words:
     return {**found, "payload": np.maximum(payload, 0)}
 
 
+class Directions(NamedTuple):
+    """IP packets of a table, by flow and direction.
+
+    rows: of the packets in the table. number: of each one's flow, in order of first packets. back: whether it goes
+    against the flow's first packet. tuples: src and dst (numbers of `ends`), sport, dport, ip_proto of each packet.
+    """
+
+    rows: NDArray[np.int64]
+    number: NDArray[np.int64]
+    back: NDArray[np.bool_]
+    tuples: dict[str, NDArray[np.int64]]
+    ends: Endpoints
+
+
+def directions(table: PacketTable) -> Directions:
+    """Return the flow and the direction of each IP packet."""
+    ends = endpoints(table)
+    rows = ends.rows
+    tuples = {"src": ends.src, "dst": ends.dst}
+    tuples |= {name: table[name][rows].astype(np.int64) for name in ("ip_proto", "sport", "dport")}
+    forward = (tuples["src"] << 16 | tuples["sport"]) <= (tuples["dst"] << 16 | tuples["dport"])
+    key = dict(tuples)
+    for name, other in (("src", "dst"), ("dst", "src"), ("sport", "dport"), ("dport", "sport")):
+        key[name] = np.where(forward, tuples[name], tuples[other])
+    number = numbered(key)
+    first = np.unique(number, return_index=True)[1]
+    back = forward != forward[first][number] if len(number) else np.zeros(0, bool)
+    return Directions(rows, number, back, tuples, ends)
+
+
 def conversations(table: PacketTable, words: Words | None = None) -> pd.DataFrame:
     """Return one row for each flow of both directions, in order of their first packets.
 
@@ -72,18 +102,9 @@ def conversations(table: PacketTable, words: Words | None = None) -> pd.DataFram
     """
     import pandas as pd
 
-    ends = endpoints(table)
-    rows = ends.rows
-    tuples = {"src": ends.src, "dst": ends.dst}
-    tuples |= {name: table[name][rows].astype(np.int64) for name in ("ip_proto", "sport", "dport")}
-    forward = (tuples["src"] << 16 | tuples["sport"]) <= (tuples["dst"] << 16 | tuples["dport"])
-    key = dict(tuples)
-    for name, other in (("src", "dst"), ("dst", "src"), ("sport", "dport"), ("dport", "sport")):
-        key[name] = np.where(forward, tuples[name], tuples[other])
-    number = numbered(key)
+    rows, number, back, tuples, ends = directions(table)
     many = int(number.max()) + 1 if len(number) else 0
     first = np.unique(number, return_index=True)[1]
-    back = forward != forward[first][number] if many else np.zeros(0, bool)
     time, length = table["t_ns"][rows], table["length"][rows].astype(np.int64)
     timed = time != NO_TIME
     early, late = np.full(many, np.iinfo(np.int64).max), np.full(many, np.iinfo(np.int64).min)

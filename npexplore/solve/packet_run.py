@@ -19,7 +19,7 @@ from npexplore.engine.accounts import DROP
 from npexplore.engine.fates import NOWHERE, Fates
 from npexplore.engine.model import EngineModel
 from npexplore.engine.run import run
-from npexplore.errors import RefusedError
+from npexplore.errors import InputError, RefusedError, positive
 from npexplore.machine.machine import Machine
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.resources.line_card import LineCard
@@ -27,12 +27,16 @@ from npexplore.machine.resources.policer import Policer
 from npexplore.machine.resources.queue import BoundedQueue
 from npexplore.machine.resources.scheduled_queue import ScheduledQueue
 from npexplore.machine.workload import CLASS, Workload
+from npexplore.packets.conversations import directions
 from npexplore.results import Result, units_of
+from npexplore.solve.packet_measures import measures
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.simulate import BATCHES, measure
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from npexplore.packets.capture import Capture
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -50,7 +54,7 @@ class PacketRun(Result):
 
     prediction: what `simulate` answers for these packets and this seed. number: of each offered packet, its row in the
     capture's `packets`. fates: the rows in ticks, as they were recorded. reasons: why packets are lost, by place.
-    classes: of each packet, if they have any.
+    classes: of each packet, if they have any. capture: that they are of.
 
     Example:
         >>> import npexplore as npx
@@ -69,6 +73,7 @@ class PacketRun(Result):
     fates: Fates
     reasons: Mapping[str, str]
     classes: Integers | None = None
+    capture: Capture | None = None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -119,6 +124,74 @@ class PacketRun(Result):
         )
         frame.attrs["units"] = units_of(frame.columns)
         return frame
+
+    def measures(self, by: Integers | None = None) -> pd.DataFrame:
+        """Return loss, latency, delay variation and reordering of groups of packets, one row each (docs/packet_run.md).
+
+        by: the number of each packet's group, shape (packets,), from 0 on (None: all are one).
+        """
+        import pandas as pd
+
+        group = np.zeros(len(self.number), dtype=np.int64) if by is None else np.asarray(by, dtype=np.int64)
+        many = int(group.max(initial=0)) + 1
+        frame = self.packets
+        arrival, latency = frame.arrival_s.to_numpy(), frame.latency_s.to_numpy()
+        found = measures(group, many, latency, self.fates.lost, frame.departure_s.to_numpy())
+        table = pd.DataFrame(found | self._waits(group, many))
+        worst = np.lexsort((np.nan_to_num(latency, nan=-1.0), group))[np.cumsum(table.packets.to_numpy()) - 1]
+        table["worst_at_s"] = np.where(table.sent > 0, arrival[worst], np.nan)
+        table.attrs["units"] = units_of(table.columns)
+        return table
+
+    def over_time(self, window_s: float) -> pd.DataFrame:
+        """Return the measures of packets by the window of time in which they came; `start_s` is its beginning."""
+        window = (self.packets.arrival_s.to_numpy() / positive("window", window_s)).astype(np.int64)
+        table = self.measures(window)
+        table.insert(0, "start_s", np.arange(len(table)) * window_s)
+        return table
+
+    def by_class(self) -> pd.DataFrame:
+        """Return the measures of each class of packets, row by row; raises InputError where packets have no classes."""
+        if self.classes is None:
+            raise InputError(f"{self.design}: its packets have no classes")
+        return self.measures(self.classes)
+
+    def flows(self) -> pd.DataFrame:
+        """Return the measures of each flow's two directions, the one with the largest 99th percentile first.
+
+        `flow` is the row in the capture's `flows()`; src, dst, sport, dport, ip_proto are those of the direction.
+        Packets whose IP header was cut off are left out.
+        """
+        if self.capture is None:
+            raise InputError(f"{self.design}: these packets are not of a capture, and have no flows")
+        ways = directions(self.capture.columns)
+        at = np.minimum(np.searchsorted(ways.rows, self.number), len(ways.rows) - 1)
+        known = ways.rows[at] == self.number
+        codes = np.where(known, 2 * ways.number[at] + ways.back[at], 2 * len(ways.rows))
+        present, first, group = np.unique(codes, return_index=True, return_inverse=True)
+        table = self.measures(group)
+        for place, name in enumerate(("src", "dst", "sport", "dport", "ip_proto")):
+            values = ways.tuples[name][at][first]
+            table.insert(place, name, ways.ends.text(values) if name in ("src", "dst") else values)
+        table.insert(0, "flow", present // 2)
+        return table[: known.any() and len(table) - (not known.all())].sort_values(
+            "latency_p99_s", ascending=False, kind="stable", ignore_index=True
+        )
+
+    def _waits(self, group: Integers, many: int) -> dict[str, Any]:
+        """Return, with `by_resource`, where each group waited longest (for those who work or wait), and how long."""
+        waits: dict[str, Floats] = {}
+        for name, times in self._by_resource().items():
+            place, _, kind = name.rpartition(".")
+            if kind != "service_s":
+                summed = np.bincount(group, np.nan_to_num(times), many)
+                waits[place] = waits.get(place, np.zeros(many)) + summed
+        if not waits:
+            return {}
+        table = np.stack([*waits.values()])
+        most = table.max(axis=0)
+        places = np.array([*waits], dtype=object)[table.argmax(axis=0)]
+        return {"waits_most_at": np.where(most > 0, places, None), "waits_there_s": most}
 
     def to_frame(self) -> pd.DataFrame:
         """Return `packets`."""
@@ -173,7 +246,7 @@ def _seconds(ticks: Integers, tick: float) -> Floats:
 
 def run_packets(
     name: str, machine: Machine, workload: Workload, model: EngineModel, number: Integers, *, seed: int = 1,
-    by_resource: bool = False,
+    by_resource: bool = False, capture: Capture | None = None,
 ) -> PacketRun:  # fmt: skip
     """Run time-stamped packets through a machine, once each; number: of each, its row in the capture.
 
@@ -188,7 +261,7 @@ def run_packets(
     fates.check(last.done, last.counters)
     prediction = measure(machine, workload, result, 0)
     reasons = {place: _reason(machine, place) for place in prediction.drops}
-    return PacketRun(name, prediction, number, fates, reasons, workload.columns.get(CLASS))
+    return PacketRun(name, prediction, number, fates, reasons, workload.columns.get(CLASS), capture)
 
 
 def _reason(machine: Machine, place: str) -> str:
