@@ -39,7 +39,8 @@ Floats = npt.NDArray[np.float64]
 FEW_VISITS = 3.0  # of a packet at a server: more are a loop
 FULL = 0.999  # utilization by an open load: nobody is slowed more
 SLACK = 1e-9  # what rounding may do
-TESTED_LOAD = 0.55  # up to which waits for members that recover are within 6 % of simulation
+TESTED_LOAD = 0.95  # up to which waits for members that recover were held against simulation
+REFRESHED_LOAD = 0.55  # the same, where what is visited inside is away at times
 SPARE_THREADS = 1.5  # times as many as packets there, so that none waits for a thread
 SHARES = (0.5, 0.95, 0.99, 0.999)
 
@@ -138,12 +139,13 @@ def _behind_members(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]
     """Solve members that recover behind Poisson arrivals that they keep up with; raises RefusedError for others."""
     waits = levels.waits_for_members(batch.offered)
     enough = batch.like.machine.threads >= SPARE_THREADS * batch.offered * (batch.latency + waits)
-    light = np.all(batch.offered <= TESTED_LOAD * np.min([*ceilings.values()], axis=0))
+    most = REFRESHED_LOAD if any(levels.servers[name].away for name in levels.held_over) else TESTED_LOAD
+    light = np.all(batch.offered <= most * (1 + SLACK) * np.min([*ceilings.values()], axis=0))
     alone = light and levels.visits_members_alone and batch.like.workload.arrivals == "poisson"
     if not (alone and _keeps_up(batch, ceilings) and np.all(enough)):
         raise RefusedError(
             f"queueing: {levels.recovering[0]!r} stays busy behind a packet; how long packets that arrive wait for it "
-            f"is told for Poisson arrivals up to {TESTED_LOAD:.0%} of the rate, with ample threads and buffers, alone"
+            f"is told for Poisson arrivals up to {most:.0%} of the rate, with ample threads and buffers, alone"
         )
     seconds = batch.latency + waits
     return Found(batch.offered, seconds, np.zeros(len(batch)), [levels], stays=[Stay("threads", levels, seconds)])

@@ -13,10 +13,17 @@ Who has a member waits for what it is held over, s seconds, behind those that ha
 
 (at most those of the other members), and C is taken for times longer by 1 + w / D, D at the members.
 
-Behind Poisson arrivals each member is M/G/1 with D + w, and w without the factor that queues for the unit: who waits
-there waits for members less.
+Behind Poisson arrivals, with M(D) the wait of M/G/1, u = X D / m the load of a member of D seconds, recovery in it:
 
-Beside exact chains with constant times (2 to 8 members, t up to 16 s, 1 to 16 customers) within 5 %.
+    apart = M(D) at a member + M(s) of what it is held over - M(s) of a member's share (counted twice else)
+    in step = v + M(D + v),  v = b s / (2 (1 - b)) (1 - u'^2),  b = X s (m - 1) / m,  u' = X (D + v) / m
+
+(members that are always asked for stay in step, and meet no more). The wait is the mean of both; where the members
+together could take more than what they are held over serves, m s > D: apart + u^3 X s (M(s) - M(s) of a share).
+
+Beside exact chains with constant times (2 to 8 members, t up to 16 s, 1 to 16 customers) within 5 %. Behind arrivals of
+5 to 95 % load, of simulations of four million customers of 400 machines with constant times: within 5 % in 19 of 20; up
+to 25 % above where m s = D just so, of two or three members, and 25 % below where m s is just above D at 95 %.
 """
 
 from __future__ import annotations
@@ -30,6 +37,8 @@ from npexplore.solve.queueing.inputs import Floats
 
 BISECTIONS = 50
 FULL = 0.999
+TINY = 1e-30
+ROUNDING = 1e-9
 
 
 def recovering_open(rate: Floats, members: int, seconds: Floats, scv: Floats, inside: Sequence[Floats]) -> Floats:
@@ -37,11 +46,24 @@ def recovering_open(rate: Floats, members: int, seconds: Floats, scv: Floats, in
 
     seconds, scv: at the members, with recovery (P,). inside: as in `recovering`.
     """
-    wait = np.sum([rate * one * (members - 1) / members * one / 2 for one in inside], axis=0)
-    longer = seconds + wait
-    busy = rate * longer / members
-    queued = busy * longer * (1 + scv) / 2 / np.maximum(1 - busy, 1e-30)
-    return np.asarray(np.where(busy < 1, wait + queued, np.inf))
+    each = rate / members
+    load = each * seconds
+    queued = [_wait(rate, one, 0.0) - _wait(each, one, 0.0) for one in inside]
+    apart = _wait(each, seconds, scv) + sum(queued)
+    others = [np.minimum(rate * one * (members - 1) / members, FULL) for one in inside]
+    met = each * sum(share * one / 2 / (1 - share) for share, one in zip(others, inside, strict=True))
+    longer = 2 * (load + met) / (1 + np.sqrt(1 + 4 * met * (load + met)))  # u' = u + met (1 - u'^2)
+    wait = (longer - load) / np.maximum(each, TINY)
+    in_step = wait + _wait(each, seconds + wait, scv)
+    crowded = apart + load**3 * sum(rate * one * more for one, more in zip(inside, queued, strict=True))
+    full = np.max([members * one > seconds * (1 + ROUNDING) for one in inside], axis=0)
+    return np.asarray(np.where(full, crowded, (apart + in_step) / 2))
+
+
+def _wait(rate: Floats, seconds: Floats, scv: Floats | float) -> Floats:
+    """Return the mean wait of M/G/1, infinite without a steady state."""
+    load = rate * seconds
+    return np.where(load < 1, load * seconds * (1 + scv) / 2 / np.maximum(1 - load, TINY), np.inf)
 
 
 def recovering(

@@ -30,6 +30,7 @@ SOLVERS = ("bounds", "queueing", "simulation", "theory")
 POINTS = 10  # of a range of loads
 PACKETS = 20_000  # of a simulation without a ceiling
 MAX_THREADS = 1024
+AMPLE = 128  # threads of open points, beside those that a visit alone keeps
 HASHED = "hashed"  # the column of a capture's packets that chooses a member
 MEMBER_OPERANDS = ("bank", "member", "requester", "source", "target", "path")
 
@@ -155,7 +156,7 @@ def opened(
     alone = lone.design(1, operands)
     asked = _Asked(lone, alone, load, solvers, seed, precision, trace is None and arrivals == "poisson")
     latency = alone.demands(load).demands.latency
-    enough = min(16 + ceil(8 * asked.ceiling * latency), MAX_THREADS) if isfinite(asked.ceiling) else MAX_THREADS
+    enough = min(AMPLE + ceil(8 * asked.ceiling * latency), MAX_THREADS) if isfinite(asked.ceiling) else MAX_THREADS
     points = []
     for offered in _rates(lone.kind, rate, asked.ceiling, load):
         arriving = load.with_arrivals(arrivals, offered)
