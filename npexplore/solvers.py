@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from npexplore.solve.machine_chain import MachineChain as MachineChain
     from npexplore.solve.machine_chain import ctmc as ctmc
     from npexplore.solve.packet_files import write_run as write_run
+    from npexplore.solve.packet_router import route_run as route_run
     from npexplore.solve.packet_run import PacketRun as PacketRun
     from npexplore.solve.prediction import Latency as Latency
     from npexplore.solve.prediction import Utilization as Utilization

@@ -6,7 +6,7 @@ Exit status 0, or 3 for a damaged capture, whose good packets are run.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +19,7 @@ from npexplore.progress import Task
 from npexplore.units import readable
 
 if TYPE_CHECKING:
+    from npexplore.golden.captures.routed import Routed
     from npexplore.solve.packet_run import PacketRun
 
 
@@ -36,10 +37,15 @@ if TYPE_CHECKING:
     "--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
     help="Write DIR/packets.parquet, a row a packet, and the captures sent and dropped.",
 )  # fmt: skip
+@click.option("--router", metavar="FILE", help="Golden router that forwards what leaves the machine, into DIR/ports.")
+@click.option("--port", metavar="NAME", help="The router's port by which all packets come; default: its first.")
+@click.option(
+    "--any-station", is_flag=True, help="Accept frames addressed to other stations, for captures from elsewhere."
+)
 @json_option
 def command(
     design: str, settings: tuple[str, ...], trace: str, speed: float | None, rate: str | None, seed: int,
-    by_resource: bool, out: Path | None, as_json: bool,
+    by_resource: bool, out: Path | None, router: str | None, port: str | None, any_station: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Send the packets of a capture through DESIGN, and say which were sent, which were lost, and where."""
     check_speed(rate, speed)
@@ -47,6 +53,10 @@ def command(
         raise InputError("--out writes frames that are read again; standard input can be read only once")
     if by_resource and out is None:
         raise InputError("--by-resource adds columns to DIR/packets.parquet, and there is no --out DIR")
+    if router is not None and out is None:
+        raise InputError("--router writes DIR/ports, and there is no --out DIR")
+    if router is None and (port is not None or any_station):
+        raise InputError("--port and --any-station are the router's, and there is no --router FILE")
     if out is not None:
         refuse_closed(out)
     from npexplore.designs import design as design_of
@@ -56,6 +66,7 @@ def command(
     with Task(f"packets through {made.name}"):
         result = made.run(capture, seed, speed=speed, rate=rate, by_resource=by_resource)
     files: dict[str, str] = {}
+    routed: Routed | None = None
     if out is not None:
         from npexplore.packets.files import open_captures
         from npexplore.solve.packet_files import write_run
@@ -63,18 +74,30 @@ def command(
         scan = open_captures(trace)
         written = write_run(result, scan, out, bytes_read(scan, "write"))
         files = {name: str(path) for name, path in written.items()}
+        if router is not None:
+            from npexplore.golden.router.configuration import load_router
+            from npexplore.solve.packet_router import route_run
+
+            config = load_router(router)
+            routed, _ = route_run(result, written, config, port or config.ports[0].name, any_station=any_station)
     document = {"trace": trace, "seed": seed, **result.to_dict(), "files": files}
-    emit(document, lambda: _text(result, files), as_json=as_json)
+    document["router"] = None if routed is None else {"config": router, **routed.document()}
+    emit(document, lambda: _text(result, files, document["router"]), as_json=as_json)
     if capture.damage:
         warn(f"{trace}: {capture.damage}; the packets before it were run")
         return DAMAGED
     return 0
 
 
-def _text(result: PacketRun, files: dict[str, str]) -> str:
+def _text(result: PacketRun, files: dict[str, str], router: dict[str, Any] | None) -> str:
     latency = result.prediction.latency_s
     shown = ", ".join(
         f"{name} {readable(value, 's')}" for name, value in latency._asdict().items() if value is not None
     )
     parts = [result.heading() + (f"\nlatency: {shown}" if shown else ""), table(result.records())]
+    if router is not None:
+        parts.append(table(router["ports"], {"port": "port", "in": "in", "out": "out", "icmp": "ICMP sent"}))
+        if router["drops"]:
+            parts.append(table(router["drops"], ["reason", "packets", "meaning", "clause"]))
+        files = files | {f"port {name}": path for name, path in router["outputs"].items()}
     return "\n\n".join([*parts, *(["\n".join(f"{name}: {path}" for name, path in files.items())] if files else [])])

@@ -50,7 +50,7 @@ def write_run(
     first = int(came[result.number].min(initial=np.iinfo(np.int64).max))
     links = np.unique(table["link_type"][result.number])
     form, suffix = ("pcap-ns", "pcap") if len(links) == 1 else ("pcapng", "pcapng")
-    sent = np.argsort(ends[finished], kind="stable")
+    sent = departing(result)
     times = {
         "sent": (result.number[finished][sent], first + np.round(ends[finished][sent] * (tick * 1e9)).astype(np.int64)),
         "dropped": (result.number[lost], came[result.number[lost]]),
@@ -62,6 +62,11 @@ def write_run(
         with replacing(sources, found[name]) as part, CaptureWriter(part, form) as writer:
             writer.write(data, 0, PacketTable.of_records(stamped, table.link_types), packets, kept)
     return found
+
+
+def departing(result: PacketRun) -> Integers:
+    """Return the places of the packets that were sent, among these, in the order of their departures."""
+    return np.argsort(result.fates.rows[result.fates.finished, engine.F_END], kind="stable")
 
 
 def _frames(

@@ -8,8 +8,10 @@ import pytest
 
 import npexplore as npx
 from npexplore.cli import main
+from npexplore.golden import forward_captures, load_router
 from npexplore.packets import read_capture
 from npexplore.packets.frames import read_frames, write_frames
+from npexplore.packets.writing import rewrite
 
 CAPTURE = str(npx.bundled_path("data/captures/zeek_wikipedia.pcap"))
 
@@ -63,6 +65,8 @@ def test_the_text_says_how_packets_ended(capsys):
         (("--speed", "2", "--rate", "1Gb/s"), "--rate and --speed"),
         (("--speed", "0"), "--speed"),
         (("--by-resource",), "there is no --out"),
+        (("--router", "office"), "there is no --out"),
+        (("--port", "campus"), "there is no --router"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(capsys, more, told):
@@ -78,3 +82,30 @@ def test_a_damaged_capture_is_run_up_to_the_damage(capsys, tmp_path):
     assert status == 3
     assert out.startswith("ixp2400: 125 packets: ")
     assert "the packets before it were run" in err
+
+
+def test_the_router_forwards_what_the_machine_sends_when_it_leaves(capsys, tmp_path):
+    """Where the machine loses nothing, octets are those of the router alone, times those of the machine."""
+    rewrite(CAPTURE, tmp_path / "ip.pcap", where="ipv4 or ipv6")
+    options = ("--router", "office", "--any-station", "--out", tmp_path / "out")
+    status, out, err = run(capsys, "ixp2400", "--trace", tmp_path / "ip.pcap", *options, "--json")
+    assert status == 0, err
+    found = json.loads(out)
+    router = load_router("office")
+    alone = forward_captures(router, {router.ports[0].name: tmp_path / "ip.pcap"}, out=tmp_path / "alone",
+                             any_station=True)  # fmt: skip
+    assert found["router"]["outputs"].keys() == alone.outputs.keys() != set()
+    for port, path in alone.outputs.items():
+        ours, golden = ([*read_frames(one)] for one in (found["router"]["outputs"][port], path))
+        assert sorted(frame for _, frame in ours) == sorted(frame for _, frame in golden)
+        assert min(time for time, _ in ours) > min(time for time, _ in golden)
+    rows = pd.read_parquet(found["files"]["packets"])
+    drops = {row["reason"]: row["packets"] for row in alone.tally.drops()}
+    assert rows.router_reason.value_counts().to_dict() == drops != {}
+    assert set(rows.index[rows.router_reason.notna()]) == dropped_alone(router, tmp_path)
+
+
+def dropped_alone(router, folder):
+    table = folder / "drops.csv"
+    forward_captures(router, {router.ports[0].name: folder / "ip.pcap"}, drops=table, any_station=True)
+    return set(pd.read_csv(table).packet)
