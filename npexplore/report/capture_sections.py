@@ -6,6 +6,7 @@ If a capture lacks what a section needs, its function raises InputError with the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import numpy as np
 
@@ -47,7 +48,7 @@ def summary(subject: Subject) -> Content:
         "checksum_unverified": "IPv4 checksums cut off",
     }  # fmt: skip
     lines: dict[str, str] = {
-        "file": d["file"],
+        "file": Path(d["file"]).name or d["file"],  # a page may be given away: no folders of this computer
         "format": d["format"],
         "link types": ", ".join(f"{name} ({count:,})" for name, count in d["link_types"].items()) or "none",
         "captured": f"{d['captured_bytes']:,} of {d['bytes']:,} bytes",

@@ -62,8 +62,9 @@ def summary(run: Routed) -> Content:
         numbers.append(("more frames out, for pieces", f"{pieces:,}"))
     lines = {"profile": run.profile}
     for row in run.inputs():
-        lines[f"in by {row['port']}"] = f"{row['file']}, {row['format']}, {row['packets']:,} packets"
-    lines |= {f"out by {port}": str(path) for port, path in run.outputs.items()}
+        name = Path(row["file"]).name or row["file"]  # a page may be given away: no folders of this computer
+        lines[f"in by {row['port']}"] = f"{name}, {row['format']}, {row['packets']:,} packets"
+    lines |= {f"out by {port}": Path(path).name for port, path in run.outputs.items()}
     return Content(headlines=tuple(numbers), parts=(listing(lines),))
 
 

@@ -430,6 +430,7 @@ def test_page_tells_where_the_packets_went(tmp_path):
     page = tmp_path / "r.html"
     out = tmp_path / "o"
     assert run("--config", "office", "--in", f"office={OFFICE}", "--out", out, "--report", page) == 0
+    assert str(tmp_path) not in page.read_text()
     text = page.read_text()
     for words in ("Packets through the router office", "uplink out, 27", Reason.PROHIBITED.clause, "drop.MULTICAST"):
         assert words in text

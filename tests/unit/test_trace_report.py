@@ -57,6 +57,11 @@ def test_page_has_every_section_filled_and_one_plotly(page):
     assert len(re.findall(r'class="plotly-graph-div"', page)) >= 10
 
 
+def test_a_page_that_is_given_away_names_no_folder_of_this_computer(page):
+    assert str(WIKIPEDIA.parent) not in page
+    assert "zeek_wikipedia.pcap" in body(page)
+
+
 def test_page_needs_no_network(page):
     assert not re.search(r'(src|href)="(https?:)?//', body(page))
     assert "showSendToCloud" in page
