@@ -55,7 +55,7 @@ def capture_page(subject: Subject, *, steps: Callable[[Titles], Titles] = iter, 
     drawn = any("plotly-graph-div" in part for section in sections for part in section.parts)
     return template.render(
         name=subject.name,
-        file=subject.capture.path,
+        file=Path(subject.capture.path).name,
         damage=subject.capture.damage,
         notices=notices(subject),
         sections=sections,
