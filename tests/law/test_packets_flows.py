@@ -1,6 +1,7 @@
 """Flows, stack distances and prefix matching equal their plain definitions."""
 
 import io
+import sys
 from collections import OrderedDict
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv4Network, IPv6Address
@@ -24,6 +25,7 @@ from npexplore.packets.statistics import (
     top_talkers,
     train_lengths,
 )
+from npexplore.packets.statistics.endpoints import dense
 
 packets = st.lists(
     st.tuples(
@@ -119,6 +121,16 @@ def test_trains_hold_every_packet_once(rows, gap):
         pairs.setdefault((frozenset((src, dst)), six), []).append(time)
     breaks = sum(b - a > gap for times in pairs.values() for a, b in pairwise(times))
     assert len(trains) == len(pairs) + breaks
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(0, 5), max_size=60), st.integers(1, 9))
+def test_keys_are_numbered_as_they_appear_however_many_are_looked_at_together(keys, together):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys.modules[dense.__module__], "DENSE_KEYS", together)
+        numbers, different = dense(np.array(keys, np.int64))
+    places = {key: place for place, key in enumerate(dict.fromkeys(keys))}
+    assert numbers.tolist() == [places[key] for key in keys]
+    assert different == len(places)
 
 
 @given(st.lists(st.integers(0, 12), max_size=80), st.integers(0, 14))

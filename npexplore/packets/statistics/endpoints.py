@@ -13,6 +13,7 @@ from npexplore.packets.columns import PacketTable
 from npexplore.records import by_content
 
 FIRST_IPV6 = 1 << 32
+DENSE_KEYS = 1 << 16  # looked at together
 
 
 @by_content
@@ -58,6 +59,18 @@ def endpoints(table: PacketTable) -> Endpoints:
     at = np.searchsorted(rows, six.packet)
     src[at], dst[at] = (FIRST_IPV6 + half for half in np.split(numbers, 2))
     return Endpoints(rows, src, dst, both[first])
+
+
+def dense(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """Number the different keys from 0 in order of appearance; return each key's number, and how many differ.
+
+    Working memory grows with the different ones: a hash table of all at once would have a bucket for every key.
+    """
+    import pandas as pd
+
+    parts = np.array_split(keys, max(1, len(keys) // DENSE_KEYS))
+    different = pd.Index(pd.unique(np.concatenate([pd.unique(part) for part in parts])))
+    return different.get_indexer(keys).astype(np.int64, copy=False), len(different)
 
 
 def dense_bytes(addresses: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -13,7 +13,7 @@ from npexplore._kernels.capture_flows import split_by_timeout
 from npexplore._kernels.capture_records import NO_TIME
 from npexplore.errors import InputError, one_of, positive
 from npexplore.packets.columns import PacketTable
-from npexplore.packets.statistics.endpoints import FIRST_IPV6, Endpoints, endpoints
+from npexplore.packets.statistics.endpoints import FIRST_IPV6, Endpoints, dense, endpoints
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,17 +149,18 @@ class TrainCounter:
         import pandas as pd
 
         ends = endpoints(table)
-        self._t_ns = table["t_ns"][ends.rows]
-        low, high = np.minimum(ends.src, ends.dst), np.maximum(ends.src, ends.dst)
-        version_6 = len(ends.ipv6) > 0
+        self._t_ns = table["t_ns"] if len(ends.rows) == table.rows else table["t_ns"][ends.rows]
+        low, other, version_6 = ends.src, ends.dst, len(ends.ipv6) > 0
         del ends
+        high = np.maximum(low, other)
+        np.minimum(low, other, out=low)
+        del other
         if version_6:
             low, high = np.split(pd.factorize(np.concatenate([low, high]))[0].astype(np.int64), 2)
         low <<= 32
         low |= high
         del high
-        numbers, pairs = pd.factorize(low)
-        self._pair, self._pairs = numbers.astype(np.int64, copy=False), len(pairs)
+        self._pair, self._pairs = dense(low)
 
     def lengths(self, gap_s: float) -> NDArray[np.int64]:
         """Return the packets of each train, as `train_lengths` does."""

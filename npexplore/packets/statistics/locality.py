@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from npexplore._kernels.capture_flows import longest_match, stack_distances
 from npexplore.errors import InputError
 from npexplore.packets.columns import PacketTable
-from npexplore.packets.statistics.endpoints import dense_bytes, endpoints
+from npexplore.packets.statistics.endpoints import dense, dense_bytes, endpoints
 from npexplore.packets.statistics.flows import numbered
 from npexplore.records import by_content
 
@@ -58,7 +58,7 @@ class Locality:
 
 def locality(keys: NDArray[np.integer]) -> Locality:
     """Return the stack distances of a sequence of keys (addresses, flow numbers, cache lines)."""
-    numbers, size = _dense(keys)
+    numbers, size = dense(keys.astype(np.int64, copy=False))
     return Locality(stack_distances(numbers, np.full(size, -1, np.int64)))
 
 
@@ -111,10 +111,3 @@ def flow_locality(table: PacketTable) -> Locality:
     key = {"src": ends.src, "dst": ends.dst}
     key |= {name: table[name][ends.rows].astype(np.int64) for name in ("ip_proto", "sport", "dport")}
     return locality(numbered(key))
-
-
-def _dense(keys: NDArray[np.integer]) -> tuple[NDArray[np.int64], int]:
-    import pandas as pd
-
-    numbers, unique = pd.factorize(keys)
-    return numbers.astype(np.int64, copy=False), len(unique)
