@@ -146,7 +146,7 @@ def _explain(
     `brief` tell single changes alone.
     """
     from npexplore.engine.cold import meanwhile
-    from npexplore.study.explaining.explain import explain
+    from npexplore.study.explaining.explain import ESTIMATE, explain
     from npexplore.study.explaining.words import answer_in_words
 
     printed: list[str] = []
@@ -171,6 +171,8 @@ def _explain(
             text = answer_in_words(e)
             if "simulated" in {*e.predictions, *e.refused}:
                 print_new(text)
+            elif ESTIMATE in e.predictions:  # the answer is that; what binds is told with a simulation's times
+                print_new(text.partition("\n")[0])
             solving.describe("other solvers" if printed else text.partition("\n")[0])
 
         explanation = explain(
