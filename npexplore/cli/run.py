@@ -14,7 +14,7 @@ from npexplore.cli.completions import complete_design
 from npexplore.cli.files import refuse_closed
 from npexplore.cli.options import DAMAGED, apply_settings, check_speed, set_option
 from npexplore.cli.output import bytes_read, emit, json_option, table, warn
-from npexplore.errors import InputError
+from npexplore.errors import InputError, one_of
 from npexplore.progress import Task
 from npexplore.units import readable
 
@@ -60,8 +60,12 @@ def command(
     if out is not None:
         refuse_closed(out)
     from npexplore.designs import design as design_of
+    from npexplore.golden.router.configuration import load_router
     from npexplore.packets import read_capture
 
+    config = None if router is None else load_router(router)
+    if config is not None and port is not None:
+        one_of("port", port, [one.name for one in config.ports])
     made, capture = apply_settings(design_of(design), settings), read_capture(trace)
     with Task(f"packets through {made.name}"):
         result = made.run(capture, seed, speed=speed, rate=rate, by_resource=by_resource)
@@ -74,11 +78,9 @@ def command(
         scan = open_captures(trace)
         written = write_run(result, scan, out, bytes_read(scan, "write"))
         files = {name: str(path) for name, path in written.items()}
-        if router is not None:
-            from npexplore.golden.router.configuration import load_router
+        if config is not None:
             from npexplore.solve.packet_router import route_run
 
-            config = load_router(router)
             routed, _ = route_run(result, written, config, port or config.ports[0].name, any_station=any_station)
     document = {"trace": trace, "seed": seed, **result.to_dict(), "files": files}
     document["router"] = None if routed is None else {"config": router, **routed.document()}

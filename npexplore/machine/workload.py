@@ -423,8 +423,12 @@ def timed(capture: Any) -> tuple[Workload, Integers]:
 
     Packets with equal time stamps stay in the order of the file. Raises InputError where a packet has no time stamp.
     """
-    rows = np.flatnonzero(np.asarray(capture.columns["l3_length"]) > 0)
-    made = as_workload(capture).with_arrivals("timestamps")
+    rows, packets = np.flatnonzero(np.asarray(capture.columns["l3_length"]) > 0), as_workload(capture)
+    if (without := int((~np.asarray(capture.columns["has_time"])[rows]).sum())) > 0:
+        raise InputError(
+            f"{packets.name}: {without:,} of {len(rows):,} packets have no time stamp, and a run needs them"
+        )
+    made = packets.with_arrivals("timestamps")
     return made, rows[np.argsort(np.asarray(capture.columns["t_ns"])[rows], kind="stable")]
 
 

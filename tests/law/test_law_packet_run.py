@@ -1,5 +1,6 @@
 """Every packet's fate: rows add up to the totals of the same run, and are those of Lindley's recursion on a line."""
 
+import struct
 from collections import deque
 from dataclasses import replace
 
@@ -18,6 +19,7 @@ from npexplore.engine.run import run
 from npexplore.errors import InputError, RefusedError
 from npexplore.machine import FifoServer, Ingress, Machine, Pool
 from npexplore.machine.workload import Workload
+from npexplore.packets.frames import read_frames, write_frames
 from npexplore.solve.packet_run import run_packets
 
 CAPTURE = npx.bundled_path("data/captures/zeek_wikipedia.pcap")
@@ -146,3 +148,27 @@ def test_packets_join_with_those_of_the_capture_whatever_their_order():
     assert found.to_dict()["sent"] == found.counts["sent"]
     with pytest.raises(InputError, match="at a speed or at a rate"):
         npx.design("ixp2400").run(capture, speed=2, rate="1Gb/s")
+
+
+def test_packets_out_of_order_come_in_order_of_time_and_equal_times_as_in_the_file(tmp_path):
+    frame = next(iter(read_frames(CAPTURE)))[1]
+    times = [10**18 + k for k in (900_000, 500_000, 500_000, 700_000, 0)]
+    write_frames(tmp_path / "in.pcap", [frame] * 5, times)
+    found = npx.design("ixp2400").run(tmp_path / "in.pcap").packets
+    assert found.index.tolist() == [4, 1, 2, 3, 0]
+    assert found.arrival_s.tolist() == pytest.approx([0, 5e-4, 5e-4, 7e-4, 9e-4], abs=1e-12)
+    assert (found.outcome == "sent").all()
+
+
+def test_packets_without_time_stamps_are_refused(tmp_path):
+    """A pcapng file of simple packet blocks, which have none."""
+    frame = next(iter(read_frames(CAPTURE)))[1]
+    pad = bytes(-len(frame) % 4)
+    size = 16 + len(frame) + len(pad)
+    head = struct.pack("<IIIHHqI", 0x0A0D0D0A, 28, 0x1A2B3C4D, 1, 0, -1, 28) + struct.pack(
+        "<IIHHII", 1, 20, 1, 0, 0, 20
+    )
+    packet = struct.pack("<III", 3, size, len(frame)) + frame + pad + struct.pack("<I", size)
+    (tmp_path / "in.pcapng").write_bytes(head + 3 * packet)
+    with pytest.raises(InputError, match="3 of 3 packets have no time stamp"):
+        npx.design("ixp2400").run(tmp_path / "in.pcapng")
