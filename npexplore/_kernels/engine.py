@@ -117,59 +117,63 @@ def advance(
     n_rows = P.shape[0]
     now = clock[K_NOW]
     while True:
-        if clock[K_DONE] >= until_done:
-            return COUNT_UP
-        if accounting and clock[K_SPARE_ACCOUNTS] < FEW_ACCOUNTS:
-            return ACCOUNTS
-        # ---- the next token: ready line against heap, both sorted
-        from_ready = False
-        if clock[K_READY] > 0:
-            head = clock[K_READY_HEAD]
-            from_ready = clock[K_HEAP] == 0 or heap_time[0] > now or heap_key[0] > ready_key[head]
-        if from_ready:
-            token = ready_token[head]
-            clock[K_READY_HEAD] = head + 1 if head + 1 < ready_key.shape[0] else 0
-            clock[K_READY] -= 1
-            clock[K_INSTANT] += 1
-            if T[token, T_ACCOUNT] >= 0 and account[T[token, T_ACCOUNT], C_SINCE] < now:  # woken by a controller
-                _charge_past(S, T, account, where, token, np.int64(-1), now)
-            if clock[K_INSTANT] > WAKES_LIMIT:
-                return _blame(clock, token, T[token, T_ROW], ENDLESS)
+        if clock[K_RESUMED] > 0:  # in the middle of its activation
+            token = clock[K_RESUMED] - 1
+            clock[K_RESUMED] = 0
         else:
-            if clock[K_HEAP] == 0:
-                return FINISHED if clock[K_LIVE] == 0 else DEADLOCK
-            time = heap_time[0]
-            if time > until:
-                clock[K_NOW] = until
-                return TIME_UP
-            token = heap_token[0]
-            if time > now:
-                now = time
-                clock[K_NOW] = time
-                clock[K_INSTANT] = 1
-                if now - clock[K_LAST_DONE] > stall:
-                    return STALL
-            else:
+            if clock[K_DONE] >= until_done:
+                return COUNT_UP
+            if accounting and clock[K_SPARE_ACCOUNTS] < FEW_ACCOUNTS:
+                return ACCOUNTS
+            # ---- the next token: ready line against heap, both sorted
+            from_ready = False
+            if clock[K_READY] > 0:
+                head = clock[K_READY_HEAD]
+                from_ready = clock[K_HEAP] == 0 or heap_time[0] > now or heap_key[0] > ready_key[head]
+            if from_ready:
+                token = ready_token[head]
+                clock[K_READY_HEAD] = head + 1 if head + 1 < ready_key.shape[0] else 0
+                clock[K_READY] -= 1
                 clock[K_INSTANT] += 1
+                if T[token, T_ACCOUNT] >= 0 and account[T[token, T_ACCOUNT], C_SINCE] < now:  # woken by a controller
+                    _charge_past(S, T, account, where, token, np.int64(-1), now)
                 if clock[K_INSTANT] > WAKES_LIMIT:
                     return _blame(clock, token, T[token, T_ROW], ENDLESS)
-            _pop(heap_time, heap_key, heap_token, clock[K_HEAP])
-            clock[K_HEAP] -= 1
-            if D is not None:
-                if token < 0:
-                    _decide(D, D_at, -1 - token, T, clock, heap_time, heap_key, heap_token, ready_key, ready_token, orders, now)  # fmt: skip
-                    continue
-            r = T[token, T_RELEASE]
-            if T[token, T_ACCOUNT] >= 0:
-                _charge_past(S, T, account, where, token, r, now)
-            if r >= 0:
-                T[token, T_RELEASE] = -1
-                if S[r, S_DISCIPLINE] == SHARED:
-                    _share_leave(S, T, clock, heap_time, heap_key, heap_token, r, token, now, table, table_at)
+            else:
+                if clock[K_HEAP] == 0:
+                    return FINISHED if clock[K_LIVE] == 0 else DEADLOCK
+                time = heap_time[0]
+                if time > until:
+                    clock[K_NOW] = until
+                    return TIME_UP
+                token = heap_token[0]
+                if time > now:
+                    now = time
+                    clock[K_NOW] = time
+                    clock[K_INSTANT] = 1
+                    if now - clock[K_LAST_DONE] > stall:
+                        return STALL
                 else:
-                    _release(P, R, S, T, H, clock, heap_time, heap_key, heap_token, ready_key, ready_token, log, account, where, r, 1, now, token)  # fmt: skip
-        clock[K_EVENTS] += 1
-        T[token, T_WAITS] = RUNNING
+                    clock[K_INSTANT] += 1
+                    if clock[K_INSTANT] > WAKES_LIMIT:
+                        return _blame(clock, token, T[token, T_ROW], ENDLESS)
+                _pop(heap_time, heap_key, heap_token, clock[K_HEAP])
+                clock[K_HEAP] -= 1
+                if D is not None:
+                    if token < 0:
+                        _decide(D, D_at, -1 - token, T, clock, heap_time, heap_key, heap_token, ready_key, ready_token, orders, now)  # fmt: skip
+                        continue
+                r = T[token, T_RELEASE]
+                if T[token, T_ACCOUNT] >= 0:
+                    _charge_past(S, T, account, where, token, r, now)
+                if r >= 0:
+                    T[token, T_RELEASE] = -1
+                    if S[r, S_DISCIPLINE] == SHARED:
+                        _share_leave(S, T, clock, heap_time, heap_key, heap_token, r, token, now, table, table_at)
+                    else:
+                        _release(P, R, S, T, H, clock, heap_time, heap_key, heap_token, ready_key, ready_token, log, account, where, r, 1, now, token)  # fmt: skip
+            clock[K_EVENTS] += 1
+            T[token, T_WAITS] = RUNNING
         row = T[token, T_ROW]
         jumps = 0
         # ---- run it until it sleeps, waits or ends
@@ -299,6 +303,10 @@ def advance(
                     R[token, P[row, SLOT]] = value
                 row += 1
             elif op == FORK:
+                if accounting and clock[K_SPARE_ACCOUNTS] == 0 and T[token, T_ACCOUNT] >= 0:
+                    T[token, T_ROW] = row
+                    clock[K_RESUMED] = token + 1
+                    return ACCOUNTS
                 child = clock[K_FREE_TOKEN]
                 if child < 0:
                     return _blame(clock, token, row, SATURATION)
@@ -457,6 +465,10 @@ def advance(
                     R[token, P[row, SLOT]] = units
                 row += 1 + count
             elif op == PUSH or op == POP:  # ring a: columns start, capacity, width, head, count
+                if accounting and clock[K_SPARE_ACCOUNTS] == 0 and T[token, T_ACCOUNT] >= 0:
+                    T[token, T_ROW] = row
+                    clock[K_RESUMED] = token + 1
+                    return ACCOUNTS
                 if a < 0 or a >= ring_at.shape[0]:
                     return _blame(clock, token, row, BAD_OPERAND)
                 capacity, width = ring_at[a, 1], ring_at[a, 2]

@@ -256,7 +256,7 @@ def run_packets(
     if len(number) != len(workload.packet_bytes):
         raise RefusedError(f"{name}: {len(number)} packets were given, its own {len(workload.packet_bytes)} come")
     fates = Fates.of(model, by_place=by_resource)
-    result = run(model, seed, len(number), BATCHES, fates=fates)
+    result = run(model, seed, len(number), BATCHES, accounts=True, fates=fates)
     last = result.snapshots[-1]
     fates.check(last.done, last.counters)
     prediction = measure(machine, workload, result, 0)

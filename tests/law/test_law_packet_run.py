@@ -135,6 +135,20 @@ def test_a_line_with_a_finite_buffer_is_lindleys_recursion_packet_by_packet(gaps
     assert set(found.packets.reason.dropna()) <= {"BUFFER_FULL"}
 
 
+@pytest.mark.parametrize("packets", [100, 3000])
+def test_each_of_many_packets_that_come_at_once_has_an_account_of_its_own(packets):
+    """More than the engine has to spare at the beginning of one activation, that of the arrivals."""
+    load = Workload("at once", {"packet_bytes": np.full(packets, 64)}, arrivals="timestamps",
+                    t_ns=np.full(packets, 10**6))  # fmt: skip
+    ready = prepared(npx.design(line(packets)), load)
+    found = run_packets("line", ready.machine, load, ready.model(), np.arange(packets), by_resource=True)
+    served = SERVICE_NS * 1e-9
+    assert found.packets.latency_s.to_numpy() == pytest.approx(served * np.arange(1, packets + 1))
+    assert found.packets["wire.service_s"].to_numpy() == pytest.approx(np.full(packets, served))
+    spent = npx.design(line(packets)).simulate(load).breakdown
+    assert sum(part.total_s for part in spent.parts) == pytest.approx(served * (packets + 1) / 2)
+
+
 # ---- of a capture
 
 
