@@ -41,6 +41,7 @@ class Nesting:
     mixed: list[str] = field(default_factory=list)  # whose units are taken in different numbers, as the mean of them
     held_over: dict[str, Floats] = field(default_factory=dict)  # seconds at servers visited while these are held
     recovering: list[str] = field(default_factory=list)  # members that forked work keeps
+    lone: bool = False  # whether one member alone may be what recovers, as behind arrivals
 
     def __post_init__(self) -> None:
         like = self.batch.like
@@ -87,7 +88,7 @@ class Nesting:
             return False
         over = any(name in chain[:-1] or (name in chain and inside) for chain, inside in self._spent)
         uneven = section.scattered or section.crossed - self.idle or section.least != section.most
-        return over and (server.members > 1 or bool(uneven))
+        return over and (server.members > 1 or bool(uneven) or (self.lone and self._recovers(name)))
 
     def _at_once(self) -> None:
         """Count a server held while only time passes as one that is visited."""
@@ -138,7 +139,7 @@ class Nesting:
         Of one pool's packets: those of others are no customers of its network.
         """
         like, server = self.batch.like, self.servers[name]
-        by_chance = server.members > 1 and not like.demands.servers[name].members
+        by_chance = (server.members > 1 or self.lone) and not like.demands.servers[name].members
         longer = bool(np.all(self.batch.seconds[name] > self.batch.latency * (1 + SLACK)))
         return by_chance and longer and self.sections[name].outlives and len(like.machine.pools) == 1
 

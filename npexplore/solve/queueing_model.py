@@ -119,6 +119,10 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
     levels = Levels(batch, threads, machine.pools[0].home)
     if levels.recovers and places is not None:
         return _behind_members(levels, batch, ceilings)
+    if places is not None and any(held.outlives for held in levels.sections.values()):
+        lone = Levels(batch, threads, machine.pools[0].home, lone=True)
+        if lone.recovers and _members_keep_up(lone, batch, ceilings):
+            return _behind_members(lone, batch, ceilings)
     stations, solved, rate = beside(levels, ceilings)
     if is_event_graph(machine, batch.like.workload) and (places is None or _keeps_up(batch, ceilings)):
         return _scheduled(levels, batch, ceilings, stations, solved, places)
@@ -137,18 +141,27 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
 
 def _behind_members(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]) -> Found:
     """Solve members that recover behind Poisson arrivals that they keep up with; raises RefusedError for others."""
-    waits = levels.waits_for_members(batch.offered)
-    enough = batch.like.machine.threads >= SPARE_THREADS * batch.offered * (batch.latency + waits)
-    most = REFRESHED_LOAD if any(levels.servers[name].away for name in levels.held_over) else TESTED_LOAD
-    light = np.all(batch.offered <= most * (1 + SLACK) * np.min([*ceilings.values()], axis=0))
-    alone = light and levels.visits_members_alone and batch.like.workload.arrivals == "poisson"
-    if not (alone and _keeps_up(batch, ceilings) and np.all(enough)):
+    if not _members_keep_up(levels, batch, ceilings):
         raise RefusedError(
             f"queueing: {levels.recovering[0]!r} stays busy behind a packet; how long packets that arrive wait for it "
-            f"is told for Poisson arrivals up to {most:.0%} of the rate, with ample threads and buffers, alone"
+            f"is told for Poisson arrivals up to {_tested(levels):.0%} of the rate, with ample threads and room, alone"
         )
-    seconds = batch.latency + waits
+    seconds = batch.latency + levels.waits_for_members(batch.offered)
     return Found(batch.offered, seconds, np.zeros(len(batch)), [levels], stays=[Stay("threads", levels, seconds)])
+
+
+def _members_keep_up(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]) -> bool:
+    """Say whether packets come at random, up to a tested load, and wait for nothing but the members that recover."""
+    waits = levels.waits_for_members(batch.offered)
+    enough = batch.like.machine.threads >= SPARE_THREADS * batch.offered * (batch.latency + waits)
+    light = batch.offered <= _tested(levels) * (1 + SLACK) * np.min([*ceilings.values()], axis=0)
+    alone = levels.visits_members_alone and batch.like.workload.arrivals == "poisson"
+    return bool(alone and _keeps_up(batch, ceilings) and np.all(enough & light))
+
+
+def _tested(levels: Levels) -> float:
+    """Return the share of the highest rate up to which waits for members were held against simulation."""
+    return REFRESHED_LOAD if any(levels.servers[name].away for name in levels.held_over) else TESTED_LOAD
 
 
 def _keeps_up(batch: Batch, ceilings: Mapping[str, Floats]) -> bool:

@@ -72,6 +72,13 @@ def test_queueing_of_banks_behind_arrivals_is_near_a_simulation(banks, word_ns, 
     assert point.latency_s == pytest.approx(latency_ns * 1e-9, rel=0.055)
 
 
+@pytest.mark.parametrize(("precharge", "load"), [("20 ns", 0.13), ("80 ns", 0.5), ("60 ns", 0.95)])
+def test_one_bank_behind_arrivals_is_a_line(precharge, load):
+    lone = npx.resource("banks", banks=1, word="15 ns", precharge=precharge)
+    queueing, theory = lone.explore(rate=load, solvers=["queueing", "theory"]).points
+    assert queueing.latency_s == pytest.approx(theory.latency_s, rel=1e-6)  # M/D/1 of both, less what recovers
+
+
 def test_queueing_of_banks_beyond_the_tested_load_is_refused():
     table = npx.resource("banks").explore(rate=[0.9, 0.97], solvers=["queueing"])
     assert [point.refused is None for point in table.points] == [True, False]
