@@ -90,14 +90,19 @@ def shown(name: str | os.PathLike[str]) -> str:
     r"""Return a file's name, or a text with names in it, as text that can be written anywhere.
 
     The bytes of a name that are no UTF-8 come from the system as lone surrogates (PEP 383), which neither a page nor
-    JSON nor a strict terminal takes; they are written out here, as in caf\xe9.pcap.
+    JSON nor a strict terminal takes; they are written out here, as in caf\xe9.pcap. So are the characters that command
+    a terminal (all controls but tab and line end) and that change the direction of what follows (UAX #9), as in \x1b.
     """
-    return re.sub("[\ud800-\udfff]", lambda found: _written_out(ord(found[0])), os.fspath(name))
+    return UNPRINTED.sub(lambda found: _written_out(ord(found[0])), os.fspath(name))
 
 
-def _written_out(surrogate: int) -> str:
-    byte = surrogate - 0xDC00
-    return f"\\x{byte:02x}" if 0x80 <= byte <= 0xFF else f"\\u{surrogate:04x}"
+# surrogates, controls (C0, DEL, C1) but tab and line end, line separators, marks and overrides of direction
+UNPRINTED = re.compile("[\ud800-\udfff\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def _written_out(code: int) -> str:
+    byte = code - 0xDC00 if 0xDC80 <= code <= 0xDCFF else code
+    return f"\\x{byte:02x}" if byte <= 0xFF else f"\\u{code:04x}"
 
 
 def likely_meant(got: str, names: Iterable[str]) -> str | None:

@@ -111,6 +111,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit status; nothing but `--debug` shows a traceback."""
     own_process = argv is None
     if own_process:
+        _open_streams()
         signals.take_process()
         _spare_the_collector()
         _print_anywhere()
@@ -150,6 +151,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(error, FaultsError):
             return max(_fail(fault, 2) for fault in error.faults)
         return _fail(*_describe(error))
+
+
+def _open_streams() -> None:
+    """Give a process that was started with a closed stream (`>&-`) the null device in its place."""
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _spare_the_collector() -> None:

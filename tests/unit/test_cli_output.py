@@ -9,7 +9,8 @@ import sys
 import numpy as np
 import pytest
 
-from npexplore.cli.output import cell, emit, facts, table
+from npexplore.cli.output import cell, emit, facts, note, say, table
+from npexplore.errors import InputError
 from npexplore.results import plain
 
 
@@ -142,3 +143,23 @@ def test_a_terminal_of_any_encoding_is_printed_on(encoding):
     )
     assert "--ro->" in found.stderr.decode(encoding)
     assert found.stdout.decode(encoding).strip() == ("+- u ?" if encoding == "ascii" else "\u00b1 \u00b5 ?")
+
+
+@pytest.mark.parametrize(
+    "code", [*range(9), *range(11, 32), *range(127, 160), 0x61C, 0x200E, 0x2028, 0x202E, 0x2066, 0xDC9B]
+)
+def test_what_commands_a_terminal_or_turns_text_round_is_written_out(code, capsys):
+    name = f"a{chr(code)}b"
+    say(name)
+    note(name)
+    print(facts({"file": name}), InputError(name))
+    out, err = capsys.readouterr()
+    assert chr(code) not in (out + err).replace("\n", "")
+    assert "a" in err
+
+
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
+def test_a_closed_stream_is_no_fault_of_ours(closed):
+    line = f"{sys.executable} -m npexplore --version {closed}"
+    done = subprocess.run(["sh", "-c", line], stderr=subprocess.PIPE, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -22,7 +22,7 @@ from npexplore.engine.model import build
 from npexplore.errors import InputError
 from npexplore.machine.described.build import build as build_machine
 from npexplore.machine.described.formula import Formulas
-from npexplore.machine.described.part_files import PARTS, shelf_part
+from npexplore.machine.described.part_files import PARTS, parts_beside, shelf_part
 from npexplore.machine.described.parts import ACROSS, Part, Parts, part
 from npexplore.machine.described.records import PartFile, VisitTable
 from npexplore.machine.described.resources import ResourceTables
@@ -444,3 +444,18 @@ def test_parts_of_parts_in_a_circle_are_named(tmp_path):
     path = written(tmp_path, PART.replace('"byte_engine"\nbytes_per_s = 1e9', '"other.toml"\nslots = 1'))
     with pytest.raises(InputError, match=r"part 'link\.toml' needs itself \(by link\.toml and other\.toml\)"):
         design(path)
+
+
+# ---- what has no end
+
+
+@pytest.mark.parametrize("digits", [-99_999_999, -401, 401, 10**12])
+def test_round_takes_as_many_digits_as_a_number_has(digits):
+    with pytest.raises(InputError, match="round takes from -400 to 400 digits"):
+        Formulas({}).text(f"round(1, {digits})")
+
+
+def test_a_device_is_no_part(tmp_path):
+    (tmp_path / "endless.toml").symlink_to("/dev/zero")
+    with pytest.raises(InputError, match=r"part 'endless\.toml' is unknown"):
+        list(parts_beside({"one": {"type": "endless.toml"}}, tmp_path))

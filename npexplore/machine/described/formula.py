@@ -23,8 +23,18 @@ OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
     ast.Eq: operator.eq, ast.NotEq: operator.ne,
 }  # fmt: skip
+MOST_DIGITS = 400  # more than a float has on either side; Python makes the power of ten of them, however large
+
+
+def _rounded(value: Any, digits: int | None = None) -> Any:
+    """Return a value rounded as Python does; raises InputError for more digits than any number has."""
+    if isinstance(digits, int) and abs(digits) > MOST_DIGITS:
+        raise InputError(f"round takes from -{MOST_DIGITS} to {MOST_DIGITS} digits, got {digits}")
+    return round(value, digits)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "ceildiv": ceildiv, "minimum": minimum, "maximum": maximum, "round_up": round_up, "round": round,
+    "ceildiv": ceildiv, "minimum": minimum, "maximum": maximum, "round_up": round_up, "round": _rounded,
 }  # fmt: skip
 
 

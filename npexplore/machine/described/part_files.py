@@ -37,7 +37,7 @@ def parts_beside(tables: Resources, folder: Path) -> Iterator[tuple[str, Path, i
             continue
         seen.add(kind)
         path = folder / kind
-        if path.name != kind or not path.exists():
+        if path.name != kind or not path.is_file():
             raise UnknownNameError("part", kind, [one.name for one in folder.glob("*.toml")])
         changed = path.stat().st_mtime_ns
         yield kind, path, changed
