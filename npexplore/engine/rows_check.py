@@ -8,16 +8,13 @@ tokens as there can be.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from npexplore._kernels import engine
+from npexplore.engine.arrays import EngineModel
 from npexplore.errors import ModelError
-
-if TYPE_CHECKING:
-    from npexplore.engine.model import EngineModel
 
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

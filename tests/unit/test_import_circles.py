@@ -14,28 +14,22 @@ import npexplore
 from npexplore.names import listed_imports
 
 ROOT = Path(npexplore.__file__).parent
-STEPS = "npexplore.designs.gorilla.steps"
 # the imports that close a circle, and why they stay; all of them are for types, or inside the function that needs them
 LISTED = {
     ("npexplore.designs.base", "npexplore.study.explaining.explain"): "a design explains itself when it is asked to",
     ("npexplore.designs.base", "npexplore.study.formulas.search"): "a design finds its formulas when it is asked to",
     ("npexplore.designs.prepared", "npexplore.designs.base"): "the type of what it makes ready, which asks it to",
-    (f"{STEPS}.ipv4", f"{STEPS}.router"): "the type of the box that its steps ask",
-    (f"{STEPS}.ipv6", f"{STEPS}.router"): "the type of the box that its steps ask",
-    (f"{STEPS}.mpls", f"{STEPS}.router"): "the type of the box that its steps ask",
     (
         "npexplore.machine.described.resources",
         "npexplore.machine.described.parts",
     ): "parts hold resources, some of them parts",
     ("npexplore.machine.resources.base", "npexplore.machine.visits"): "the types of what a visit is recorded with",
     ("npexplore.machine.resources.ddr_commands", "npexplore.machine.resources.ddr_controller"): "the controller's type",
-    ("npexplore.machine.step_programs.language", "npexplore.machine.step_programs.execution"): "a context's type",
     ("npexplore.machine.workload", "npexplore.machine.mixes"): "a workload is made by the name of a mix, too",
     ("npexplore.networks.polling", "npexplore.networks.program"): "the type of the compiler that it emits for",
     ("npexplore.programs.records", "npexplore.programs.running"): "a program runs itself on packets",
     ("npexplore.programs.records", "npexplore.programs.result"): "the type of what that returns",
     ("npexplore.solve.prediction", "npexplore.plot.prediction"): "a prediction draws itself",
-    ("npexplore.engine.rows_check", "npexplore.engine.model"): "the type of the model whose rows it checks",
     ("npexplore.study.checking.scores", "npexplore.study.checking.check"): "the type of what it scores",
     ("npexplore.study.explaining.explain", "npexplore.plot.explanation"): "an explanation draws itself",
     ("npexplore.study.explaining.words", "npexplore.study.explaining.explain"): "the type of what it puts into words",

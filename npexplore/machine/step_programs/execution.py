@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 from typing import Any
 
 from npexplore.display import ShownByArguments
 from npexplore.errors import ModelError, UnknownNameError
 from npexplore.machine.step_programs.compiler import Compiled
 from npexplore.machine.step_programs.language import Call
+from npexplore.machine.step_programs.language import Context as Context
 from npexplore.records import content_hash
 
 MOST_STEPS = 10_000
@@ -38,26 +38,6 @@ class Answer:
 
 
 Accelerator = Callable[..., Answer]
-
-
-class Context(SimpleNamespace):
-    """A thread's context: the packet, replies, and whatever steps keep. `read` takes a declared field of the header.
-
-    Example:
-        >>> from npexplore.step_programs import Context
-        >>> len(Context(packet=bytes(20)).packet)
-        20
-    """
-
-    _fields: Mapping[str, Callable[[Context], Any]]
-    _declared: tuple[str, ...]
-    _step: str
-
-    def read(self, name: str) -> Any:
-        """Return a field of the header; raises ModelError if the step does not declare that it reads it."""
-        if name not in self._declared:
-            raise ModelError(f"field {name!r} is read by a step that does not declare it (it has {self._declared})")
-        return self._fields[name](self)
 
 
 @dataclass(frozen=True)

@@ -13,18 +13,37 @@ may go is declared, so that the compiler sees it without running anything (secti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import Any
 
 from npexplore.display import ShownByArguments
 from npexplore.errors import ModelError, UnknownNameError
 from npexplore.records import content_hash
 
-if TYPE_CHECKING:
-    from npexplore.machine.step_programs.execution import Context
 
-Run = Callable[["Context"], str | None]
+class Context(SimpleNamespace):
+    """A thread's context: the packet, replies, and whatever steps keep. `read` takes a declared field of the header.
+
+    Example:
+        >>> from npexplore.step_programs import Context
+        >>> len(Context(packet=bytes(20)).packet)
+        20
+    """
+
+    _fields: Mapping[str, Callable[[Context], Any]]
+    _declared: tuple[str, ...]
+    _step: str
+
+    def read(self, name: str) -> Any:
+        """Return a field of the header; raises ModelError if the step does not declare that it reads it."""
+        if name not in self._declared:
+            raise ModelError(f"field {name!r} is read by a step that does not declare it (it has {self._declared})")
+        return self._fields[name](self)
+
+
+Run = Callable[[Context], str | None]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from npexplore.golden.reasons import Reason
 from npexplore.machine.step_programs import Call, Context, Field, Kept, StepProgram
 
 if TYPE_CHECKING:
-    from npexplore.designs.gorilla.steps.router import Box
+    from npexplore.designs.gorilla.steps.box import Box
 
 HEADER_BITS, ADDRESSES_BITS, HOP_BITS = 320, 256, 64
 KEEPS_HEADER = (

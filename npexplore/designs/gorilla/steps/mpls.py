@@ -28,7 +28,7 @@ from npexplore.golden.reasons import Reason
 from npexplore.machine.step_programs import Call, Context, Field, Kept, StepProgram
 
 if TYPE_CHECKING:
-    from npexplore.designs.gorilla.steps.router import Box
+    from npexplore.designs.gorilla.steps.box import Box
 
 LABEL_BITS, IPV4 = 8 * ENTRY, 4
 MOST_LABELS, MAC_BITS = 4, 48

@@ -9,21 +9,17 @@ counting adds one (section 4.5). That is by the fields declared here; steps read
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from npexplore.designs.gorilla.steps import ipv4, ipv6, mpls
 from npexplore.designs.gorilla.steps.accelerators import flow_counter, header_check, label_table, lookup
+from npexplore.designs.gorilla.steps.box import Box as Box
 from npexplore.designs.gorilla.steps.outcome import REASON_BITS, TYPES, fail
 from npexplore.errors import ModelError, one_of
 from npexplore.golden.ethernet import ETHERNET
-from npexplore.golden.flow_counters import FlowCounters
 from npexplore.golden.lookup.multibit import MultibitTrie
-from npexplore.golden.mpls.label_cache import LabelCache, LabelTable
-from npexplore.golden.mpls.switch import LabelMap
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.forward import Forwarder
-from npexplore.golden.router.sides import Side4, Side6
 from npexplore.golden.router.vlans import TAGS
 from npexplore.machine.step_programs import (
     Answer,
@@ -47,51 +43,6 @@ ORDER = (  # of the text: forward, but for labels that go round
 )  # fmt: skip
 WIDTH_BITS = 128
 PORTS = {"lookup4": 2, "lookup6": 2}  # lookupx and lookupy of Fig. 2
-
-
-@dataclass
-class Box:
-    """What a router's program needs of the world: the golden router with its tables, label cache, counters.
-
-    golden: the golden router, whose tables are tries. source_lookup: whether source addresses are looked up too, which
-    counting needs. label_sets: of a cluster's label table.
-    """
-
-    golden: Forwarder
-    source_lookup: bool = False
-    label_sets: int = 64
-    counters: FlowCounters = field(default_factory=FlowCounters)
-
-    def __post_init__(self) -> None:
-        table = LabelTable()
-        for label, number in (self.labels.number if self.labels is not None else {}).items():
-            table.bind(label, number)
-        self.label_cache = LabelCache(table, sets=self.label_sets)
-
-    @property
-    def ipv4(self) -> Side4:
-        """The golden router's IPv4."""
-        return self.golden.ipv4
-
-    @property
-    def ipv6(self) -> Side6 | None:
-        """The golden router's IPv6, if it has it."""
-        return self.golden.ipv6
-
-    @property
-    def labels(self) -> LabelMap | None:
-        """The golden router's label map, if it has one."""
-        return self.golden.router.labels
-
-    def flow_of(self, source: int | None, destination: int | None) -> tuple[int, int]:
-        """Return a flow: classes of destination and source (section 4.3); the last class stands for no route."""
-        none = (1 << self.counters.class_bits) - 1
-        return none if destination is None else destination % none, none if source is None else source % none
-
-    def flow_of_label(self, label: int) -> tuple[int, int]:
-        """Return the flow that a label stands for: its upper and lower bits."""
-        bits = self.counters.class_bits
-        return label >> bits & (1 << bits) - 1, label & (1 << bits) - 1
 
 
 def router_program(box: Box, protocols: Sequence[str] = PROTOCOLS, counting: bool = False) -> StepProgram:

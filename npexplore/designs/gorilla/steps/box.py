@@ -1,0 +1,56 @@
+"""What a router's program looks up: the golden router's tables, a label cache, counters of flows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from npexplore.golden.flow_counters import FlowCounters
+from npexplore.golden.mpls.label_cache import LabelCache, LabelTable
+from npexplore.golden.mpls.switch import LabelMap
+from npexplore.golden.router.forward import Forwarder
+from npexplore.golden.router.sides import Side4, Side6
+
+
+@dataclass
+class Box:
+    """What a router's program needs of the world: the golden router with its tables, label cache, counters.
+
+    golden: the golden router, whose tables are tries. source_lookup: whether source addresses are looked up too, which
+    counting needs. label_sets: of a cluster's label table.
+    """
+
+    golden: Forwarder
+    source_lookup: bool = False
+    label_sets: int = 64
+    counters: FlowCounters = field(default_factory=FlowCounters)
+
+    def __post_init__(self) -> None:
+        table = LabelTable()
+        for label, number in (self.labels.number if self.labels is not None else {}).items():
+            table.bind(label, number)
+        self.label_cache = LabelCache(table, sets=self.label_sets)
+
+    @property
+    def ipv4(self) -> Side4:
+        """The golden router's IPv4."""
+        return self.golden.ipv4
+
+    @property
+    def ipv6(self) -> Side6 | None:
+        """The golden router's IPv6, if it has it."""
+        return self.golden.ipv6
+
+    @property
+    def labels(self) -> LabelMap | None:
+        """The golden router's label map, if it has one."""
+        return self.golden.router.labels
+
+    def flow_of(self, source: int | None, destination: int | None) -> tuple[int, int]:
+        """Return a flow: classes of destination and source (section 4.3); the last class stands for no route."""
+        none = (1 << self.counters.class_bits) - 1
+        return none if destination is None else destination % none, none if source is None else source % none
+
+    def flow_of_label(self, label: int) -> tuple[int, int]:
+        """Return the flow that a label stands for: its upper and lower bits."""
+        bits = self.counters.class_bits
+        return label >> bits & (1 << bits) - 1, label & (1 << bits) - 1
