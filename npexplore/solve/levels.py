@@ -22,7 +22,7 @@ from npexplore.solve.queueing.banks import bank_bandwidth
 from npexplore.solve.queueing.mixed_units import mean_holders
 from npexplore.solve.queueing.mva import flow_equivalent, mva
 from npexplore.solve.queueing.recovery import recovering, recovering_open
-from npexplore.solve.queueing.residual import Home, Population, Residual, residual
+from npexplore.solve.queueing.residual import Home, Occupancy, Residual, residual
 from npexplore.solve.stations import ROUNDING, Floats, LoadDependent, Network
 
 TINY = 1e-12
@@ -95,11 +95,11 @@ class Levels(Contention):
         """Return the throughput (P, most) of what is reached under these holds with 1..most customers."""
         return self._solved(chain, most)[1].throughput
 
-    def numbers(self, chain: Chain, most: int) -> tuple[list[LoadDependent], list[Population]]:
-        """Return the stations under these holds, and where customers are with 1..most of them there."""
-        network, kept = self._network(chain), list[Population]()
-        network.residual(most, kept)
-        return network.stations, kept
+    def occupancy(self, chain: Chain, chances: Floats) -> tuple[list[LoadDependent], Occupancy]:
+        """Return the stations under these holds, and where customers are, with chances (n + 1,) of 0..n of them."""
+        network, found = self._network(chain), Occupancy(chances)
+        network.residual(len(chances) - 1, found)
+        return network.stations, found
 
     def _solved(self, chain: Chain, most: int) -> tuple[list[LoadDependent], Residual]:
         network = self._network(chain)

@@ -85,21 +85,18 @@ def waits_inside(levels: Levels, chain: Chain, chances: Floats) -> Waits:
     """Return the mean numbers that wait under these holds, with chances (n + 1,) of 0..n packets there."""
     if len(chances) < 2 or not chances[1:].any():
         return {}
-    stations, kept = levels.numbers(chain, len(chances) - 1)
-    rate = sum(chance * float(one.throughput[0]) for chance, one in zip(chances[1:], kept, strict=True))
+    stations, found = levels.occupancy(chain, chances)
+    rate = found.throughput
     there: dict[str, float] = {}
     waits: Waits = {}
     for k, station in enumerate(stations):
         name = station.name.partition("[")[0]
-        number = sum(chance * float(one.queue_length[0, k]) for chance, one in zip(chances[1:], kept, strict=True))
+        number = float(found.queue_length[k])
         if not levels.holds_others((*chain, name)):
             there[name] = there.get(name, 0.0) + number
             continue
-        if k in kept[0].chances:
-            here = np.zeros(len(chances))
-            here[0] = chances[0]
-            for n, (chance, one) in enumerate(zip(chances[1:], kept, strict=True), start=1):
-                here[: n + 1] += chance * one.chances[k][:, 0]
+        if k in found.chances:
+            here = found.chances[k]
         else:
             busy = min(rate * float(station.seconds[0]), 1.0)
             here = np.array([1.0 - busy, busy])

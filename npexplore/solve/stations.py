@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from npexplore.solve.queueing.residual import Home, Population, Residual, residual
+from npexplore.solve.queueing.residual import Home, Occupancy, Residual, residual
 
 Floats = npt.NDArray[np.float64]
 ROUNDING = 1e-12
@@ -49,6 +49,6 @@ class Network(NamedTuple):
         unlike = (np.abs(self.scv - 1.0) > ROUNDING) | (np.abs(self.waits - 1.0) > ROUNDING)
         return not (any(self.homes) or np.any(self.think < 0) or np.any(unlike & (self.seconds > 0)))
 
-    def residual(self, most: int, kept: list[Population] | None = None) -> Residual:
-        """Return the network with 1..most customers by residual times; kept: gets where they are."""
-        return residual(self.seconds, most, self.think, self.rates, self.scv, self.homes, kept, self.waits)
+    def residual(self, most: int, occupancy: Occupancy | None = None) -> Residual:
+        """Return the network with 1..most customers by residual times; occupancy: is told where they are."""
+        return residual(self.seconds, most, self.think, self.rates, self.scv, self.homes, occupancy, self.waits)

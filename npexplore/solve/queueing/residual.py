@@ -54,25 +54,45 @@ class Residual(NamedTuple):
     queue_length: Floats
 
 
-class Population(NamedTuple):
-    """Mean number at each station (P, K) and throughput (P,) with n customers; of load-dependent stations the chances
-    of 0..n there (n + 1, P), by number.
+class Occupancy:
+    """Where the customers of the first network are, averaged over how many of them there are.
+
+    weights: chances (N + 1,) of 0..N customers. throughput, and by number of station queue_length (K,); of those that
+    are load-dependent also the chances (N + 1,) of 0..N there.
     """
 
-    queue_length: Floats
-    throughput: Floats
-    chances: dict[int, Floats]
+    def __init__(self, weights: Floats) -> None:
+        self.weights = weights
+        self.throughput = 0.0
+        self.queue_length: Floats = np.zeros(0)
+        self.chances: dict[int, Floats] = {}
+
+    def begin(self, stations: int, varying: Integers) -> None:
+        """Take the stations of a network, and which of them are load-dependent."""
+        self.queue_length = np.zeros(stations)
+        self.chances = {int(k): np.zeros(len(self.weights)) for k in varying}
+        for here in self.chances.values():
+            here[0] = self.weights[0]
+
+    def add(self, n: int, queue: Floats, throughput: Floats, p: Floats) -> None:
+        """Add n customers: queue (P, K), throughput (P,), chances p (N + 1, P, L) at load-dependent stations."""
+        weight = float(self.weights[n])
+        if weight:
+            self.throughput += weight * float(throughput[0])
+            self.queue_length += weight * queue[0]
+            for at, here in enumerate(self.chances.values()):
+                here[: n + 1] += weight * p[: n + 1, 0, at]
 
 
 def residual(
     demands: Floats, population: int, think_time: Floats, rates: Floats, scv: Floats, homes: Sequence[Home | None] = (),
-    kept: list[Population] | None = None, waits: Floats | None = None,
+    occupancy: Occupancy | None = None, waits: Floats | None = None,
 ) -> Residual:  # fmt: skip
     """Solve P networks of K stations: demands and scv (P, K), think_time (P,), rates (1 or P, K, M).
 
     Rates are capacities with 1..M customers in units of one server, the last one beyond; scv counts where all are 1.
-    homes: of stations whose customers belong to one of several servers each, how many and m_k. kept: gets where
-    customers are with 1..N of them. waits: share of m_k that counts where all rates are 1 (P, K), 1 if None.
+    homes: of stations whose customers belong to one of several servers each, how many and m_k. occupancy: is
+    told where customers are with 1..N of them. waits: share of m_k that counts where all rates are 1 (P, K), 1 if None.
     """
     P, K = demands.shape
     N = population
@@ -95,12 +115,12 @@ def residual(
     inside = np.argmax(rates[:, varying], axis=2).max(axis=0) + 1  # who are more wait in front
     rising = bool((np.diff(rates, axis=2) >= 0).all())
     extra = demands * (scv - 1.0) / 2
-    if kept is None:
+    if occupancy is None:
         throughput, queue_length = np.empty((P, N)), np.empty((P, K))
         d, z, a, e, m, s = (np.ascontiguousarray(one) for one in (demands, away, rates, extra, met, slowest))
         residual_curve(d, z, a, e, m, s, worst, varying, inside, members, int(rising), throughput, queue_length)
         return Residual(throughput, queue_length)
-    return populations(demands, away, rates, extra, met, slowest, worst, varying, inside, members, rising, N, kept)
+    return populations(demands, away, rates, extra, met, slowest, worst, varying, inside, members, rising, N, occupancy)
 
 
 def _most(rates: Floats, population: int, waits: Floats | None, overlaps: bool) -> Floats:
@@ -128,9 +148,9 @@ def _members(homes: Sequence[Home | None], population: int) -> Integers:
 
 def populations(
     demands: Floats, away: Floats, rates: Floats, extra: Floats, met: Floats, slowest: Floats, worst: Integers,
-    varying: Integers, inside: Integers, members: Integers, rising: bool, N: int, kept: list[Population],
+    varying: Integers, inside: Integers, members: Integers, rising: bool, N: int, occupancy: Occupancy,
 ) -> Residual:  # fmt: skip
-    """Go through the recursion plainly, and keep where customers are; arrays as in `_kernels/residual.py`."""
+    """Go through the recursion plainly, and tell where customers are; arrays as in `_kernels/residual.py`."""
     P, K = demands.shape
     points, levels = np.arange(P), np.minimum(np.arange(N), rates.shape[2] - 1)
     # of load-dependent stations: seconds between two that leave with j = 1..N there, probabilities of 0..N (N, P, L)
@@ -141,6 +161,7 @@ def populations(
         least[most:, :, at] = stays[min(most, N) - 1, :, at]
     p = np.zeros((N + 1, P, len(varying)))
     p[0] = 1.0
+    occupancy.begin(K, varying)
     found, queue, x, best = np.empty((P, N)), np.zeros((P, K)), np.zeros(P), np.zeros(P)
     for n in range(1, N + 1):
         residence = demands * (1.0 + met[n - 1] * (queue + x[:, None] * extra))
@@ -169,6 +190,5 @@ def populations(
             busy = p[1 : n + 1].sum(axis=0)
             p[0] = np.maximum(1.0 - busy, 0.0)
             p[1 : n + 1] /= np.maximum(busy, 1.0)
-        shares = {int(k): p[: n + 1, :, at].copy() for at, k in enumerate(varying)}
-        kept.append(Population(queue.copy(), x.copy(), shares))
+        occupancy.add(n, queue, x, p)
     return Residual(found, queue)
