@@ -267,7 +267,7 @@ class _RankWords:
     """The words of a rank (golden/schedule/ranked.py) as rows read and write them."""
 
     first: Word
-    last: Word
+    last: _WholeFirst
     weight: Word
     step: Word
     larger: Callable[[Operand, Operand], Expression] = maximum
@@ -275,6 +275,20 @@ class _RankWords:
     @property
     def virtual(self) -> Variable:
         return self.first[0]
+
+
+@dataclass(frozen=True)
+class _WholeFirst:
+    """Words that are set to an expression once it is computed: registers are scarce in long programs."""
+
+    word: Word
+
+    def __getitem__(self, k: Operand) -> Variable:
+        return self.word[k]
+
+    def __setitem__(self, k: Operand, value: Operand) -> None:
+        with self.word.asm.scope():
+            self.word[k] = self.word.asm.value_of(value)
 
 
 def ranked(scheduler: type[Ranked]) -> Callable[[Queues], Discipline]:
@@ -295,7 +309,7 @@ def ranked(scheduler: type[Ranked]) -> Callable[[Queues], Discipline]:
                 for other in range(n):
                     last[other] = 0
             with asm.scope():
-                rank = scheduler.rank(_RankWords(virtual, last, q.weight, steps), k, expression(size))
+                rank = scheduler.rank(_RankWords(virtual, _WholeFirst(last), q.weight, steps), k, expression(size))
                 ranks[q.joining(k)] = asm.value_of(expression(rank))
 
         def choose(k: Variable) -> None:
