@@ -112,6 +112,7 @@ def test_threads_keep_to_their_engine():
         (lambda: count_of("x", 3, least=4), "x must be an integer of at least 4, got 3"),
         (lambda: time_of("x", float("inf")), "x must be a finite time of at least 0 s, got inf"),
         (lambda: rate_of("x", -1.0), "x must be a finite rate above 0 per second, got -1.0"),
+        (lambda: Processor("me", 2, 1e300), "me: clock must be at most 1e+18 per second, got 1e+300"),
     ],
 )
 def test_impossible_facts_are_refused(make, message):

@@ -239,11 +239,16 @@ def count_of(subject: str, value: int, least: int = 1) -> int:
     return int(value)
 
 
+HIGHEST_RATE = 1e18  # of a clock or a link; times are counted in femtoseconds at the finest
+
+
 def rate_of(subject: str, per_second: float) -> float:
-    """Return `per_second` if it is finite and greater than 0, else raise ModelError."""
+    """Return `per_second` if it is above 0 and no higher than any machine's, else raise ModelError."""
     per_second = number_in(per_second, subject, "Hz", "bytes/s")
     if not 0 < per_second < float("inf"):
         raise ModelError(f"{subject} must be a finite rate above 0 per second, got {per_second!r}")
+    if per_second > HIGHEST_RATE:
+        raise ModelError(f"{subject} must be at most {HIGHEST_RATE:g} per second, got {per_second!r}")
     return float(per_second)
 
 
