@@ -36,8 +36,8 @@ class Component(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     low: int
     high: int
-    share: float | Literal["fit", "rest"]
     source: str = ""  # needed in models/mixes
+    share: float | Literal["fit", "rest"]
     shape: Literal["uniform", "log"] = "uniform"
     row: str | None = None
 

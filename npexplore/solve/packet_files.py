@@ -31,9 +31,9 @@ def write_run(
 ) -> dict[str, Path]:  # fmt: skip
     """Write `packets.parquet`, `sent.pcap` and `dropped.pcap` (pcapng where one has several link types); return paths.
 
-    result: what a run of the capture `trace` gave; frames are read again from there, and held in memory. folder: is
-    made if it is not there. told: wraps the reading, as in a progress bar. Times of sent frames count from the first
-    packet's own time, in nanoseconds, rounded. Raises InputError if the capture is another one by now.
+    result: what a run of a capture gave. trace: that capture; frames are read again from there, and held in memory.
+    folder: is made if it is not there. told: wraps the reading, as in a progress bar. Times of sent frames count from
+    the first packet's own time, in nanoseconds, rounded. Raises InputError if the capture is another one by now.
     """
     folder, scan = Path(folder), open_captures(trace)
     folder.mkdir(parents=True, exist_ok=True)

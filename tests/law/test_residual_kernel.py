@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npexplore.solve.queueing.residual import Home, residual
+from npexplore.solve.queueing.residual import Home, Occupancy, residual
 
 
 @settings(max_examples=60, deadline=None)
@@ -21,9 +21,14 @@ def test_the_kernel_equals_the_plain_recursion(seed, points, stations, customers
     waits = r.uniform(0, 1, (points, stations)) if r.random() < 0.5 else None
     if not demands.sum(axis=1).all():
         think = np.abs(think)
-    kept = []
-    plain = residual(demands, customers, think, rates, scv, homes, kept, waits)
+    chances = r.dirichlet(np.ones(customers + 1))
+    mean, full = Occupancy(chances), Occupancy(np.eye(customers + 1)[-1])
+    residual(demands, customers, think, rates, scv, homes, full, waits)
+    plain = residual(demands, customers, think, rates, scv, homes, mean, waits)
     compiled = residual(demands, customers, think, rates, scv, homes, None, waits)
     assert compiled.throughput == pytest.approx(plain.throughput, rel=1e-9)
     assert compiled.queue_length == pytest.approx(plain.queue_length, rel=1e-9, abs=1e-15)
-    assert len(kept) == customers
+    assert full.queue_length == pytest.approx(plain.queue_length[0], rel=1e-12)
+    assert mean.throughput == pytest.approx(chances[1:] @ plain.throughput[0], rel=1e-3)  # the curve never falls
+    assert mean.throughput <= chances[1:] @ plain.throughput[0] * (1 + 1e-12)
+    assert all(here.sum() == pytest.approx(1.0) for here in mean.chances.values())

@@ -41,7 +41,7 @@ CHECKED = npx.check(["ixp2400_dram"], seeds=2, packets=100)
 RESULTS = [
     *EXPLAINED.predictions.values(), EXPLAINED, MATTERS, CHANGES, SIMULATED.breakdown, CURVE, LABORATORY,
     Measurement(read_costs("epyc_zen4"), (), 1.0), CURVE.points[0], SEARCHED,
-    BEST, CAPTURED.length_cdf(), CHECKED, find_structure(NET), find_markings(NET),
+    BEST, CAPTURED.length_cdf(), CHECKED, NIC.run(CAPTURE), find_structure(NET), find_markings(NET),
     solve_chain(NET), solve_transient(NET, [0.0, 1.0]), simulate_net(NET, [1], 500),
     *solve_network(load_network("closed_multiclass"), ("bounds", "queueing", "simulation"), (1,), 500),
 ]  # fmt: skip
