@@ -41,7 +41,6 @@ class Ranked(Scheduler):
 
     rank: ClassVar[staticmethod[[Any, Any, Any], Any]]
     between: ClassVar[staticmethod[[int, int, int], Fraction] | None] = None  # largest unfairness: (bytes, two weights)
-    larger = staticmethod(max)
 
     def __init__(
         self, weights: Sequence[int], bytes_per_ns: Fraction = Fraction(1), overhead_bytes: int = 0
@@ -51,6 +50,11 @@ class Ranked(Scheduler):
         self.ranks: tuple[deque[int], ...] = tuple(deque() for _ in weights)
         self.last: MutableSequence[int] = [0] * len(weights)
         self.virtual = 0
+
+    @staticmethod
+    def larger(one: int, other: int) -> int:
+        """Return the larger of two numbers."""
+        return max(one, other)
 
     def joins(self, number: int, packet: QueuedPacket) -> None:
         """Give the packet its rank."""
