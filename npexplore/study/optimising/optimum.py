@@ -111,7 +111,7 @@ class Optimum(Result):
         if cheaper:
             next_ = max(cheaper, key=self.worth)
             less, spared = 1 - self.worth(next_) / self.worth(chosen), 1 - self.share(next_) / self.share(chosen)
-            told += f" The best cheaper one loses {less:.1%} and saves {spared:.0%}."
+            told += f" Of the cheaper ones on this front the best loses {less:.1%} and saves {spared:.0%}."
         return chosen, told
 
     def to_dict(self) -> dict[str, Any]:
