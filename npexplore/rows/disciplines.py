@@ -11,13 +11,16 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
 
 from npexplore.errors import ModelError, one_of
-from npexplore.golden.schedule import SCHEDULERS
-from npexplore.golden.schedule.ranked import Ranked
 from npexplore.rows.assembler import Assembler
 from npexplore.rows.base import Label
 from npexplore.rows.expressions import Condition, Expression, Operand, Variable, expression, maximum, opposite
+
+if TYPE_CHECKING:
+    from npexplore.golden.schedule.ranked import Ranked
 
 MOST_STEP = 1 << 30  # of a service tag for a byte: tags of a busy time stay below 2**63 up to 8 GB
 LAST_TAG = 1 << 62
@@ -333,10 +336,16 @@ def ranked(scheduler: type[Ranked]) -> Callable[[Queues], Discipline]:
     return discipline
 
 
-DISCIPLINES: Mapping[str, Callable[[Queues], Discipline]] = {
-    "strict_priority": strict_priority, "drr": drr, "priority_drr": priority_drr, "wrr": wrr,
-    **{name: ranked(one) for name, one in SCHEDULERS.items() if issubclass(one, Ranked)},
-}  # fmt: skip
+@cache
+def disciplines() -> Mapping[str, Callable[[Queues], Discipline]]:
+    """Return the disciplines by name; the golden router, whose ranks are among them, is loaded only here."""
+    from npexplore.golden.schedule import SCHEDULERS
+    from npexplore.golden.schedule.ranked import Ranked
+
+    ranks = {name: ranked(one) for name, one in SCHEDULERS.items() if issubclass(one, Ranked)}
+    return {"strict_priority": strict_priority, "drr": drr, "priority_drr": priority_drr, "wrr": wrr, **ranks}
+
+
 NO_ROWS = {"wfq": "its virtual time is a fraction of any size, which no whole number of the engine holds"}
 
 
@@ -344,4 +353,4 @@ def discipline_of(name: str, discipline: str) -> Callable[[Queues], Discipline]:
     """Return a discipline by its name in golden/schedule; raises an error for one that has no rows, and why."""
     if discipline in NO_ROWS:
         raise ModelError(f"{name}: discipline {discipline!r} has no rows: {NO_ROWS[discipline]}")
-    return DISCIPLINES[one_of(f"{name}: discipline", discipline, DISCIPLINES)]
+    return disciplines()[one_of(f"{name}: discipline", discipline, disciplines())]

@@ -27,7 +27,7 @@ from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.workload import Workload
 from npexplore.rows.assembler import Assembler
 from npexplore.rows.base import Label
-from npexplore.rows.disciplines import DISCIPLINES, NO_ROWS, Queues, discipline_of
+from npexplore.rows.disciplines import NO_ROWS, Queues, discipline_of, disciplines
 from npexplore.rows.expressions import Variable
 from npexplore.solve.simulate import simulate
 
@@ -92,7 +92,7 @@ def wishes(classes):
     )
 
 
-@pytest.mark.parametrize("name", DISCIPLINES)
+@pytest.mark.parametrize("name", disciplines())
 @settings(max_examples=60)
 @given(data=st.data(), classes=st.integers(1, 4))
 def test_rows_choose_as_golden_code_does(name, data, classes):
@@ -102,7 +102,7 @@ def test_rows_choose_as_golden_code_does(name, data, classes):
         assert chosen_by_rows(name, weights, script) == answers
 
 
-@pytest.mark.parametrize("name", DISCIPLINES)
+@pytest.mark.parametrize("name", disciplines())
 def test_a_wrong_row_is_seen(name, monkeypatch):
     """Planted faults: each changes what some script chooses."""
     weights, script = [900, 300, 100] if "drr" in name else [9, 3, 1], []
@@ -142,7 +142,7 @@ def load(times, kinds, sizes, **more):
                     t_ns=np.asarray(times, np.int64))  # fmt: skip
 
 
-@pytest.mark.parametrize("name", DISCIPLINES)
+@pytest.mark.parametrize("name", disciplines())
 @settings(max_examples=15)
 @given(seed=st.integers(0, 10**6), gap=st.sampled_from([1, 2, 3]))
 def test_the_timed_machine_sends_what_the_functional_router_sends(name, seed, gap):
@@ -172,12 +172,12 @@ def test_a_discipline_changes_latency():
     times, kinds = np.arange(count) * 400, np.arange(count) % 3
     sizes = np.full(count, 500)
     means = {}
-    for name in DISCIPLINES:
+    for name in disciplines():
         weights = [2000, 1000, 500] if "drr" in name else [4, 2, 1]
         means[name] = [simulate(link(name, weights, 32), load(times, kinds, sizes)).classes[str(k)].latency_s.mean
                        for k in range(3)]  # fmt: skip
     assert means["strict_priority"][0] < 1.01e-6 < means["strict_priority"][2] / 10
-    assert all(means[name][0] < means[name][1] < means[name][2] for name in DISCIPLINES)
+    assert all(means[name][0] < means[name][1] < means[name][2] for name in disciplines())
     assert means["wrr"][2] < means["strict_priority"][2]
 
 
@@ -244,4 +244,4 @@ def test_a_policer_admits_what_golden_code_admits(rates, depth, tick_ns, seed):
 
 
 def test_every_golden_scheduler_has_rows_or_a_reason():
-    assert SCHEDULERS.keys() == {*DISCIPLINES, *NO_ROWS}
+    assert SCHEDULERS.keys() == {*disciplines(), *NO_ROWS}

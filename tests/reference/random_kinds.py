@@ -40,7 +40,8 @@ from npexplore.machine.resources import (
     WriteBuffer,
 )
 from npexplore.machine.resources.dram_device import dram_devices
-from npexplore.rows.disciplines import DISCIPLINES
+
+DISCIPLINES = ("strict_priority", "drr", "priority_drr", "wrr", "scfq")  # a longer list would draw other machines
 
 
 @dataclass
@@ -243,7 +244,7 @@ def policer(r, name):
 
 def scheduled_queue(r, name):
     weights = {f"q{k}": r.randint(1, 2000) for k in range(r.randint(1, 3))}
-    made, queue = ScheduledQueue(name, r.randint(1, 9), weights, r.choice(list(DISCIPLINES))), len(weights) - 1
+    made, queue = ScheduledQueue(name, r.randint(1, 9), weights, r.choice(DISCIPLINES)), len(weights) - 1
     return Drawn([made], lambda m: getattr(m, name).put(queue=queue), last=True)
 
 

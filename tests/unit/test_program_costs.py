@@ -167,11 +167,11 @@ def test_this_computer_is_measured_or_says_why_not():
         with pytest.raises(InputError, match="takes root and bpf"):
             measure()
         return
-    found = measure(rounds=1)
+    found = measure(rounds=3)
     costs = found.costs.event
     assert 500 < found.costs.clock_mhz < 7000
     assert costs["lookup.array"].ns < costs["lookup.hash"].ns < costs["update.hash"].ns
     assert costs["helper.ktime_get_ns"].ns > costs["instruction"].ns
     (timed,) = time_paths(npx.program(FILTERS, "weigh"), [bytes(range(64))], found.costs)
-    assert timed.predicted_ns == pytest.approx(timed.measured_ns, rel=1)
+    assert 0.25 < timed.predicted_ns / timed.measured_ns < 4  # other work may stand beside it
     assert isinstance(found.costs, CostTable)
