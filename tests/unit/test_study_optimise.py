@@ -207,6 +207,7 @@ def test_of_few_points_all_are_estimated_and_each_that_is_left_out_is_matched():
     found = optimise(design("smartnic"), LOAD, knobs=knobs, costs=["threads", "memory_bits"])
     assert found.counts["simulated"] == found.counts["points"] == 16
     assert found.searched == "Of 16 machines all were estimated."
+    assert all(best.queueing for best in found.front)  # stands beside what was confirmed
     whole = space(design("smartnic"), LOAD, knobs)
     for point in range(whole.possible):
         made = whole.design_at(point)

@@ -186,6 +186,8 @@ class _Search:
                 level, todo = 2, at[self.level[at] < 2]
             todo = _spread(todo, min(AT_ONCE[level - 1], left[level - 1]))
             if not len(todo):
+                if self.whole:
+                    self._compare_with_queueing(ask)
                 return
             seed = self.seed if level == 2 else None
             points = [SweepPoint(self.space.design_at(int(self.chosen[k])), self.workload, levels[level], seed)
@@ -199,6 +201,18 @@ class _Search:
             self._correct()
             if progress is not None:
                 progress(levels[level], sum(level in said for said in self.answers.values()))
+
+    def _compare_with_queueing(self, ask: Callable[[list[SweepPoint]], list[Answer]]) -> None:
+        """Ask queueing for the points on the front, which stands beside what was confirmed."""
+        at = self._kept()
+        points = [SweepPoint(self.space.design_at(int(self.chosen[k])), self.workload, "queueing") for k in at]
+        for k, found in zip(at, ask(points), strict=True):
+            self.answers[int(k)][1] = found if isinstance(found, Prediction) else None
+
+    def _kept(self) -> Integers:
+        """Return the confirmed points that are worth their cost."""
+        done = np.flatnonzero(self.alive & (self.level == 2))
+        return done[worth_their_cost(self.price[done], self.estimate[done], self.tolerance)]
 
     def _front(self) -> Integers:
         alive = np.flatnonzero(self.alive)
@@ -249,8 +263,7 @@ class _Search:
     def result(self, name: str) -> Optimum:
         """Return the front of what was simulated, with the counts."""
         self._prune()
-        done = np.flatnonzero(self.alive & (self.level == 2))
-        at = done[worth_their_cost(self.price[done], self.estimate[done], self.tolerance)]
+        at = self._kept()
         asked_most = [int(np.sum(self.level == level)) for level in (1, 2)]
         possible, pruned = self.space.possible, int(np.sum(~self.alive & (self.level == 0)))
         counts = {
