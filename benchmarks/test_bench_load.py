@@ -3,6 +3,7 @@
 import resource
 import sys
 import time
+from collections import Counter
 
 from reference.timing import record
 
@@ -29,7 +30,9 @@ def timed(benchmark, ask, **told):
 
 def test_a_curve_of_twenty_loads(benchmark):
     curve = timed(benchmark, lambda: load_curve(design("ixp2400"), LOAD))
-    assert len(curve.points) == 2 * POINTS
+    by_solver = Counter(point.solver for point in curve.points)
+    assert by_solver["simulation"] == by_solver["queueing"] == POINTS
+    assert 0.9 * POINTS <= by_solver["estimate"] <= POINTS  # the last load may be too near saturation for an interval
 
 
 def test_a_search_against_a_bisection_of_full_length_trials(benchmark):

@@ -26,7 +26,7 @@ from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.resources import BoundedQueue, LineCard, ScheduledQueue
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.workload import Workload
-from npexplore.rows.disciplines import DISCIPLINES
+from npexplore.rows.disciplines import disciplines
 from npexplore.solve.simulate import simulate as run_machine
 
 PACKETS = int(os.environ.get("NPEXPLORE_BENCH_PACKETS", "1_000_000"))
@@ -110,7 +110,7 @@ def link(queue):
     return Machine("link", pools, Ingress("receive", 1 << 24, 1), resources)
 
 
-@pytest.mark.parametrize("name", DISCIPLINES)
+@pytest.mark.parametrize("name", disciplines())
 def test_disciplines_in_the_event_engine(benchmark, name):
     """What rows of a discipline cost beside a plain queue in the same machine; without one nothing is run for it."""
     rng = np.random.default_rng(1)
