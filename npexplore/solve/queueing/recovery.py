@@ -37,7 +37,7 @@ from npexplore.solve.queueing.inputs import Floats
 
 BISECTIONS = 50
 FULL = 0.999
-TINY = 1e-30
+LEAST_DIVISOR = 1e-30  # where a rate, or what it leaves of a member, is 0
 ROUNDING = 1e-9
 
 
@@ -53,7 +53,7 @@ def recovering_open(rate: Floats, members: int, seconds: Floats, scv: Floats, in
     others = [np.minimum(rate * one * (members - 1) / members, FULL) for one in inside]
     met = each * sum(share * one / 2 / (1 - share) for share, one in zip(others, inside, strict=True))
     longer = 2 * (load + met) / (1 + np.sqrt(1 + 4 * met * (load + met)))  # u' = u + met (1 - u'^2)
-    wait = (longer - load) / np.maximum(each, TINY)
+    wait = (longer - load) / np.maximum(each, LEAST_DIVISOR)
     in_step = wait + _wait(each, seconds + wait, scv)
     crowded = apart + load**3 * sum(rate * one * more for one, more in zip(inside, queued, strict=True))
     full = np.max([members * one > seconds * (1 + ROUNDING) for one in inside], axis=0)
@@ -63,7 +63,7 @@ def recovering_open(rate: Floats, members: int, seconds: Floats, scv: Floats, in
 def _wait(rate: Floats, seconds: Floats, scv: Floats | float) -> Floats:
     """Return the mean wait of M/G/1, infinite without a steady state."""
     load = rate * seconds
-    return np.where(load < 1, load * seconds * (1 + scv) / 2 / np.maximum(1 - load, TINY), np.inf)
+    return np.where(load < 1, load * seconds * (1 + scv) / 2 / np.maximum(1 - load, LEAST_DIVISOR), np.inf)
 
 
 def recovering(
