@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from npexplore.designs.knob_method import takes_knobs
-from npexplore.designs.prepared import prepared
+from npexplore.designs.prepared import names_read, prepared
 from npexplore.designs.varied import Arriving, ByPackets
 from npexplore.display import html_table
 from npexplore.errors import InputError, RefusedError
@@ -190,11 +190,15 @@ class Design:
 
     def depends_on(self, workload: WorkloadLike | None = None) -> set[str]:
         """Return the names of the parameters that the machine and its program read."""
-        workload = self.packets(workload)
-        fresh = replace(self, parameters=self.fitted(workload).parameters.with_())
-        with suppress(RefusedError):  # what cannot be told is refused after all was read
-            under_load(fresh.machine(), fresh.workload(workload))
-        return set(fresh.parameters.read)
+        packets = self.packets(workload)
+
+        def names() -> set[str]:
+            fresh = replace(self, parameters=self.fitted(packets).parameters.with_())
+            with suppress(RefusedError):  # what cannot be told is refused after all was read
+                under_load(fresh.machine(), fresh.workload(packets))
+            return set(fresh.parameters.read)
+
+        return names_read(self, packets, names)
 
     def demands(self, workload: WorkloadLike | None = None) -> UnderLoad:
         """Return the demands: seconds and visits of every server per packet, without contention."""

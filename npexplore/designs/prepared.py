@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 MOST = 16  # machines that are kept, the latest
 DEMANDS = 128  # demands that are kept, the latest: small beside a machine's rows
+NAMES = 128  # sets of names of parameters that are kept, the latest
 FEW = 20_000  # packets of a workload whose demands are kept
 LARGEST = 100_000  # packets of a workload whose machine is kept
 PACKAGE = __name__.partition(".")[0]
@@ -176,6 +177,7 @@ class Prepared:
 
 _kept: OrderedDict[Hashable, Prepared] = OrderedDict()
 _demands: OrderedDict[Hashable, tuple[UnderLoad, Reads, object]] = OrderedDict()
+_names: OrderedDict[Hashable, tuple[frozenset[str], Reads, object]] = OrderedDict()
 _keeping = Lock()
 
 
@@ -206,6 +208,23 @@ def keep_demands(asked: Asked | None, made: UnderLoad | None, reads: Reads) -> N
         _demands[asked.key] = made, reads, asked.file
         while len(_demands) > DEMANDS:
             _demands.popitem(last=False)
+
+
+def names_read(design: Design, given: Workload | None, read: Callable[[], set[str]]) -> set[str]:
+    """Return the names of the parameters that a design reads for its packets, told by `read` once."""
+    key = _key(design, given)
+    with _keeping:
+        kept = None if key is None else _names.get(key)
+    if kept is None:
+        with reading() as reads:
+            kept = frozenset(read()), reads, design.parameters.file
+        with _keeping:
+            if key is not None and (given is None or len(given.packet_bytes) <= LARGEST):
+                _names[key] = kept
+            while len(_names) > NAMES:
+                _names.popitem(last=False)
+    note_all(kept[1])
+    return set(kept[0])
 
 
 def prepared(design: Design, given: Workload | None) -> Prepared:
