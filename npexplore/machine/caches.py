@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,13 +140,14 @@ class Caches:
 
 def caches_of(part: Part) -> Caches:
     """Return the caches that a part `cpu_caches` describes; raises ModelError."""
-    p = part.parameters.__dict__
+    p: Any = part.parameters
     levels = [
-        Level(name, int(p[f"{name}_kb"] * KB), int(p[f"{name}_ways"]), name == "l3") for name in ("l1", "l2", "l3")
+        Level(name, int(getattr(p, f"{name}_kb") * KB), int(getattr(p, f"{name}_ways")), name == "l3")
+        for name in ("l1", "l2", "l3")
     ]
     return Caches(
-        tuple(levels), int(p["line_bytes"]), int(p["cores"]), int(p["device_ways"]), p["inclusive"] == "yes",
-        str(p["replacement"]), int(p["page_bytes"]), int(p["translations"]),
+        tuple(levels), int(p.line_bytes), int(p.cores), int(p.device_ways), p.inclusive == "yes",
+        str(p.replacement), int(p.page_bytes), int(p.translations),
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from npexplore.errors import Faults, InputError, UnknownNameError, told_at
 from npexplore.machine.described.part_files import parts_beside, read_parts
+from npexplore.machine.described.part_parameters import with_part_parameters
 from npexplore.machine.parameters import Itself, MachineFile, Parameter, Parameters
 from npexplore.paths import share
 from npexplore.toml import convert, parsed
@@ -35,15 +36,18 @@ def load_machine(path: str | Path, within: tuple[str, ...] = (), behind: Behind 
         lacking = {name: table for name, table in machine.resource.items() if table.get("type") not in machine.part}
         with told_at(file.name):
             beside = tuple(parts_beside(lacking, file.parent))
-        return _with_parts(Itself(machine), beside) if beside else machine
+        return _with_parts(Itself(machine), beside)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
 
 
 @lru_cache(maxsize=64)
 def _with_parts(held: Itself, beside: tuple[tuple[str, Path, int], ...]) -> MachineFile:
-    """Join a machine file with the parts beside it, once for each time that one was changed."""
-    return msgspec.structs.replace(held.file, part={**held.file.part, **read_parts(beside)})
+    """Join a machine file with its parts and what they leave at defaults, once for each time that one was changed."""
+    file = held.file
+    if beside:
+        file = msgspec.structs.replace(file, part={**file.part, **read_parts(beside)})
+    return with_part_parameters(file)
 
 
 @lru_cache(maxsize=64)

@@ -65,6 +65,12 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         least, most = (own if own is not None else number for own in (self.min, self.max))
         return number in self.choices if self.choices else least <= number <= most
 
+    def neighbours(self, value: Value) -> list[float]:
+        """Return the listed numbers next to a value, at most one to each side."""
+        numbers = sorted(float(one) for one in self.choices if not isinstance(one, str))
+        below, above = [one for one in numbers if one < float(value)], [one for one in numbers if one > float(value)]
+        return [*below[-1:], *above[:1]]
+
     def in_numbers(self, name: str) -> Parameter:
         """Return the parameter with a value such as `2.5 GHz` as a number in its unit, which name or text may tell."""
         told = split(self.value) if isinstance(self.value, str) and not words(self.choices) else None
@@ -175,6 +181,10 @@ class Parameters(Mapping[str, Value]):
                 told = known[name] = self._tell(name, value)
             seen[told.told] = told
         return value
+
+    def present(self, name: str) -> Value:
+        """Return a parameter's value without counting it as read."""
+        return self._changed[name] if name in self._changed else self.file.parameter[name].value
 
     def __contains__(self, name: object) -> bool:
         return name in self.file.parameter

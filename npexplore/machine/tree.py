@@ -270,6 +270,7 @@ def visit(resource: Resource, method: str, **operands: Measured) -> Visit:
         raise ModelError(f"{resource.name}.{method} needs the operand {missing[0]!r}")
     what = f"{resource.name}.{method}"
     measured = {name: in_unit(value, unit_of(name), f"{what}: {name}") for name, value in operands.items()}
+    resource.asked(method)
     step = Visit(resource, method, measured)
     if method in resource.RESULTS:
         step.result = Variable(f"{resource.name}.{method}")

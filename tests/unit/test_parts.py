@@ -459,3 +459,73 @@ def test_a_device_is_no_part(tmp_path):
     (tmp_path / "endless.toml").symlink_to("/dev/zero")
     with pytest.raises(InputError, match=r"part 'endless\.toml' is unknown"):
         list(parts_beside({"one": {"type": "endless.toml"}}, tmp_path))
+
+
+# ---- defaults as parameters of the machine
+
+LINKED = """
+name = "linked"
+title = "a link to a host"
+[resource.core]
+type = "processor"
+engines = 1
+clock_hz = 1e9
+[resource.pcie]
+type = "pcie_link"
+generation = 3
+lanes = 8
+flight_ns = 50
+[[pool]]
+name = "packet"
+count = 4
+home = "core"
+program = '''
+m.core.compute(cycles=10)
+m.pcie.write(bytes=packet.packet_bytes)
+'''
+"""
+DRAIN = "pcie.drain_bytes_per_s"
+
+
+def linked(folder, text=LINKED):
+    path = folder / "linked.toml"
+    path.write_text(text)
+    return design(path)
+
+
+def test_every_default_of_a_part_is_a_parameter_of_the_machine(tmp_path):
+    p, shelf = linked(tmp_path).parameters, shelf_part("pcie_link").parameters
+    left = {f"pcie.{name}" for name, one in shelf.items() if one.default is not None and name != "flight_ns"}
+    assert set(p) == left
+    assert (p.file.parameter[DRAIN].kind, p.file.parameter["pcie.tags"].kind) == ("assumption", "fact")
+    assert p.file.parameter[DRAIN].source.startswith("assumed: one channel")
+
+
+def test_a_default_that_is_set_changes_the_ceiling(tmp_path):
+    made, load = linked(tmp_path), workload(packet_bytes=64)
+    slow = made.with_(**{DRAIN: 64e6})
+    assert slow.bounds(load).bottleneck == "pcie.far"
+    assert slow.bounds(load).rate_pps == pytest.approx(1e6)
+    said = linked(tmp_path, LINKED.replace("flight_ns = 50", "drain_bytes_per_s = 64e6"))
+    assert said.with_(**{"pcie.flight_ns": 50}).bounds(load).rate_pps == slow.bounds(load).rate_pps
+    assert DRAIN not in said.parameters
+
+
+def test_only_defaults_that_visits_of_the_program_need_are_read(tmp_path):
+    read = linked(tmp_path).depends_on(workload(packet_bytes=64))
+    assert {DRAIN, "pcie.framing_bytes"} <= read
+    assert not {"pcie.answer_ns", "pcie.request_bytes", "pcie.completion_header_bytes"} & read
+
+
+def test_a_file_that_extends_may_set_or_state_a_default(tmp_path):
+    linked(tmp_path)
+    (tmp_path / "other.toml").write_text(f'extends = "linked.toml"\nset = {{ "{DRAIN}" = 64e6 }}\n')
+    assert design(tmp_path / "other.toml").bounds(workload(packet_bytes=64)).rate_pps == pytest.approx(1e6)
+    (tmp_path / "other.toml").write_text('extends = "linked.toml"\n[resource.pcie]\ndrain_bytes_per_s = 64e6\n')
+    assert DRAIN not in design(tmp_path / "other.toml").parameters
+
+
+def test_an_explanation_counts_what_the_shelf_assumes(tmp_path):
+    said = linked(tmp_path).explain(workload(packet_bytes=64), packets=500, elasticities=False)
+    assert {one.name for one in said.assumptions if one.shelf} >= {DRAIN, "pcie.payload_bytes"}
+    assert f"{len(said.assumptions)} assumptions ({len(said.assumptions)} from shelf parts)" in str(said)

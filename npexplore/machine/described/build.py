@@ -51,7 +51,7 @@ def build(p: Parameters) -> Machine:
         )  # fmt: skip
     resources: dict[str, Resource] = {}
     with faults.one():
-        resources = ResourceTables(file.resource, numbers.formulas, Parts(file.part)).all()
+        resources = ResourceTables(file.resource, numbers.formulas, Parts(file.part, machine=p)).all()
         if file.touching is not None:
             _touching(p, resources, numbers)
     pools = []
@@ -73,7 +73,8 @@ def touched(p: Parameters, load: Workload) -> Workload:
     )  # and with it the golden structures, which few machines need
 
     numbers = _Numbers(Formulas({"p": p}))
-    found = columns(*_touching(p, ResourceTables(p.file.resource, numbers.formulas, Parts(p.file.part)).all(), numbers))
+    resources = ResourceTables(p.file.resource, numbers.formulas, Parts(p.file.part, machine=p)).all()
+    found = columns(*_touching(p, resources, numbers))
     load = load.repeated(PACKETS)
     more = {name: np.resize(column, len(load.packet_bytes)) for name, column in found.items()}
     return replace(load, columns={**load.columns, **more})

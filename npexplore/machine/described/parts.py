@@ -6,7 +6,7 @@ ordinary resource: its visits are recorded from their lines with the words of ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from keyword import iskeyword
 from typing import Any
 
@@ -16,6 +16,7 @@ from npexplore.machine.described.part_files import OWN, PARTS, shelf_part
 from npexplore.machine.described.program import VISIT_CALLS, Lines
 from npexplore.machine.described.records import OperandTable, PartFile
 from npexplore.machine.described.resources import ResourceTables, resolve
+from npexplore.machine.parameters import Parameters
 from npexplore.machine.ranges import Value, checked
 from npexplore.machine.resources.base import Resource, Server, count_of
 from npexplore.machine.tree import Body, Branch, Fork, Loop, Step, Units
@@ -35,24 +36,46 @@ ACROSS = (
 
 
 class Given:
-    """`p` of a part: its parameters and values, by name."""
+    """`p` of a part: its parameters and values, by name. `on_read` is called with each parameter that is read."""
 
-    def __init__(self, subject: str, units: Mapping[str, str]) -> None:
-        self._subject, self._units = subject, units
+    def __init__(self, subject: str, units: Mapping[str, str], on_read: Callable[[str], None]) -> None:
+        self._subject, self._units, self._on_read = subject, units, on_read
+        self._numbers: dict[str, Value] = {}
+        self._needs: dict[str, set[str]] = {}  # the parameters behind each name
+        self._reads: set[str] | None = None  # of the formula that is evaluated now (None: none is)
+
+    def _set(self, name: str, value: Value, needs: set[str]) -> None:
+        """Let a name stand for a value that follows from some parameters."""
+        self._numbers[name], self._needs[name] = value, needs
 
     def _unit_of(self, name: str) -> str | None:
         """Return the unit of a parameter; a value that a formula gave has none."""
         return (self._units[name] or unit_of(name)) if name in self._units else None
 
     def __getattr__(self, name: str) -> Value:
-        raise UnknownNameError(self._subject, name, [known for known in vars(self) if not known.startswith("_")])
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name not in self._numbers:
+            raise UnknownNameError(self._subject, name, self._numbers)
+        if self._reads is not None:
+            self._reads |= self._needs[name]
+        else:
+            for parameter in self._needs[name]:
+                self._on_read(parameter)
+        return self._numbers[name]
 
 
 class Parts:
-    """The parts that a type may name: those beside a machine file, and the shelf; `within`: what is being made."""
+    """The parts that a type may name: those beside a machine file, and the shelf; `within`: what is being made.
 
-    def __init__(self, own: Mapping[str, PartFile] | None = None, within: tuple[str, ...] = ()) -> None:
-        self.own, self.within = dict(own or {}), within
+    machine: the parameters of the machine, among which are those that its parts leave at their defaults
+    (described/part_parameters.py); None outside a machine file.
+    """
+
+    def __init__(
+        self, own: Mapping[str, PartFile] | None = None, within: tuple[str, ...] = (), machine: Parameters | None = None
+    ) -> None:
+        self.own, self.within, self.machine = dict(own or {}), within, machine
 
     @property
     def names(self) -> list[str]:
@@ -63,7 +86,7 @@ class Parts:
         """Return a part by its type; raises InputError."""
         if kind in self.within:
             raise InputError(f"part {kind!r} needs itself (by {' and '.join(self.within)})")
-        return Part(name, kind, self.file(kind), given, Parts(self.own, (*self.within, kind)))
+        return Part(name, kind, self.file(kind), given, Parts(self.own, (*self.within, kind), self.machine))
 
     def file(self, kind: str) -> PartFile:
         """Return the file of a part by its type."""
@@ -90,17 +113,27 @@ class Part(Resource):
     def __init__(self, name: str, kind: str, file: PartFile, given: Mapping[str, Any], parts: Parts) -> None:
         super().__init__(name)
         self.kind, self.file = kind, kind if kind.endswith(OWN) else f"{kind}{OWN}"
-        self.parameters = Given(
-            f"parameter of {self.file}", {key: table.unit for key, table in file.parameters.items()}
-        )
+        units = {key: table.unit for key, table in file.parameters.items()}
         for key in given:
             one_of(f"parameter of {self.file}", key, file.parameters)
+        machine = parts.machine
+        known = {} if machine is None else machine.file.parameter
+        self.defaults = {key: f"{name}.{key}" for key in file.parameters if key not in given}
+
+        def read(key: str) -> None:
+            if machine is not None and self.defaults.get(key) in known:
+                machine[self.defaults[key]]  # so that it counts as read
+
+        self.parameters = Given(f"parameter of {self.file}", units, read)
+        if machine is not None:
+            given = {**{key: machine.present(told) for key, told in self.defaults.items() if told in known}, **given}
         for key, table in file.parameters.items():
-            setattr(self.parameters, key, self._parameter(key, table, given))
+            self.parameters._set(key, self._parameter(key, table, given), {key})
         try:
             _check_names(file)
             self._compose(file, parts)
             self._check()
+            self.parameters._reads = None
         except NpexploreError as error:
             said = str(error)
             raise InputError(said if said.startswith(f"{self.file}: ") else f"{self.file}: {said}") from None
@@ -124,13 +157,17 @@ class Part(Resource):
             return found
 
         for key, value in file.values.items():
-            setattr(self.parameters, key, number(value, f"value {key!r}"))
+            needs = set[str]()
+            self.parameters._reads = needs
+            self.parameters._set(key, number(value, f"value {key!r}"), needs)
+        self.parameters._reads = set()  # a rule decides no number
         for rule in file.rules:
             low, high = (number(f"= {text}", f"rule {text!r}") for text in rule.at_most)
             if low > high:
                 small, large = rule.at_most
                 bound = large if large == f"{high:.10g}" else f"{large}, which is {high:.10g}"
                 raise InputError(f"{small} must be at most {bound}, got {low:.10g}: {rule.about}")
+        self.parameters._reads = None
         self._servers = [
             Server(
                 f"{self.name}.{key}",
@@ -173,7 +210,9 @@ class Part(Resource):
     def _check(self) -> None:
         """Record every visit with all its operands, and with those alone that it needs; look for what is left open."""
         opened, closed = dict[str, str](), dict[str, str]()
+        self.needs: dict[str, set[str]] = {}  # by visit, the parameters that it needs
         for key, operands in self.VISITS.items():
+            self.needs[key] = self.parameters._reads = set[str]()
             for names in (operands, [name for name in operands if name not in self.OPTIONAL]):
                 for step in _steps(recorded(self, key, names).body):
                     if isinstance(step, Units):
@@ -183,6 +222,11 @@ class Part(Resource):
         for one, other, verbs in ((opened, closed, ("opens", "closes")), (closed, opened, ("closes", "opens"))):
             for server in one.keys() - other.keys():
                 raise ModelError(f"visit {one[server]!r} {verbs[0]} {server!r}, and no visit {verbs[1]} it")
+
+    def asked(self, visit: str) -> None:
+        """Count what a visit needs as read, when a program visits."""
+        for parameter in self.needs.get(visit, ()):
+            self.parameters._on_read(parameter)
 
     def servers(self) -> list[Server]:
         """Its own servers, and those of the resources inside."""

@@ -87,7 +87,10 @@ class RuleTable(Record, frozen=True):
 
 
 class OperandTable(Record, frozen=True):
-    """A parameter of a part, which whoever uses the part gives as a key; without a default it must be given."""
+    """A parameter of a part, which whoever uses the part gives as a key; without a default it must be given.
+
+    advised: whether another value is something to try; false where a standard fixes it.
+    """
 
     about: str
     source: str
@@ -97,6 +100,7 @@ class OperandTable(Record, frozen=True):
     min: float | None = None
     max: float | None = None
     choices: list[str | int] = field(default_factory=list)
+    advised: bool = True
 
 
 class ServerTable(Record, frozen=True):

@@ -15,6 +15,7 @@ from npexplore.designs import Design, DesignLike
 from npexplore.designs import design as design_of
 from npexplore.display import html_table
 from npexplore.errors import ModelError, RefusedError, SimulationError
+from npexplore.machine.described.part_parameters import from_shelf
 from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload, WorkloadLike
 from npexplore.records import content_hash
@@ -36,7 +37,10 @@ CHAIN, RTL = "chain", "rtl"  # of small machines, and of those with hardware, wh
 
 @dataclass(frozen=True)
 class Assumption:
-    """A number that no source states: assumed, fitted to calibration rows, or built into the workload."""
+    """A number that no source states: assumed, fitted to calibration rows, or built into the workload.
+
+    shelf: whether it is the default of a part of the shelf, which the machine's own file does not state.
+    """
 
     kind: str
     name: str
@@ -44,6 +48,7 @@ class Assumption:
     unit: str
     about: str
     source: str
+    shelf: bool = False
 
 
 class Headroom(NamedTuple):
@@ -339,7 +344,9 @@ def assumptions(design: Design, workload: Workload | None = None) -> tuple[Assum
     """Return the numbers without a source that the answers depend on, in the machine file's order."""
     read, load = design.depends_on(workload), design.workload(workload)
     found = [
-        Assumption(p.kind, name, design.parameters[name], p.unit, p.about, p.source)
+        Assumption(
+            p.kind, name, design.parameters[name], p.unit, p.about, p.source, from_shelf(design.parameters.file, name)
+        )
         for name, p in design.parameters.file.parameter.items()
         if name in read and p.kind in ("assumption", "fitted") and name not in design.parameters.changed()
     ]

@@ -2,9 +2,9 @@
 
     e = d ln X / d ln k  ~  ln(X(k+) / X(k-)) / ln(k+ / k-)        k+, k- = k plus and minus 5 %, integers by at least 1
 
-Bounds, queueing and simulation are asked for every parameter; all simulations see the same seed (paired.py). The FIRST
-parameters that bounds and queueing find largest are simulated before the others, so that what matters most is known
-soon.
+Of listed numbers k+ and k- are the next to each side. Bounds, queueing and simulation are asked for every parameter;
+all simulations see the same seed (paired.py). The FIRST parameters that bounds and queueing find largest are simulated
+before the others, so that what matters most is known soon.
 """
 
 from __future__ import annotations
@@ -211,11 +211,11 @@ def _elasticity(design: Design, name: str, answers: Mapping[str, Answers]) -> El
 
 def _ends(design: Design, name: str) -> list[float]:
     """Return the values to try, a step to each side, without those that are out of range."""
-    value = design.parameters[name]
+    value, parameter = design.parameters[name], design.parameters.file.parameter[name]
     assert not isinstance(value, str)
     step = max(1, round(STEP * value)) if isinstance(value, int) else STEP * value
     ends: list[float] = []
-    for end in (value - step, value + step):
+    for end in parameter.neighbours(value) if parameter.choices else (value - step, value + step):
         try:
             ends.append(positive(name, end))
             design.with_(**{name: end})

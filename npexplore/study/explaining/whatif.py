@@ -1,12 +1,14 @@
 """What if one thing were changed: every single change of a machine, ranked by its gain, and where a knob's knee is.
 
-    changes   numbers halved and doubled (whole ones by at least 1, within their range), each choice for the present one
+    changes   numbers halved and doubled (whole ones by at least 1, within their range), or the next choice to each
+              side where choices are listed; each other word for the present one
     gain      X(changed) / X(present) - 1 with its 95 % interval, both seeing the same seed (paired.py)
     knee      of a knob's curve over LADDER times its value: the point farthest from the chord, ln value and rate
               scaled to 0..1 (Satopaa et al., "Finding a Kneedle in a Haystack", ICDCS Workshops 2011)
 
 Only what one can change while the machine does the same work is tried: knobs and facts that may be `advised`
-(machine/parameters.py), no assumptions. The FIRST changes that gain most by queueing are simulated before the others,
+(machine/parameters.py). Of assumptions those of parts are tried, which the machine file does not state; they tell how
+much rests on them and are no advice. The FIRST changes that gain most by queueing are simulated before the others,
 so that what to do is known soon.
 """
 
@@ -24,6 +26,7 @@ import numpy as np
 from npexplore.designs import Design, DesignLike
 from npexplore.designs import design as design_of
 from npexplore.errors import InputError
+from npexplore.machine.described.part_parameters import from_part
 from npexplore.machine.parameters import Kind, Value
 from npexplore.machine.workload import Workload, WorkloadLike
 from npexplore.records import content_hash
@@ -102,8 +105,17 @@ class WhatIf(Result):
 
     @property
     def gains(self) -> tuple[Change, ...]:
-        """The changes that gain beyond their noise, best first."""
-        return tuple(change for change in self.changes if change.gain > WORTH and (change.low or WORTH) > 0)
+        """The changes of knobs and facts that gain beyond their noise, best first."""
+        return tuple(one for one in self.changes if one.kind in KINDS and one.gain > WORTH and (one.low or WORTH) > 0)
+
+    @property
+    def assumed(self) -> tuple[Change, ...]:
+        """The changes of assumptions that move throughput beyond their noise, the largest effect first."""
+        found = [
+            one for one in self.changes
+            if one.kind not in KINDS and (one.low is None or one.high is None or one.low > 0 or one.high < 0)
+        ]  # fmt: skip
+        return tuple(sorted(found, key=lambda one: -abs(one.gain)))
 
 
 def what_if(
@@ -208,14 +220,20 @@ def _ranked(
 def changes_to_try(design: Design, workload: Workload | None = None) -> list[Tried]:
     """Return knobs and facts that the machine reads and whose change may be advised, each with each value to try."""
     read, parameters = design.depends_on(workload), design.parameters.file.parameter
-    names = [name for name, p in parameters.items() if name in read and p.kind in KINDS and p.advised]
+    file = design.parameters.file
+    names = [
+        name for name, p in parameters.items()
+        if name in read and p.advised and (p.kind in KINDS or (p.kind == "assumption" and from_part(file, name)))
+    ]  # fmt: skip
     return [(name, value) for name in names for value in _values(design, name)]
 
 
 def _single(design: Design, name: str, value: Value) -> bool:
     """Return whether a value is a change to be ranked: another choice, or a number halved or doubled."""
-    listed = design.parameters.file.parameter[name].choices
-    return isinstance(value, str) or value in (*_steps(design, name, (0.5, 2.0)), *(listed if listed == [0, 1] else ()))
+    if isinstance(value, str):
+        return True
+    parameter, present = design.parameters.file.parameter[name], design.parameters[name]
+    return value in (parameter.neighbours(present) if parameter.choices else _steps(design, name, (0.5, 2.0)))
 
 
 def _values(design: Design, name: str) -> list[Value]:
@@ -224,7 +242,7 @@ def _values(design: Design, name: str) -> list[Value]:
     if isinstance(present, str):
         choices = parameter.advised if isinstance(parameter.advised, list) else parameter.choices
         return [choice for choice in choices if choice != present]
-    if not present > 0:
+    if parameter.choices or not present > 0:
         return [choice for choice in parameter.choices if choice != present]
     return _steps(design, name, LADDER if parameter.kind == "knob" else (0.5, 2.0))
 

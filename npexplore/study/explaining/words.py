@@ -252,6 +252,8 @@ def _changes(tried: WhatIf | None) -> Iterator[str]:
         yield f"Of single changes these gain most: {', '.join(told)}."
     else:
         yield "No single change that was tried gains more than the noise."
+    if rests := [f"{c.knob} {value_text(c.present)} to {value_text(c.value)} ({gain_text(c)})" for c in tried.assumed]:
+        yield f"Of what parts assume, other values would change it: {', '.join(rests[:3])}."
 
 
 def _agreement(e: Explanation) -> Iterator[str]:
@@ -283,8 +285,10 @@ def _basis(e: Explanation) -> Iterator[str]:
         )
     kinds = [assumption.kind for assumption in e.assumptions]
     assumed = sum(kind != "fitted" for kind in kinds)
+    hidden = sum(assumption.shelf for assumption in e.assumptions)
+    shelf = f" ({hidden} from shelf parts)" if hidden else ""
     if kinds:
-        told = [_counted(assumed, "assumption"), _counted(kinds.count("fitted"), "fitted parameter")]
+        told = [f"{_counted(assumed, 'assumption')}{shelf}", _counted(kinds.count("fitted"), "fitted parameter")]
         yield f"Behind these numbers stand {' and '.join(text for text in told if text)}."
 
 

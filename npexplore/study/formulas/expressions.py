@@ -82,7 +82,8 @@ class Formulas:
     """Formulas of a machine's ceilings (packets/s, lowest first) and of its latency without contention (s).
 
     values: present values of all symbols: knobs, and a packet's demands. refused: numbers without a formula, and why.
-    given: choices and tables that all formulas assume. latency: None if a part of it has no formula.
+    given: choices and tables that all formulas assume. latency: None if a part of it has no formula. demands: the
+    symbols that are a packet's demands.
 
     Example:
         >>> import npexplore as npx
@@ -101,6 +102,7 @@ class Formulas:
     values: Mapping[str, float]
     refused: Mapping[str, str]
     given: Mapping[str, Value] = field(default_factory=dict)
+    demands: frozenset[str] = frozenset()
 
     @cached_property
     def held(self) -> dict[str, Value]:
@@ -170,7 +172,7 @@ class Formulas:
 
     @cached_property
     def _knobs(self) -> set[str]:
-        return {name for name in self.values if "." not in name and "(" not in name}
+        return {*self.values} - self.demands
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form: expressions as text and LaTeX, with their present values."""

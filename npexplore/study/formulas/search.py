@@ -342,7 +342,8 @@ class _Search:
         symbols = {str(symbol) for one in shown for symbol in one.expression.free_symbols}
         values = {name: value for name, value in {**self.at, **self.used}.items() if name in symbols}
         return Formulas(
-            self.design.name, u.workload.name, ceilings, latency, parts, values, refused, self.asked.choices
+            self.design.name, u.workload.name, ceilings, latency, parts, values, refused, self.asked.choices,
+            frozenset(self.used),
         )  # fmt: skip
 
 
