@@ -17,7 +17,8 @@ from npexplore.programs import instructions as isa
 from npexplore.programs.btf import Btf
 from npexplore.programs.records import MapDefinition, Program, SourceLine
 
-ELF64, EM_BPF = 2, 247
+ELF64, EM_BPF, HEADER_BYTES, SECTION_BYTES = 2, 247, 64, 64
+MACHINES = {3: "x86", 8: "MIPS", 21: "64-bit PowerPC", 40: "ARM", 62: "x86-64", 183: "AArch64", 243: "RISC-V"}
 PROGBITS, SYMTAB, NOBITS, REL = 1, 2, 8, 9
 EXECUTABLE, FUNC, OBJECT = 4, 2, 1
 MAX_DATA_BYTES = 1 << 30
@@ -76,10 +77,12 @@ def _read(path: str | Path) -> _Object:
         raise InputError(f"{label} is no ELF object file")
     if data[5:6] == b"\2":
         raise InputError(f"{label}: is big-endian; only little-endian eBPF runs: compile with clang -target bpfel")
-    if len(data) >= 20 and (data[4] != ELF64 or int.from_bytes(data[18:20], "little") != EM_BPF):
-        raise InputError(
-            f"{label}: is an object for machine {int.from_bytes(data[18:20], 'little')}, not for eBPF ({EM_BPF})"
-        )
+    if len(data) < HEADER_BYTES:
+        raise InputError(f"{label}: is cut off: the file has {len(data)} bytes, an ELF header {HEADER_BYTES}")
+    machine = int.from_bytes(data[18:20], "little")
+    if data[4] != ELF64 or machine != EM_BPF:
+        name = f"{MACHINES[machine]} (machine {machine})" if machine in MACHINES else f"machine {machine}"
+        raise InputError(f"{label}: is an object for {name}, not for eBPF ({EM_BPF}): compile with clang -target bpf")
     return _Object(label, data)
 
 
@@ -90,13 +93,23 @@ class _Object:
         self.path = path
         (at,) = struct.unpack_from("<Q", data, 40)
         size, count, names = struct.unpack_from("<HHH", data, 58)
+        if at + count * SECTION_BYTES > len(data):
+            raise InputError(
+                f"{path}: is cut off: its {count} section headers end at byte {at + count * SECTION_BYTES}, "
+                f"the file has {len(data)}"
+            )
+        if size != SECTION_BYTES or names >= count:
+            raise InputError(f"{path}: is damaged: {count} section headers of {size} bytes, names in section {names}")
         headers = [struct.unpack_from("<IIQQQQIIQQ", data, at + k * size) for k in range(count)]
         texts = data[headers[names][4] :][: headers[names][5]]
         self.sections = []
         for name, kind, flags, _, offset, length, link, info, _, _ in headers:
             held = b"" if kind == NOBITS else data[offset : offset + length]
             if kind not in (0, NOBITS) and len(held) < length:
-                raise ValueError(f"section {_text(texts, name)!r} ends beyond the file")
+                raise InputError(
+                    f"{path}: is cut off: section {_text(texts, name)!r} ends at byte {offset + length}, "
+                    f"the file has {len(data)}"
+                )
             self.sections.append(Section(_text(texts, name), kind, flags, held, length, link, info))
         table = next((one for one in self.sections if one.kind == SYMTAB), None)
         if table is None:
@@ -151,9 +164,8 @@ class _Object:
             elif section.name.startswith(DATA_SECTIONS) and section.size and section.kind in (PROGBITS, NOBITS):
                 if section.size > MAX_DATA_BYTES:
                     raise ValueError(f"section {section.name!r} of {section.size} bytes")
-                first = section.data or bytes(section.size)
                 read_only = section.name.startswith(".rodata")
-                self._add(number, -1, MapDefinition(section.name, 2, 4, section.size, 1, first, read_only))
+                self._add(number, -1, MapDefinition(section.name, 2, 4, section.size, 1, section.data, read_only))
 
     def _add(self, section: int, offset: int, one: MapDefinition) -> None:
         self.map_at[section, offset] = len(self.maps)

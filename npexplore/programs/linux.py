@@ -66,7 +66,7 @@ class LinuxProgram:
                     MAP_CREATE, struct.pack("<IIIII", one.kind, one.key_bytes, one.value_bytes, one.max_entries, flags)
                 )
                 if one.initial is not None:
-                    self._update(self.maps[number], bytes(4), one.initial)
+                    self._update(self.maps[number], bytes(4), one.initial.ljust(one.value_bytes, b"\0"))
             for name, contents in (maps or {}).items():
                 number = next(k for k, one in program.used_maps.items() if one.name == name)
                 for key, value in contents.items():

@@ -30,7 +30,6 @@ _KINDS = {
 PROG_ARRAY = 3  # its values are slots of programs, from outside their names
 _DEVICES = (14, 25)  # values begin with the number of the interface that a packet is sent by
 _INDEXED_TARGETS = (14, 16, 17)  # redirect targets by index; kept in hash tables, since most places are empty
-_MAX_HASH_ENTRIES = 1 << 28
 
 
 class Tables:
@@ -43,7 +42,7 @@ class Tables:
         self.rows = np.zeros((len(program.maps), k.MAP_COLUMNS), np.int64)
         at, links = k.MAPS, 0
         for number, one in self.maps.items():
-            at, links = _place(program.path, self.rows[number], one, at, links)
+            at, links = _place(self.rows[number], one, at, links)
         total = at + 64
         if total + 4 * links > memory_bytes or total > k.WORD:
             raise InputError(
@@ -111,16 +110,10 @@ class Tables:
         yield from (entry(number) for number in range(int(row[k.ENTRIES])) if number not in free)
 
 
-def _place(path: str, row: NDArray[np.int64], one: MapDefinition, at: int, links: int) -> tuple[int, int]:
+def _place(row: NDArray[np.int64], one: MapDefinition, at: int, links: int) -> tuple[int, int]:
     """Fill a map's row; return where memory and links are free behind it."""
     kind = _KINDS[one.kind]
     hashed = kind in (k.HASH, k.LRU, k.LPM)
-    low, high = (5, 260) if kind == k.LPM else (1, 512)
-    if kind != k.EVENTS and (one.max_entries < 1 or one.max_entries > _MAX_HASH_ENTRIES or one.value_bytes < 1):
-        raise InputError(f"{path}: map {one.name!r} must have from 1 to {_MAX_HASH_ENTRIES:,} entries and a value")
-    if (hashed and not low <= one.key_bytes <= high) or (not hashed and kind != k.EVENTS and one.key_bytes != 4):
-        rule = f"of {low} to {high} bytes" if hashed else "of 4 bytes"
-        raise InputError(f"{path}: map {one.name!r} ({one.kind_name}) must have a key {rule}, got {one.key_bytes}")
     value_at = -(-one.key_bytes // 8) * 8 if hashed else 0
     stride = value_at + -(-one.value_bytes // 8) * 8
     entries = one.max_entries if kind != k.EVENTS else 0

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from npexplore.errors import InputError, one_of
 from npexplore.programs import instructions as isa
-from npexplore.programs.helpers import HELPERS, TAIL_CALL, helper_name
+from npexplore.programs.helpers import TAIL_CALL, helper_name, refusal
 from npexplore.programs.instructions import Instruction
 from npexplore.records import by_content
 
@@ -21,6 +23,7 @@ MAP_KINDS = {
     1: "hash", 2: "array", 3: "prog_array", 4: "perf_event_array", 5: "percpu_hash", 6: "percpu_array", 9: "lru_hash",
     10: "lru_percpu_hash", 11: "lpm_trie", 14: "devmap", 16: "cpumap", 17: "xskmap", 25: "devmap_hash", 27: "ringbuf",
 }  # fmt: skip
+MAX_ENTRIES = 1 << 28  # of a map here
 OTHER_MAP_KINDS = {
     7: "stack_trace", 8: "cgroup_array", 12: "array_of_maps", 13: "hash_of_maps", 15: "sockmap", 18: "sockhash",
     22: "queue", 23: "stack", 24: "sk_storage", 26: "struct_ops", 30: "bloom_filter", 33: "arena",
@@ -29,7 +32,8 @@ OTHER_MAP_KINDS = {
 
 @dataclass(frozen=True)
 class MapDefinition:
-    """A map as declared: kind (a number of MAP_KINDS), sizes in bytes; `initial`: contents of a data section.
+    """A map as declared: kind (a number of MAP_KINDS), sizes in bytes; `initial`: contents of a data section,
+    completed by zeros.
 
     Example:
         >>> from npexplore.programs import MapDefinition
@@ -97,6 +101,10 @@ class Program:
         one_of(f"{self.path}: program", self.name, self.entries)
         check(self)
 
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        return sorted(self.lines)
+
     @property
     def entry(self) -> int:
         """The first slot of the program."""
@@ -121,8 +129,8 @@ class Program:
 
     def line_at(self, slot: int) -> SourceLine | None:
         """Return the source line that an instruction comes from, None where it is not known."""
-        starts = [at for at in self.lines if at <= slot]
-        return self.lines[max(starts)] if starts else None
+        place = bisect_right(self._line_starts, slot)
+        return self.lines[self._line_starts[place - 1]] if place else None
 
     def place(self, slot: int) -> str:
         """Return an instruction's number, text and source line, as messages have them."""
@@ -148,6 +156,13 @@ class Program:
         }  # fmt: skip
 
 
+def successors(program: Program, slot: int) -> list[int]:
+    """Return the slots that may be run after an instruction; of a local call, its subprogram and the return."""
+    one = program.code[slot]
+    behind = [] if one.opcode in (isa.JA, isa.JA32, isa.EXIT) else [slot + (2 if one.opcode == isa.LDDW else 1)]
+    return behind if one.target_offset is None else [*behind, slot + 1 + one.target_offset]
+
+
 def reachable(program: Program, *, tail_calls: bool = True) -> set[int]:
     """Return the slots that execution may come to: by jumps, calls, and tail calls, which may go to any program."""
     waiting = [program.entry]
@@ -157,35 +172,84 @@ def reachable(program: Program, *, tail_calls: bool = True) -> set[int]:
         if slot in reached:
             continue
         if not 0 <= slot < len(program.code):
-            raise InputError(f"{program.path}: program {program.name!r} goes to slot {slot}, outside its code")
+            raise InputError(f"{program.path}: a program begins at slot {slot}, its code has {len(program.code)} slots")
         reached.add(slot)
         one = program.code[slot]
-        if (away := one.target_offset) is not None:
-            waiting.append(slot + 1 + away)
+        for following in successors(program, slot):
+            if not 0 <= following < len(program.code):
+                raise InputError(
+                    f"{program.path}: the next instruction would be {following}, outside the code of "
+                    f"{len(program.code)} slots: {program.place(slot)}"
+                )
+            waiting.append(following)
         if tail_calls and one.opcode == isa.CALL and (one.src, one.imm) == (isa.HELPER, TAIL_CALL):
             waiting += program.entries.values()
-        if one.opcode not in (isa.JA, isa.JA32, isa.EXIT):
-            waiting.append(slot + (2 if one.opcode == isa.LDDW else 1))
     return reached
 
 
 def check(program: Program) -> None:
-    """Raise InputError for the first instruction, helper or map that the interpreter does not run."""
-    for slot in sorted(reachable(program)):
-        one = program.code[slot]
-        if reason := program.unresolved.get(slot) or _refusal(program, one):
+    """Raise InputError for an endless loop, and for the first instruction, helper or map that does not run here."""
+    reached = reachable(program)
+    for slot in sorted(reached):
+        if reason := program.unresolved.get(slot) or _refusal(program, slot):
             raise InputError(f"{program.path}: {reason}: {program.place(slot)}")
     for definition in program.used_maps.values():
         if definition.kind not in MAP_KINDS:
             known = ", ".join(MAP_KINDS.values())
             raise InputError(f"{program.path}: map {definition.name!r} is a {definition.kind_name}; supported: {known}")
+        if rule := _broken_size(definition):
+            raise InputError(f"{program.path}: map {definition.name!r} ({definition.kind_name}) must have {rule}")
+    if endless := _endless(program, reached):
+        raise InputError(
+            f"{program.path}: an endless loop, from which no exit is reached: {program.place(min(endless))}"
+        )
 
 
-def _refusal(program: Program, one: Instruction) -> str | None:
+def _broken_size(one: MapDefinition) -> str | None:
+    """Say which rule of the kernel a map's sizes break, None if none."""
+    if one.kind_name in ("perf_event_array", "ringbuf"):
+        return None
+    if not 1 <= one.max_entries <= MAX_ENTRIES:
+        return f"from 1 to {MAX_ENTRIES:,} entries, got {one.max_entries:,}"
+    if one.value_bytes < 1:
+        return "a value of 1 byte or more, got none"
+    hashed = one.kind_name.endswith("hash") and not one.kind_name.startswith("devmap")
+    low, high = (1, 512) if hashed else (5, 260) if one.kind_name == "lpm_trie" else (4, 4)
+    if not low <= one.key_bytes <= high:
+        return (
+            f"a key of {low} to {high} bytes, got {one.key_bytes}"
+            if low < high
+            else f"a key of 4 bytes, got {one.key_bytes}"
+        )
+    return None
+
+
+def _endless(program: Program, reached: set[int]) -> set[int]:
+    """Return the instructions from which no `exit` of their function is reached."""
+    before: dict[int, list[int]] = {}
+    for slot in reached:
+        one = program.code[slot]
+        for following in successors(program, slot):
+            if one.opcode != isa.CALL or following != slot + 1 + one.imm or one.src != isa.LOCAL:
+                before.setdefault(following, []).append(slot)
+    waiting = [slot for slot in reached if program.code[slot].opcode == isa.EXIT]
+    ending: set[int] = set()
+    while waiting:
+        slot = waiting.pop()
+        if slot not in ending:
+            ending.add(slot)
+            waiting += before.get(slot, [])
+    return reached - ending
+
+
+def _refusal(program: Program, slot: int) -> str | None:
     """Say why an instruction cannot run, None if it can."""
+    one = program.code[slot]
     if max(one.dst, one.src) > 10 or (one.dst == 10 and one.opcode & 7 in (isa.LDX, isa.ALU, isa.ALU64)):
         return "a register that does not exist, or that is read-only"
     if one.opcode == isa.LDDW:
+        if program.code[slot + 1].opcode:
+            return "a 64-bit constant without its second slot"
         if one.src == isa.FUNCTION:
             return "callbacks (functions passed by pointer) are not supported"
         if one.src in (isa.MAP_HANDLE, isa.MAP_VALUE) and not 0 <= (one.imm & 0xFFFFFFFF) < len(program.maps):
@@ -194,10 +258,11 @@ def _refusal(program: Program, one: Instruction) -> str | None:
     if one.opcode == isa.CALL:
         if one.src == isa.KERNEL_FUNCTION:
             return "calls of kernel functions (kfuncs) are not supported"
-        if one.src == isa.HELPER and one.imm not in HELPERS:
-            names = ", ".join(helper.name for helper in HELPERS.values())
-            return f"helper {helper_name(one.imm)} is not supported; supported: {names}"
-        return None
+        if one.src not in (isa.HELPER, isa.LOCAL):
+            return f"CALL of kind {one.src} is not supported"
+        return refusal(one.imm) if one.src == isa.HELPER else None
+    if slot and program.code[slot - 1].opcode == isa.LDDW:
+        return "a jump into a 64-bit constant, which takes two slots"
     if isa.text(one).startswith("opcode") or not _is_defined(one):
         return f"opcode {one.opcode:#04x} with offset {one.offset} is no instruction of RFC 9669 that is supported"
     return None
