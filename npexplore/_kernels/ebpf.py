@@ -32,18 +32,29 @@ LAST_ALU, LAST_JUMP, LAST_MEMORY = SWAP, JSLE, ATOMIC
 # columns of `maps`
 (KIND, START, STOP, STRIDE, VALUE_AT, VALUE_BYTES, KEY_BYTES, ENTRIES, READ_ONLY, HEADS, BUCKETS, NEXT, NEWER, OLDER,
  COUNT, FREE, NEWEST, OLDEST, LENGTHS, FULL_ERROR, TARGETS, DEVICES, MAP_COLUMNS) = range(23)  # fmt: skip
-ARRAY, HASH, LRU, LPM, PROGRAMS, EVENTS = range(6)
+ARRAY, HASH, LRU, LPM, PROGRAMS, EVENTS, RING = range(7)  # of a ring: COUNT bytes of packet OLDEST, NEWEST in all
 # state
 (DATA, END, META, DEPTH, FAULT, FAULT_ADDRESS, TIME, RANDOM, CPU, REDIRECT, TAIL_CALLS, HELPER_MAP, PACKET_NUMBER,
- PACKET_LINES, MAP_LINES, HARD_END, STATE_SIZE) = range(17)  # fmt: skip
+ PACKET_LINES, MAP_LINES, HARD_END, PORTS, RECORDS, RECORD_BYTES, DISCARDED, STATE_SIZE) = range(21)  # fmt: skip
 # faults
-NO_FAULT, BAD_ACCESS, TOO_LONG, TOO_DEEP, BAD_HELPER, BAD_MAP, OUT_OF_CODE = range(7)
+NO_FAULT, BAD_ACCESS, TOO_LONG, TOO_DEEP, BAD_HELPER, BAD_MAP, OUT_OF_CODE, BAD_RECORD, BAD_FLAGS = range(9)
 # regions, and columns of a packet's row
 IN_PACKET, IN_STACK, IN_CONTEXT, IN_MAP = range(4)
 (VERDICT, PATH, INSTRUCTIONS, TAKEN, HELPERS, LOADS, STORES, LINES_OF_PACKET, LINES_OF_MAPS, LENGTH, METADATA, SENT_TO,
- ROW_FAULT, FAULT_SLOT, ROW_FAULT_ADDRESS, OUT_AT, R0, SPLIT_LOADS, ROW_COLUMNS) = (
-    0, 1, 2, 3, 4, 5, 9, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24)  # fmt: skip
-EPERM, ENOENT, E2BIG, EACCES, EEXIST, EINVAL, ENOSPC = 1, 2, 7, 13, 17, 22, 28
+ ROW_FAULT, FAULT_SLOT, ROW_FAULT_ADDRESS, OUT_AT, R0, SPLIT_LOADS, ROW_RECORDS, ROW_RECORD_BYTES, ROW_DISCARDED,
+ ROW_COLUMNS) = (0, 1, 2, 3, 4, 5, 9, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27)  # fmt: skip
+EPERM, ENOENT, E2BIG, EAGAIN, EACCES, EFAULT, EEXIST, ENODEV, EINVAL, ENOSPC, EOPNOTSUPP, EAFNOSUPPORT = (
+    1, 2, 7, 11, 13, 14, 17, 19, 22, 28, 95, 97)  # fmt: skip
+# ring buffers: bytes in front of a record, its largest size, and the bit of one that is not submitted yet
+RECORD_HEAD, MAX_RECORD, BUSY = 8, 0x3FFFFFFF, np.int64(1) << np.int64(31)
+# tables of `fib_lookup`, behind the program's maps: routes and neighbours of IPv4, of IPv6
+FIB_TABLES, KEY_SCRATCH = 4, 6144
+# a route's value: result, interface, MTU, metric, whether it pushes labels; MAC addresses of the next hop (if
+# ROUTE_LINK) and of the interface; its next hop's address (if ROUTE_GATEWAY)
+ROUTE_OUT, ROUTE_MTU, ROUTE_METRIC, ROUTE_LABELS, ROUTE_LINK, ROUTE_GATEWAY, ROUTE_MACS, ROUTE_VIA, ROUTE_BYTES = (
+    4, 8, 12, 16, 20, 24, 28, 40, 56)  # fmt: skip
+# results of fib_lookup (enum of include/uapi/linux/bpf.h), and its flag
+NOT_FORWARDED, UNSUPPORTED_LABELS, NO_NEIGHBOUR, FRAGMENT_NEEDED, SKIP_NEIGHBOUR, FIB_BYTES = 4, 6, 7, 8, 4, 64
 NO_EXIST, EXIST = 1, 2
 ABORTED, REDIRECTED = 0, 4
 MAX_TAIL_CALLS = 33
@@ -75,9 +86,12 @@ def _region(state: Array, maps: Array, stamps: Array, a: int, size: int, store: 
         return -1 if store else IN_CONTEXT
     if a < MAPS:
         return -1
-    for m in range(len(maps)):
+    for m in range(len(maps) - FIB_TABLES):
         if maps[m, START] <= a < maps[m, STOP]:
             place = a - maps[m, START]
+            if maps[m, KIND] == RING:
+                inside = maps[m, OLDEST] == state[PACKET_NUMBER] and place + size <= maps[m, COUNT]
+                return IN_MAP if inside else -1
             if place >= maps[m, STRIDE]:
                 place = np.int64(np.uint32(place) % np.uint32(maps[m, STRIDE]))
             place -= maps[m, VALUE_AT]
@@ -357,14 +371,195 @@ def _move(memory: Array, any32: Array, state: Array, helper: int, away: int) -> 
 
 
 @kernel(_nrt=False)
-def _help(memory: Array, any32: Array, any64: Array, maps: Array, links: Array, stamps: Array, state: Array,
-          helper: int, r: Array) -> int:  # fmt: skip
+def _copy(memory: Array, to: int, source: int, size: int) -> None:
+    """Copy bytes that do not overlap."""
+    for k in range(size):
+        memory[to + k] = memory[source + k]
+
+
+@kernel(_nrt=False)
+def _reserve(any32: Array, maps: Array, state: Array, m: int, size: int) -> int:
+    """Return the address of a new record of a ring buffer, 0 where it has no room (kernel/bpf/ringbuf.c).
+
+    Its reader takes all records away behind each packet.
+    """
+    if maps[m, OLDEST] != state[PACKET_NUMBER]:
+        maps[m, OLDEST] = state[PACKET_NUMBER]
+        maps[m, COUNT] = 0
+    if size < 0 or size > MAX_RECORD:
+        return np.int64(0)
+    length = (size + RECORD_HEAD + 7) & ~np.int64(7)
+    if maps[m, COUNT] + length > maps[m, ENTRIES] - 1:
+        return np.int64(0)
+    at = maps[m, START] + maps[m, COUNT] + RECORD_HEAD
+    maps[m, COUNT] += length
+    maps[m, NEWEST] += length
+    any32[at - RECORD_HEAD] = size | BUSY
+    return at
+
+
+@kernel(_nrt=False)
+def _end_record(any32: Array, maps: Array, state: Array, a: int, discard: bool) -> None:
+    """Submit or discard a reserved record, or record the fault that there is none at this address."""
+    for m in range(len(maps) - FIB_TABLES):
+        place = a - maps[m, START]
+        if maps[m, KIND] == RING and maps[m, OLDEST] == state[PACKET_NUMBER] and 8 <= place <= maps[m, COUNT]:
+            head = np.int64(any32[a - RECORD_HEAD])
+            if place & 7 == 0 and head & BUSY:
+                any32[a - RECORD_HEAD] = head ^ BUSY
+                state[HELPER_MAP] = m
+                if discard:
+                    state[DISCARDED] += 1
+                else:
+                    state[RECORDS] += 1
+                    state[RECORD_BYTES] += head ^ BUSY
+                return
+    state[FAULT] = BAD_RECORD
+    state[FAULT_ADDRESS] = a
+
+
+@kernel(_nrt=False)
+def _route(memory: Array, any16: Array, any32: Array, any64: Array, maps: Array, links: Array, p: int, six: bool,
+           flags: int) -> int:  # fmt: skip
+    """Look up the destination of `struct bpf_fib_lookup` at p, as net/core/filter.c does for XDP; return its result."""
+    routes = len(maps) - FIB_TABLES + 2 * six
+    width = 16 if six else 4
+    any32[KEY_SCRATCH] = 8 * width
+    _copy(memory, KEY_SCRATCH + 4, p + 32, width)
+    entry = _lookup(memory, any32, any64, maps, links, routes, KEY_SCRATCH)
+    if entry < 0:
+        return np.int64(NOT_FORWARDED)
+    route = maps[routes, START] + entry * maps[routes, STRIDE] + maps[routes, VALUE_AT]
+    if any32[route]:
+        return np.int64(any32[route])
+    mtu = np.int64(any32[route + ROUTE_MTU])
+    if np.int64(any16[p + 6]) > mtu:
+        any16[p + 6] = mtu
+        return np.int64(FRAGMENT_NEEDED)
+    if any32[route + ROUTE_LABELS]:
+        return np.int64(UNSUPPORTED_LABELS)
+    if any32[route + ROUTE_GATEWAY]:
+        _copy(memory, p + 32, route + ROUTE_VIA, width)
+    any32[p + 12] = any32[route + ROUTE_METRIC]
+    any32[p + 8] = any32[route + ROUTE_OUT]
+    if not flags & SKIP_NEIGHBOUR:
+        any32[KEY_SCRATCH] = any32[route + ROUTE_OUT]
+        _copy(memory, KEY_SCRATCH + 4, p + 32, width)
+        entry = _find(memory, any64, maps, links, routes + 1, KEY_SCRATCH)
+        if entry < 0 and not any32[route + ROUTE_LINK]:
+            return np.int64(NO_NEIGHBOUR)
+        neighbour = route + ROUTE_MACS
+        if entry >= 0:
+            neighbour = maps[routes + 1, START] + entry * maps[routes + 1, STRIDE] + maps[routes + 1, VALUE_AT]
+        _copy(memory, p + 52, route + ROUTE_MACS + 6, 6)
+        _copy(memory, p + 58, neighbour, 6)
+    any32[p + 48] = 0
+    any16[p + 6] = mtu
+    return np.int64(0)
+
+
+@kernel(_nrt=False)
+def _fib(memory: Array, any16: Array, any32: Array, any64: Array, maps: Array, links: Array, stamps: Array,
+         state: Array, r: Array) -> int:  # fmt: skip
+    """Return the result of bpf_fib_lookup(context, parameters, their size, flags)."""
+    p, size, flags = r[2], _signed(r[3]), r[4] & WORD
+    if not _readable(state, maps, stamps, p, max(size, 0), True):
+        return np.int64(0)
+    if size < FIB_BYTES or flags & ~63:
+        return np.int64(-EINVAL)
+    family = memory[p]
+    if family != 2 and family != 10:
+        return np.int64(-EAFNOSUPPORT)
+    if family == 10:
+        for a in (p + 16, p + 32):  # addresses that no router forwards: multicast, of a link, loopback
+            first = np.int64(memory[a]) << 8 | np.int64(memory[a + 1])
+            loopback = any64[a] == 0 and any64[a + 8] == np.int64(1) << 56
+            if first >> 8 == 0xFF or first & 0xFFC0 == 0xFE80 or loopback:
+                return np.int64(NOT_FORWARDED)
+    if not 1 <= any32[p + 8] <= state[PORTS]:
+        return np.int64(-ENODEV)
+    if flags & ~SKIP_NEIGHBOUR:
+        state[FAULT] = BAD_FLAGS
+        state[FAULT_ADDRESS] = flags
+        return np.int64(0)
+    return _route(memory, any16, any32, any64, maps, links, p, family == 10, flags)
+
+
+@kernel(_nrt=False)
+def _ring(memory: Array, any32: Array, maps: Array, stamps: Array, state: Array, m: int, helper: int, r: Array) -> int:
+    """Call a helper of a ring buffer: ringbuf_output (130), ringbuf_reserve (131), ringbuf_query (134)."""
+    if helper == 131:
+        return np.int64(0) if r[3] else _reserve(any32, maps, state, m, r[2])
+    if helper == 134:
+        waiting = maps[m, COUNT] if maps[m, OLDEST] == state[PACKET_NUMBER] else np.int64(0)
+        if r[2] == 1:
+            return maps[m, ENTRIES]
+        produced = maps[m, NEWEST]
+        return waiting if r[2] == 0 else produced - waiting if r[2] == 2 else produced if r[2] == 3 else np.int64(0)
+    if not _readable(state, maps, stamps, r[2], r[3], False):
+        return np.int64(0)
+    if r[4] & ~np.int64(3):
+        return np.int64(-EINVAL)
+    at = _reserve(any32, maps, state, m, r[3])
+    if at == 0:
+        return np.int64(-EAGAIN)
+    _copy(memory, at, r[2], r[3])
+    _end_record(any32, maps, state, at, False)
+    return np.int64(0)
+
+
+@kernel(_nrt=False)
+def _perf(maps: Array, stamps: Array, state: Array, m: int, r: Array) -> int:
+    """Count an event of perf_event_output, whose reader takes those of this processor."""
+    flags, size = r[3], r[5]
+    if not _readable(state, maps, stamps, r[4], size, False):
+        return np.int64(0)
+    if flags & ~np.int64(0xFFFFFFFFFFFFF):
+        return np.int64(-EINVAL)
+    packet_bytes = flags >> 32
+    if packet_bytes > state[END] - state[DATA]:
+        return np.int64(-EFAULT)
+    index = flags & WORD
+    if index == WORD:
+        index = state[CPU]
+    if maps[m, TARGETS] and index >= maps[m, TARGETS]:
+        return np.int64(-E2BIG)
+    if index != state[CPU]:
+        return np.int64(-EOPNOTSUPP)
+    state[RECORDS] += 1
+    state[RECORD_BYTES] += size + packet_bytes
+    return np.int64(0)
+
+
+@kernel(_nrt=False)
+def _transfer(memory: Array, maps: Array, stamps: Array, state: Array, r: Array, store: bool) -> int:
+    """Copy bytes from the packet (xdp_load_bytes, 189) or into it (xdp_store_bytes, 190)."""
+    offset, buffer, size = r[2] & WORD, r[3], r[4] & WORD
+    if not _readable(state, maps, stamps, buffer, size, not store):
+        return np.int64(0)
+    if offset > 0xFFFF or size > 0xFFFF:
+        return np.int64(-EFAULT)
+    if offset + size > state[END] - state[DATA]:
+        return np.int64(-EINVAL)
+    a = state[DATA] + offset
+    if not _readable(state, maps, stamps, a, size, store):
+        return np.int64(0)
+    _copy(memory, a if store else buffer, buffer if store else a, size)
+    return np.int64(0)
+
+
+@kernel(_nrt=False)
+def _help(memory: Array, any16: Array, any32: Array, any64: Array, maps: Array, links: Array, stamps: Array,
+          state: Array, helper: int, r: Array) -> int:  # fmt: skip
     """Call a helper with the arguments in registers 1 to 5; return its result, or record a fault in `state`."""
-    m = r[2] - HANDLE if helper == 25 or helper == 12 else r[1] - HANDLE
-    if helper <= 3 or helper == 12 or helper == 25 or helper == 51 or helper == 130:
-        if m < 0 or m >= len(maps) or (maps[m, KIND] == EVENTS) != (helper == 25 or helper == 130):
+    m = r[2] - HANDLE if helper == 25 else r[1] - HANDLE
+    on_ring = helper == 130 or helper == 131 or helper == 134
+    if helper <= 3 or helper == 25 or helper == 51 or on_ring:
+        known = 0 <= m < len(maps) - FIB_TABLES
+        kind = maps[m, KIND] if known else np.int64(-1)
+        if not known or (kind == EVENTS) != (helper == 25) or (kind == RING) != on_ring:
             state[FAULT] = BAD_MAP
-            state[FAULT_ADDRESS] = r[2] if helper == 25 or helper == 12 else r[1]
+            state[FAULT_ADDRESS] = r[2] if helper == 25 else r[1]
             return np.int64(0)
         state[HELPER_MAP] = m
     if helper <= 3:
@@ -390,7 +585,7 @@ def _help(memory: Array, any32: Array, any64: Array, maps: Array, links: Array, 
         if entry >= 0 and maps[m, DEVICES]:
             state[REDIRECT] = np.int64(any32[maps[m, START] + entry * maps[m, STRIDE] + maps[m, VALUE_AT]])
         return np.int64(REDIRECTED)
-    if helper == 5 or helper == 125:
+    if helper == 5 or helper == 125 or helper == 160 or helper == 208:
         return state[TIME]
     if helper == 7:  # xorshift64*
         x = np.uint64(state[RANDOM])
@@ -419,9 +614,17 @@ def _help(memory: Array, any32: Array, any64: Array, maps: Array, links: Array, 
         return _move(memory, any32, state, helper, _signed(r[2]))
     if helper == 188:
         return state[END] - state[DATA]
-    if helper == 25 or helper == 130:
-        _readable(state, maps, stamps, r[4] if helper == 25 else r[2], r[5] if helper == 25 else r[3], False)
+    if helper == 25:
+        return _perf(maps, stamps, state, m, r)
+    if on_ring:
+        return _ring(memory, any32, maps, stamps, state, m, helper, r)
+    if helper == 132 or helper == 133:
+        _end_record(any32, maps, state, r[1], helper == 133)
         return np.int64(0)
+    if helper == 69:
+        return _fib(memory, any16, any32, any64, maps, links, stamps, state, r)
+    if helper == 189 or helper == 190:
+        return _transfer(memory, maps, stamps, state, r, helper == 190)
     state[FAULT] = BAD_HELPER
     state[FAULT_ADDRESS] = helper
     return np.int64(0)
@@ -605,6 +808,7 @@ def run(code: Array, entry: int, memory: Array, any16: Array, any32: Array, any6
         state[FAULT], state[TIME], state[REDIRECT], state[TAIL_CALLS] = NO_FAULT, times[i], -1, 0
         state[PACKET_NUMBER] += 1
         state[PACKET_LINES] = state[MAP_LINES] = 0
+        state[RECORDS] = state[RECORD_BYTES] = state[DISCARDED] = 0
         any32[CONTEXT], any32[CONTEXT + 4], any32[CONTEXT + 8] = data, data + length, data
         for k in range(FRAME_BYTES // 8):
             any64[STACK + 8 * k] = 0
@@ -684,14 +888,14 @@ def run(code: Array, entry: int, memory: Array, any16: Array, any32: Array, any6
                 state[HELPER_MAP] = -1
                 result = np.int64(0)
                 if helper != 12:
-                    if helper <= 3 and 0 <= r[1] - HANDLE < len(maps):  # keys are read in words of 4 bytes
+                    if helper <= 3 and 0 <= r[1] - HANDLE < len(maps) - FIB_TABLES:  # keys are read in words of 4 bytes
                         size = min(maps[r[1] - HANDLE, KEY_BYTES], 4)
                         narrow = False
                         for word in range(r[2], r[2] + maps[r[1] - HANDLE, KEY_BYTES] - size + 1, 4):
                             if STACK <= word and word + size <= STACK + FRAMES * FRAME:
                                 narrow = _split(stored, word, size) or narrow
                         row[SPLIT_LOADS] += narrow
-                    result = _help(memory, any32, any64, maps, links, stamps, state, helper, r)
+                    result = _help(memory, any16, any32, any64, maps, links, stamps, state, helper, r)
                     called[pc] = state[HELPER_MAP]
                     now[1, pc] += result != 0
                     path = (path ^ (2 * pc + (result != 0))) * np.int64(0x5851F42D4C957F2D)
@@ -700,7 +904,7 @@ def run(code: Array, entry: int, memory: Array, any16: Array, any32: Array, any6
                 else:
                     m = r[2] - HANDLE
                     index = r[3] & WORD
-                    if m < 0 or m >= len(maps) or maps[m, KIND] != PROGRAMS:
+                    if m < 0 or m >= len(maps) - FIB_TABLES or maps[m, KIND] != PROGRAMS:
                         state[FAULT] = BAD_MAP
                         state[FAULT_ADDRESS] = r[2]
                         break
@@ -768,6 +972,8 @@ def run(code: Array, entry: int, memory: Array, any16: Array, any32: Array, any6
         row[LENGTH], row[METADATA] = state[END] - state[DATA], state[DATA] - state[META]
         row[SENT_TO] = state[REDIRECT] if row[VERDICT] == REDIRECTED else -1
         row[ROW_FAULT], row[FAULT_SLOT], row[ROW_FAULT_ADDRESS] = state[FAULT], pc, state[FAULT_ADDRESS]
+        row[ROW_RECORDS], row[ROW_RECORD_BYTES] = state[RECORDS], state[RECORD_BYTES]
+        row[ROW_DISCARDED] = state[DISCARDED]
         row[OUT_AT] = ends[1]
         for k in range(row[METADATA] + row[LENGTH]):
             out[ends[1] + k] = memory[state[META] + k]

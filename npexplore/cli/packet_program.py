@@ -32,6 +32,7 @@ def _options(function: F) -> F:
         click.option("--section", metavar="NAME", help="The program or its section, where FILE.o has several."),
         click.option("--trace", "trace", metavar="FILE", required=True, help="The packets: a capture; - is stdin."),
         click.option("--map", "maps", metavar="NAME=FILE", multiple=True, help="First contents of a map."),
+        click.option("--router", metavar="ROUTER.toml", help="The router whose tables fib_lookup asks."),
         click.option("--out", metavar="DIR", type=FOLDER, help="Write results here."),
         click.option("--seed", type=int, default=1, show_default=True, help="Seed of get_prandom_u32."),
         click.option(
@@ -111,7 +112,7 @@ LISTED = {"program": "program", "instructions": "instructions", "helpers": "help
 
 def _run(
     file: str, trace: str, take: Callable[[Batch], None] | None, *, section: str | None, maps: Iterable[str], seed: int,
-    limit: int, memory: str,
+    limit: int, memory: str, router: str | None,
 ) -> ProgramRun:  # fmt: skip
     from npexplore.packets.files import open_captures
     from npexplore.programs.loading import program
@@ -120,10 +121,15 @@ def _run(
     loaded = program(file, section)
     memory_bytes = int(quantity("--memory", memory, "bytes"))
     contents = read_named_maps(loaded, maps)
+    fib = None
+    if router is not None:
+        from npexplore.testing import forwarding_tables
+
+        fib = forwarding_tables(router)
     scan = open_captures(trace)
     return loaded.run(
         scan, maps=contents, seed=seed, instruction_limit=limit, take=take, told=bytes_read(scan, "run"),
-        memory_bytes=memory_bytes,
+        memory_bytes=memory_bytes, fib=fib,
     )  # fmt: skip
 
 

@@ -101,5 +101,5 @@ class Btf:
 
 
 def _defaults(kind: int, key: int, value: int, entries: int) -> tuple[int, int, int]:
-    """Return sizes as the loader completes them: an array of perf events has an entry for each processor."""
-    return (4, 4, entries or 1) if kind == 4 else (key, value, entries)
+    """Return sizes as the loader completes them; an array of perf events without a size has one for each processor."""
+    return (4, 4, entries) if kind == 4 else (key, value, entries)

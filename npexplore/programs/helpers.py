@@ -20,7 +20,10 @@ HELPERS = {
     25: Helper("perf_event_output", 5), 28: Helper("csum_diff", 5), 42: Helper("get_numa_node_id", 0),
     44: Helper("xdp_adjust_head", 2), 51: Helper("redirect_map", 3), 54: Helper("xdp_adjust_meta", 2),
     65: Helper("xdp_adjust_tail", 2), 125: Helper("ktime_get_boot_ns", 0), 130: Helper("ringbuf_output", 4),
-    188: Helper("xdp_get_buff_len", 1),
+    69: Helper("fib_lookup", 4), 131: Helper("ringbuf_reserve", 3), 132: Helper("ringbuf_submit", 2),
+    133: Helper("ringbuf_discard", 2), 134: Helper("ringbuf_query", 2), 160: Helper("ktime_get_coarse_ns", 0),
+    188: Helper("xdp_get_buff_len", 1), 189: Helper("xdp_load_bytes", 4), 190: Helper("xdp_store_bytes", 4),
+    208: Helper("ktime_get_tai_ns", 0),
 }  # fmt: skip
 # enum bpf_func_id of the kernel's include/uapi/linux/bpf.h: the names of helpers 0, 1, ... in their order
 NAMES = re.findall(

@@ -14,12 +14,13 @@ from types import TracebackType
 
 from npexplore.errors import InputError
 from npexplore.programs import instructions as isa
+from npexplore.programs.linux_readers import PerfReader, RingReader
 from npexplore.programs.records import MapDefinition, Program, reachable
 
 _SYSCALLS = {"x86_64": 321, "aarch64": 280}
 MAP_CREATE, MAP_LOOKUP, MAP_UPDATE, _, MAP_NEXT, PROG_LOAD = range(6)
 PROG_TEST_RUN, XDP, ATTRIBUTES, LOG_BYTES = 10, 6, 144, 1 << 20
-LPM_TRIE, PROG_ARRAY = 11, 3
+LPM_TRIE, PROG_ARRAY, PERF_EVENTS, XSKMAP, RINGBUF = 11, 3, 4, 17, 27
 PER_CPU = (5, 6, 10)
 MAX_OUT = 1 << 13
 
@@ -57,14 +58,17 @@ class LinuxProgram:
     def __init__(self, program: Program, maps: Mapping[str, Mapping[bytes, bytes]] | None = None) -> None:
         self.program = program
         self.files: list[int] = []
+        self.readers: list[RingReader | PerfReader] = []
         self.cpus = _possible_cpus()
         self.maps: dict[int, int] = {}  # number of a map -> its file
         try:
             for number, one in program.used_maps.items():
                 flags = 1 if one.kind == LPM_TRIE else 0
+                entries = one.max_entries or (self.cpus if one.kind == PERF_EVENTS else 0)
                 self.maps[number] = self._open(
-                    MAP_CREATE, struct.pack("<IIIII", one.kind, one.key_bytes, one.value_bytes, one.max_entries, flags)
+                    MAP_CREATE, struct.pack("<IIIII", one.kind, one.key_bytes, one.value_bytes, entries, flags)
                 )
+                self._read(number, one)
                 if one.initial is not None:
                     self._update(self.maps[number], bytes(4), one.initial.ljust(one.value_bytes, b"\0"))
             for name, contents in (maps or {}).items():
@@ -84,8 +88,20 @@ class LinuxProgram:
 
     def close(self) -> None:
         """Take program and maps out of the kernel."""
+        while self.readers:
+            self.readers.pop().close()
         while self.files:
             os.close(self.files.pop())
+
+    def _read(self, number: int, one: MapDefinition) -> None:
+        """Open readers of what a map hands out, which empty it behind each run."""
+        if one.kind == RINGBUF:
+            self.readers.append(RingReader(self.maps[number]))
+        elif one.kind == PERF_EVENTS:
+            for cpu in range(min(self.cpus, one.max_entries or self.cpus)):
+                reader = PerfReader(cpu)
+                self.readers.append(reader)
+                self._update(self.maps[number], cpu.to_bytes(4, "little"), reader.file.to_bytes(4, "little"))
 
     def run(self, packet: bytes, repeat: int = 1) -> tuple[int, bytes, int]:
         """Return verdict, metadata and packet afterwards, and nanoseconds a repeat; raises OSError below 14 bytes."""
@@ -98,12 +114,16 @@ class LinuxProgram:
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.syscall(_SYSCALLS[platform.machine()], PROG_TEST_RUN, attributes, ATTRIBUTES) < 0:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+        for reader in self.readers:
+            reader.empty()
         _, verdict, _, length, _, _, _, duration = struct.unpack_from("<IIIIQQII", attributes.raw)
         return verdict, out.raw[:length], duration
 
     def contents(self, name: str, cpu: int = 0) -> dict[bytes, bytes]:
-        """Return what is in a map: key -> value; of per-CPU maps the value of one processor."""
+        """Return what is in a map: key -> value; of per-CPU maps one processor's; {} for kinds without a list."""
         number, one = next((k, one) for k, one in self.program.used_maps.items() if one.name == name)
+        if one.kind in (PROG_ARRAY, PERF_EVENTS, XSKMAP, RINGBUF):
+            return {}
         return dict(self._entries(self.maps[number], one, cpu))
 
     def _entries(self, file: int, one: MapDefinition, cpu: int) -> Iterator[tuple[bytes, bytes]]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from npexplore._kernels import ebpf as k
 from npexplore.errors import InputError, one_of
 from npexplore.programs import instructions as isa
+from npexplore.programs.forwarding import ForwardingTables
 from npexplore.programs.instructions import Instruction
 from npexplore.programs.records import MapDefinition, Program, reachable
 
@@ -25,23 +26,24 @@ _JUMPS = {
 }  # fmt: skip
 _KINDS = {
     1: k.HASH, 2: k.ARRAY, 3: k.PROGRAMS, 4: k.EVENTS, 5: k.HASH, 6: k.ARRAY, 9: k.LRU, 10: k.LRU, 11: k.LPM,
-    14: k.HASH, 16: k.HASH, 17: k.HASH, 25: k.HASH, 27: k.EVENTS,
+    14: k.HASH, 16: k.HASH, 17: k.HASH, 25: k.HASH, 27: k.RING,
 }  # fmt: skip
 PROG_ARRAY = 3  # its values are slots of programs, from outside their names
 _DEVICES = (14, 25)  # values begin with the number of the interface that a packet is sent by
-_INDEXED_TARGETS = (14, 16, 17)  # redirect targets by index; kept in hash tables, since most places are empty
+_INDEXED_TARGETS = (4, 14, 16, 17)  # by index: events, and redirect targets, in hash tables since most are empty
 
 
 class Tables:
     """The maps of a program in memory: first contents, later changes, what is in them."""
 
-    def __init__(self, program: Program, memory_bytes: int) -> None:
+    def __init__(self, program: Program, memory_bytes: int, fib: ForwardingTables | None = None) -> None:
         self.program = program
         self.maps = program.used_maps
         self.number = {one.name: number for number, one in self.maps.items()}
-        self.rows = np.zeros((len(program.maps), k.MAP_COLUMNS), np.int64)
+        self.rows = np.zeros((len(program.maps) + k.FIB_TABLES, k.MAP_COLUMNS), np.int64)
         at, links = k.MAPS, 0
-        for number, one in self.maps.items():
+        fib_maps = {len(program.maps) + n: one for n, one in enumerate(fib.definitions() if fib else [])}
+        for number, one in (self.maps | fib_maps).items():
             at, links = _place(self.rows[number], one, at, links)
         total = at + 64
         if total + 4 * links > memory_bytes or total > k.WORD:
@@ -54,7 +56,7 @@ class Tables:
             np.ndarray((total - 8,), kind, self.memory, strides=(1,)) for kind in (np.uint16, np.uint32, np.int64)
         )
         self.links = np.full(links + 1, -1, np.int32)
-        for number, one in self.maps.items():
+        for number, one in (self.maps | fib_maps).items():
             row = self.rows[number]
             if row[k.NEXT]:
                 self.links[row[k.NEXT] : row[k.NEXT] + row[k.ENTRIES] - 1] = np.arange(1, row[k.ENTRIES])
@@ -62,6 +64,9 @@ class Tables:
                 self.links[row[k.LENGTHS] : row[k.LENGTHS] + 8 * one.key_bytes - 31] = 0
             if one.initial is not None:
                 self.memory[row[k.START] :][: len(one.initial)] = np.frombuffer(one.initial, np.uint8)
+        for number, contents in zip(fib_maps, fib.contents() if fib else (), strict=True):
+            for key, value in contents.items():
+                self._put(number, key, value)
 
     def put(self, name: str, key: bytes, value: bytes) -> None:
         """Put an entry into a map; raises InputError for a wrong size, or where the map refuses it."""
@@ -70,19 +75,22 @@ class Tables:
         for what, got, size in (("key", key, one.key_bytes), ("value", value, one.value_bytes)):
             if len(got) != size:
                 raise InputError(f"map {name!r}: a {what} has {size} bytes, got {len(got)}: {got.hex()}")
-        room = np.zeros(len(key) + len(value) + 8, np.uint8)
-        room[: len(key) + len(value)] = np.frombuffer(key + value, np.uint8)
-        # at the packet's place, which is free between packets
-        at = k.PACKET
-        self.memory[at : at + len(room)] = room
-        error = k.put(self.memory, self.any32, self.any64, self.rows, self.links, number, at, at + len(key))
-        if error:
+        if error := self._put(number, key, value):
             reasons = {
                 k.E2BIG: "it is full, or the index is too large",
                 k.ENOSPC: "it is full",
                 k.EINVAL: "the key is not valid",
             }
             raise InputError(f"map {name!r} takes no key {key.hex()}: {reasons.get(-error, f'error {error}')}")
+
+    def _put(self, number: int, key: bytes, value: bytes) -> int:
+        """Put an entry into a map; return 0 or a negative error number."""
+        room = np.zeros(len(key) + len(value) + 8, np.uint8)
+        room[: len(key) + len(value)] = np.frombuffer(key + value, np.uint8)
+        # at the packet's place, which is free between packets
+        at = k.PACKET
+        self.memory[at : at + len(room)] = room
+        return int(k.put(self.memory, self.any32, self.any64, self.rows, self.links, number, at, at + len(key)))
 
     def contents(self, name: str) -> dict[bytes, bytes]:
         """Return what is in a map: key -> value; of arrays every entry."""
@@ -101,7 +109,7 @@ class Tables:
             return number, self.memory[at:][: one.key_bytes].tobytes() if row[k.NEXT] else None, value
 
         if not row[k.NEXT]:
-            yield from map(entry, range(int(row[k.ENTRIES]) if row[k.KIND] != k.EVENTS else 0))
+            yield from map(entry, range(int(row[k.ENTRIES]) if row[k.KIND] not in (k.EVENTS, k.RING) else 0))
             return
         free, number = set(), int(row[k.FREE])
         while number >= 0:
@@ -115,14 +123,15 @@ def _place(row: NDArray[np.int64], one: MapDefinition, at: int, links: int) -> t
     kind = _KINDS[one.kind]
     hashed = kind in (k.HASH, k.LRU, k.LPM)
     value_at = -(-one.key_bytes // 8) * 8 if hashed else 0
-    stride = value_at + -(-one.value_bytes // 8) * 8
+    stride = 1 if kind == k.RING else value_at + -(-one.value_bytes // 8) * 8
     entries = one.max_entries if kind != k.EVENTS else 0
     row[[k.KIND, k.START, k.STOP, k.STRIDE]] = kind, at, at + entries * stride, stride
     row[[k.VALUE_AT, k.VALUE_BYTES, k.KEY_BYTES, k.ENTRIES]] = value_at, one.value_bytes, one.key_bytes, entries
-    row[[k.READ_ONLY, k.FREE, k.NEWEST, k.OLDEST]] = one.read_only, 0, -1, -1
+    row[[k.READ_ONLY, k.FREE, k.OLDEST]] = one.read_only, 0, -1
+    row[k.NEWEST] = 0 if kind == k.RING else -1
     row[k.FULL_ERROR] = k.ENOSPC if kind == k.LPM else k.E2BIG
     row[k.DEVICES] = one.kind in _DEVICES
-    row[k.TARGETS] = entries if one.kind in _INDEXED_TARGETS else 0
+    row[k.TARGETS] = one.max_entries if one.kind in _INDEXED_TARGETS else 0
     at = -(-(at + entries * stride) // 64) * 64 + 64
     if hashed:
         links += 1  # place 0 says that there is none
@@ -193,9 +202,9 @@ def _lowered(one: Instruction, maps: NDArray[np.int64]) -> dict[int, int]:
     return row | {k.OP: k.STORE, k.SRC: one.src if kind == isa.STX else k.IMMEDIATE}
 
 
-def state_of(seed: int, cpu: int) -> NDArray[np.int64]:
+def state_of(seed: int, cpu: int, ports: int = 0) -> NDArray[np.int64]:
     """Return the state of a run before its first packet."""
     state: Any = np.zeros(k.STATE_SIZE, np.int64)
     rng = np.random.default_rng(seed)
-    state[[k.RANDOM, k.CPU]] = int(rng.integers(1, 1 << 62)), cpu
+    state[[k.RANDOM, k.CPU, k.PORTS]] = int(rng.integers(1, 1 << 62)), cpu, ports
     return np.asarray(state, np.int64)

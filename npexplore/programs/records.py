@@ -23,7 +23,7 @@ MAP_KINDS = {
     1: "hash", 2: "array", 3: "prog_array", 4: "perf_event_array", 5: "percpu_hash", 6: "percpu_array", 9: "lru_hash",
     10: "lru_percpu_hash", 11: "lpm_trie", 14: "devmap", 16: "cpumap", 17: "xskmap", 25: "devmap_hash", 27: "ringbuf",
 }  # fmt: skip
-MAX_ENTRIES = 1 << 28  # of a map here
+MAX_ENTRIES, PAGE_BYTES = 1 << 28, 4096  # of a map here; of the kernel's memory
 OTHER_MAP_KINDS = {
     7: "stack_trace", 8: "cgroup_array", 12: "array_of_maps", 13: "hash_of_maps", 15: "sockmap", 18: "sockhash",
     22: "queue", 23: "stack", 24: "sk_storage", 26: "struct_ops", 30: "bloom_filter", 33: "arena",
@@ -207,8 +207,11 @@ def check(program: Program) -> None:
 
 def _broken_size(one: MapDefinition) -> str | None:
     """Say which rule of the kernel a map's sizes break, None if none."""
-    if one.kind_name in ("perf_event_array", "ringbuf"):
+    if one.kind_name == "perf_event_array":
         return None
+    if one.kind_name == "ringbuf":
+        whole = one.max_entries >= PAGE_BYTES and one.max_entries.bit_count() == 1
+        return None if whole else f"a power of two of at least {PAGE_BYTES:,} bytes, got {one.max_entries:,}"
     if not 1 <= one.max_entries <= MAX_ENTRIES:
         return f"from 1 to {MAX_ENTRIES:,} entries, got {one.max_entries:,}"
     if one.value_bytes < 1:

@@ -27,6 +27,7 @@ COLUMNS = {
     **{f"{region}_loads": k.LOADS + place for place, region in enumerate(REGIONS)},
     **{f"{region}_stores": k.STORES + place for place, region in enumerate(REGIONS) if region != "context"},
     "split_loads": k.SPLIT_LOADS, "packet_lines": k.LINES_OF_PACKET, "map_lines": k.LINES_OF_MAPS,
+    "records": k.ROW_RECORDS, "record_bytes": k.ROW_RECORD_BYTES, "records_discarded": k.ROW_DISCARDED,
     "length_out": k.LENGTH, "metadata": k.METADATA, "redirect_to": k.SENT_TO,
 }  # fmt: skip
 CLASSES = ("alu", "multiply", "divide", "branch", "jump", "load", "store", "atomic", "constant", "call", "exit")
@@ -112,6 +113,8 @@ class ProgramRun:
             k.BAD_HELPER: f"there is no helper {address}",
             k.BAD_MAP: f"{address:#x} is no map that this helper takes",
             k.OUT_OF_CODE: f"execution leaves the code at slot {address}",
+            k.BAD_RECORD: f"{address:#x} is no reserved record of a ring buffer",
+            k.BAD_FLAGS: f"flags {address:#x} of fib_lookup are not supported; supported: 0 and 4 (SKIP_NEIGH)",
         }[fault]
         return what and f"{what}: {self.program.place(slot)}"
 

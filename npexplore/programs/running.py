@@ -17,6 +17,7 @@ from npexplore.packets.capture import Capture
 from npexplore.packets.files import Scan, open_captures
 from npexplore.packets.links import link_format
 from npexplore.packets.scan import Damage
+from npexplore.programs.forwarding import ForwardingTables, check_tables
 from npexplore.programs.lowering import PROG_ARRAY, Tables, lower, state_of
 from npexplore.programs.records import Program
 from npexplore.programs.result import Paths, ProgramRun
@@ -42,7 +43,8 @@ def run(
     program: Program, packets: Source | Sequence[bytes], *, maps: Mapping[str, Contents] | None = None,
     seed: int = 1, cpu: int = 0, interface: int = 1, queue: int = 0, instruction_limit: int = INSTRUCTION_LIMIT,
     memory_bytes: int = MEMORY_BYTES, keep: bool | None = None, plain: bool = False,
-    take: Callable[[Batch], None] | None = None, told: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    fib: ForwardingTables | None = None, take: Callable[[Batch], None] | None = None,
+    told: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> ProgramRun:  # fmt: skip
     """Run a program on every packet, one after the other on one processor; maps keep what a packet leaves in them.
 
@@ -58,13 +60,15 @@ def run(
         memory_bytes: limit for maps and for the table of paths; paths beyond it count as one, the last.
         keep: keep the packets as they come out (default: where bytes were handed over).
         plain: registers 1 and 2 hold the packet's address and length instead of the context.
+        fib: the tables that `fib_lookup` asks (`npexplore.testing.forwarding_tables`); interface n + 1 is port n.
         take: is called with each batch, as for writing it.
         told: wraps the iteration over the capture, as in a progress bar.
 
     Raises:
-        InputError: a map that is unknown, does not take its contents or is too large; an unreadable capture.
+        InputError: a map that is unknown, does not take its contents or is too large; an unreadable capture; a call of
+            fib_lookup without tables.
     """
-    runner = Runner(program, maps or {}, seed, cpu, instruction_limit, memory_bytes, plain)
+    runner = Runner(program, maps or {}, seed, cpu, instruction_limit, memory_bytes, plain, fib)
     runner.receive(interface, queue)
     tables = runner.tables
     before = {name: tables.contents(name) for name in tables.number}
@@ -129,14 +133,16 @@ class Runner:
     def __init__(
         self, program: Program, maps: Mapping[str, Contents], seed: int = 1, cpu: int = 0,
         limit: int = INSTRUCTION_LIMIT, memory_bytes: int = MEMORY_BYTES, plain: bool = False,
+        fib: ForwardingTables | None = None,
     ) -> None:  # fmt: skip
-        tables = self.tables = Tables(program, memory_bytes)
+        check_tables(program, fib)
+        tables = self.tables = Tables(program, memory_bytes, fib)
         self.code, self.slots = lower(program, tables)
         for name, contents in maps.items():
             is_programs = any(one.name == name and one.kind == PROG_ARRAY for one in program.maps)
             for key, value in contents.items():
                 tables.put(name, key, _program_value(program, self.slots, value) if is_programs else value)
-        self.state, self.limit, self.plain = state_of(seed, cpu), limit, plain
+        self.state, self.limit, self.plain = state_of(seed, cpu, fib.ports if fib else 0), limit, plain
         self.entry = self.slots.index(program.entry)
         slots = len(self.code)
         self.stamps = np.zeros((len(tables.memory) >> 6) + 1, np.int32)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from npexplore.testing.examining import examine_router as examine_router
     from npexplore.testing.exports import write_captures as write_captures
     from npexplore.testing.exports import write_tests as write_tests
+    from npexplore.testing.fib import forwarding_tables as forwarding_tables
     from npexplore.testing.links import LinkRouter as LinkRouter
     from npexplore.testing.live_kernel import LiveKernel as LiveKernel
     from npexplore.testing.oracles import check_lookup as check_lookup

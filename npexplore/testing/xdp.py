@@ -18,6 +18,7 @@ from npexplore.programs.records import Program
 from npexplore.programs.result import verdict_name
 from npexplore.programs.running import Contents, Runner, of_bytes
 from npexplore.testing.drawing import as_router
+from npexplore.testing.fib import forwarding_tables
 
 UNICAST = KINDS.index("unicast")
 HOP_BYTES, STATION_BYTES = 20, 8
@@ -27,7 +28,8 @@ class XdpRouter:
     """An XDP program between the ports of a router: `forward` is what `check_router` and `examine_router` take.
 
     program: an object file (section: the program in it), or a loaded program; router: its configuration, a file or a
-    name; maps: first contents, None: `hops` and `stations` from the configuration (`fast_path_maps`), if it has them.
+    name, whose tables `fib_lookup` asks; maps: first contents, None: `hops` and `stations` from the configuration
+    (`fast_path_maps`), if it has them.
     `verdicts` counts frames. Raises InputError as `npexplore.program` does.
 
     Example:
@@ -45,7 +47,8 @@ class XdpRouter:
         self.program = program if isinstance(program, Program) else load_program(program, section)
         self.verdicts: Counter[str] = Counter()
         contents = fast_path_maps(self.router, self.program) if maps is None else maps
-        self._runner = Runner(self.program, contents)
+        asks = "fib_lookup" in self.program.helpers
+        self._runner = Runner(self.program, contents, fib=forwarding_tables(self.router) if asks else None)
 
     def __repr__(self) -> str:
         return f"XdpRouter({self.program!r})"

@@ -1,6 +1,6 @@
 """The test programs on seeded packets, in the Linux kernel and in the interpreter: verdict, bytes, maps are equal.
 
-`python tests/reference/ebpf_kernel.py [PACKETS] [SEED]` compares PACKETS (default 7,500) of each of the 46 programs;
+`python tests/reference/ebpf_kernel.py [PACKETS] [SEED]` compares PACKETS (default 7,500) of each of the 53 programs;
 `--record` writes what the kernel answers into tests/programs/answers.txt, for machines where programs cannot be loaded.
 """
 
@@ -12,6 +12,7 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
+from zlib import crc32
 
 import numpy as np
 
@@ -31,15 +32,20 @@ PRE = {
                                                      (24, 10, 1, 2, 0), (32, 10, 1, 2, 3), (3, 224, 0, 0, 0)])},
     "devices": {n.to_bytes(4, "little"): (1).to_bytes(4, "little") for n in (0, 2, 5)},
     "named_devices": {n.to_bytes(4, "little"): (1).to_bytes(4, "little") for n in (0, 200, 7)},
+    "processors": {n.to_bytes(4, "little"): (64).to_bytes(4, "little") for n in (0, 1)},
     "steps": {n.to_bytes(4, "little"): name for n, name in ((0, b"step_a"), (1, b"step_b"), (3, b"drop_all"))},
 }  # fmt: skip
+
+
+OF_A_ROUTER = ("ask_tables",)  # what has no answer without a router: tests/oracle/test_ebpf_fib.py
 
 
 def programs():
     """Yield (object, name of a program)."""
     for source in sorted(FOLDER.glob("*.c")):
         for name in re.findall(r"^XDP\((\w+)\)", source.read_text(encoding="utf-8"), re.MULTILINE):
-            yield source.with_suffix(".o"), name
+            if name not in OF_A_ROUTER:
+                yield source.with_suffix(".o"), name
 
 
 def first_contents(program):
@@ -101,8 +107,7 @@ def live(program, frames, cpu=0):
     """Return the kernel's answers, of the same form."""
     with LinuxProgram(program, first_contents(program)) as loaded:
         answers = [loaded.run(frame)[:2] for frame in frames]
-        names = [one.name for one in program.used_maps.values() if one.kind != 3]
-        return answers, {name: loaded.contents(name, cpu) for name in names}
+        return answers, {one.name: loaded.contents(one.name, cpu) for one in program.used_maps.values()}
 
 
 def digest(answers, maps):
@@ -141,8 +146,8 @@ def one_processor():
         os.sched_setaffinity(0, allowed)
 
 
-def recorded_frames(number):
-    return packets(RECORDED_PACKETS, np.random.default_rng([0, number]))
+def recorded_frames(name):
+    return packets(RECORDED_PACKETS, np.random.default_rng([0, crc32(name.encode())]))
 
 
 def random_programs(count, seed):
@@ -168,9 +173,9 @@ def record():
     """Write the kernel's answers."""
     with one_processor() as cpu:
         lines = [f"random {digest(live_results(random_programs(300, 0)), {})}"]
-        for number, (path, name) in enumerate(programs()):
+        for path, name in programs():
             program = npx.program(path, name)
-            answers, maps = live(program, recorded_frames(number), cpu)
+            answers, maps = live(program, recorded_frames(name), cpu)
             lines.append(f"{name} {digest(answers, comparable(program, maps))}")
     RECORDED.write_text("\n".join(lines) + "\n", encoding="utf-8")
 

@@ -10,6 +10,7 @@ import npexplore as npx
 from npexplore.errors import InputError
 from npexplore.programs import instructions as isa
 from npexplore.programs.assembler import assemble
+from npexplore.testing import forwarding_tables
 
 
 def test_an_object_gives_programs_maps_helpers_and_lines():
@@ -61,8 +62,8 @@ def test_damaged_and_foreign_objects_are_refused_in_one_line(tmp_path, change, m
     ("text", "message"),
     [
         (
-            "mov r0, 1\ncall 131\nexit",
-            r"helper ringbuf_reserve \(131\) is not supported; .*: instruction 1 \(call 131\) at text:2: call 131",
+            "mov r0, 1\ncall 93\nexit",
+            r"helper spin_lock \(93\) is not supported; .*: instruction 1 \(call 93\) at text:2: call 93",
         ),
         ("mov r0, 1", "the next instruction would be 1, outside the code of 1 slots: instruction 0"),
         ("mov r10, 1\nexit", "a register that does not exist, or that is read-only: instruction 0"),
@@ -104,6 +105,16 @@ stw [r10-4], 0
 lddw r1, map m
 call map_lookup_elem
 """
+RESERVE = """.map ring ringbuf 0 0 4096
+lddw r1, map ring
+mov r2, 16
+mov r3, 0
+call ringbuf_reserve
+mov r6, r0
+mov r1, r0
+mov r2, 0
+call ringbuf_submit
+"""
 
 
 @pytest.mark.parametrize(
@@ -116,6 +127,8 @@ call map_lookup_elem
         ("f: call local f\nexit", "more than 8 nested calls"),
         (f"{LOOKUP}ldxdw r0, [r0+1]\nexit", "outside"),
         ("mov r1, 5\nmov r2, r10\ncall map_lookup_elem\nexit", "0x5 is no map that this helper takes"),
+        (f"{RESERVE}mov r1, r6\nmov r2, 0\ncall ringbuf_discard\nexit", "is no reserved record of a ring buffer"),
+        (f"{RESERVE}ldxb r0, [r6+16]\nexit", "outside packet"),
     ],
 )  # fmt: skip
 def test_faults_say_instruction_and_address(text, fault):
@@ -149,6 +162,16 @@ def test_a_path_names_helpers_with_map_and_sizes():
     assert run.to_frame().loc[0, ["map_loads", "map_stores", "map_lines", "packet_lines"]].tolist() == [2, 2, 1, 1]
     assert run.maps["counts"][bytes(4)] == struct.pack("<QQ", 1, 64)
     assert run.before["counts"][bytes(4)] == bytes(16)
+
+
+def test_tables_of_a_router_are_asked_for():
+    text = "mov r2, r10\nadd r2, -64\nstb [r10-64], 2\nstw [r10-56], 1\nmov r3, 64\nmov r4, 2\ncall fib_lookup\nexit"
+    with pytest.raises(
+        InputError, match="calls fib_lookup, which asks a router's tables: name the router with --router"
+    ):
+        npx.program(text).run([bytes(64)])
+    run = npx.program(text).run([bytes(64)], fib=forwarding_tables("office"))
+    assert "flags 0x2 of fib_lookup are not supported" in run.faults[0]["fault"]
 
 
 def test_maps_larger_than_the_memory_are_refused():
