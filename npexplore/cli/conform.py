@@ -23,6 +23,7 @@ from npexplore.progress import Task
 
 if TYPE_CHECKING:
     from npexplore.golden.router.configuration import Router
+    from npexplore.testing import XdpRouter
     from npexplore.testing.conformance import Conformance
 
 FAILED = 1
@@ -49,6 +50,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--seconds", metavar="S", type=float, help="Limit for a run (60), or for the start (links: 5).")
 @click.option("--again", is_flag=True, help="links: resend a frame lost while the program resolves its next hop.")
 @click.option("--export", metavar="DIR", type=FOLDER, help="Write the smallest failure of each cluster as captures.")
+@click.option("--tests", metavar="FILE.py", type=FILE, help="xdp, function: write them as a pytest file.")
 @click.option("--report", metavar="FILE.html", type=OutputFile(), help="Write an offline page.")
 @json_option
 @click.argument("router", metavar="[COMMAND...]", nargs=-1, type=click.UNPROCESSED)
@@ -64,6 +66,7 @@ def command(
     seconds: float | None,
     again: bool,
     export: Path | None,
+    tests: Path | None,
     report: Path | None,
     as_json: bool,
     router: tuple[str, ...],
@@ -86,7 +89,7 @@ def command(
         router = (xdp,)
     elif section or maps:
         raise InputError("--section and --map are for --xdp FILE.o")
-    adapters = ADAPTERS | {"xdp": partial(_xdp, section, maps)} if xdp is not None else ADAPTERS
+    adapters = ADAPTERS | {"xdp": partial(_xdp, section, maps, config)} if xdp is not None else ADAPTERS
     examine = adapters[one_of("--as: kind of router", kind, adapters)]
     if kind == "kernel" and router:
         raise InputError(f"conform --as kernel takes no command, got {' '.join(router)}")
@@ -94,6 +97,8 @@ def command(
         raise InputError(f"conform --as {kind} needs a command, or FILE.py:FUNCTION, after its options, got none")
     if again and kind != "links":
         raise InputError(f"conform --again is for --as links, got --as {kind}")
+    if tests is not None and kind not in ("xdp", "function"):
+        raise InputError(f"conform --tests is for --xdp and --as function, got --as {kind}")
     from npexplore.golden.router.configuration import load_router
 
     configuration = load_router(config)
@@ -104,6 +109,13 @@ def command(
         from npexplore.testing import write_captures
 
         note(f"captures: {len(write_captures(found, export))} files in {export}")
+    if tests is not None:
+        from npexplore.testing import write_tests
+
+        file, _, function = " ".join(router).rpartition(":")
+        under_test = _xdp_router(xdp, section, maps, config) if xdp is not None else f"{Path(file).stem}:{function}"
+        write_tests(found, tests, under_test)
+        note(f"tests: {len(found.clusters)} in {tests}")
     if report is not None:
         from npexplore.report.conformance_page import conformance_page
 
@@ -139,16 +151,22 @@ def _function(
     return examine_router(_loaded(" ".join(words)), router, max_examples=frames, **how)
 
 
-def _xdp(
-    section: str | None, maps: Sequence[str], words: Sequence[str], router: Router, again: bool, how: dict[str, Any],
-    frames: int, seconds: float | None,
-) -> Conformance:  # fmt: skip
+def _xdp_router(file: str, section: str | None, maps: Sequence[str], config: Path) -> XdpRouter:
     from npexplore.programs.loading import program
     from npexplore.programs.map_files import read_named_maps
-    from npexplore.testing import XdpRouter, examine_router
+    from npexplore.testing import XdpRouter
 
-    loaded = program(words[0], section)
-    mine = XdpRouter(loaded, router, maps=read_named_maps(loaded, maps) if maps else None)
+    contents = read_named_maps(program(file, section), maps) if maps else None
+    return XdpRouter(file, config, section=section, maps=contents)
+
+
+def _xdp(
+    section: str | None, maps: Sequence[str], config: Path, words: Sequence[str], router: Router, again: bool,
+    how: dict[str, Any], frames: int, seconds: float | None,
+) -> Conformance:  # fmt: skip
+    from npexplore.testing import examine_router
+
+    mine = _xdp_router(words[0], section, maps, config)
     found = examine_router(mine.forward, router, max_examples=frames, **how)
     note(f"verdicts: {', '.join(f'{name} {count:,}' for name, count in mine.verdicts.most_common())}; not judged: pass")
     return found

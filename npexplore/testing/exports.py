@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from npexplore.errors import InputError
+from npexplore.golden.router.configuration import Router
 from npexplore.packets.frames import write_frames
+from npexplore.programs.records import Program
 from npexplore.testing.conformance import Conformance
+from npexplore.testing.xdp import XdpRouter
 
 HEAD = '''"""Frames that a router forwarded wrongly; made by npexplore.testing."""
 
-import pytest
-from {module} import {name} as forward
+{imports}
 
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.walk import Outcome, Sent
-from npexplore.testing import compare
+from npexplore.testing import {names}
 
 CASES = {{  # what was wrong -> port, frame, what should have happened
 {cases}}}
@@ -24,8 +28,12 @@ CASES = {{  # what was wrong -> port, frame, what should have happened
 @pytest.mark.parametrize("case", CASES)
 def test_forwarded_as_it_must_be(case):
     port, frame, outcome = CASES[case]
-    compare(forward(port, bytes.fromhex(frame)), outcome, port=port, frame=bytes.fromhex(frame))
-'''
+{call}'''
+CALL = "    compare(forward(port, bytes.fromhex(frame)), outcome, port=port, frame=bytes.fromhex(frame))\n"
+XDP_CALL = """    sent = {router}.forward(port, bytes.fromhex(frame))
+    if sent is not None:  # what is passed to the kernel is not judged
+        compare(sent, outcome, port=port, frame=bytes.fromhex(frame))
+"""
 
 
 def write_captures(found: Conformance, folder: str | Path) -> list[Path]:
@@ -49,15 +57,24 @@ def write_captures(found: Conformance, folder: str | Path) -> list[Path]:
     return written
 
 
-def write_tests(found: Conformance, path: str | Path, forward: str) -> None:
+def write_tests(found: Conformance, path: str | Path, forward: str | XdpRouter) -> None:
     """Write a pytest file in which each cluster's smallest failure is one test.
 
     Args:
         found: the failures, as `examine_router` or `examine_captures` returns them.
         path: the file to write.
-        forward: the function under test, as MODULE:NAME.
+        forward: the function under test, as MODULE:NAME; or the XDP program under test, of which each test makes a
+            fresh one, so that a failure which needs earlier packets does not come again.
+
+    Raises:
+        InputError: an XDP program or its router was not given as a file or a name.
     """
-    module, _, name = forward.partition(":")
+    if isinstance(forward, XdpRouter):
+        imports, names = "from pathlib import Path\n\nimport pytest", "XdpRouter, compare"
+        call = XDP_CALL.format(router=_expression(forward, Path(path).parent))
+    else:
+        module, _, name = forward.partition(":")
+        imports, names, call = f"import pytest\nfrom {module} import {name} as forward", "compare", CALL
     cases = []
     for number, cluster in enumerate(found.clusters, start=1):
         one = cluster.smallest
@@ -66,4 +83,20 @@ def write_tests(found: Conformance, path: str | Path, forward: str) -> None:
         )
         outcome = f"Outcome(Reason.{one.outcome.reason.name}, ({sent}))"
         cases.append(f"    {f'{number}. {cluster.title}'!r}: ({one.port}, {one.frame.hex()!r}, {outcome}),\n")
-    Path(path).write_text(HEAD.format(module=module, name=name, cases="".join(cases)), encoding="utf-8")
+    text = HEAD.format(imports=imports, names=names, call=call, cases="".join(cases))
+    Path(path).write_text(text, encoding="utf-8")
+
+
+def _expression(mine: XdpRouter, folder: Path) -> str:
+    """Return how a test file in a folder makes this router anew: its files by their places from there."""
+    program, router, section, maps = mine.origin
+    if isinstance(program, Program) or isinstance(router, Router):
+        raise InputError("write_tests needs an XdpRouter made from the names of its files, not from loaded ones")
+
+    def place(file: str | Path) -> str:
+        return f"Path(__file__).parent / {os.path.relpath(file, folder)!r}"
+
+    words = [place(program), place(router) if Path(router).exists() else repr(str(router))]
+    words += [f"section={section!r}"] if section else []
+    words += [f"maps={maps!r}"] if maps is not None else []
+    return f"XdpRouter({', '.join(words)})"

@@ -43,6 +43,7 @@ class XdpRouter:
         self, program: Program | str | Path, router: Router | str | Path, *, section: str | None = None,
         maps: Mapping[str, Contents] | None = None,
     ) -> None:  # fmt: skip
+        self.origin = program, router, section, maps
         self.router = as_router(router)
         self.program = program if isinstance(program, Program) else load_program(program, section)
         self.verdicts: Counter[str] = Counter()

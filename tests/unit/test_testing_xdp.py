@@ -1,6 +1,8 @@
 """XDP programs as routers under test: a right one and one with three faults, as a function and on the command line."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from reference.ebpf_kernel import FOLDER
@@ -8,7 +10,7 @@ from reference.ebpf_kernel import FOLDER
 from npexplore import program
 from npexplore.cli import main
 from npexplore.errors import InputError
-from npexplore.testing import XdpRouter, examine_router
+from npexplore.testing import XdpRouter, examine_router, write_tests
 
 
 @pytest.mark.slow
@@ -31,6 +33,28 @@ def test_conform_judges_an_object(capsys):
     assert document["clusters"]
     assert main(["conform", *words, "--section", "router"]) == 2
     assert "--section and --map are for --xdp" in capsys.readouterr().err
+
+
+def test_failures_are_a_pytest_file(tmp_path, capsys):
+    (tmp_path / "mine.o").write_bytes((FOLDER / "router_faulty.o").read_bytes())
+    words = ["conform", "--config", "office", "--frames", "60", "--xdp", str(tmp_path / "mine.o")]
+    assert main([*words, "--tests", str(tmp_path / "test_failures.py"), "--json"]) == 1
+    clusters = json.loads(capsys.readouterr().out)["clusters"]
+
+    def results():
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_failures.py"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout.splitlines()[
+            -1
+        ]
+
+    assert f"{len(clusters)} failed" in results()
+    (tmp_path / "mine.o").write_bytes((FOLDER / "router.o").read_bytes())
+    assert f"{len(clusters)} passed" in results()
+    assert main(["conform", "--config", "office", "--as", "kernel", "--tests", str(tmp_path / "x.py")]) == 2
+    assert "--tests is for --xdp and --as function" in capsys.readouterr().err
+    loaded = XdpRouter(program(FOLDER / "router.o"), "office")
+    with pytest.raises(InputError, match="made from the names of its files"):
+        write_tests(examine_router(loaded.forward, "office", max_examples=1), tmp_path / "x.py", loaded)
 
 
 def test_frames_go_where_the_verdict_says():
