@@ -1,12 +1,15 @@
 """XDP programs as routers under test: a right one and one with three faults, as a function and on the command line."""
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from reference.ebpf_kernel import FOLDER
 
+import npexplore
 from npexplore import program
 from npexplore.cli import main
 from npexplore.errors import InputError
@@ -41,11 +44,12 @@ def test_failures_are_a_pytest_file(tmp_path, capsys):
     assert main([*words, "--tests", str(tmp_path / "test_failures.py"), "--json"]) == 1
     clusters = json.loads(capsys.readouterr().out)["clusters"]
 
+    env = os.environ | {"PYTHONPATH": str(Path(npexplore.__file__).parents[1])}
+
     def results():
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_failures.py"]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout.splitlines()[
-            -1
-        ]
+        told = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False).stdout
+        return told.splitlines()[-1]
 
     assert f"{len(clusters)} failed" in results()
     (tmp_path / "mine.o").write_bytes((FOLDER / "router.o").read_bytes())
