@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from reference import capture_files
 from reference.large_captures import APART, make_capture
 from reference.timing import record, seconds
 
@@ -25,6 +26,7 @@ from npexplore.machine.resources import FifoServer
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.packets import CaptureScan
 from npexplore.packets.statistics import FlowCounter, destination_locality
+from npexplore.packets.statistics.counting import CaptureCounts
 from npexplore.packets.statistics.flows import TrainCounter
 from npexplore.report.capture_page import read
 from npexplore.solve.batch import Batch
@@ -59,6 +61,19 @@ def of_packets(size, folder):
         packets = read(path).packets
         destination_locality(packets)
         TrainCounter(packets).lengths(0.1)
+
+    return work
+
+
+def of_sections(size, folder):
+    """A pcapng file of sections with an interface and a packet each, counted."""
+    section = capture_files.section() + capture_files.interface() + capture_files.enhanced(bytes(60))
+    (folder / f"{size}.pcapng").write_bytes(section * size)
+
+    def work():
+        counter = CaptureCounts()
+        for table in CaptureScan(folder / f"{size}.pcapng"):
+            counter.add(table)
 
     return work
 
@@ -129,6 +144,7 @@ def of_points(size, folder):
 
 GROWTHS = {
     "packets": Growth(of_packets, 1_000, 1.0, 1.0),
+    "sections": Growth(of_sections, 50, 1.0, 1.0),
     "flows": Growth(of_flows, 1_000, 1.15, 1.0),  # hash tables outgrow the caches: each access takes longer
     "routes": Growth(of_routes, 1_000, 1.0, 1.0),
     "threads": Growth(of_threads, 1, 0.1, 1.0),  # a heap of events, ln n, and a record of each thread

@@ -78,12 +78,13 @@ class CaptureScan(ShownByArguments):
         self._room = Room(chunk_packets) if passing and workers <= 1 else None
         self._state = np.zeros(4 + 2 * records.OTHER_TYPES, dtype=np.int64)
         self._links = link_rows([])
+        self._link_types = np.zeros(0, np.uint16)
         self.format = self._recognise()
 
     @property
     def link_types(self) -> NDArray[np.uint16]:
         """Link type of each interface met so far."""
-        return np.array([interface.link_type for interface in self.interfaces], dtype=np.uint16)
+        return self._link_types[: len(self.interfaces)]
 
     @property
     def other_blocks(self) -> dict[str, int]:
@@ -193,7 +194,9 @@ class CaptureScan(ShownByArguments):
             grown = np.zeros((max(4, 2 * len(self._links)), 5), dtype=np.int64)
             grown[: len(self._links)] = self._links
             self._links = grown
+            self._link_types = np.concatenate([self._link_types, np.zeros(len(grown), np.uint16)])[: len(grown)]
         self._links[len(self.interfaces) - 1] = link_format(interface.link_type).row()
+        self._link_types[len(self.interfaces) - 1] = interface.link_type
 
     def _cut(self, what: str, wanted: int) -> None:
         source = self._source
@@ -234,39 +237,43 @@ class CaptureScan(ShownByArguments):
         out = [self._records[name] for name in ("t_ns", "length", "captured", "position", "interface")]
         order, section, first = "<", -1, 0
         clocks = np.zeros((4, 5), dtype=np.int64)
+        count = 0  # packets of the next chunk so far; it goes on over blocks that describe, while the window stays
         while self.damage is None:
             known = len(self.interfaces) - first
             if section < 0:
-                count, state[1] = 0, records.SECTION
+                state[1] = records.SECTION
             else:
-                count = records.frame_pcapng(
-                    source.data, source.start, source.end, source.base, order == ">", clocks, known, first, state, *out,
+                count += records.frame_pcapng(
+                    source.data, source.start, source.end, source.base, order == ">", clocks, known, first, state,
+                    *(column[count:] for column in out),
                 )  # fmt: skip
                 source.start = int(state[0])
-            if count:
-                yield self._chunk(count)
             status, wanted = int(state[1]), int(state[2])
+            block_inside = status in (records.SECTION, records.INTERFACE) and source.available() >= max(28, wanted + 3)
+            if count and not block_inside:
+                yield self._chunk(count)
+                count = 0
             if status == records.MORE:
                 if not source.need(wanted):
                     self._cut("a block", wanted)
-                    return
+                    break
             elif status == records.SKIP:
                 records._note_other(state, struct.unpack(order + "I", source.bytes(4))[0])
                 self._skip(order, wanted)
             elif status == records.SECTION:
-                if (found := self._section()) is None:
-                    return
-                order, section, first = found, section + 1, len(self.interfaces)
+                if (byte_order := self._section()) is None:
+                    break
+                order, section, first = byte_order, section + 1, len(self.interfaces)
             elif status == records.INTERFACE:
                 if len(self.interfaces) == MAX_INTERFACES:
                     self.damage = Damage(source.offset, f"a capture may have at most {MAX_INTERFACES} interfaces")
-                    return
+                    break
                 size = wanted + 3 & ~3
                 try:
                     interface, clock = pcapng.parse_interface(source.bytes(size), order, section)
                 except InputError as error:
                     self.damage = Damage(source.offset, str(error))
-                    return
+                    break
                 source.skip(size)
                 self._add(interface)
                 if known == len(clocks):
@@ -274,6 +281,8 @@ class CaptureScan(ShownByArguments):
                 clocks[known] = (*clock, interface.snaplen, link_format(interface.link_type).limit)
             elif status != records.FULL:
                 self.damage = Damage(source.offset, _explain(status, wanted, int(state[3])))
+        if count:
+            yield self._chunk(count)
 
     def _erf_chunks(self) -> Iterator[tuple[Any, ...]]:
         source, state = self._source, self._state

@@ -62,9 +62,9 @@ class CaptureWriter(ShownByArguments):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if not self._links:
-            self._interfaces([1])
-        self._file.close()
+        with self._file:
+            if error is None and not self._links:
+                self._interfaces([1])
 
     def _interfaces(self, links: Sequence[int]) -> None:
         """Declare the interfaces that packets may name; the first ones must not change."""

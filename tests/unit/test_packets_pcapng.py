@@ -7,7 +7,7 @@ import pytest
 from reference import capture_files as make
 
 from npexplore.errors import InputError
-from npexplore.packets import read_capture
+from npexplore.packets import CaptureScan, read_capture
 from npexplore.packets.writing import rewrite
 
 PACKET = make.ethernet(make.ipv4(make.udp()))
@@ -218,3 +218,14 @@ def test_frame_check_sequences_are_declared_again(form, tmp_path):
     if form == "pcap":
         with pytest.raises(InputError, match="one length of frame check sequences, got"):
             rewrite(source, tmp_path / "out", form=form)
+
+
+@pytest.mark.parametrize("last", [b"", make.section()[:20], make.interface()[:16]])
+def test_sections_and_interfaces_do_not_cut_chunks(last):
+    # one table a section, each with arrays over all interfaces, made the time quadratic
+    one = make.section() + make.interface() + make.enhanced(PACKET) + make.interface() + make.enhanced(PACKET, number=1)
+    scan = CaptureScan(io.BytesIO(one * 300 + last))
+    tables = list(scan)
+    assert [table.rows for table in tables] == [600]
+    assert tables[0]["interface"].tolist() == list(range(600))
+    assert (scan.damage is not None) == bool(last)
