@@ -11,7 +11,6 @@ loops that take more than they give, or hand packets on: these turn by turn, eac
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +18,8 @@ import numpy as np
 
 from npexplore.errors import ModelError
 from npexplore.machine.holding import Holding
-from npexplore.machine.lone import LONGEST_LOOP, uses_of
+from npexplore.machine.lone import uses_of
+from npexplore.machine.loop_turns import LoopTurns, TooManyTurnsError
 from npexplore.machine.own_work import OwnWork
 from npexplore.machine.program import HOME
 from npexplore.machine.resources.base import OwnFaces, Resource, Server, Uses
@@ -116,8 +116,12 @@ def demands(
     apart: whether the times of each distinct packet are kept.
     """
     if at_once > 1:
-        with suppress(TurnsDifferError, ModelError):  # which turn is at fault shows when they come one by one
+        try:
             return _demands(body, columns, weights, at_once, apart)
+        except TooManyTurnsError:
+            raise
+        except (TurnsDifferError, ModelError):
+            pass  # which turn is at fault shows when they come one by one
     return _demands(body, columns, weights, 1, apart)
 
 
@@ -169,7 +173,7 @@ class _Walk:
     def __init__(self, at_once: int, rows: int = 0) -> None:
         self.at_once, self.rows = at_once, rows  # rows: distinct packets, if the times of each are kept
         self.result = Demands()
-        self.sections, self.own = Sections(), OwnWork()
+        self.sections, self.own, self.loop_turns = Sections(), OwnWork(), LoopTurns()
         self.held: dict[Holding, Open] = {}
         self.way: dict[str, float] = {}
         self.early: dict[tuple[Chain, str], float] = {}  # seconds spent before bytes leave the receive buffer x bytes
@@ -220,11 +224,11 @@ class _Walk:
         if count is None or np.any(np.isnan(count)):
             raise ModelError("the count of a loop must not depend on a random choice")
         turns = int(np.max(count, initial=0))
-        if turns > LONGEST_LOOP:
-            raise ModelError(f"a loop runs {turns} times; at most {LONGEST_LOOP} are supported")
+        self.loop_turns.check(turns)
         together = max(1, self.at_once // max(len(path.clock), 1))
         for first in range(0, turns, together):
             index = np.arange(first, min(first + together, turns), dtype=np.float64)
+            self.loop_turns.add(len(index) * path.turns)
             if len(index) > 1:
                 self.turns(step, known, path, index, count)
                 continue

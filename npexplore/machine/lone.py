@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from npexplore.errors import ModelError
+from npexplore.machine.loop_turns import LoopTurns
 from npexplore.machine.program import HOME, THREAD
 from npexplore.machine.resources.base import LEAST_LOADED, OwnFaces, Resource, Taken, Uses
 from npexplore.machine.sections import TINY, Chain
@@ -48,7 +49,6 @@ from npexplore.machine.ways import Account, Held, Value, Way
 from npexplore.rows.distributions import Time
 from npexplore.rows.expressions import Condition, Constant, Expression, Values, Variable, evaluate, holds
 
-LONGEST_LOOP = 100_000
 Known = dict[Variable, Values | None]
 
 
@@ -139,6 +139,10 @@ def _completed(uses: Uses, place: str, live: Value) -> Uses:
 
 class _Lone(Account):
     """Goes along the record of a visit and adds up what it uses."""
+
+    def __init__(self, place: str, live: Value) -> None:
+        super().__init__(place, live)
+        self.turns = LoopTurns()
 
     def body(self, body: Body, known: Known, way: Way) -> None:
         """Go along a block."""
@@ -260,9 +264,9 @@ class _Lone(Account):
     def loop(self, step: Loop, known: Known, way: Way) -> None:
         count = self.told(step.count, known, "the count of a loop")
         turns = int(np.max(count, initial=0))
-        if turns > LONGEST_LOOP:
-            raise ModelError(f"a loop runs {turns} times; at most {LONGEST_LOOP} are supported")
+        self.turns.check(turns)
         for index in range(turns):
+            self.turns.add(1)
             goes_on = np.asarray(count > index, dtype=np.float64)
             inside = replace(way, share=way.share * goes_on)
             self.body(step.body, {**known, step.index: np.float64(index)}, inside)  # type: ignore[dict-item]

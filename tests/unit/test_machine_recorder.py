@@ -1,5 +1,7 @@
 """The recorder: what a program may say, what it becomes, and one-line errors for what it may not."""
 
+from contextlib import ExitStack
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from reference.small_machines import Probe, dram, machine, packets, solo, told
 
 from npexplore.engine.model import build
 from npexplore.errors import ModelError, UnknownNameError
+from npexplore.machine.demands import demands
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.program import Branch, Draw, Fork, Let, Loop, Parallel, Turn, Visit, record
 from npexplore.machine.resources import Delay, FifoServer, Processor
@@ -239,6 +242,16 @@ def test_value_of_a_branch_is_gone_behind_it():
             solver(made, packets(64))
 
 
+def loops(depth, count):
+    def program(m, packet):
+        with ExitStack() as stack:
+            for _ in range(depth):
+                stack.enter_context(m.loop(count))
+            m.quiet.wait(seconds=1e-9)
+
+    return program
+
+
 @pytest.mark.parametrize(
     ("program", "message"),
     [
@@ -247,6 +260,8 @@ def test_value_of_a_branch_is_gone_behind_it():
         (lambda m, p: m.dram.read(bytes=m.draw(4, "n"), bank=0), "operand 'bytes' of dram.read must not depend on a"),
         (lambda m, p: m.quiet.wait(seconds=m.draw(4, "n")), "operand 'seconds' of quiet.wait must not depend on a"),
         (lambda m, p: m.loop(10**6).__enter__(), "a loop runs 1000000 times; at most 100000 are supported"),
+        (loops(30, 2), "the loops of a program, inside each other, run more than 10000000 times"),
+        (loops(3, 1000), "the loops of a program, inside each other, run more than 10000000 times"),
         (lambda m, p: m.quiet.wait(seconds=-1e-9), "quiet.wait takes a negative time for some packets"),
         (lambda m, p: m.quiet.wait(seconds=(9 - p.packet_bytes) * 2), "quiet.wait takes a negative time for some"),
         (lambda m, p: m.let(1), "small: the program takes no time at any resource"),
@@ -256,6 +271,13 @@ def test_what_demands_cannot_tell_is_refused(program, message):
     with pytest.raises(ModelError) as error:
         bounds(machine([dram(), Delay("quiet")], program), packets(64, 128))
     assert message in str(error.value)
+
+
+def test_turns_that_come_one_by_one_have_a_lower_limit():
+    body = recorded(loops(2, 1000))
+    assert demands(body, {}, np.ones(1)).latency == pytest.approx(1e-3)
+    with pytest.raises(ModelError, match="inside each other, run more than 100000 times"):
+        demands(body, {}, np.ones(1), at_once=1)
 
 
 def test_random_bank_counts_as_spread_evenly():
