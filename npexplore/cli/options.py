@@ -38,7 +38,6 @@ class PacketLength(click.ParamType):  # type: ignore[type-arg]  # older releases
 
 F = TypeVar("F", bound=Callable[..., Any])
 Settable = TypeVar("Settable", "Design", "Parameters")
-TABLE = "x86_server"  # of costs, where no other is named
 DAMAGED = 3  # exit status: the input was damaged part-way
 
 
@@ -117,7 +116,7 @@ def running(
     if trace is None:
         raise InputError("--program needs --trace FILE, the packets that it runs on")
     loaded = program(file, section)
-    return design.with_program(loaded, trace, maps=read_named_maps(loaded, maps), costs=costs or TABLE)
+    return design.with_program(loaded, trace, maps=read_named_maps(loaded, maps), costs=costs)
 
 
 def set_option(several: bool) -> Callable[[F], F]:

@@ -54,6 +54,7 @@ class Design:
         hardware: (parameters, packets) -> what its generated Verilog does, cycle by cycle (None: it has none).
         runs: (design, run of a packet program, its packets, costs) -> the design that runs it (None: it runs none).
         program: what it runs: packets, costs, cycles by path (None: none).
+        costs: the usual cost table of programs on it.
 
     Example:
         >>> import npexplore as npx
@@ -74,6 +75,7 @@ class Design:
     hardware: Callable[[Parameters, int], Prediction] | None = None
     runs: Callable[[Design, ProgramRun, Capture, CostTable], Design] | None = None
     program: Any = None
+    costs: str = "x86_server"
     by_engine: ClassVar[bool] = True  # whether the event engine simulates it
 
     @staticmethod
@@ -98,7 +100,7 @@ class Design:
 
     def with_program(
         self, program: str | Path | Program, packets: str | Path | Capture, *, section: str | None = None,
-        maps: Mapping[str, Mapping[bytes, bytes]] | None = None, costs: str | Path | CostTable = "x86_server",
+        maps: Mapping[str, Mapping[bytes, bytes]] | None = None, costs: str | Path | CostTable | None = None,
         seed: int = 1,
     ) -> Design:  # fmt: skip
         """Return the design whose cores run an eBPF program on the packets of a capture (docs/program_rate.md).
@@ -108,7 +110,8 @@ class Design:
             packets: a capture of Ethernet frames, or its path.
             section: the program of the file, where it has several.
             maps: first contents of its maps, as for `Program.run`.
-            costs: what instructions and helpers cost: a table of models/processors, a file, or a `CostTable`.
+            costs: what instructions and helpers cost: a table of models/processors, a file, or a `CostTable` (None: the
+                design's usual one).
             seed: of the program's random numbers.
 
         Raises:
@@ -120,9 +123,9 @@ class Design:
         from npexplore.programs.loading import program as loaded
 
         if self.runs is None:
-            raise RefusedError(f"design {self.name} runs no packet programs; server does")
+            raise RefusedError(f"design {self.name} runs no packet programs; server and nfp4000 do")
         one = program if isinstance(program, Program) else loaded(program, section)
-        table = costs if isinstance(costs, CostTable) else read_costs(costs)
+        table = costs if isinstance(costs, CostTable) else read_costs(costs or self.costs)
         capture = read_capture(packets) if isinstance(packets, str | Path) else packets
         return self.runs(self, one.run(capture, maps=maps, seed=seed, keep=False), capture, table)
 

@@ -33,6 +33,7 @@ LISTED: dict[str, Listed] = {
     "smartnic": Listed(None),
     "server": Listed("npexplore.designs.server.design"),
     "pcie": Listed("npexplore.designs.pcie.design"),
+    "nfp4000": Listed("npexplore.designs.nfp4000.design"),
 }
 LISTED |= {
     path.stem: Listed(None) for path in sorted(share("models", "machines").glob("*.toml")) if path.stem not in LISTED

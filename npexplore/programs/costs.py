@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from npexplore.errors import InputError, one_of, shown
 from npexplore.paths import bundled_path
+from npexplore.programs.card_events import card_events
 from npexplore.programs.events import Events, events_of
 from npexplore.programs.result import ProgramRun
 from npexplore.toml import convert, parsed
@@ -38,6 +40,8 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class CostTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What events cost on a processor of a clock; empty_ns: of a program that returns at once, where it was measured.
 
+    counts: what events are of: `ebpf` instructions, or the `microengine` instructions that a card's compiler makes.
+
     Example:
         >>> from npexplore.programs import read_costs
         >>> read_costs("x86_server").clock_mhz > 1000
@@ -49,6 +53,7 @@ class CostTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     clock_mhz: float
     source: str
     empty_ns: float | None = None
+    counts: Literal["ebpf", "microengine"] = "ebpf"
     event: dict[str, Cost]
 
     def price(self, events: Events) -> float:
@@ -61,9 +66,13 @@ class CostTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             )
         return sum(times * self.event[name].ns for name, times in events.items())
 
+    def events_of(self, run: ProgramRun) -> dict[int, Events]:
+        """Return the events of a packet of each path, path -> event -> times, as this table counts them."""
+        return card_events(run) if self.counts == "microengine" else events_of(run)
+
     def price_paths(self, run: ProgramRun) -> dict[int, float]:
         """Return nanoseconds of a packet of each path of a run, beyond an empty program."""
-        return {path: self.price(events) for path, events in events_of(run).items()}
+        return {path: self.price(events) for path, events in self.events_of(run).items()}
 
     def parts(self, events: Events) -> Mapping[str, float]:
         """Return nanoseconds by event, the longest first."""
@@ -103,6 +112,7 @@ def as_toml(table: CostTable) -> str:
     }
     lines = [f"{key} = {_value(value)}" for key, value in head.items()]
     lines += [] if table.empty_ns is None else [f"empty_ns = {table.empty_ns}"]
+    lines += [] if table.counts == "ebpf" else [f'counts = "{table.counts}"']
     for name, cost in table.event.items():
         lines += ["", f'[event."{name}"]', f"ns = {cost.ns}"]
         lines += [

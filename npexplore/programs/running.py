@@ -42,7 +42,7 @@ class Batch:
 def run(
     program: Program, packets: Source | Sequence[bytes], *, maps: Mapping[str, Contents] | None = None,
     seed: int = 1, cpu: int = 0, interface: int = 1, queue: int = 0, instruction_limit: int = INSTRUCTION_LIMIT,
-    memory_bytes: int = MEMORY_BYTES, keep: bool | None = None, plain: bool = False,
+    memory_bytes: int = MEMORY_BYTES, keep: bool | None = None, plain: bool = False, contents: bool = True,
     fib: ForwardingTables | None = None, take: Callable[[Batch], None] | None = None,
     told: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> ProgramRun:  # fmt: skip
@@ -60,6 +60,7 @@ def run(
         memory_bytes: limit for maps and for the table of paths; paths beyond it count as one, the last.
         keep: keep the packets as they come out (default: where bytes were handed over).
         plain: registers 1 and 2 hold the packet's address and length instead of the context.
+        contents: read what maps hold before and afterwards; large arrays take long.
         fib: the tables that `fib_lookup` asks (`npexplore.testing.forwarding_tables`); interface n + 1 is port n.
         take: is called with each batch, as for writing it.
         told: wraps the iteration over the capture, as in a progress bar.
@@ -71,7 +72,7 @@ def run(
     runner = Runner(program, maps or {}, seed, cpu, instruction_limit, memory_bytes, plain, fib)
     runner.receive(interface, queue)
     tables = runner.tables
-    before = {name: tables.contents(name) for name in tables.number}
+    before = {name: tables.contents(name) for name in tables.number} if contents else {}
     rows: list[NDArray[np.int64]] = []
     kept: list[bytes] = []
     damage: Damage | None = None

@@ -81,6 +81,7 @@ OTHERS = {  # a changed machine for each: knobs, packets, and how they come (at 
     "smartnic": ({"buffer": "memory", "cores": 3}, 97, 1.4),
     "server": ({"cores": 2}, 1499, 0.8),
     "pcie": ({"lanes": 4}, 41, 1.4),
+    "nfp4000": ({"cores": 3, "map_reads": 2}, 211, 1.4),
 }
 assert OTHERS.keys() <= DESIGNS.keys(), f"changed, but not listed: {OTHERS.keys() - DESIGNS.keys()}"
 

@@ -95,7 +95,9 @@ def test_what_blind_values_decided(found):
 def test_identities_have_names_of_their_own():
     names = [(identity.paper, identity.id) for identity in identities()]
     assert len(names) == len(set(names))
-    assert {paper for paper, _ in names} == {row.paper for row in load() if row.design not in ("pcie", "server")}
+    assert {paper for paper, _ in names} == {
+        row.paper for row in load() if row.design not in ("nfp4000", "pcie", "server")
+    }
 
 
 def test_every_contradiction_has_an_explanation_and_no_template_is_left(found):

@@ -113,7 +113,7 @@ def test_the_rate_of_a_core_is_the_mean_of_its_paths():
 
 
 def test_what_a_server_cannot_run_is_refused():
-    with pytest.raises(RefusedError, match="smartnic runs no packet programs; server does"):
+    with pytest.raises(RefusedError, match="smartnic runs no packet programs; server and nfp4000 do"):
         npx.design("smartnic").with_program(npx.program(TWO_WAYS), WIKIPEDIA)
     with pytest.raises(RefusedError, match="the program faults: access outside"):
         server("ldxb r0, [r1+500]\nexit")

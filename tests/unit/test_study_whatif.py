@@ -98,6 +98,7 @@ OTHER_WORK = {  # knob -> settings under which a machine does another job than i
     "smartnic": {"flow_miss": [0.1], "check_bytes": [2]},
     "server": {"program": ["tx"], "egress": ["none"], "table": ["single"], "own_lookup": ["none"]},
     "pcie": {"op": ["write"], "cache": ["cold"], "window_bytes": [4096]},
+    "nfp4000": {"program_cycles": [50.0], "commands": [1], "receive": ["paced"]},
 }
 OF_TRAFFIC = re.compile(r"^share of|\boffered\b|\btraffic\b|what is done|^length of every packet|how packets arrive")
 

@@ -1,4 +1,5 @@
-"""Where the values at a row's design points come from: its conditions, a rule of scoring, or a readable ledger row.
+"""Where the values at a row's design points come from: its conditions, a rule of scoring, a readable ledger row, or
+what a program does (`work`: a record that says where it was counted).
 
 A knob set to anything else would be a number without a source, and is refused when rows are loaded.
 """
@@ -29,9 +30,9 @@ def check_sources(row: Row, points: Callable[[Row], list[Point]]) -> list[Point]
 
 
 def _read(reads: Reads) -> Iterator[object]:
-    """Yield the values of rules and ledger rows that were read."""
+    """Yield the values of rules, ledger rows and work of programs that were read."""
     for read in reads.values():
-        if read.kind == "rule" or read.kind.startswith("row"):
+        if read.kind in ("rule", "work") or read.kind.startswith("row"):
             yield from read.value if isinstance(read.value, tuple) else (read.value,)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from npexplore.errors import InputError, likely_meant
 from npexplore.ledger import Ledger, Row
-from npexplore.study.checking.quantities import gorilla, ixp1200, ixp2400, pcie, raw, server, soclib
+from npexplore.study.checking.quantities import gorilla, ixp1200, ixp2400, nfp4000, pcie, raw, server, soclib
 from npexplore.study.checking.quantities.base import (
     Conditions,
     MissingError,
@@ -32,6 +32,7 @@ QUANTITIES: Mapping[str, Mapping[str, Quantity]] = {
     "ixp1200": ixp1200.QUANTITIES,
     "ixp2400": ixp2400.QUANTITIES,
     "ixp2400_dram": ixp2400.QUANTITIES,
+    "nfp4000": nfp4000.QUANTITIES,
     "pcie": pcie.QUANTITIES,
     "raw": raw.QUANTITIES,
     "server": server.QUANTITIES,

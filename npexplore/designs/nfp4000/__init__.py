@@ -1,0 +1,1 @@
+"""A network processor whose microengines run XDP programs."""

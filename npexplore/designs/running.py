@@ -1,0 +1,114 @@
+"""A packet program on a machine's cores: its packets with the time of each path, and what a user asks of them.
+
+time of a packet = machine's own part + sum over its path's events of (times x cost)     (programs/costs.py)
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore._kernels import ebpf as k
+from npexplore.errors import RefusedError
+from npexplore.machine.parameters import Parameters
+from npexplore.machine.workload import Integers, Workload
+from npexplore.packets import Capture
+from npexplore.programs.costs import CostTable
+from npexplore.programs.result import VERDICTS, ProgramRun
+
+MOST_CLASSES = 16  # paths told apart in statistics, the most frequent
+SHORTEST = 64  # bytes of an Ethernet frame with its check sequence (IEEE 802.3, 4A.4.2)
+
+
+@dataclass(frozen=True, eq=False)
+class Running(ABC):
+    """A run of a program as a machine's packets; cycles: of the program alone, of a packet of each path."""
+
+    run: ProgramRun
+    load: Workload
+    costs: CostTable
+    cycles: Mapping[int, float]
+
+    @abstractmethod
+    def around(self, p: Parameters) -> npt.NDArray[np.float64]:
+        """Return the cycles that the machine takes for each packet around the program."""
+
+    def own_cycles(self) -> npt.NDArray[np.float64]:
+        """Return the program's cycles of each packet."""
+        paths, places = np.unique(self.run.rows[:, k.PATH], return_inverse=True)
+        return np.array([self.cycles[path] for path in paths.tolist()])[places.ravel()]
+
+    def frames(self, check_bytes: int) -> Integers:
+        """Return the bytes of each frame with its check sequence."""
+        return np.maximum(self.load.packet_bytes + check_bytes, SHORTEST)
+
+    def classes(self) -> Integers | None:
+        """Return the rank of each packet's path by packets, those behind the first as one; None for a single path."""
+        numbers, places, counts = np.unique(self.run.rows[:, k.PATH], return_inverse=True, return_counts=True)
+        rank = np.empty(len(numbers), np.int64)
+        rank[np.argsort(-counts, kind="stable")] = np.arange(len(numbers))
+        return np.minimum(rank, MOST_CLASSES - 1)[places.ravel()] if len(numbers) > 1 else None
+
+    def mean_cycles(self) -> dict[str, float]:
+        """Return the program's cycles of a mean packet by event."""
+        paths, counts = np.unique(self.run.rows[:, k.PATH], return_counts=True)
+        spent: dict[str, float] = {}
+        for path, events in self.costs.events_of(self.run).items():
+            share = float(counts[np.searchsorted(paths, path)]) / len(self.run)
+            for name, ns in self.costs.parts(events).items():
+                spent[name] = spent.get(name, 0.0) + share * ns * self.costs.clock_mhz * 1e-3
+        return spent
+
+    def rows(self, p: Parameters) -> list[dict[str, object]]:
+        """Return paths by verdict, the slowest first: share of packets, cycles, packets a second of one core alone."""
+        around, hz = self.around(p), 1e6 * float(p.clock_mhz)
+        pairs, first, counts = np.unique(
+            self.run.rows[:, [k.PATH, k.VERDICT]], axis=0, return_index=True, return_counts=True
+        )
+        table = []
+        for (path, verdict), example, packets in zip(pairs.tolist(), first.tolist(), counts.tolist(), strict=True):
+            cycles = self.cycles[path] + float(around[example])
+            table.append({
+                "path": path, "share": packets / len(self.run), "verdict": VERDICTS[verdict],
+                "program_cycles": self.cycles[path], "cycles": cycles, "one_core_pps": hz / cycles, "example": example,
+            })  # fmt: skip
+        return sorted(table, key=lambda one: -float(str(one["cycles"])))
+
+
+def packets_of(
+    name: str, run: ProgramRun, capture: Capture, costs: CostTable
+) -> tuple[Workload, dict[int, float]]:  # fmt: skip
+    """Return the packets that a program ran on, and its cycles by path.
+
+    Raises RefusedError for a run with faults or without packets; InputError for an event without price.
+    """
+    if not len(run):
+        raise RefusedError(f"{name}: {capture.path}: no packets that {run.program.name} could run on")
+    if run.faults:
+        raise RefusedError(f"{name}: the program faults: {run.faults[0]['fault']}")
+    beyond = sorted(set(run.rows[:, k.VERDICT].tolist()) - set(range(len(VERDICTS))))
+    if beyond:
+        raise RefusedError(f"{name}: the program returns {beyond[0]}, which is no verdict")
+    scale = costs.clock_mhz * 1e-3
+    cycles = {path: ns * scale for path, ns in costs.price_paths(run).items()}
+    if missing := set(run.rows[:, k.PATH].tolist()) - set(cycles):
+        raise RefusedError(f"{name}: {len(missing):,} paths of the program were not told apart; raise memory_bytes")
+    note = f"time on a core by costs of {costs.name}"
+    met = {event for events in costs.events_of(run).values() for event, times in events.items() if times}
+    guessed = sorted(event for event in met if costs.event[event].source.startswith("assumed"))
+    table = capture.packets
+    if (table["captured"] < table["length"]).any():
+        note += "; it ran on what was captured of longer packets"
+    times = table["t_ns"].to_numpy(np.int64)
+    load = Workload(
+        f"{run.program.name} on {Path(str(capture.path)).name}", {"packet_bytes": table["length"].to_numpy(np.int64)},
+        t_ns=times - times.min(), note=note,
+        assumption=f"prices of {', '.join(guessed)} in {costs.name}" if guessed else "",
+        damage=str(capture.damage) if capture.damage else None,
+    )  # fmt: skip
+    return load, cycles

@@ -1,0 +1,38 @@
+"""What the packets of each path do on a network processor's microengines: instructions, branches, memory commands."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from npexplore.programs import instructions as isa
+from npexplore.programs.events import Events
+from npexplore.programs.microengine import EPILOGUE, PROLOGUE, compiled
+from npexplore.programs.result import ProgramRun
+
+
+def card_events(run: ProgramRun) -> dict[int, Events]:
+    """Return the events of a packet of each path, path -> event -> times.
+
+    Events: `instruction`, each a cycle, with those around the program; `branch_taken`; commands by memory:
+    `read.packet`, `write.packet`, `read.map`, `write.map`, `add.map`; words of 32 bits that go to and from maps:
+    `read_word`, `write_word`, `add_word`. Raises RefusedError for what the card's compiler does not take.
+    """
+    becomes = compiled(run.program)
+    events = {}
+    for path, (visits, taken) in enumerate(zip(run.work.visits, run.work.taken, strict=True)):
+        counts: defaultdict[str, float] = defaultdict(float, instruction=float(PROLOGUE + EPILOGUE))
+        for row in np.flatnonzero(visits).tolist():
+            slot = run.work.slots[row]
+            one, part, times = run.program.code[slot], becomes[slot], float(visits[row])
+            away = float(taken[row]) if one.is_jump else times if one.opcode in (isa.JA, isa.JA32, isa.EXIT) else 0.0
+            counts["instruction"] += (times - away) * part.instructions + away * part.if_taken
+            counts["branch_taken"] += away
+            if part.command:
+                counts[part.command] += times
+                action, memory = part.command.split(".")
+                if memory == "map":
+                    counts[f"{action}_word"] += times * part.words
+        events[path] = {name: count for name, count in counts.items() if count}
+    return events
