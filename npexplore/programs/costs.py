@@ -66,6 +66,10 @@ class CostTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             )
         return sum(times * self.event[name].ns for name, times in events.items())
 
+    def cycles(self, events: Events) -> float:
+        """Return cycles of a packet that does this."""
+        return self.price(events) * self.clock_mhz * 1e-3
+
     def events_of(self, run: ProgramRun) -> dict[int, Events]:
         """Return the events of a packet of each path, path -> event -> times, as this table counts them."""
         return card_events(run) if self.counts == "microengine" else events_of(run)

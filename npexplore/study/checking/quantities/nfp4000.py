@@ -37,10 +37,10 @@ def point_of(row: Row) -> Point:
     """Return the point of a row: frames of one length, with the work of the row's path."""
     if row.key not in demands():
         raise InputError(f"row {row.key}: data/programs/nfp_demands.csv has no work of its path")
-    work, costs = demands()[row.key], read_costs("nfp4000")
-    ns = costs.price({name: count for name, count in work.items() if name not in NOT_PRICED and count})
+    work = demands()[row.key]
+    priced = {name: count for name, count in work.items() if name not in NOT_PRICED and count}
     own: dict[str, Value] = {
-        "program_cycles": ns * costs.clock_mhz * 1e-3, **{name: int(work[name]) for name in NOT_PRICED[1:]}
+        "program_cycles": read_costs("nfp4000").cycles(priced), **{name: int(work[name]) for name in NOT_PRICED[1:]}
     }  # fmt: skip
     for name, value in own.items():
         note(Read(f"{name} of {row.key}", "work", value, "nfp_demands.csv, priced by models/processors/nfp4000.toml"))
