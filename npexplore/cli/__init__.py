@@ -74,6 +74,7 @@ PROGRAM_COMMANDS = {
     "paths": ("npexplore.cli.packet_program:paths_command", "Group packets by the branches that the program took."),
     "list": ("npexplore.cli.packet_program:list_command", "List the programs of an object, their maps and helpers."),
     "cost": ("npexplore.cli.program_rate:cost_command", "Say what each path of a program takes on a core."),
+    "worst": ("npexplore.cli.worst_path:command", "Find the packets that a program is slowest with."),
     "compare": ("npexplore.cli.program_rate:compare_command", "Say which of two programs is faster, and why."),
     "measure": ("npexplore.cli.program_rate:measure_command", "Measure what programs' events cost on this computer."),
 }

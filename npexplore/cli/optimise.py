@@ -16,7 +16,9 @@ import click
 from npexplore.cli.completions import complete_design, one_of_words
 from npexplore.cli.options import (
     ending,
+    program_options,
     read_workload,
+    running,
     set_option,
     split_settings,
     values_or_span,
@@ -38,7 +40,7 @@ SHOWN = 40  # rows of the table for people
 @workload_options
 @click.option("--prices", "price_files", multiple=True, metavar="TOML",
               help="What a unit of each resource costs you, in any unit (docs/sweeps.md); repeatable.")  # fmt: skip
-@click.option("--cost", "costs", multiple=True, metavar="NAME",
+@click.option("--cost", "cost_names", multiple=True, metavar="NAME",
               shell_complete=one_of_words("memory_bits", "banks", "bus_pins", "threads", "luts"),
               help="memory_bits, banks, bus_pins, threads or luts; repeatable. Default: all that differ.")  # fmt: skip
 @click.option("--merit", "merits", multiple=True, metavar="NAME", shell_complete=one_of_words("throughput", "latency"),
@@ -61,12 +63,14 @@ SHOWN = 40  # rows of the table for people
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the simulations.")
 @click.option("--estimate", is_flag=True, hidden=True, help="The default: confirm by estimates of 1 s a point.")
 @click.option("--workers", type=click.IntRange(min=1), help="Threads; default: one for each core.")
+@program_options
 @json_option
 def command(
     design: str, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | str | None,
     arrivals: str | None, rate: str | None, speed: float | None, price_files: tuple[str, ...],
-    costs: tuple[str, ...], merits: tuple[str, ...], tolerance: float, queueing: int, simulations: int | None,
-    packets: int | None, seed: int, estimate: bool, workers: int | None, as_json: bool,
+    cost_names: tuple[str, ...], merits: tuple[str, ...], tolerance: float, queueing: int, simulations: int | None,
+    packets: int | None, seed: int, estimate: bool, workers: int | None, as_json: bool, program: str | None,
+    section: str | None, maps: tuple[str, ...], costs: str | None,
 ) -> int:  # fmt: skip
     """Find the machines of DESIGN that are best for their cost.
 
@@ -84,6 +88,7 @@ def command(
     base, prices = designs.design(design), [load_prices(path) for path in price_files]
     for name, values in knobs.items():
         listed(base, name, values)  # a wrong one before a long capture
+    base, trace = running(base, program, trace, section, maps, costs), None if program else trace
     base, load = read_workload(base, trace, mix, packet_bytes, arrivals, rate, speed)
     with Task(base.name, unit="point") as task:
 
@@ -92,7 +97,7 @@ def command(
             task.reach(done)
 
         found = optimise(
-            base, load, knobs=knobs, costs=costs or None, merits=merits or ("throughput",),
+            base, load, knobs=knobs, costs=cost_names or None, merits=merits or ("throughput",),
             prices=prices, tolerance=tolerance,
             queueing=queueing, simulations=simulations, packets=packets or PACKETS, seed=seed,
             confirm="estimate" if packets is None else "simulation", workers=workers, progress=progress,

@@ -87,7 +87,7 @@ section_option = click.option("--section", metavar="NAME", help="The program or 
 map_option = click.option("--map", "maps", metavar="NAME=FILE", multiple=True, help="First contents of a map.")
 costs_option = click.option(
     "--costs", metavar="TABLE", default=None,
-    help="What a program's events cost: a table of models/processors (default: x86_server), or a file that "
+    help="What a program's events cost: a table of models/processors (default: the design's usual one), or a file that "
     "`program measure` wrote.",
 )  # fmt: skip
 

@@ -14,7 +14,9 @@ from npexplore.cli.files import refuse_closed
 from npexplore.cli.options import (
     check_packets,
     ending,
+    program_options,
     read_workloads,
+    running,
     set_option,
     several_workloads_options,
     split_settings,
@@ -50,12 +52,14 @@ SHOWN = 12  # rows of the table for people
 @click.option("--cluster", metavar="tcp://HOST:PORT", help="Use the workers of the Dask scheduler at this address.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Parquet file to write.")
 @click.option("--resume", is_flag=True, help="Continue the file: rows that it holds are not computed again.")
+@program_options
 @json_option
 def command(
     design: str, settings: tuple[str, ...], trace: tuple[str, ...], mix: tuple[str, ...],
     packet_bytes: tuple[str, ...], arrivals: str | None, rate: tuple[str, ...], speed: float | None,
     solvers: tuple[str, ...], seeds: int, packets: int | None, sample: str | None, sample_seed: int,
     workers: int | None, processes: bool, cluster: str | None, out: Path, resume: bool, as_json: bool,
+    program: str | None, section: str | None, maps: tuple[str, ...], costs: str | None,
 ) -> int:  # fmt: skip
     """Answer every combination of knob values of DESIGN: one row per point in a Parquet file."""
     refuse_closed(out)  # before kernels are imported, which are compiled where nothing can be kept
@@ -82,6 +86,10 @@ def command(
     for name in knobs:
         if name not in base.parameters:
             base.with_(**{name: 0})  # raises: a misspelt one is told before a long capture is read
+    if program is not None and len(trace) > 1:
+        raise InputError(f"--program runs on the packets of one --trace, got {len(trace)}")
+    base = running(base, program, next(iter(trace), None), section, maps, costs)
+    trace = () if program else trace
     if "simulation" in solvers:
         check_packets(base, packets)
     loads = read_workloads(base, trace, mix, packet_bytes, arrivals, rate, speed)

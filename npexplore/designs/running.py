@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from npexplore.errors import RefusedError
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.workload import Integers, Workload
 from npexplore.packets import Capture
-from npexplore.programs.costs import CostTable
+from npexplore.programs.costs import CostTable, as_toml
 from npexplore.programs.result import VERDICTS, ProgramRun
 
 MOST_CLASSES = 16  # paths told apart in statistics, the most frequent
@@ -37,6 +38,16 @@ class Running(ABC):
     @abstractmethod
     def around(self, p: Parameters) -> npt.NDArray[np.float64]:
         """Return the cycles that the machine takes for each packet around the program."""
+
+    @property
+    def identity(self) -> bytes:
+        """The hash of what decides: code, first contents of maps, costs, lengths and times of packets, their paths."""
+        digest = blake2b(digest_size=16)
+        digest.update(repr((self.run.program.code, self.run.program.maps, sorted(self.run.before.items()))).encode())
+        digest.update(as_toml(self.costs).encode())
+        for array in (self.run.rows, self.load.packet_bytes, self.load.t_ns):
+            digest.update(b"" if array is None else np.ascontiguousarray(array).tobytes())
+        return digest.digest()
 
     def own_cycles(self) -> npt.NDArray[np.float64]:
         """Return the program's cycles of each packet."""

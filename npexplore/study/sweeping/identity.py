@@ -53,6 +53,8 @@ def model_key(design: Design) -> str:
     digest.update(repr(sorted(design.parameters.changed().items())).encode())
     functions = [getattr(design, field.name) for field in fields(design)]
     digest.update(_programs(*(function for function in functions if callable(function))))
+    if design.program is not None:
+        digest.update(design.program.identity)
     return digest.hexdigest()
 
 

@@ -1,0 +1,84 @@
+"""`npexplore program worst`: the packets that a program is slowest with, and how many of them a machine takes.
+
+The JSON document: `program, design, made, rate_pps, verdict, seen, packet` (hexadecimal) of the slowest packet,
+`bottleneck`, `file`, and `verdicts[{verdict, program_cycles, rate_pps, seen}]`, the slowest of each verdict.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+
+from npexplore.cli.options import apply_settings, costs_option, map_option, section_option, set_option
+from npexplore.cli.output import emit, json_option, table
+from npexplore.errors import InputError, RefusedError
+
+REPEATED = 64  # packets of the capture on which the rate is asked: maps settle
+GAP_NS = 1000
+
+
+@click.command("worst")
+@click.argument("file", metavar="FILE.o")
+@section_option
+@click.option("--trace", metavar="FILE", required=True, help="The packets to begin with: a capture.")
+@map_option
+@costs_option
+@click.option("--on", "machine", metavar="DESIGN", default="server", show_default=True)
+@set_option(several=False)
+@click.option("--made", default=100_000, show_default=True, type=click.IntRange(min=0), help="Packets to make and try.")
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the search.")
+@click.option("--out", metavar="FILE.pcap", type=click.Path(dir_okay=False, path_type=Path), help="Write the packet.")
+@json_option
+def command(
+    file: str, section: str | None, trace: str, maps: tuple[str, ...], costs: str | None, machine: str,
+    settings: tuple[str, ...], made: int, seed: int, out: Path | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Search for the packet that a program takes longest for: what an attacker would send, and its rate.
+
+    The search starts from the packets of a capture and changes them until they take other paths.
+    """
+    from npexplore.designs import design
+    from npexplore.packets.frames import read_frames, write_frames
+    from npexplore.programs import read_costs
+    from npexplore.programs.loading import program
+    from npexplore.programs.map_files import read_named_maps
+    from npexplore.programs.worst import slowest
+
+    base, loaded = apply_settings(design(machine), settings), program(file, section)
+    if base.runs is None:
+        raise RefusedError(f"design {base.name} runs no packet programs; server and nfp4000 do")
+    contents, prices = read_named_maps(loaded, maps), read_costs(costs or base.costs)
+    slow = slowest(
+        loaded, [frame for _, frame in read_frames(trace)], prices, maps=contents, made=made, seed=seed
+    )  # fmt: skip
+    if not slow:
+        raise InputError(f"{trace}: the program faults on every packet")
+    rows, answers = [], []
+    with TemporaryDirectory() as folder:
+        for one in slow:
+            path = Path(folder) / f"{one.verdict}.pcap"
+            write_frames(path, [one.packet] * REPEATED, [GAP_NS * n for n in range(REPEATED)])
+            answers.append(base.with_program(loaded, path, maps=contents, costs=prices).bounds())
+            rows.append({
+                "verdict": one.verdict, "program_cycles": one.cycles, "rate_pps": answers[-1].rate_pps,
+                "seen": one.seen, "bytes": len(one.packet),
+            })  # fmt: skip
+    worst = min(range(len(slow)), key=lambda n: answers[n].rate_pps or 0.0)
+    if out is not None:
+        write_frames(out, [slow[worst].packet], [0])
+    document = {
+        "program": loaded.name, "design": base.name, "made": made, "rate_pps": answers[worst].rate_pps,
+        "bottleneck": answers[worst].bottleneck, "verdict": slow[worst].verdict, "seen": slow[worst].seen,
+        "packet": slow[worst].packet.hex(), "file": None if out is None else str(out), "verdicts": rows,
+    }  # fmt: skip
+
+    def text() -> str:
+        where = "a packet of the capture" if slow[worst].seen else "a packet that the capture does not have"
+        rate = (answers[worst].rate_pps or 0.0) / 1e6
+        head = f"{loaded.name} on {base.name}: {rate:.4g} Mpps of {where} ({slow[worst].verdict})"
+        shown = [{**row, "Mpps": f"{float(str(row['rate_pps'])) / 1e6:.4g}"} for row in rows]
+        return f"{head}\n\n{table(shown, ('verdict', 'program_cycles', 'Mpps', 'seen', 'bytes'))}"
+
+    emit(document, text, as_json=as_json)
