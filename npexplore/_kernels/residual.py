@@ -1,6 +1,6 @@
 """Closed networks by residual-time mean value analysis, population by population (solve/queueing/residual.py).
 
-The plainly written function that this kernel equals is `Recursion` there; the formulas stand there as well.
+The plainly written function that this kernel equals is `populations` there; the formulas stand there as well.
 """
 
 from typing import Any
@@ -23,24 +23,26 @@ _numbers = types.Array(types.int64, 2, "C", readonly=True)
 
 
 @kernel(types.void(
-    _table, _points, _cube, _table, _cube, _table, _numbers, _counts, _counts, _counts, types.int64, _out2, _out2
+    _table, _points, _cube, _table, _cube, _table, _numbers, _counts, _counts, _counts, _cube, types.int64, _out2, _out2
 ))  # fmt: skip
 def residual_curve(
     demands: Array, away: Array, rates: Array, extra: Array, met: Array, slowest: Array, worst: Array, varying: Array,
-    inside: Array, members: Array, rising: int, throughput: Array, queue_length: Array,
+    inside: Array, members: Array, shared: Array, rising: int, throughput: Array, queue_length: Array,
 ) -> None:  # fmt: skip
     """Write X (P, N) with 1..N customers and Q (P, K) with N.
 
     demands, extra (P, K): D and D (c - 1) / 2; away (P,); slowest, worst (1 or N, P); rates (1 or P, K, M); met (N, 1 or P, K);
     varying: stations whose rates are not all 1; inside: of varying stations, how many do not wait in front; members: empty, or station, servers and
-    customers (0: in turn) of a home; rising: whether no rate falls.
+    customers of a home, for which met is the share of the wait alone; shared (N, W, 2): with 1..N customers, how many of
+    them are on one server, and how many servers have as many (W = 0: the same part of each server's own); rising: whether no rate falls.
     """
     P, K = demands.shape
     N, L, M = throughput.shape[1], len(varying), rates.shape[2]
     chances, residence, queue = np.empty((L, N + 1)), np.empty(K), np.empty(K)
+    there, flow = np.empty(2), np.empty(2)  # of one member of a home with few customers, or with one more
     for p in range(P):
         of_rates, of_met = min(p, rates.shape[0] - 1), min(p, met.shape[1] - 1)
-        queue[:] = 0.0
+        queue[:], there[:], flow[:] = 0.0, 0.0, 0.0
         chances[:, 0] = 1.0
         x, best = 0.0, 0.0
         for n in range(1, N + 1):
@@ -59,18 +61,34 @@ def residual_curve(
                 total += residence[k]
             if len(members):
                 k, servers = members[0], members[1]
-                base = members[2] if members[2] else n
-                few = base // servers
-                x = 0.0
-                for more in range(2):
-                    at = (few + more) * n / base
-                    count = base % servers if more else servers - base % servers
-                    x += count * at / max(total, at * demands[p, k])
-                residence[k] += n / x - total
-                total = n / x
+                others, passed = total - residence[k], 0.0
+                for at in range(shared.shape[1]):
+                    same, count = shared[n - 1, at, 0], shared[n - 1, at, 1]  # customers of one member, such members
+                    if same == 0.0 or count == 0.0:
+                        continue
+                    meets = (same - 1.0) / max(n - 1, 1) * (queue[k] + x * extra[p, k])
+                    stays = others + demands[p, k] * (1.0 + met[n - 1, of_met, k] * meets)
+                    passed += count * same / max(stays, same * demands[p, k])
+                for more in range(0 if shared.shape[1] else 2):
+                    own, count = members[2] // servers + more, members[2] % servers
+                    count = count if more else servers - count
+                    if count == 0 or own == 0:
+                        continue
+                    part, meets = own * n / members[2], (own - 1) / own * members[2] / max(members[2] - 1, 1)
+                    meets *= there[more] + flow[more] * extra[p, k]
+                    stays = others + demands[p, k] * (1.0 + met[n - 1, of_met, k] * meets)
+                    flow[more] = part / max(stays, part * demands[p, k])
+                    there[more] = part - flow[more] * others
+                    passed += count * flow[more]
+                residence[k] = n / passed - others
+                total = n / passed
             least = slowest[min(n, len(slowest)) - 1, p]
             if n * least > total:  # the slowest station takes the rest
-                residence[worst[min(n, len(worst)) - 1, p]] += n * least - total
+                slow = worst[min(n, len(worst)) - 1, p]
+                residence[slow] += n * least - total
+                for more in range(2):
+                    flow[more] *= total / (n * least)
+                    there[more] *= 1.0 if len(members) and slow == members[0] else total / (n * least)
                 total = n * least
             x = n / total
             for k in range(K):

@@ -44,8 +44,7 @@ class Contention(Nesting):
         for name in self.divided:
             server, largest = self.servers[name], self.batch.largest[name]
             if name == self.home:
-                own = Home.of(self.customers, server.members)
-                largest = self.batch.seconds[name] * own.meets[-1]
+                largest = self.batch.seconds[name] * Home(server.members, self.customers).met()
             waits, scv = self._regular(name, server.units), self._scv(name)
             for chain in self._home[name]:
                 others = 1.0 - self._spent[chain, name] / np.maximum(self.batch.seconds[name], TINY)

@@ -181,7 +181,8 @@ class Levels(Contention):
             ]
             return [LoadDependent(name, own * longer, np.array(bandwidth)[None, :])]
         if name == self.home and units == 1 and self.customers > 1:
-            home = Home.of(self.customers, server.members, self.open_load)
+            few = any(self._limit(held) < self.customers for held in place[0])
+            home = Home(server.members, self.customers, "any" if few else "in_turn" if self.open_load else "part")
             return [LoadDependent(name, own * longer, np.ones((1, 1)), scv, home, regular)]
         waits = self._waits(name) * regular if units == 1 else regular
         demand = self.batch.like.demands.servers[name]

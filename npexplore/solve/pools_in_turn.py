@@ -42,6 +42,10 @@ TINY = 1e-12
 ROUNDS, STEP, CLOSE = 12, 0.3, 1e-4  # of rates before and behind queues that drop
 LEAST = 1e-3  # of variability: without any, nobody would ever wait
 
+# (another pool, the part of a server's work that is its and may be met, residual time of it, its threads)
+_Others = list[tuple[str, Floats, Floats, float]]
+_Meets = dict[str, dict[str, _Others]]
+
 
 def dispersion(batch: Batch) -> float:
     """Return the index of dispersion of arrivals (1: Poisson, 0: periodic)."""
@@ -110,17 +114,19 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
         for pool in working
     }
     most = np.min([*ceilings.values()], axis=0)
-    curves, shared = _curves(levels, batch, ceilings, dict.fromkeys(levels, most * 0.0))
+    meets = _meets(levels, batch, ceilings)
+    curves = _curves(levels, ceilings, meets, dict.fromkeys(levels, most * 0.0))
+    shared = any(meets[name] or one.divided or one.reorders for name, one in levels.items())
     if shared:
         full = np.minimum(most, np.min([curve[:, -1] for curve in curves.values()], axis=0))
 
         def carried_beyond(rate: Floats) -> Floats:
-            nonlocal curves
-            curves, _ = _curves(levels, batch, ceilings, dict.fromkeys(levels, rate))
-            return np.asarray(np.min([curve[:, -1] for curve in curves.values()], axis=0) - rate)
+            carried = _full(levels, ceilings, meets, dict.fromkeys(levels, rate))
+            return np.asarray(np.min([curve[:, -1] for curve in carried.values()], axis=0) - rate)
 
         # nobody is slowed by work that does not come
         rate = crossing(carried_beyond, np.zeros_like(most), np.minimum(full, batch.offered))
+        curves = _curves(levels, ceilings, meets, dict.fromkeys(levels, rate))
     check_pools(batch, levels)
     held = in_receive_buffer(batch, levels)
     room = sum(one.count + room_before(batch, one.gets) for one in held)
@@ -135,7 +141,7 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
             if all(np.all(np.abs(more) <= CLOSE * rates[name]) for name, more in change.items()):
                 break
             rates = {name: one + STEP * change[name] for name, one in rates.items()}
-            curves, _ = _curves(levels, batch, ceilings, rates)
+            curves = _curves(levels, ceilings, meets, rates)
             passed = _pass(batch, levels, curves, ceilings, places)
             behind_all = carried_behind(machine, levels, passed.carried)
     leave = {name: own.leaves for name, own in batch.like.by_pool.items() if name in levels}
@@ -198,44 +204,68 @@ def _pass(
     return passed
 
 
-def _curves(
-    levels: Mapping[str, Levels], batch: Batch, ceilings: Mapping[str, Floats], rates: Mapping[str, Floats]
-) -> tuple[dict[str, Floats], bool]:
-    """Return the throughput (P, threads) of each pool with 1.. threads while the others work at their rates.
-
-    And whether they share anything.
-    """
-    found, shared, pools = {}, False, {pool.name: pool for pool in batch.like.machine.pools}
+def _meets(levels: Mapping[str, Levels], batch: Batch, ceilings: Mapping[str, Floats]) -> _Meets:
+    """Return, by pool and server, the other pools that work there, where that is not the pool's work alone."""
+    pools = {pool.name: pool for pool in batch.like.machine.pools}
+    found: _Meets = {name: {} for name in levels}
     for name, one in levels.items():
         for server, seconds in one.batch.seconds.items():
-            others, lasts, visitors = np.zeros((3, len(batch)))
+            whole = np.maximum(batch.seconds[server], TINY)
+            if server not in ceilings or not np.any((1.0 - seconds / whole > TINY) & (seconds > 0)):
+                continue
+            others = found[name][server] = []
             for other, own in batch.parts.items():
-                if other != name and other in rates and server in own.seconds:
-                    share = own.seconds[server] / np.maximum(batch.seconds[server], TINY)
-                    more = rates[other] * share * meetings(pools[name], pools[other], server, one.servers)
+                if other != name and other in levels and server in own.seconds:
+                    part = own.seconds[server] / whole * meetings(pools[name], pools[other], server, one.servers)
                     each = own.seconds[server] / np.maximum(own.visits[server], TINY) * (1.0 + own.scv[server]) / 2
-                    others, lasts = others + more, lasts + more * each
-                    visitors = visitors + np.where(more > 0, np.inf if server in own.aside else pools[other].count, 0.0)
-            alone = 1.0 - seconds / np.maximum(batch.seconds[server], TINY)
-            if server in ceilings and np.any((alone > TINY) & (seconds > 0)):
-                each = seconds / np.maximum(one.batch.visits[server], TINY)
-                longer = lasts / np.maximum(others * each, TINY)
-                if batch.like.servers[server].discipline == "shared":
-                    longer = np.ones(len(batch))
-                units = batch.like.servers[server].units
-                one.slowed[server] = slowed(others / ceilings[server], units, longer, np.maximum(visitors, 1.0))
-                waits, busy = each * (one.slowed[server] - 1.0), np.minimum(others / ceilings[server], 1.0)
-                # of exponential waits that a share `busy` has, in each visit
-                one.variances[server] = one.batch.visits[server] * waits**2 * (2.0 / np.maximum(busy, TINY) - 1.0)
-                shared = True
+                    others.append((other, part, each, np.inf if server in own.aside else float(pools[other].count)))
+    return found
+
+
+def _slow(
+    one: Levels, ceilings: Mapping[str, Floats], meets: Mapping[str, _Others], rates: Mapping[str, Floats]
+) -> None:
+    """Let the work of other pools at their rates slow one pool where both visit a server."""
+    for server, met in meets.items():
+        more = [(rates[other] * part, each, count) for other, part, each, count in met]
+        nothing = np.zeros(len(one.batch))
+        others = sum((rate for rate, _, _ in more), nothing)
+        lasts = sum((rate * each for rate, each, _ in more), nothing)
+        visitors = sum((np.where(rate > 0, count, 0.0) for rate, _, count in more), nothing)
+        each = one.batch.seconds[server] / np.maximum(one.batch.visits[server], TINY)
+        shared = one.servers[server].discipline == "shared"
+        longer = np.ones(len(one.batch)) if shared else lasts / np.maximum(others * each, TINY)
+        busy = others / ceilings[server]
+        one.slowed[server] = slowed(busy, one.servers[server].units, longer, np.maximum(visitors, 1.0))
+        waits, busy = each * (one.slowed[server] - 1.0), np.minimum(busy, 1.0)
+        # of exponential waits that a share `busy` has, in each visit
+        one.variances[server] = one.batch.visits[server] * waits**2 * (2.0 / np.maximum(busy, TINY) - 1.0)
+
+
+def _full(
+    levels: Mapping[str, Levels], ceilings: Mapping[str, Floats], meets: _Meets, rates: Mapping[str, Floats]
+) -> dict[str, Floats]:
+    """Return the throughput (P, threads) of each pool whose threads keep out of each other's way, as in `_curves`."""
+    found = {}
+    for name, one in levels.items():
+        _slow(one, ceilings, meets[name], rates)
         one.divide(rates[name])
-        shared |= bool(one.divided or one.reorders)
         found[name] = one.solve()[1].throughput
-        if batch.like.workload.arrivals != "saturated":  # all threads at work keep out of each other's way, few do not
+    return found
+
+
+def _curves(
+    levels: Mapping[str, Levels], ceilings: Mapping[str, Floats], meets: _Meets, rates: Mapping[str, Floats]
+) -> dict[str, Floats]:
+    """Return the throughput (P, threads) of each pool with 1.. threads while the others work at their rates."""
+    found = _full(levels, ceilings, meets, rates)
+    for name, one in levels.items():
+        if one.batch.like.workload.arrivals != "saturated":
+            # all threads at work keep out of each other's way, few do not
             one.exponential, most = True, found[name][:, -1:]
             found[name] = np.minimum(one.solve()[1].throughput, most)
             found[name][:, -1:], one.exponential = most, False
-    return found, shared
+    return found
 
 
 def _scv(levels: Levels, ceilings: Mapping[str, Floats], curve: Floats, pool: Pool) -> Floats:

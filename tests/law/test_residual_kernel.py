@@ -17,7 +17,9 @@ def test_the_kernel_equals_the_plain_recursion(seed, points, stations, customers
     varying = r.random(stations) < 0.5
     rates[:, varying] = r.uniform(0.3, 3.0, rates[:, varying].shape)
     scv, think = r.uniform(0, 2, (points, stations)), r.choice([-1e-8, 1e-8, 4e-7], points)
-    homes = [Home.of(customers, 2) if not varying[k] and r.random() < 0.3 else None for k in range(stations)]
+    all_of = customers + int(r.integers(3))
+    fewer = ["part", "in_turn", "any"]
+    homes = [Home(2, all_of, r.choice(fewer)) if not varying[k] and r.random() < 0.4 else None for k in range(stations)]
     waits = r.uniform(0, 1, (points, stations)) if r.random() < 0.5 else None
     if not demands.sum(axis=1).all():
         think = np.abs(think)

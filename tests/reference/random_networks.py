@@ -1,7 +1,7 @@
 """Random small open networks, and how far queueing is from their exact Markov chains.
 
     python tests/reference/random_networks.py judge [FIRST END]   prints the shares near enough by family, and the worst
-    python tests/reference/random_networks.py make [FIRST END]     solves the chains again, some 5 s each
+    python tests/reference/random_networks.py make FIRST END       adds networks, some 5 s each
 
 One to three stations in a row, with a way back or two ways; one or two servers; service and times between arrivals that
 are exponential, Erlang or hyperexponential, batches, on-off spans. Loads are from 0.3 to 0.85.
@@ -74,12 +74,12 @@ def random_network(seed):
     return families, {"station": stations, "class": {"c": one}}
 
 
-def make(first=0, end=500):
-    """Store the exact mean responses of the networks whose chains have at most MOST_STATES states."""
-    with FILE.open("w", newline="") as file:
+def make(first, end):
+    """Add the exact mean responses of the networks whose chains have at most MOST_STATES states."""
+    known = {int(row["seed"]) for row in csv.DictReader(FILE.read_text().splitlines())}
+    with FILE.open("a", newline="") as file:
         out = csv.writer(file, lineterminator="\n")
-        out.writerow(("seed", "mean_response_s"))
-        for seed in range(first, end):
+        for seed in sorted(set(range(first, end)) - known):
             try:
                 (chain,) = solve_network(network_of(random_network(seed)[1]), ["ctmc"], most_states=MOST_STATES)
             except NpexploreError:
