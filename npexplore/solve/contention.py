@@ -75,14 +75,16 @@ class Contention(Nesting):
             self.in_order[inside] = self.in_order.get(inside, 0.0) + waits
 
     @property
-    def reorders(self) -> list[str]:
-        """Reorder queues that packets hold while something takes them times that vary."""
+    def queued(self) -> list[str]:
+        """Reorder queues that packets hold: they leave them in the order in which they came."""
         held = {name for chain, _ in self.batch.spent for name in chain}
         resources = self.batch.like.machine.resources
-        return [
-            name for name in sorted(held) if isinstance(resources.get(name), ReorderQueue)
-            and np.any(self.batch.scv[name] > 0)
-        ]  # fmt: skip
+        return [name for name in sorted(held) if isinstance(resources.get(name), ReorderQueue)]
+
+    @property
+    def reorders(self) -> list[str]:
+        """Reorder queues that packets hold while something takes them times that vary."""
+        return [name for name in self.queued if np.any(self.batch.scv[name] > 0)]
 
     def _scv(self, name: str) -> Floats | float:
         return self.batch.scv[name] if self.servers[name].discipline != "shared" else 1.0  # sharing minds no spread

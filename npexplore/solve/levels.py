@@ -48,11 +48,20 @@ class Levels(Contention):
         if self.recovers:
             return self._recovered()
         if self.wandering is not None or self.open_load or not self._by_chance():
-            return self._solved((), self.customers)
+            return self._in_step(*self._solved((), self.customers))
         self.wander(self._solved((), self.customers)[1].throughput[:, -1])
         answer = self._solved((), self.customers)
         self.wandering = None
-        return answer
+        return self._in_step(*answer)
+
+    def _in_step(self, stations: list[LoadDependent], solved: Residual) -> tuple[list[LoadDependent], Residual]:
+        """Let nobody pass another where all work at home is done in order: each has the pace of the fullest engine."""
+        spent = {chain: seconds for (chain, name), seconds in self.batch.spent.items() if name == self.home}
+        if self.home is None or not spent or not all({*chain} & {*self.queued} for chain in spent):
+            return stations, solved
+        own = -(-self.customers // self.servers[self.home].members)
+        most = self.customers / np.maximum(own * self.batch.seconds[self.home], TINY)
+        return stations, solved._replace(throughput=np.minimum(solved.throughput, most[:, None]))
 
     @property
     def recovers(self) -> bool:

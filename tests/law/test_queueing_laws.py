@@ -9,7 +9,7 @@ from reference.random_machines import random_machine
 from reference.small_machines import NS, machine, packets
 
 from npexplore.errors import RefusedError
-from npexplore.machine.resources import BufferPool, Delay, DramController, Lock, Processor
+from npexplore.machine.resources import BufferPool, Delay, DramController, Lock, Processor, ReorderQueue
 from npexplore.rows.distributions import Exponential
 from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate
@@ -129,6 +129,22 @@ def test_who_holds_few_units_may_be_of_one_engine(engines, units, threads):
     made = machine(parts, program, threads=threads, capacity_bytes=1 << 16, home="me")
     true = simulate(made, packets(64), packets=10_000, breakdown=False).rate_pps
     assert queueing(made, packets(64)).rate_pps == pytest.approx(true, rel=0.13)
+
+
+@pytest.mark.parametrize(("engines", "threads"), [(2, 3), (2, 4), (4, 5)])
+def test_engines_keep_pace_where_all_work_leaves_in_order(engines, threads):
+    """A thread that has its engine alone waits for those who share theirs: 36 % too much without."""
+    engine, order = Processor("me", engines, 1e9), ReorderQueue("order", 16)
+
+    def program(m, packet):
+        ticket = m.order.enter()
+        m.me.compute(cycles=100)
+        m.order.leave(ticket=ticket)
+        m.receive.free(bytes=64)
+
+    made = machine([engine, order], program, threads=threads, capacity_bytes=1 << 16, home="me")
+    true = simulate(made, packets(64), packets=5_000, breakdown=False).rate_pps
+    assert queueing(made, packets(64)).rate_pps == pytest.approx(true, rel=0.01)
 
 
 def numbers_of(resource):
