@@ -30,7 +30,7 @@ class XdpRouter:
     program: an object file (section: the program in it), or a loaded program; router: its configuration, a file or a
     name, whose tables `fib_lookup` asks; maps: first contents, None: `hops` and `stations` from the configuration
     (`fast_path_maps`), if it has them.
-    `verdicts` counts frames. Raises InputError as `npexplore.program` does.
+    `verdicts` counts frames; `maps` are the first contents. Raises InputError as `npexplore.program` does.
 
     Example:
         >>> import npexplore as npx
@@ -47,7 +47,7 @@ class XdpRouter:
         self.router = as_router(router)
         self.program = program if isinstance(program, Program) else load_program(program, section)
         self.verdicts: Counter[str] = Counter()
-        contents = fast_path_maps(self.router, self.program) if maps is None else maps
+        self.maps = contents = fast_path_maps(self.router, self.program) if maps is None else maps
         asks = "fib_lookup" in self.program.helpers
         self._runner = Runner(self.program, contents, fib=forwarding_tables(self.router) if asks else None)
 
@@ -73,7 +73,7 @@ class XdpRouter:
 
 
 def fast_path_maps(router: Router, program: Program) -> dict[str, dict[bytes, bytes]]:
-    """Return contents for the maps `hops` and `stations` of a program, as tests/programs/router.c declares them.
+    """Return contents for the maps `hops` and `stations` of a program, as data/programs/router.c declares them.
 
     hops: prefix -> interface, MTU, source and destination MAC address; interface 0: addresses of the router itself,
     broadcasts, routes that lead nowhere or that a fast path does not do (labels, several next hops), unknown hosts.
@@ -83,7 +83,7 @@ def fast_path_maps(router: Router, program: Program) -> dict[str, dict[bytes, by
     wanted = {"hops": (8, HOP_BYTES), "stations": (4, STATION_BYTES)}
     for name in wanted.keys() & sizes.keys():
         if sizes[name] != wanted[name]:
-            raise InputError(f"{program.path}: map {name!r} has another layout than in tests/programs/router.c")
+            raise InputError(f"{program.path}: map {name!r} has another layout than in data/programs/router.c")
     return {name: contents for name, contents in (("hops", _hops(router)), ("stations", _stations(router)))
             if name in sizes}  # fmt: skip
 

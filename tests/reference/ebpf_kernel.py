@@ -25,6 +25,7 @@ from npexplore.programs import Program
 from npexplore.programs.linux import LinuxProgram
 
 FOLDER = Path(__file__).parents[1] / "programs"
+SHIPPED = Path(__file__).parents[2] / "data" / "programs"
 LPM_KEY = struct.Struct("<I4s")
 PRE = {
     "routes": {LPM_KEY.pack(bits, bytes(address)): (bits * 3 + n).to_bytes(4, "little")
@@ -42,7 +43,7 @@ OF_A_ROUTER = ("ask_tables",)  # what has no answer without a router: tests/orac
 
 def programs():
     """Yield (object, name of a program)."""
-    for source in sorted(FOLDER.glob("*.c")):
+    for source in sorted([*FOLDER.glob("*.c"), *SHIPPED.glob("*.c")]):
         for name in re.findall(r"^XDP\((\w+)\)", source.read_text(encoding="utf-8"), re.MULTILINE):
             if name not in OF_A_ROUTER:
                 yield source.with_suffix(".o"), name

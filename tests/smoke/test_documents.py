@@ -43,7 +43,7 @@ def commands():
 def elsewhere(tmp_path, monkeypatch):
     """A folder to write in that has the checkout's data."""
     (tmp_path / "data").symlink_to(ROOT / "data")
-    shutil.copy(ROOT / "tests" / "programs" / "router.o", tmp_path / "my_xdp.o")  # stands for a program of the reader's
+    shutil.copy(ROOT / "data" / "programs" / "router.o", tmp_path / "my_xdp.o")  # stands for a program of the reader's
     monkeypatch.chdir(tmp_path)
 
 

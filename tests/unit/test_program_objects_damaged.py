@@ -4,7 +4,7 @@ import struct
 from random import Random
 
 import pytest
-from reference.ebpf_kernel import FOLDER
+from reference.ebpf_kernel import FOLDER, SHIPPED
 
 import npexplore as npx
 from npexplore.cli import main
@@ -12,7 +12,7 @@ from npexplore.errors import InputError
 from npexplore.programs import instructions as isa
 from npexplore.programs.elf import program_names
 
-OBJECTS = sorted(FOLDER.glob("*.o"))
+OBJECTS = sorted([*FOLDER.glob("*.o"), *SHIPPED.glob("*.o")])
 WORDS = (b"\xff" * 4, bytes(4), b"\1\0\0\0", b"\0\0\0\x80", b"\xff" * 8, b"\x18", b"\x85\0\0\0\x0c")
 DRAWS = 200
 

@@ -44,7 +44,7 @@ def test_data_sections_have_their_contents_and_keep_what_is_written():
         (lambda data: data[:30], "is cut off: the file has 30 bytes, an ELF header 64"),
         (
             lambda data: data[: len(data) // 2],
-            r"is cut off: its 29 section headers end at byte 17720, the file has 8860",
+            r"is cut off: its 29 section headers end at byte 17696, the file has 8848",
         ),
         (lambda data: b"hello", "is no ELF object file"),
         (lambda data: data[:5] + b"\2" + data[6:], "is big-endian; only little-endian"),

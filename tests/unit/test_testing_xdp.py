@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from reference.ebpf_kernel import FOLDER
+from reference.ebpf_kernel import SHIPPED
 
 import npexplore
 from npexplore import program
@@ -18,7 +18,7 @@ from npexplore.testing import XdpRouter, examine_router, write_tests
 
 @pytest.mark.slow
 def test_the_right_router_has_no_cluster_and_planted_faults_have_theirs():
-    right, faulty = (XdpRouter(FOLDER / f"{name}.o", "office") for name in ("router", "router_faulty"))
+    right, faulty = (XdpRouter(SHIPPED / f"{name}.o", "office") for name in ("router", "router_faulty"))
     assert examine_router(right.forward, right.router, max_examples=300).clusters == ()
     assert right.verdicts["redirect"] > 80
     found = examine_router(faulty.forward, faulty.router, max_examples=1000)
@@ -30,7 +30,7 @@ def test_the_right_router_has_no_cluster_and_planted_faults_have_theirs():
 
 def test_conform_judges_an_object(capsys):
     words = ["--config", "office", "--frames", "100", "--json"]
-    assert main(["conform", *words, "--xdp", str(FOLDER / "router_faulty.o")]) == 1
+    assert main(["conform", *words, "--xdp", str(SHIPPED / "router_faulty.o")]) == 1
     document = json.loads(capsys.readouterr().out)
     assert document["kind"] == "xdp"
     assert document["clusters"]
@@ -39,7 +39,7 @@ def test_conform_judges_an_object(capsys):
 
 
 def test_failures_are_a_pytest_file(tmp_path, capsys):
-    (tmp_path / "mine.o").write_bytes((FOLDER / "router_faulty.o").read_bytes())
+    (tmp_path / "mine.o").write_bytes((SHIPPED / "router_faulty.o").read_bytes())
     words = ["conform", "--config", "office", "--frames", "60", "--xdp", str(tmp_path / "mine.o")]
     assert main([*words, "--tests", str(tmp_path / "test_failures.py"), "--json"]) == 1
     clusters = json.loads(capsys.readouterr().out)["clusters"]
@@ -52,11 +52,11 @@ def test_failures_are_a_pytest_file(tmp_path, capsys):
         return told.splitlines()[-1]
 
     assert f"{len(clusters)} failed" in results()
-    (tmp_path / "mine.o").write_bytes((FOLDER / "router.o").read_bytes())
+    (tmp_path / "mine.o").write_bytes((SHIPPED / "router.o").read_bytes())
     assert f"{len(clusters)} passed" in results()
     assert main(["conform", "--config", "office", "--as", "kernel", "--tests", str(tmp_path / "x.py")]) == 2
     assert "--tests is for --xdp and --as function" in capsys.readouterr().err
-    loaded = XdpRouter(program(FOLDER / "router.o"), "office")
+    loaded = XdpRouter(program(SHIPPED / "router.o"), "office")
     with pytest.raises(InputError, match="made from the names of its files"):
         write_tests(examine_router(loaded.forward, "office", max_examples=1), tmp_path / "x.py", loaded)
 
