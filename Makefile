@@ -5,6 +5,7 @@
 # make pythons  the wheel's tour on each Python of pyproject.toml that is here
 # make bench    benchmarks as ratios, into reports/bench.json
 # make accuracy  writes reports/accuracy.md anew
+# make kernel-programs the long comparison of packet programs with this machine's kernel (root): 400,000 runs
 # make precomputed computes the stored results of long computations again
 # make docs     the documentation site, into docs/_build/VERSION/index.html
 # make lock     pins the dependencies anew (needs uv)
@@ -24,7 +25,7 @@ INSTALL = $(if $(shell uv --version 2>/dev/null),uv pip install --quiet --python
   { $(call HALVES,$(1)); $(call HALF,0) & first=$$!; $(call HALF,1) && wait $$first; }
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: accuracy docs precomputed report test quick test-rest test-all pythons lab bench lock check clean click-peer
+.PHONY: accuracy kernel-programs docs precomputed report test quick test-rest test-all pythons lab bench lock check clean click-peer
 .DELETE_ON_ERROR:
 
 # Kernels compile as pages ask for them: the first pages stand before all kernels would be compiled.
@@ -37,6 +38,13 @@ accuracy: .venv/warm
 # Computes the results again that data/precomputed stores, and says which have changed: a few minutes.
 precomputed: .venv/pages
 	$(BIN)/python -m npexplore.report.precomputing
+
+# Another seed: make kernel-programs SEED=7
+SEED ?= 1
+kernel-programs: .venv/warm
+	$(BIN)/python tests/reference/ebpf_kernel.py 7500 $(SEED)
+	$(BIN)/python tests/reference/ebpf_fib.py 20000 $(SEED)
+	$(BIN)/python -m pytest -q tests/law/test_law_ebpf.py
 
 test: check quick
 

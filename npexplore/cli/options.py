@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from npexplore.designs import Design
     from npexplore.machine.parameters import Parameters
     from npexplore.machine.workload import Workload
+    from npexplore.programs import ProgramRun
     from npexplore.study.sweeping.grid import Span
 
 
@@ -116,7 +117,19 @@ def running(
     if trace is None:
         raise InputError("--program needs --trace FILE, the packets that it runs on")
     loaded = program(file, section)
-    return design.with_program(loaded, trace, maps=read_named_maps(loaded, maps), costs=costs)
+    made = design.with_program(loaded, trace, maps=read_named_maps(loaded, maps), costs=costs)
+    if made.program is not None:
+        warn_of_cut(made.program.run, trace)
+    return made
+
+
+def warn_of_cut(run: ProgramRun, trace: str) -> None:
+    """Say how many packets the capture's snap length cut."""
+    if run.cut:
+        warn(
+            f"{trace}: the snap length cut {run.cut:,} of {len(run):,} packets, by {int(run.missing.sum()):,} bytes; "
+            "the program saw their captured bytes alone (column missing_bytes)"
+        )
 
 
 def set_option(several: bool) -> Callable[[F], F]:

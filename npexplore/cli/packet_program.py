@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from npexplore.cli.options import warn_of_cut
 from npexplore.cli.output import bytes_read, emit, facts, json_option, table, warn
 from npexplore.errors import InputError
 from npexplore.units import quantity
@@ -154,6 +155,7 @@ def _paths(run: ProgramRun) -> str:
 
 
 def _end(run: ProgramRun, trace: str) -> int:
+    warn_of_cut(run, trace)
     if run.damage is None:
         return 0
     warn(f"{trace}: {run.damage}; the {len(run):,} packets before it are run")

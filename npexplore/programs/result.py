@@ -75,7 +75,8 @@ class ProgramRun:
     """The result of a run.
 
     rows: the kernel's counts, one row a packet; before, after: contents of the maps; packets: bytes as they came out,
-    where they were kept; damage: where and why reading the capture ended early.
+    where they were kept; damage: where and why reading the capture ended early; missing: bytes of each packet that the
+    capture does not hold.
 
     Example:
         >>> import npexplore as npx
@@ -92,6 +93,7 @@ class ProgramRun:
     packets: list[bytes] = field(repr=False)
     damage: Damage | None
     instruction_limit: int
+    missing: NDArray[np.int64] = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -101,6 +103,11 @@ class ProgramRun:
         """Packets by verdict."""
         numbers, counts = np.unique(self.rows[:, k.VERDICT], return_counts=True)
         return {verdict_name(int(number)): int(count) for number, count in zip(numbers, counts, strict=True)}
+
+    @property
+    def cut(self) -> int:
+        """Packets that the capture's snap length cut: the program saw their captured bytes alone."""
+        return int(np.count_nonzero(self.missing))
 
     def fault_of(self, packet: int) -> str | None:
         """Return what went wrong with a packet: instruction, address and source line; None if nothing."""
@@ -132,7 +139,8 @@ class ProgramRun:
 
         numbers, codes = np.unique(self.rows[:, k.VERDICT], return_inverse=True)
         verdicts = pd.Categorical.from_codes(codes.ravel(), categories=[verdict_name(int(one)) for one in numbers])
-        return pd.DataFrame({"verdict": verdicts, **{name: self.rows[:, column] for name, column in COLUMNS.items()}})
+        columns = {name: self.rows[:, column] for name, column in COLUMNS.items()}
+        return pd.DataFrame({"verdict": verdicts, **columns, "missing_bytes": self.missing})
 
     @property
     def paths(self) -> list[dict[str, Any]]:
@@ -191,7 +199,8 @@ class ProgramRun:
         """Return the document of `npexplore program run --json`, without the files written."""
         steps = self.rows[:, k.INSTRUCTIONS]
         return {
-            "program": self.program.name, "packets": len(self), "verdicts": self.verdicts, "faults": self.faults,
+            "program": self.program.name, "packets": len(self), "cut_packets": self.cut, "verdicts": self.verdicts,
+            "faults": self.faults,
             "instructions": {"mean": float(steps.mean()) if len(self) else 0.0, "max": int(steps.max(initial=0))},
             "paths": self.paths,
         }  # fmt: skip

@@ -32,11 +32,15 @@ Contents = Mapping[bytes, bytes]
 
 @dataclass(frozen=True)
 class Batch:
-    """Packets that went through: their times, rows of counts (columns of the kernel), and bytes afterwards."""
+    """Packets that went through: times, rows of counts (columns of the kernel), bytes afterwards.
+
+    missing: bytes of each that the capture does not hold (its snap length).
+    """
 
     t_ns: NDArray[np.int64]
     rows: NDArray[np.int64]
     out: NDArray[np.uint8]
+    missing: NDArray[np.int64]
 
 
 def run(
@@ -47,6 +51,8 @@ def run(
     told: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> ProgramRun:  # fmt: skip
     """Run a program on every packet, one after the other on one processor; maps keep what a packet leaves in them.
+
+    Of a packet that the capture's snap length cut the program sees the captured bytes; `ProgramRun.cut` counts those.
 
     Args:
         program: what `npexplore.program` returned.
@@ -74,6 +80,7 @@ def run(
     tables = runner.tables
     before = {name: tables.contents(name) for name in tables.number} if contents else {}
     rows: list[NDArray[np.int64]] = []
+    missing: list[NDArray[np.int64]] = []
     kept: list[bytes] = []
     damage: Damage | None = None
     if isinstance(packets, Source):
@@ -81,13 +88,15 @@ def run(
             for _, batches in told(scan.each(lambda table, data, base: list(_of_table(runner, table, data, base)))):
                 for batch in batches:
                     _collect(batch, rows, kept, bool(keep), take)
+                    missing.append(batch.missing)
             damage = scan.damage
     else:
         for batch in of_bytes(runner, packets):
             _collect(batch, rows, kept, keep is not False, take)
     table = np.concatenate(rows) if rows else np.zeros((0, k.ROW_COLUMNS), np.int64)
     after = {name: tables.contents(name) for name in before}
-    return ProgramRun(program, table, runner.paths(), before, after, kept, damage, instruction_limit)
+    lacking = np.concatenate(missing) if missing else np.zeros(len(table), np.int64)
+    return ProgramRun(program, table, runner.paths(), before, after, kept, damage, instruction_limit, lacking)
 
 
 def _collect(
@@ -123,9 +132,10 @@ def _of_table(runner: Runner, table: Any, data: NDArray[np.uint8], base: int) ->
             f"XDP programs see Ethernet frames, the capture has {link_format(int(others[0])).name} packets"
         )
     begins, lengths = table["position"] - base, table["captured"].astype(np.int64)
+    missing = np.maximum(table["length"].astype(np.int64) - lengths, 0)
     for first in range(0, table.rows, BATCH):
         part = slice(first, first + BATCH)
-        yield from runner.go(data, begins[part], lengths[part], table["t_ns"][part])
+        yield from runner.go(data, begins[part], lengths[part], table["t_ns"][part], missing[part])
 
 
 class Runner:
@@ -163,9 +173,11 @@ class Runner:
         self.tables.any32[k.CONTEXT + 12], self.tables.any32[k.CONTEXT + 16] = interface, queue
 
     def go(
-        self, data: NDArray[np.uint8], begins: NDArray[np.int64], lengths: NDArray[np.int64], times: NDArray[np.int64]
-    ) -> Iterator[Batch]:
-        """Run the program on packets of `data`, in the order in which they are."""
+        self, data: NDArray[np.uint8], begins: NDArray[np.int64], lengths: NDArray[np.int64],
+        times: NDArray[np.int64], missing: NDArray[np.int64] | None = None,
+    ) -> Iterator[Batch]:  # fmt: skip
+        """Run the program on packets of `data`, in the order in which they are; missing: bytes that `data` lacks."""
+        missing = np.zeros(len(lengths), np.int64) if missing is None else missing
         if len(lengths) and lengths.max() > k.MAX_PACKET:
             raise InputError(f"a packet may have {k.MAX_PACKET} bytes, got one of {lengths.max()}")
         begins, lengths, times = (np.ascontiguousarray(one, np.int64) for one in (begins, lengths, times))
@@ -183,7 +195,7 @@ class Runner:
                 self.registers, self.frames, self.stored,
             )  # fmt: skip
             rows[first:stop, k.FAULT_SLOT] = np.asarray(self.slots)[rows[first:stop, k.FAULT_SLOT]]
-            yield Batch(times[first:stop], rows[first:stop], out)
+            yield Batch(times[first:stop], rows[first:stop], out, missing[first:stop])
             first = stop
 
     def _make_room(self, paths: int) -> None:

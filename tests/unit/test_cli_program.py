@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 from reference.ebpf_kernel import FOLDER
@@ -9,6 +10,7 @@ from reference.ebpf_kernel import FOLDER
 import npexplore as npx
 from npexplore.cli import main
 from npexplore.packets.frames import read_frames, write_frames
+from npexplore.packets.writing import write_packets
 
 TABLES = str(FOLDER / "tables.o")
 FRAMES = [bytes(12) + b"\x08\x00\x45" + bytes(11) + bytes([10, 0, 0, 1, 10, 1, 2, n]) + bytes(30) for n in (3, 4, 3)]
@@ -48,6 +50,21 @@ def test_run_writes_captures_rows_maps_and_a_listing(tmp_path, trace, capsys):
     assert "<code>tables.c:" in (tmp_path / "out/lines.html").read_text()
     again = npx.program(TABLES, "route").run(npx.read_capture(trace))
     assert again.verdicts == {"drop": 3, "pass": 1}
+
+
+def test_cut_packets_are_told(tmp_path, capsys):
+    rows = np.zeros((3, 60), np.uint8)
+    lengths, captured = np.array([60, 1500, 90], np.int64), np.array([60, 60, 60], np.int64)
+    write_packets(tmp_path / "cut.pcap", np.arange(3), rows, captured, lengths)
+    words = ["--section", "by_length", "--trace", str(tmp_path / "cut.pcap"), "--out", str(tmp_path), "--json"]
+    assert main(["program", "run", str(FOLDER / "filters.o"), *words]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["cut_packets"] == 2
+    assert "the snap length cut 2 of 3 packets, by 1,470 bytes; the program saw their captured bytes alone" in told.err
+    assert pd.read_parquet(tmp_path / "packets.parquet")["missing_bytes"].tolist() == [0, 1440, 30]
+    words = ["--section", "by_length", "--trace", str(tmp_path / "cut.pcap")]
+    assert main(["program", "cost", str(FOLDER / "filters.o"), *words]) == 0
+    assert "the snap length cut 2 of 3 packets" in capsys.readouterr().err
 
 
 def test_paths_have_examples(tmp_path, trace, capsys):
