@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from npexplore.programs.costs import Cost as Cost
     from npexplore.programs.costs import CostTable as CostTable
     from npexplore.programs.costs import read_costs as read_costs
+    from npexplore.programs.decisions import path_tree as path_tree
     from npexplore.programs.forwarding import ForwardingTables as ForwardingTables
     from npexplore.programs.instructions import Instruction as Instruction
     from npexplore.programs.loading import program as program

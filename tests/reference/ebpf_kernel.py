@@ -1,6 +1,6 @@
 """The test programs on seeded packets, in the Linux kernel and in the interpreter: verdict, bytes, maps are equal.
 
-`python tests/reference/ebpf_kernel.py [PACKETS] [SEED]` compares PACKETS (default 7,500) of each of the 53 programs, and
+`python tests/reference/ebpf_kernel.py [PACKETS] [SEED]` compares PACKETS (default 7,500) of each program, and then
 1,500 random instruction sequences. `--record` writes what the kernel answers into tests/programs/answers.txt, for
 machines where programs cannot be loaded. `make kernel-programs` is the long form.
 """

@@ -16,6 +16,7 @@ FEWER = {  # the same questions with fewer packets, at fewer points
     "61_your_capture": {},
     "62_your_machine": {"packets=10_000": "packets=1_000", "packets=5_000": "packets=500"},
     "64_play": {},
+    "65_your_program": {"max_examples=100": "max_examples=20", "max_examples=300": "max_examples=40"},
     "70_petri": {"ACCESSES = 200_000": "ACCESSES = 10_000", "for cards in (1, 2, 3)": "for cards in (1, 2)"},
     "71_pcie": {
         "keys=keys, seeds=1": "keys=keys, seeds=1, packets=300",
@@ -32,6 +33,11 @@ FEWER = {  # the same questions with fewer packets, at fewer points
 ANSWERED = set(FEWER) - {"64_play"}  # sliders are an answer of their own
 CLOSE = r"\d+ of \d+ printed numbers .*; numbers are typically off by \d+ %"
 FACTS = {  # what a reader learns in a minute, by question
+    "65_your_program": {
+        "What becomes of my packets?": ["Of 136: "],
+        "Where is the work?": [r"hottest line has \d+ % of all: router.c:\d+"],
+        "Is it right?": [": 0 failures in 0 clusters"],
+    },
     "71_pcie": {
         "How fast?": ["64 bytes get at most 32.7 Gb/s of a wire of 63", "2,048 bytes 55.3"],
         "What binds?": [r"reads are in flight \(reads\)", r"2,048 the wire, .*\(link.down\)"],

@@ -1,0 +1,68 @@
+"""Figures of a packet program's run: verdicts over time, and its paths as a tree."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from npexplore.plot import theme
+from npexplore.plot.line_plots import with_layout
+from npexplore.programs.decisions import path_tree
+from npexplore.programs.result import ProgramRun
+
+if TYPE_CHECKING:
+    from npexplore.packets.capture import Capture
+
+COLOURS = {
+    "pass": theme.BLUE, "redirect": theme.GREEN, "tx": theme.SKY, "drop": theme.VERMILION, "aborted": theme.ORANGE,
+    "fault": theme.PURPLE,
+}  # fmt: skip
+BINS = 30
+LABEL_CHARACTERS = 8  # of a line in a box
+
+
+def verdicts(run: ProgramRun, capture: Capture) -> go.Figure:
+    """Return packets by verdict over time; capture: the one that was run."""
+    times = (capture.columns["t_ns"] - capture.columns["t_ns"].min()) / 1e9
+    edges = np.linspace(0.0, float(times.max()) or 1.0, BINS + 1)
+    names = run.to_frame()["verdict"].to_numpy()
+    figure = go.Figure()
+    for name in sorted(run.verdicts, key=lambda one: -run.verdicts[one]):
+        counts, _ = np.histogram(times[names == name], edges)
+        figure.add_bar(
+            x=(edges[:-1] + edges[1:]) / 2, y=counts, name=f"{name} {run.verdicts[name]:,}",
+            marker_color=COLOURS.get(name, theme.GREY),
+            hovertemplate="%{x:.3g} s: %{y} packets<extra>" + name + "</extra>",
+        )  # fmt: skip
+    figure.update_layout(barmode="stack", bargap=0.05)
+    figure.update_xaxes(title_text="time (s)")
+    figure.update_yaxes(title_text="packets", rangemode="tozero")
+    return with_layout(figure, f"Verdicts of {run.program.name} over time", 420)
+
+
+def paths(run: ProgramRun) -> go.Figure:
+    """Return the tree of paths (`npexplore.programs.path_tree`): a box's height is its share of the packets."""
+    rows = path_tree(run)
+    figure = go.Figure(go.Icicle(
+        ids=[one["id"] for one in rows], parents=[one["parent"] for one in rows],
+        labels=["<br>".join(wrap(one["short"], LABEL_CHARACTERS)) for one in rows],
+        values=[one["packets"] for one in rows], branchvalues="total",
+        text=[f"{one['share']:.0%}" for one in rows], textinfo="label+text",
+        customdata=[[one["label"], _counts(one["verdicts"])] for one in rows],
+        hovertemplate="%{customdata[0]}<br>%{value:,} packets: %{customdata[1]}<extra></extra>",
+        marker={"colors": [COLOURS.get(_most(one["verdicts"]), theme.GREY) for one in rows]},
+        tiling={"orientation": "h"}, textfont={"color": "white"},
+    ))  # fmt: skip
+    figure.update_layout(uniformtext={"minsize": 9, "mode": "hide"})
+    return with_layout(figure, f"Paths of {run.program.name}, coloured by verdict", 520, legend_rows=0)
+
+
+def _most(counts: dict[str, int]) -> str:
+    return max(counts, key=lambda name: counts[name])
+
+
+def _counts(counts: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items())
