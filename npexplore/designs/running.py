@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from npexplore.machine.parameters import Parameters
 from npexplore.machine.workload import Integers, Workload
 from npexplore.packets import Capture
 from npexplore.programs.costs import CostTable, as_toml
+from npexplore.programs.predictor import mispredicted
 from npexplore.programs.result import VERDICTS, ProgramRun
 
 MOST_CLASSES = 16  # paths told apart in statistics, the most frequent
@@ -53,6 +55,11 @@ class Running(ABC):
         """Return the program's cycles of each packet."""
         paths, places = np.unique(self.run.rows[:, k.PATH], return_inverse=True)
         return np.array([self.cycles[path] for path in paths.tolist()])[places.ravel()]
+
+    @cached_property
+    def mispredicted(self) -> Integers:
+        """Branches of each packet that a predictor gets wrong in the order of the capture."""
+        return mispredicted(self.run)
 
     def frames(self, check_bytes: int) -> Integers:
         """Return the bytes of each frame with its check sequence."""

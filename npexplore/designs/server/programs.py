@@ -45,7 +45,10 @@ class OnServer(Running):
 
     def __call__(self, p: Parameters) -> Workload:
         """Return the packets with the time that each takes on a core of the server."""
-        ps = (self.around(p) + self.own_cycles()) * (1e6 / float(p.clock_mhz))
+        own = self.own_cycles()
+        if p.branches == "in_order":
+            own = own + self.mispredicted * self.costs.cycles({"branch_missed": 1.0})
+        ps = (self.around(p) + own) * (1e6 / float(p.clock_mhz))
         verdicts = self.run.rows[:, k.VERDICT]
         leaves = np.select([verdicts == VERDICTS.index("tx"), verdicts == VERDICTS.index("redirect")], [1, 2])
         columns = {
