@@ -19,8 +19,9 @@ DAMAGED, SHOWN = 3, 20
 @click.command("flows")
 @click.argument("file", metavar="FILE")
 @click.option("--out", metavar="FLOWS.parquet", type=OutputFile(), help="Write all flows as a Parquet table.")
+@click.option("--application", is_flag=True, help="Add names of DNS, TLS and HTTP from each flow's first packets.")
 @json_option
-def command(file: str, out: Path | None, as_json: bool) -> int:
+def command(file: str, out: Path | None, application: bool, as_json: bool) -> int:
     """Show the flows of a capture: ends, times, packets and bytes each way, flags, retransmissions, handshake.
 
     Without --json and --out the 20 flows with the most bytes are printed.
@@ -30,7 +31,7 @@ def command(file: str, out: Path | None, as_json: bool) -> int:
     from npexplore.packets import read_capture
 
     capture = read_capture(file)
-    flows = capture.flows()
+    flows = capture.flows(application=application)
     if out is not None:
         from npexplore.packets.output import replacing
 

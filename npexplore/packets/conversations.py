@@ -87,8 +87,8 @@ def directions(table: PacketTable) -> Directions:
     return Directions(rows, number, back, tuples, ends)
 
 
-def conversations(table: PacketTable, words: Words | None = None) -> pd.DataFrame:
-    """Return one row for each flow of both directions, in order of their first packets.
+def conversations(table: PacketTable, words: Words | None = None, ways: Directions | None = None) -> pd.DataFrame:
+    """Return one row for each flow of both directions, in order of their first packets. ways: `directions(table)`.
 
     Columns: src, dst (text), sport, dport, ip_proto, first_ns, last_ns, packets, bytes (of frames), packets_back,
     bytes_back, flags, flags_back (letters of FSRPAUEC). With `words`, for TCP: retransmitted, out_of_order, zero_window
@@ -102,7 +102,7 @@ def conversations(table: PacketTable, words: Words | None = None) -> pd.DataFram
     """
     import pandas as pd
 
-    rows, number, back, tuples, ends = directions(table)
+    rows, number, back, tuples, ends = ways or directions(table)
     many = int(number.max()) + 1 if len(number) else 0
     first = np.unique(number, return_index=True)[1]
     time, length = table["t_ns"][rows], table["length"][rows].astype(np.int64)
