@@ -131,6 +131,10 @@ def send_redirect(side: Side6, walk: Walk6) -> None:
     target, source = walk.next_hop, header.source
     if target != header.destination and address_kind(target) is not Kind.LINK_LOCAL:
         return
+    if (
+        address_kind(source) is Kind.UNSPECIFIED
+    ):  # nobody is sent to (RFC 4291 section 2.5.2), nor has it a neighbour entry
+        return
     back = way_to(side, walk.port, source, walk.packet)
     if link is None or back is None or back.kind != UNICAST or back.via or is_own(side, walk.port, source):
         return
