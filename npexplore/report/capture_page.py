@@ -1,4 +1,4 @@
-"""A capture as one offline page: the capture is read once, then each section is filled; plotly.js is in the page."""
+"""A capture as one offline page: the capture is read once, then each section is filled."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -43,7 +43,7 @@ def read(
 def capture_page(subject: Subject, *, steps: Callable[[Titles], Titles] = iter, beside: Path | None = None) -> str:
     """Return the page; `steps` may wrap the titles of the sections in a progress bar.
 
-    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None puts it into the page.
+    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None draws figures as pictures.
     """
     sections = []
     for title in steps(list(SECTIONS)):
@@ -52,7 +52,8 @@ def capture_page(subject: Subject, *, steps: Callable[[Titles], Titles] = iter, 
         except InputError as reason:
             sections.append(Section(title, Content(), str(reason)))
     template = environment().get_template("capture.html.j2")
-    drawn = any("plotly-graph-div" in part for section in sections for part in section.parts)
+    sections = sections if beside else [section.with_pictures() for section in sections]
+    drawn = beside and any("plotly-graph-div" in part for section in sections for part in section.parts)
     return template.render(
         name=subject.name,
         file=Path(subject.capture.path).name,

@@ -29,7 +29,7 @@ class Chapter:
 
 def contents(html: str) -> str:
     """Return how many figures and tables some HTML has, in words."""
-    counts = {"figure": html.count("data-figure") + html.count('class="picture"'),
+    counts = {"figure": len(re.findall('data-figure|class="(?:picture|chart)"', html)),
               "table": html.count("<table")}  # fmt: skip
     return ", ".join(f"{count} {name}{'s'[: count != 1]}" for name, count in counts.items() if count)
 

@@ -24,10 +24,11 @@ OTHERS = "other ports"
 def route_page(run: Routed, name: str, beside: Path | None = None) -> str:
     """Return the page of a run; name: the router's.
 
-    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None puts it into the page.
+    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None draws figures as pictures.
     """
     router = run.replay.router
     sections = [Section(title, *_filled(fill, run)) for title, fill in SECTIONS.items()]
+    sections = sections if beside else [section.with_pictures() for section in sections]
     damage = "; ".join(
         f"{shown(scan.path)}: {scan.damage}" for scan in run.replay.scans if scan.damage is not None
     )  # fmt: skip
@@ -42,7 +43,7 @@ def route_page(run: Routed, name: str, beside: Path | None = None) -> str:
         damage=damage,
         notices=notices,
         sections=sections,
-        **(library(beside) if run.tally.packets else {}),
+        **(library(beside) if beside and run.tally.packets else {}),
     )
 
 

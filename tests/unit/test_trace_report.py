@@ -49,12 +49,21 @@ def page(tmp_path_factory):
     return target.read_text()
 
 
-def test_page_has_every_section_filled_and_one_plotly(page):
+def test_page_has_every_section_filled_and_its_figures_drawn(page):
     assert not empty_sections(page)
     for title in SECTIONS:
         assert f">{title}</h2>" in page
-    assert page.count("plotly.js v") == 1
-    assert len(re.findall(r'class="plotly-graph-div"', page)) >= 10
+    assert page.count('class="chart"') >= 10
+    assert "plotly" not in page
+    assert len(page) < 400_000
+
+
+def test_a_shared_library_draws_the_figures(tmp_path):
+    assert run(WIKIPEDIA, "-o", tmp_path / "out.html", "--shared-library") == 0
+    shared = (tmp_path / "out.html").read_text()
+    assert len(re.findall(r'class="plotly-graph-div"', shared)) >= 10
+    assert "showSendToCloud" in shared
+    assert (tmp_path / "plotly.min.js").exists()
 
 
 def test_a_page_that_is_given_away_names_no_folder_of_this_computer(page):
@@ -64,7 +73,6 @@ def test_a_page_that_is_given_away_names_no_folder_of_this_computer(page):
 
 def test_page_needs_no_network(page):
     assert not re.search(r'(src|href)="(https?:)?//', body(page))
-    assert "showSendToCloud" in page
 
 
 def test_divs_have_names_of_their_own(page):

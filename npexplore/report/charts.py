@@ -1,0 +1,264 @@
+"""Figures of lines, marks, bars and bands as SVG, for a page that shall be small: plotly.js has 4.9 MB.
+
+A figure is drawn twice, for wide and for narrow screens; the page's style shows one of them, in its theme's colours.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from html import unescape
+from typing import Any
+
+from npexplore.plot.theme import GREY
+from npexplore.report.chart_axes import Axis, unpacked
+from npexplore.report.chart_bands import bands
+from npexplore.report.chart_marks import LETTER, colour, course, lines, said, text, width_of
+
+WIDTHS = {"wide": 880, "narrow": 370}  # pixels
+EDGES = {"l": 70, "r": 24, "t": 64, "b": 60}
+LINE = 22  # pixels between lines of a legend
+PANEL_GAP, TITLE_LINES = 90, 44  # pixels between panels one below another; letters of a title's line on a phone
+DASHES = {"dot": "2 4", "dash": "7 5", "dashdot": "7 4 2 4", "longdash": "12 5"}
+BAR_SHARE = 0.8  # of a category's width
+_FIGURE = re.compile(
+    r'<div id="([^"]*)" class="plotly-graph-div"[^>]*aria-label="([^"]*)"[^>]*></div>'
+    r'<script type="application/json" id="[^"]*-data">(.*?)</script>',
+    re.DOTALL,
+)
+
+
+def as_pictures(html: str) -> str:
+    """Return HTML in which each figure's div (`shell.figure_div`) is a picture that needs no script."""
+
+    def drawn(match: re.Match[str]) -> str:
+        figure = json.loads(match[3])
+        pictures = "".join(picture(figure, unescape(match[2]), name) for name in WIDTHS)
+        return f'<div id="{match[1]}" class="chart" role="img" aria-label="{match[2]}">{pictures}</div>'
+
+    return _FIGURE.sub(drawn, html)
+
+
+def picture(figure: dict[str, Any], title: str, size: str) -> str:
+    """Return a figure as SVG; size: of WIDTHS. Raises KeyError for a kind of trace that is not drawn here."""
+    layout, width = figure["layout"], WIDTHS[size]
+    traces = [{**trace, **{k: unpacked(trace[k]) for k in ("x", "y") if k in trace}} for trace in figure["data"]]
+    words = lines(title, TITLE_LINES) if size == "narrow" else [title]
+    top = EDGES["t"] - 22 + 20 * len(words)
+    if traces and traces[0]["type"] == "sankey":
+        height = float(layout.get("height", 450))
+        body = bands(figure["data"][0], width, top, height - 16)
+    else:
+        body, height = Plot(traces, layout, width, top, size == "narrow").drawn()
+    heading = "".join(text(0, 24 + 20 * k, line, cls="title") for k, line in enumerate(words))
+    return f'<svg class="{size}" viewBox="0 0 {width} {height:.0f}" aria-hidden="true">{heading}{body}</svg>'
+
+
+class Plot:
+    """The panels of a figure with axes: where they are, what is in them, and the legend below them."""
+
+    def __init__(
+        self, traces: Sequence[dict[str, Any]], layout: dict[str, Any], width: int, top: float, narrow: bool
+    ) -> None:
+        self.traces, self.layout, self.width, self.narrow = traces, layout, width, narrow
+        names = [name for name in layout if re.fullmatch(r"[xy]axis\d*", name)]
+        names += [name for name in ("xaxis", "yaxis") if name not in names]
+        self.axes = {name: Axis(name, layout.get(name, {})) for name in names}
+        self.panels = [(self._other(name), name) for name in names if name[0] == "y"]
+        self.stacked = layout.get("barmode") == "stack"
+        for name, axis in self.axes.items():
+            along = [t for t in traces if self._axis(t, name[0]) == name or self._matches(t, name)]
+            found = [value for trace in along for value in trace[name[0]]]
+            bars = [trace for trace in along if trace["type"] == "bar"]
+            found += self._sums(bars, name[0]) if self.stacked else []
+            shapes = [shape for shape in layout.get("shapes", ()) if shape.get(f"{name[0]}ref") == name[0] + name[5:]]
+            found += [shape[name[0] + end] for shape in shapes for end in "01"]
+            axis.fit(found, from_zero=bool(bars) or any(t.get("fill") for t in along if name[0] == "y"))
+        self.height = self._place(top)
+
+    def drawn(self) -> tuple[str, float]:
+        """Return the SVG elements, and the height of the picture."""
+        parts = [self._frame(*panel) for panel in self.panels]
+        parts += [self._shape(shape) for shape in self.layout.get("shapes", ())]
+        for number, trace in enumerate(self.traces):
+            parts += {"scatter": self._curve, "bar": self._bars}[trace["type"]](trace, colour(trace, number))
+        parts += [self._note(note) for note in self.layout.get("annotations", ())]
+        legend, rows = self._legend(self.height + 8)
+        return "".join([*parts, legend]), self.height + (rows * LINE + 16 if rows else 4)
+
+    def _axis(self, trace: dict[str, Any], letter: str) -> str:
+        return f"{letter}axis{str(trace.get(letter + 'axis', letter))[1:]}"
+
+    def _matches(self, trace: dict[str, Any], name: str) -> bool:
+        """Say whether a trace's axis has the same range as the named one."""
+        other = self._axis(trace, name[0])
+        ids = [f"{one[0]}{one[5:]}" for one in (name, other)]
+        return ids[0] == self.axes[other].spec.get("matches") or ids[1] == self.axes[name].spec.get("matches")
+
+    def _other(self, name: str) -> str:
+        return f"xaxis{str(self.axes[name].spec.get('anchor', 'x'))[1:]}"
+
+    def _sums(self, bars: Sequence[dict[str, Any]], letter: str) -> list[float]:
+        """Return the heights of stacked bars, if they are along this axis."""
+        sums: dict[str, float] = {}
+        for trace in bars:
+            if (trace.get("orientation") == "h") == (letter == "x"):
+                for name, value in zip(trace["y" if letter == "x" else "x"], trace[letter], strict=True):
+                    sums[str(name)] = sums.get(str(name), 0.0) + (value or 0.0)
+        return list(sums.values())
+
+    def _place(self, top: float) -> float:
+        """Give each axis its pixels; return the lower end of all, with labels and titles."""
+        old = float(self.layout.get("height", 440)) - EDGES["t"] - EDGES["b"]
+        domains = [(self._domain(x), self._domain(y)) for x, y in self.panels]
+        apart = self.narrow and len({across[0] for across, _ in domains}) > 1
+        order = sorted(range(len(domains)), key=lambda k: (-domains[k][1][1], domains[k][0][0]))
+        below = top
+        for k in order:
+            (left, right), (low, high) = domains[k]
+            across, up = (self.axes[name] for name in self.panels[k])
+            words = max((width_of(name) for name in up.categories), default=0.0)
+            margin = min(max(EDGES["l"], words + 14), 0.42 * self.width)
+            whole, across.margin = self.width - EDGES["r"], margin
+            if apart:
+                across.start, across.length = margin, whole - margin
+                up.start, up.length = below, max(140.0, old * (high - low))
+                below = up.start + up.length + PANEL_GAP
+            else:
+                begin, end = left * whole, right * whole
+                across.start, across.length = begin + margin, end - begin - margin
+                up.start, up.length = top + old * (1 - high), old * (high - low)
+        return (below - PANEL_GAP if apart else top + old) + EDGES["b"] - 8
+
+    def _domain(self, name: str) -> tuple[float, float]:
+        low, high = self.axes[name].spec.get("domain", (0.0, 1.0))
+        return float(low), float(high)
+
+    def _frame(self, x: str, y: str) -> str:
+        """Return grid, ticks, labels and titles of a panel."""
+        across, up = self.axes[x], self.axes[y]
+        left, right, upper, lower = across.start, across.pixel(1), up.start, up.start + up.length
+        parts = [f'<path class="axis" d="M{left:.1f} {upper:.1f}V{lower:.1f}H{right:.1f}"/>']
+        for share, words in across.ticks():
+            at = across.pixel(share)
+            parts.append(f'<path class="grid" d="M{at:.1f} {upper:.1f}V{lower:.1f}"/>')
+            if across.spec.get("showticklabels", True):
+                parts.append(text(at, lower + 18, words, anchor="middle"))
+        room = int(across.margin / LETTER) - 2
+        for share, words in up.ticks():
+            at = up.pixel(share)
+            parts.append("" if up.categories else f'<path class="grid" d="M{left:.1f} {at:.1f}H{right:.1f}"/>')
+            said = lines(words, max(6, room)) if self.narrow else [words]
+            parts += [
+                text(left - 7, at + 4.5 + 14 * (k - (len(said) - 1) / 2), s, anchor="end") for k, s in enumerate(said)
+            ]
+        for axis in (across, up):
+            words = axis.spec.get("title", {}).get("text", "")
+            if words and axis is across:
+                parts.append(text((left + right) / 2, lower + 38, words, anchor="middle"))
+            elif words:
+                parts.append(text(left - 54, (upper + lower) / 2, words, anchor="middle", turn=-90))
+        return "".join(parts)
+
+    def _curve(self, trace: dict[str, Any], ink: str) -> Iterator[str]:
+        """Yield a line, what it fills, and its marks."""
+        x, y = self.axes[self._axis(trace, "x")], self.axes[self._axis(trace, "y")]
+        points = [(x.at(a), y.at(b)) for a, b in zip(trace["x"], trace["y"], strict=True)]
+        line, mode = trace.get("line", {}), trace.get("mode", "lines")
+        if "lines" in mode and points:
+            path = course(points, stepped=line.get("shape") == "hv")
+            if trace.get("fill") and path:
+                base = y.at(0)
+                yield f'<path d="{path}V{base:.1f}H{points[0][0]:.1f}Z" fill="{ink}" fill-opacity=".3"/>'
+            dash = DASHES.get(line.get("dash", ""))
+            dashed = f' stroke-dasharray="{dash}"' if dash else ""
+            yield (f'<path d="{path}" fill="none" stroke="{ink}" stroke-width="{line.get("width", 2.2)}"{dashed}/>')
+        if "markers" in mode:
+            radius = float(trace.get("marker", {}).get("size", 8)) / 2
+            for (a, b), over, value in zip(points, trace["x"], trace["y"], strict=True):
+                if math.isfinite(a + b):
+                    told = said(trace, over, value)
+                    yield f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{radius:g}" fill="{ink}">{told}</circle>'
+
+    def _bars(self, trace: dict[str, Any], ink: str) -> Iterator[str]:
+        """Yield bars, beside one another or stacked, with the text in them."""
+        x, y = self.axes[self._axis(trace, "x")], self.axes[self._axis(trace, "y")]
+        flat = trace.get("orientation") == "h"
+        names, sizes, along, across = (trace["y"], trace["x"], x, y) if flat else (trace["x"], trace["y"], y, x)
+        group = [t for t in self.traces if t["type"] == "bar" and self._axis(t, "y") == self._axis(trace, "y")]
+        place, many = (0, 1) if self.stacked else (next(k for k, t in enumerate(group) if t is trace), len(group))
+        width = across.length / max(1, len(across.categories)) * BAR_SHARE * (0.8 if self.stacked else 1) / many
+        inside = trace.get("text") or [""] * len(names)
+        for name, size, words in zip(names, sizes, inside, strict=True):
+            if size is None or not math.isfinite(size):
+                continue
+            base = trace.setdefault("ends", {}).get(str(name), 0.0)
+            for later in self.traces if self.stacked else ():
+                later.setdefault("ends", {})[str(name)] = base + size
+            ends = sorted(
+                (along.at(base) if base else along.pixel(0) if along.log else along.at(0), along.at(base + size))
+            )
+            middle = across.at(name) + (place - (many - 1) / 2) * width
+            box = (ends[0], middle - width / 2, ends[1] - ends[0], width)
+            box = box if flat else (box[1], box[0], box[3], box[2])
+            yield (
+                f'<rect x="{box[0]:.1f}" y="{box[1]:.1f}" width="{box[2]:.1f}" height="{box[3]:.1f}" fill="{ink}">'
+                f"{said(trace, name, size)}</rect>"
+            )
+            if words and width_of(str(words)) < box[2]:
+                yield text(box[0] + box[2] / 2, box[1] + box[3] / 2 + 5, str(words), cls="inside", anchor="middle")
+
+    def _point(self, thing: dict[str, Any], letter: str, key: str) -> float:
+        """Return the pixel of a shape's or a note's coordinate."""
+        ref = str(thing.get(f"{letter}ref", letter))
+        if ref == "paper":
+            starts = [self.axes[name] for name in self.axes if name[0] == letter]
+            lower = min(axis.start for axis in starts)
+            upper = max(axis.start + axis.length for axis in starts)
+            share = float(thing[key])
+            return upper - share * (upper - lower) if letter == "y" else lower + share * (upper - lower)
+        axis = self.axes[f"{letter}axis{ref.split()[0][1:]}"]
+        return axis.pixel(float(thing[key])) if ref.endswith("domain") else axis.at(thing[key])
+
+    def _shape(self, shape: dict[str, Any]) -> str:
+        line = shape.get("line", {})
+        x0, x1, y0, y1 = (self._point(shape, key[0], key) for key in ("x0", "x1", "y0", "y1"))
+        dash = DASHES.get(line.get("dash", ""), "none")
+        return (
+            f'<path d="M{x0:.1f} {y0:.1f}L{x1:.1f} {y1:.1f}" stroke="{line.get("color", GREY)}" '
+            f'stroke-width="{line.get("width", 1.5)}" stroke-dasharray="{dash}" fill="none"/>'
+        )
+
+    def _note(self, note: dict[str, Any]) -> str:
+        """Return a note; a panel's name stands above its panel, wherever that is."""
+        if note.get("xref") == note.get("yref") == "paper":
+            for x, y in self.panels:
+                left, right = self._domain(x)
+                if left <= note["x"] <= right and abs(note["y"] - self._domain(y)[1]) < 0.02:
+                    across, up = self.axes[x], self.axes[y]
+                    return text(across.pixel(0.5), up.start - 8, note["text"], anchor="middle")
+        anchor = {"left": "start", "right": "end"}.get(note.get("xanchor", ""), "middle")
+        return text(self._point(note, "x", "x"), self._point(note, "y", "y") - 5, note["text"], anchor=anchor)
+
+    def _legend(self, top: float) -> tuple[str, int]:
+        """Return the legend and how many rows it has, none if there is nothing to tell apart."""
+        named: dict[str, dict[str, Any]] = {}
+        for number, trace in enumerate(self.traces):
+            if trace.get("name") and trace.get("showlegend", True):
+                named.setdefault(str(trace["name"]), {**trace, "ink": colour(trace, number)})
+        if self.layout.get("showlegend") is False or len(named) < 2:
+            return "", 0
+        parts, x, row = [], 0.0, 0
+        for name, trace in named.items():
+            size = 48 + width_of(name)
+            if x and x + size > self.width:
+                x, row = 0.0, row + 1
+            middle, thick = top + row * LINE + 5, 9 if trace["type"] == "bar" else 2.4
+            dash = DASHES.get(trace.get("line", {}).get("dash", ""), "none")
+            stroke = f'stroke="{trace["ink"]}" stroke-width="{thick}" stroke-dasharray="{dash}"'
+            parts.append(f'<path d="M{x:.0f} {middle:.1f}h22" {stroke}/>')
+            parts.append(text(x + 28, top + row * LINE + 9.5, name))
+            x += size
+        return "".join(parts), row + 1
