@@ -17,7 +17,7 @@ def upper(rnd: Random, source: bytes, target: bytes, kind: int) -> bytes:
         value = internet_checksum(source + target + struct.pack(">IHBB", 12, 0, 0, 17) + body) or 0xFFFF
         return body[:6] + struct.pack(">H", value) + body[8:] + rnd.choice((b"", b"", b"tail"))
     if kind == 58:
-        body = bytes([128, 0, 0, 0]) + rnd.randbytes(8)
+        body = bytes([128, 0, 0, 0]) + rnd.randbytes(8 if rnd.random() < 0.8 else rnd.randrange(1200))
         value = checksum(int.from_bytes(source, "big"), int.from_bytes(target, "big"), body)
         return body[:2] + value.to_bytes(2, "big") + body[4:]
     return rnd.randbytes(rnd.choice((0, 4, 8, 16, 24)))
@@ -53,3 +53,42 @@ def host6_packet(rnd: Random, source: bytes, target: bytes) -> bytes:
             data = bytes([following, rnd.choice((0, 5))]) + place + rnd.randbytes(4) + data
         following = kind
     return struct.pack(">IHBB", 6 << 28, len(data), following, 64) + source + target + data
+
+
+def pieces(rnd: Random, packet: bytes, at: int, named: int) -> list[bytes]:
+    """Return a packet's fragments in any order, its chain cut at `at`: some repeated, over one another, wrong or gone.
+
+    named: where the number of the header at `at` stands.
+    """
+    data, ident = packet[at:], rnd.randbytes(4)
+    cuts = sorted(rnd.sample(range(8, max(9, len(data)), 8), min(rnd.randrange(1, 5), max(0, (len(data) - 1) // 8))))
+    ranges = list(zip([0, *cuts], [*cuts, len(data)], strict=True))
+    fault = rnd.choice(("", "", "", "twice", "over", "odd", "gone", "long", "marked", "empty", "past"))
+    if fault == "twice":
+        ranges.append(rnd.choice(ranges))
+    if fault == "over":
+        begin = 8 * rnd.randrange(len(data) // 8 + 1)
+        ranges.append((begin, min(len(data), begin + 8 * rnd.randrange(1, 4))))
+    if fault == "gone":
+        ranges.pop(rnd.randrange(len(ranges)))
+    if rnd.random() < 0.7:
+        rnd.shuffle(ranges)
+    odd, found = rnd.randrange(len(ranges) or 1), []
+    for k, (begin, end) in enumerate(ranges):
+        body, more, place = data[begin:end], end < len(data), begin
+        if k == odd and fault == "odd":
+            body = body[: max(1, len(body) - rnd.randrange(1, 8))]
+        elif k == odd and fault == "empty":
+            body = b""
+        elif k == odd and fault == "past":
+            place = 8 * rnd.randrange(8190 - len(body) // 8, 8192)
+        elif k == odd and fault == "long":
+            more = not more
+        first = bytes([packet[named], rnd.choice((0, 0, 9))]) + struct.pack(">H", place | more | rnd.choice((0, 0, 4)))
+        head = bytearray(packet[:at])
+        head[named] = 44
+        head[4:6] = struct.pack(">H", at - 40 + 8 + len(body))
+        ecn = rnd.randrange(4) if fault == "marked" else 0
+        head[1] = head[1] & 0xCF | ecn << 4
+        found.append(bytes(head) + first + ident + body)
+    return found

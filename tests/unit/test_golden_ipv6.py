@@ -17,6 +17,7 @@ from npexplore.golden.ipv6.hop_limit import decrement_hop_limit
 from npexplore.golden.ipv6.hop_options import HopOptions, read_hop_options
 from npexplore.golden.ipv6.host import host_answer6
 from npexplore.golden.ipv6.icmp import IcmpError, checksum, error_for, icmp_error, may_answer
+from npexplore.golden.ipv6.reassembly import Piece, Reassembly
 from npexplore.golden.ipv6.scope import Kind, address_kind
 from npexplore.golden.ipv6.validate import validate
 from npexplore.golden.reasons import Reason
@@ -237,3 +238,28 @@ def test_a_host_looks_behind_extension_headers(linux):
         data = bytes.fromhex(chain.replace(" ", "")) + udp
         packet = bytes([0x60, 0, 0, 0, 0, len(data), following, 64]) + ends + data
         assert host_answer6(packet, linux=linux) == answer, chain
+
+
+@given(st.binary(min_size=9, max_size=200), st.sets(st.integers(1, 24), max_size=4), st.integers(0, 3), st.data())
+def test_fragments_in_any_order_make_the_packet_again(data, cuts, mark, draws):
+    head = bytes([0x60, mark << 4, 0, 0, 0, 0, 17, 64]) + bytes(15) + b"\1" + bytes(15) + b"\2"
+    places = sorted({0, *(8 * cut for cut in cuts if 8 * cut < len(data))})
+    ranges = list(zip(places, [*places[1:], len(data)], strict=True))
+
+    def piece(begin, end):
+        body = bytes([17, 0]) + (begin | (end < len(data))).to_bytes(2, "big") + b"iden" + data[begin:end]
+        return head[:4] + len(body).to_bytes(2, "big") + bytes([44]) + head[7:] + body
+
+    order = draws.draw(st.permutations(ranges + ranges[1:2]))  # one comes twice
+    seen, reassembly = set(), Reassembly()
+    for number, (begin, end) in enumerate(order):
+        whole = reassembly.add(piece(begin, end), Piece(40, 6), 0, number)
+        complete = seen | {begin} == set(places) and len(seen) < len(places)
+        seen.add(begin)
+        assert whole == (head[:4] + len(data).to_bytes(2, "big") + head[6:] + data if complete else None)
+    if len(ranges) > 1:
+        late = Reassembly()
+        assert [late.add(piece(*one), Piece(40, 6), 0, k * 61 * 10**9) for k, one in enumerate(ranges)][-1] is None
+        over = Reassembly()
+        twisted = [(ranges[0][0], ranges[0][1] + 8), *ranges] if ranges[0][1] + 8 < len(data) else []
+        assert not any(over.add(piece(*one), Piece(40, 6), 0, 0) for one in twisted[:2])

@@ -1,7 +1,7 @@
 """What a router answers about IPv6 packets for itself: RFC 4443 sections 4.1 (echo), 3.1 (port), 3.4 (next header).
 
 Extension headers are walked as a host walks them (RFC 8200 section 4): a routing header with segments left and unknown
-options are told of, a lone fragment is whole (section 4.5). Fragments of several are not put together.
+options are told of, a lone fragment is whole (section 4.5); `reassembly` puts others together.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from npexplore.golden.ipv4.host import whole_datagram
 from npexplore.golden.ipv6.extensions import DESTINATION_OPTIONS, FRAGMENT, HOP_BY_HOP, ROUTING
 from npexplore.golden.ipv6.header import ICMP6, SHORTEST, UDP, read_header
 from npexplore.golden.ipv6.icmp import PARAMETER_PROBLEM, UNREACHABLE, IcmpError, checksum
+from npexplore.golden.ipv6.reassembly import Piece
 
 ECHO, ECHO_REPLY = 128, 129
 PORT = 4
@@ -30,17 +31,18 @@ class Carried(NamedTuple):
     named: int
 
 
-def carried_by(packet: bytes, *, linux: bool = False) -> Carried | IcmpError | None:
+def carried_by(packet: bytes, *, linux: bool = False, joined: int = 0) -> Carried | Piece | IcmpError | None:
     """Return what a packet for this host carries, the error that an extension header calls for, or None for silence.
 
-    linux: as the kernel does it, which is silent about segment routing, strict about padding, and tells of a second
+    A fragment of several is a Piece. joined: of a packet put together, where the fragment header was, else 0. linux: as the kernel does it, which is silent about segment routing, strict about padding, and tells of a second
     fragment header and of one that is cut.
     """
     header = read_header(packet)
     end = min(len(packet), SHORTEST + header.payload_length)
     protocol, at, named = header.next_header, SHORTEST, NEXT_HEADER_AT
-    alone = False  # whether there was a fragment header, of a packet in one piece
-    while protocol in (DESTINATION_OPTIONS, ROUTING, FRAGMENT) or (protocol == HOP_BY_HOP and at == SHORTEST):
+    first = 0 if joined == SHORTEST else SHORTEST  # hop-by-hop options behind a fragment header are out of place
+    alone = joined > 0  # whether there was a fragment header before
+    while protocol in (DESTINATION_OPTIONS, ROUTING, FRAGMENT) or (protocol == HOP_BY_HOP and at == first):
         size = 8 if at + 8 > end or protocol == FRAGMENT else 8 * packet[at + 1] + 8
         if at + size > end:
             return IcmpError(PARAMETER_PROBLEM, FIELD, at) if linux and protocol == FRAGMENT else None
@@ -59,7 +61,7 @@ def carried_by(packet: bytes, *, linux: bool = False) -> Carried | IcmpError | N
                 return IcmpError(PARAMETER_PROBLEM, FIELD, at)
             alone = True
             if (packet[at + 2] << 8 | packet[at + 3]) & 0xFFF9:
-                return None
+                return Piece(at, named)
         protocol, named, at = packet[at], at, at + size
     return Carried(protocol, at, named)
 
@@ -87,14 +89,14 @@ def _options(packet: bytes, at: int, size: int, linux: bool) -> IcmpError | None
     return None
 
 
-def host_answer6(packet: bytes, *, linux: bool = False) -> bytes | IcmpError | None:
+def host_answer6(packet: bytes, *, linux: bool = False, joined: int = 0) -> bytes | IcmpError | None:
     """Return the ICMPv6 message that replies to a packet (its checksum is 0), the error it calls for, or None.
 
-    linux: see `carried_by`.
+    linux, joined: see `carried_by`.
     """
-    found = carried_by(packet, linux=linux)
+    found = carried_by(packet, linux=linux, joined=joined)
     if not isinstance(found, Carried):
-        return found
+        return found if isinstance(found, IcmpError) else None
     header = read_header(packet)
     data = packet[found.at : SHORTEST + header.payload_length]
     if found.protocol == ICMP6:

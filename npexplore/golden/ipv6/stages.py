@@ -8,8 +8,9 @@ from npexplore.golden.ipv6.extensions import read_chain
 from npexplore.golden.ipv6.header import ICMP6, SHORTEST, write_packet
 from npexplore.golden.ipv6.hop_limit import decrement_hop_limit
 from npexplore.golden.ipv6.hop_options import HopOptions, read_hop_options
-from npexplore.golden.ipv6.host import host_answer6
+from npexplore.golden.ipv6.host import carried_by, host_answer6
 from npexplore.golden.ipv6.icmp import IcmpError, checksum, error_for, icmp_error, may_answer
+from npexplore.golden.ipv6.reassembly import Piece
 from npexplore.golden.ipv6.redirect import redirect, redirect_target
 from npexplore.golden.ipv6.scope import Kind, address_kind, martian
 from npexplore.golden.ipv6.validate import validate
@@ -130,7 +131,14 @@ def error_or_reply(
     """Return the error that a reason calls for, None for none; reply to what asks the router itself."""
     if reason is not R.LOCAL_DELIVERY or not side.router.policy.answers:
         return error_for(reason, mtu=walk.mtu, pointer=walk.pointer)
-    found = host_answer6(walk.packet, linux=linux)
+    piece = carried_by(walk.packet, linux=linux)
+    joined = piece.at if isinstance(piece, Piece) else 0
+    if isinstance(piece, Piece):
+        whole = side.reassembly.add(walk.packet, piece, walk.port, walk.time_ns)
+        if not isinstance(whole, bytes):
+            return whole
+        walk.packet = whole
+    found = host_answer6(walk.packet, linux=linux, joined=joined)
     if not isinstance(found, bytes):
         return found
     reply(side, walk, found)

@@ -20,6 +20,7 @@ from npexplore.golden.ipv4.delivery import Links
 from npexplore.golden.ipv4.icmp_limit import TokenBucket
 from npexplore.golden.ipv4.martians import Martians
 from npexplore.golden.ipv6 import header as header6
+from npexplore.golden.ipv6.reassembly import Reassembly
 from npexplore.golden.lookup import LPMS, LPMS6, Lpm
 from npexplore.golden.lookup.family import IPV4, IPV6, Family
 from npexplore.golden.mpls.impose import told_stack, typed
@@ -248,7 +249,7 @@ class Side6(Side):
         super().__init__(router, six.ports, six.neighbours, [hop for hop, _ in numbers], groups, lpm, error_limit)
         near = [Hop(UNICAST, k, 0) for k in range(len(six.ports))]  # where link-local addresses are routed by each port
         self.hops += [hop for hop in near if hop not in self.hops]
-        self.read = header6.read_header
+        self.read, self.reassembly = header6.read_header, Reassembly()
         self._longest: dict[int, int] = {}  # of the routes that begin at an address
         for row in six.routes:
             self._longest[row.value] = max(row.length, self._longest.get(row.value, 0))
