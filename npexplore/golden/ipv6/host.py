@@ -34,8 +34,9 @@ class Carried(NamedTuple):
 def carried_by(packet: bytes, *, linux: bool = False, joined: int = 0) -> Carried | Piece | IcmpError | None:
     """Return what a packet for this host carries, the error that an extension header calls for, or None for silence.
 
-    A fragment of several is a Piece. joined: of a packet put together, where the fragment header was, else 0. linux: as the kernel does it, which is silent about segment routing, strict about padding, and tells of a second
-    fragment header and of one that is cut.
+    A fragment of several is a Piece. linux: as the kernel does it, which is silent about segment routing, strict about
+    padding, and tells of a second fragment header and of one that is cut. joined: of a packet put together, where the
+    fragment header was, else 0.
     """
     header = read_header(packet)
     end = min(len(packet), SHORTEST + header.payload_length)
