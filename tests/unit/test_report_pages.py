@@ -114,7 +114,7 @@ def test_cards_show_title_summary_and_key_numbers(run):
     assert 'class="bad"' in html
 
 
-def test_the_first_page_opens_with_the_scores_of_all_notebooks(run):
+def test_the_first_page_has_the_scores_of_all_notebooks_below_their_answers(run):
     lines = [
         {
             "paper": paper, "group": "all", "claims": False, "rows": 3, "rms": 0.05, "rms_predicted": 0.05,
@@ -126,7 +126,7 @@ def test_the_first_page_opens_with_the_scores_of_all_notebooks(run):
     ]  # fmt: skip
     runs = [run, *(run_of(nb.new_code_cell("scores(c)", outputs=[shown({MIME: [line]})])) for line in lines)]
     html = index_page(runs)
-    assert html.index("mine") < html.index("yours") < html.index('<a href="10_thing.html">Banks')
+    assert html.index('<a href="10_thing.html">Banks') < html.index("mine") < html.index("yours")
     assert f'{BAD}">-0.25</b>' in html
     assert "mine" not in index_page([run])
 
