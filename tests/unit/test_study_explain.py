@@ -203,6 +203,22 @@ def test_the_chain_of_a_small_machine_is_a_fourth_answer(monkeypatch):
     assert refused["refused"]["chain"].startswith("chain: server has more than 3 states")
 
 
+def test_queueing_solved_beside_the_changes_says_the_same_and_raises_its_errors(monkeypatch):
+    answered = []
+    options = {"packets": 200, "elasticities": False, "workers": 1}
+    e = explain(DESIGN, LOAD, **options, changes=True, knees=False, answered=lambda e: answered.append(set(e.solvers)))
+    assert e.predictions["queueing"] == explain(DESIGN, LOAD, **options).predictions["queueing"]
+    assert len(answered) == 3
+    assert e.what_if.changes
+
+    def broken(*_):
+        raise ZeroDivisionError("of this test")
+
+    monkeypatch.setattr("npexplore.designs.base.Design.queueing", broken)
+    with pytest.raises(ZeroDivisionError, match="of this test"):
+        explain(DESIGN, LOAD, **options, changes=True, knees=False)
+
+
 def test_a_run_without_progress_leaves_the_other_answers(monkeypatch):
     def stuck(*args, **options):
         raise npexplore.errors.SimulationError("deadlock", "16 tokens wait for segments")

@@ -22,6 +22,7 @@ from npexplore.records import content_hash
 from npexplore.results import Result, plain
 from npexplore.solve.estimate.document import document as estimate_document
 from npexplore.solve.prediction import Prediction
+from npexplore.study.explaining.background import Background
 from npexplore.study.explaining.sensitivity import Sensitivity, sensitivity_in_stages
 from npexplore.study.explaining.whatif import WhatIf, what_if_in_stages
 from npexplore.study.explaining.words import CEILING, NOT_ESTIMATED, gain_text, in_words, value_text
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 LATENCIES = ("mean", "p50", "p95", "p99")  # of the document
 SOLVERS = ("bounds", "queueing", "simulated")
 ESTIMATE, ESTIMATE_BUDGET_S = "estimate", 1.0  # the number with an interval that comes first, and the time it may take
+FIRST = ("bounds", ESTIMATE, "simulated")  # answers that the first lines tell of
 CHAIN, RTL = "chain", "rtl"  # of small machines, and of those with hardware, where they are asked for
 
 
@@ -296,18 +298,25 @@ def explain(
             no_parameters=not len(design.parameters),
         )  # fmt: skip
 
-    for name, ask in questions.items():
-        try:
-            predictions[name] = ask()
-        except (RefusedError, SimulationError) as error:
-            refused[name] = str(error)
-        if answered is not None and predictions:
-            answered(so_far())
+    changes = elasticities if changes is None else changes
+
+    def answer(*names: str) -> None:
+        for name in names:
+            try:
+                predictions[name] = questions[name]()
+            except (RefusedError, SimulationError) as error:
+                refused[name] = str(error)
+            if answered is not None and predictions:
+                answered(so_far())
+
+    later = [name for name in questions if name not in FIRST] if changes and first is None else []
+    answer(*(name for name in questions if name not in later))
+    rest = Background(lambda: answer(*later))  # beside the changes, whose workers leave this process idle
+    if not predictions:
+        rest.end()
     if not predictions:
         raise ModelError(f"{design.name}: no solver has an answer: " + "; ".join(refused.values()))
-    told = so_far()
-    changes = elasticities if changes is None else changes
-    asked: dict[str, Any] = {"seed": seed, "executor": executor, "workers": workers}
+    asked: dict[str, Any] = {"seed": seed, "executor": executor, "workers": workers, "begun": rest.begin}
     counts = _Counts(progress)
     found: Iterator[Sensitivity] = iter(())
     tried: Iterator[WhatIf] = iter(())
@@ -317,10 +326,13 @@ def explain(
         bends = changes if knees is None else knees
         asked |= {"early": first is not None, "knees": bends}
         tried = what_if_in_stages(design, workload, **asked, progress=counts.of("changes"))
+    elastic, gains = None, None
     if first is not None:
-        told = replace(told, sensitivity=next(found, None), what_if=next(tried, None))
-        first(told)
-    return replace(told, sensitivity=[told.sensitivity, *found][-1], what_if=[told.what_if, *tried][-1])
+        elastic, gains = next(found, None), next(tried, None)
+        first(replace(so_far(), sensitivity=elastic, what_if=gains))
+    elastic, gains = [elastic, *found][-1], [gains, *tried][-1]
+    rest.end()
+    return replace(so_far(), sensitivity=elastic, what_if=gains)
 
 
 class _Counts:

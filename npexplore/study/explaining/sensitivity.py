@@ -112,8 +112,12 @@ def sensitivity(
 def sensitivity_in_stages(
     design: DesignLike, workload: WorkloadLike | None = None, *, seed: int = 1, executor: Executor | None = None,
     workers: int | None = None, progress: Callable[[int, int], None] | None = None,
+    begun: Callable[[], None] = lambda: None,
 ) -> Iterator[Sensitivity]:  # fmt: skip
-    """Yield the elasticities of the parameters that are simulated first, then those of all."""
+    """Yield the elasticities of the parameters that are simulated first, then those of all.
+
+    begun: called before the first answer, when workers are there.
+    """
     design = design_of(design)
     workload = design.packets(workload)
     solvers = solvers_for(design.workload(workload))
@@ -148,7 +152,7 @@ def sensitivity_in_stages(
             if progress is not None:
                 progress(before + now, told)
 
-        answers = asked(points, packets=packets, executor=executor, workers=workers, progress=report)
+        answers = asked(points, packets=packets, executor=executor, workers=workers, progress=report, begun=begun)
         by_task = {
             one: found
             for one, point, answer in zip(asked_of, points, answers, strict=True)

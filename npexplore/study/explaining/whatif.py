@@ -139,12 +139,13 @@ def what_if(
 def what_if_in_stages(
     design: DesignLike, workload: WorkloadLike | None = None, *, seed: int = 1, executor: Executor | None = None,
     workers: int | None = None, progress: Callable[[int, int], None] | None = None, early: bool = True,
-    knees: bool = True,
+    knees: bool = True, begun: Callable[[], None] = lambda: None,
 ) -> Iterator[WhatIf]:  # fmt: skip
     """Yield the changes that are simulated first, without knees, then all.
 
     early: whether anybody wants the first, for which queueing is asked about every change. knees: whether anybody wants
-    these, for which values that are no changes are simulated too.
+    these, for which values that are no changes are simulated too. begun: called before the first answer, when workers
+    are there.
     """
     design = design_of(design)
     workload = design.packets(workload)
@@ -168,7 +169,7 @@ def what_if_in_stages(
             if progress is not None:
                 progress(before + now, told)
 
-        answers = asked(points, packets=packets, executor=executor, workers=workers, progress=report)
+        answers = asked(points, packets=packets, executor=executor, workers=workers, progress=report, begun=begun)
         return [(forwarded(point, answer), answer) for point, answer in zip(points, answers, strict=True)]
 
     found: dict[Tried, tuple[Forwarded | None, Answer]] = {}

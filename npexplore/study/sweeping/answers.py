@@ -192,12 +192,13 @@ def answer_points(
     workers: int | None = None,
     packets: int = PACKETS,
     warm_up: int | None = None,
+    begun: Callable[[], None] = lambda: None,
 ) -> None:
     """Answer all points, and hand the answers to a function task by task, as they finish.
 
     points: what is asked. ended: called with the numbers of a task's points and their answers. executor: a
     concurrent.futures executor or its name (None: threads). workers: how many at once (None: as many as cores).
-    packets, warm_up: as in `predict`.
+    packets, warm_up: as in `predict`. begun: as in `run_tasks`.
 
     Raises BrokenExecutor if a worker died, KeyboardInterrupt after Ctrl-C; what was finished by then was handed over.
     """
@@ -206,7 +207,7 @@ def answer_points(
         ended(list(zip(numbers, found, strict=True)))
 
     task = partial(answer_all, warm_up=warm_up)
-    run_tasks(points, task, keep, executor=executor, workers=workers, packets=packets)
+    run_tasks(points, task, keep, executor=executor, workers=workers, packets=packets, begun=begun)
 
 
 def run_tasks(
@@ -218,17 +219,20 @@ def run_tasks(
     executor: Wanted = None,
     workers: int | None = None,
     packets: int = PACKETS,
+    begun: Callable[[], None] = lambda: None,
 ) -> None:
     """Run a task over all points, some at a time, and hand over its results as they finish.
 
     points: what is asked. task: takes points and packets, and returns what is wanted of them; a function of a module,
     so that other processes find it. ended: called with the numbers of a task's points and its result. look: called at
-    least every LOOK_S seconds. executor, workers, packets: as in `answer_points`, and so are the errors.
+    least every LOOK_S seconds. executor, workers, packets: as in `answer_points`, and so are the errors. begun: called
+    when the workers are there, before they have any work: threads that it starts are in none of their copies.
     """
     count = usable_cores() if workers is None else workers
     copies = executor is None and count > 1 and len(points) > 1 and can_fork()
     chosen = Forked((task, points), count) if copies else pool(executor, workers)
     with chosen as running, closing(tasks(points, task, running, packets)) as made:
+        begun()
         for some in made:
             if some is not None:
                 ended(*some)

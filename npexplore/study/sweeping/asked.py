@@ -14,9 +14,12 @@ Progress = Callable[[int, int], None]
 
 def asked(
     points: Sequence[SweepPoint], *, packets: int = PACKETS, executor: Wanted = None,
-    workers: int | None = None, progress: Progress | None = None,
+    workers: int | None = None, progress: Progress | None = None, begun: Callable[[], None] = lambda: None,
 ) -> list[Answer]:  # fmt: skip
-    """Return each point's prediction, or why there is none; progress is called with (points done, points in all)."""
+    """Return each point's prediction, or why there is none; progress is called with (points done, points in all).
+
+    The other arguments are those of `answer_points`.
+    """
     found: dict[int, Answer] = {}
 
     def keep(ended: Ended) -> None:
@@ -24,5 +27,5 @@ def asked(
         if progress is not None:
             progress(len(found), len(points))
 
-    answer_points(points, keep, executor=executor, workers=workers, packets=packets)
+    answer_points(points, keep, executor=executor, workers=workers, packets=packets, begun=begun)
     return [found[k] for k in range(len(points))]
