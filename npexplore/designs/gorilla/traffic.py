@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -144,15 +145,21 @@ def kinds(mix: str) -> list[str]:
     return [MIXES[mix][k % len(MIXES[mix])] for k in range(ROWS)]
 
 
+Frames = tuple[str, bool, bool, str, str, float, float, bool, int, tuple[int, int]]  # arguments of `_traces`
+
+
 def traces(p: Parameters) -> list[Trace]:
     """Run the step program on the frames that the parameters ask for."""
+    return list(_traces(*_frames(p)))
+
+
+def _frames(p: Parameters) -> Frames:
+    """Return which frames and tables the parameters ask for."""
     counting = p.flow_counting == "on"
     both = p.source_lookup == "always" or (p.source_lookup == "with_counting" and counting)
     chip, updates = p.first_level == "chip", int(p.update_routes) if p.controls else 0
     caches = (int(p.cache_entries), int(p.clusters)) if p.cache_entries else (0, 1)
-    return list(
-        _traces(p.proto, counting, both, p.addresses, p.label_tables, p.exceptions, p.controls, chip, updates, caches)
-    )
+    return p.proto, counting, both, p.addresses, p.label_tables, p.exceptions, p.controls, chip, updates, caches
 
 
 def traces_of(mix: str, counting: bool = False) -> tuple[Trace, ...]:
@@ -240,11 +247,18 @@ def frame_bytes(p: Parameters) -> npt.NDArray[np.int64]:
 
 def lowered(p: Parameters) -> Lowered:
     """Return the paths of the traffic that the parameters ask for, with the words that control packets write."""
-    ran = traces(p)
-    found = lower(ran)
+    frames = _frames(p)
+    found = _lowered(*frames)
     if not p.controls:
         return found
-    return replace(found, columns={**found.columns, "update_words": np.array([t.context.update_words for t in ran])})
+    words = np.array([trace.context.update_words for trace in _traces(*frames)])
+    return replace(found, columns={**found.columns, "update_words": words})
+
+
+@lru_cache(maxsize=64)
+def _lowered(*frames: Any) -> Lowered:
+    """Return the paths of frames' traces, found once: most knobs of the machine change none of them."""
+    return lower(_traces(*frames))
 
 
 def cached_share(p: Parameters) -> float:
