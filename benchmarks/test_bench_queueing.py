@@ -40,6 +40,27 @@ def test_points_per_second(benchmark, kind, rates):
     record(benchmark, million_points_per_s=1e-6 / each)
 
 
+def test_points_per_second_beside_bare_c(benchmark, tmp_path):
+    """What a point costs at least: the same recursion as C, optimised for this processor."""
+    flags = ["-O3", "-march=native", "-o", str(tmp_path / "bare")]
+    subprocess.run(["cc", *flags, str(Path(__file__).with_name("mva.c"))], check=True)
+
+    def run():
+        each = seconds(lambda: mva(DEMANDS, POPULATION), 5) / POINTS
+        words = [tmp_path / "bare", str(POINTS)]
+        done = subprocess.run(words, check=True, capture_output=True, input=DEMANDS.tobytes())
+        total, took = map(float, done.stdout.split())
+        record(
+            benchmark,
+            million_points_per_s=1e-6 / each,
+            of_c_million=1e-6 * POINTS / took,
+            share_of_c=took / POINTS / each,
+        )
+        return total
+
+    assert mva(DEMANDS, POPULATION).throughput.sum() == pytest.approx(once(benchmark, run), rel=1e-9)
+
+
 def test_a_million_points_into_a_data_frame(benchmark):
     demands = np.resize(DEMANDS, (5 * POINTS, 5))
 
