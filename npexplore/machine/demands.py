@@ -143,9 +143,9 @@ def _demands(
     result.sections = {name: section for name, section in found.by_server.items() if not section.untied}
     result.untied = found.by_server.keys() - result.sections.keys()
     result.loose = {
-        name: (found.by_server[name].demand.seconds, path.units.get(name, np.zeros_like(shares)))
-        for name in result.untied
-        if not found.by_server[name].lent
+        name: (section.demand.seconds, path.units.get(name, np.zeros_like(shares)))
+        for name, section in found.by_server.items()  # in the order in which they are met: a set has another every time
+        if name in result.untied and not section.lent
     }
     for name, section in result.sections.items():
         result.servers.setdefault(name, Demand()).merge(section.demand)
