@@ -25,6 +25,7 @@ from npexplore.solve.batch import Answers, Batch, bottlenecks
 from npexplore.solve.crossing import crossing
 from npexplore.solve.event_graph import NEAR_FULL, is_event_graph, latency
 from npexplore.solve.levels import Levels
+from npexplore.solve.lone_crossing import answered, lone_crossing
 from npexplore.solve.pools_in_turn import LEAST, Found, Stay, dispersion, in_turn
 from npexplore.solve.prediction import Latency, Prediction
 from npexplore.solve.queueing.finite_queue import finite_queues
@@ -117,6 +118,11 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
     machine, servers = batch.like.machine, batch.like.servers
     threads = machine.threads
     levels = Levels(batch, threads, machine.pools[0].home)
+    if (alone := lone_crossing(batch)) is not None:
+        levels.routes_change = True
+        rate, seconds = answered(alone, batch, places)
+        stay = Stay("threads", levels, seconds)
+        return Found(rate, seconds, np.zeros_like(rate), [levels], stays=[stay])
     if levels.recovers and places is not None:
         return _behind_members(levels, batch, ceilings)
     if places is not None and any(held.outlives for held in levels.sections.values()):
@@ -278,6 +284,8 @@ def _approximation(d: UnderLoad, levels: Sequence[Levels]) -> str:
     """Name what was assumed."""
     if any(one.scheduled for one in levels):
         return "deterministic event graph"
+    if any(one.routes_change for one in levels):
+        return "messages over one crossing: paths in turn, or two groups of them that alternate"
     named = "residual-time MVA" if any(one.residual for one in levels) else "product form (exponential service)"
     if len(levels) > 1:
         named += ", pools one after the other at one rate, slowed by each other's work"

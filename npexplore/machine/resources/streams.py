@@ -8,7 +8,8 @@ A switch that several paths pass (a crossing) has the words of one at a time: a 
 its last, through all stalls, and who comes by another route waits `change_cycles` more (the tiles of RAW, Secs. 3.2, 4
 and 7 of the raw router paper). A word is in the next FIFO `hop_cycles` after it moved; its place is free a cycle after.
 
-Alone, paths over one switch: M/D/1 of the words; with `change_cycles`, of paths in turn alone.
+Alone, paths over one switch: M/D/1 of the words; with `change_cycles`, limited polling: M/D/1 of words and change for
+paths in turn, a Markov chain of who waits for two paths at random.
 """
 
 from __future__ import annotations

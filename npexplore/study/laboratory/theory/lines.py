@@ -110,17 +110,14 @@ def _mesh(one: Mesh, v: Operands, lone: LoneResource) -> Line | None:
 
 
 def _streams(one: StaticStreams, v: Operands, lone: LoneResource) -> Line | None:
-    """A switch that all paths cross: its words, and a change of route where paths come in turn."""
+    """A switch that all paths cross, without changes of route (crossing.py): its words."""
     paths, trees = len(one.trees), one.trees
     hops = sum(tree.depth(tree.targets[0]) for tree in trees) / paths
     everybody = [tile for tile in one.crossings if all(tile in tree.before for tree in trees)]
     drawn = v["path"] in ("random", "round_robin") and lone.visit == "stream"
-    if not drawn or one.turns or len(everybody) != 1:
+    if not drawn or one.turns or one.change or len(everybody) != 1:
         return None
-    words, change = v["words"] * one.cycle, one.change * one.cycle
-    if change and (v["path"] == "random" or paths > 2):
-        return None  # polling with changes of route: paths that wait alternate, and cross more than one switch
-    return Line.constant(words + change, (hops + 2) * one.hop * one.cycle)
+    return Line.constant(v["words"] * one.cycle, (hops + 2) * one.hop * one.cycle)
 
 
 LINES: dict[type[Any], Callable[[Any, Operands, LoneResource], Line | None]] = {

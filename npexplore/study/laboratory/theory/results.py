@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from npexplore.machine.resources import BankedMemory
+from npexplore.machine.resources import BankedMemory, StaticStreams
 from npexplore.study.laboratory.lone import LoneResource
 from npexplore.study.laboratory.theory.banks import closed_banks, open_banks
+from npexplore.study.laboratory.theory.crossing import closed_crossing, open_crossing
 from npexplore.study.laboratory.theory.lines import line_of
 
 
@@ -33,6 +34,12 @@ def theory_of(lone: LoneResource) -> Theory | None:
             "exact chain of bank interference; open: M/D/1 at each bank, a lower bound",
             "Bhandarkar, IEEE Trans. Computers C-24, 1975, with a unit and recovery", partial(closed_banks, lone),
             partial(open_banks, lone), bounded=True,
+        )  # fmt: skip
+    if isinstance(lone.resource, StaticStreams) and lone.resource.change:
+        return Theory(
+            "limited polling with changes of route: chain at the ends of messages; in turn M/D/1, closed max-plus",
+            "Takagi, Analysis of Polling Systems, 1986; Kendall, Ann. Math. Stat. 24, 1953",
+            partial(closed_crossing, lone), partial(open_crossing, lone),
         )  # fmt: skip
     line = line_of(lone)
     if line is None:

@@ -1,0 +1,153 @@
+"""A machine that is one crossing of a static network, whose routes take time to change or come in turns.
+
+    in turn    closed: max-plus recursion of messages; Poisson: latency alone + wait of M/G/1 of its holds, which for
+               equal ones is exact (Friedman, Operations Research 13, 1965)
+    at random  Markov chain of two groups of paths that alternate (queueing/route_changes.py)
+
+Elsewhere in a machine, changes and turns are left out (`Server.approximation`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from npexplore.errors import RefusedError
+from npexplore.machine.program import Draw, Turn, Visit
+from npexplore.machine.resources.streams import StaticStreams
+from npexplore.machine.tree import Body
+from npexplore.rows.expressions import Constant, Expression, column
+from npexplore.solve.batch import Batch
+from npexplore.solve.queueing.message_times import Crossing, alone_at_random, in_turn
+from npexplore.solve.queueing.route_changes import Groups
+from npexplore.solve.stations import Floats
+
+TESTED_LOAD = 0.95  # of the rate that changes leave, up to which waits were held against simulation
+TESTED_UNLIKE = {True: 0.5, False: 0.85}  # the same, where paths in turn, or at random, make groups of unlike sizes
+SPARE_THREADS = 1.5  # times as many as messages there, so that none waits for a thread
+MANY = 64  # threads that keep a crossing busy
+SLACK = 1e-9  # what rounding may do
+
+
+class LoneCrossing(NamedTuple):
+    """A crossing, whether its paths come in turn (or are drawn at random), seconds of a cycle."""
+
+    crossing: Crossing
+    in_turn: bool
+    cycle: float
+
+    def closed(self, threads: int) -> float:
+        """Return messages a second of so many threads; raises RefusedError where nothing is known."""
+        if self.in_turn:
+            return in_turn(self.crossing, threads)[0] / self.cycle
+        if threads == 1:
+            return 1 / (alone_at_random(self.crossing) * self.cycle)
+        one = self.crossing
+        groups = self._groups()
+        if threads <= 3 and one.words <= one.depth and max(groups.paths) > 1:
+            raise RefusedError(
+                f"queueing: {threads} messages of {one.words} words fit into FIFOs of {one.depth}: which of a group of "
+                "paths comes first is not told"
+            )
+        return groups.throughput(threads) / self.cycle
+
+    def limit(self) -> float:
+        """Return the messages a second that it can serve for long."""
+        return (in_turn(self.crossing, MANY)[0] if self.in_turn else self._groups().limit()) / self.cycle
+
+    def open(self, rate: float) -> float:
+        """Return the mean seconds of messages that come at random at a rate; raises RefusedError near saturation."""
+        limit = self.limit()
+        paths = len(self.crossing.paths)
+        tested = TESTED_UNLIKE[self.in_turn] if paths > 2 and paths % 2 else TESTED_LOAD
+        if rate > tested * limit * (1 + SLACK):
+            raise RefusedError(
+                f"queueing: messages over a crossing come at {rate / limit:.0%} of the {limit / 1e6:.4g} Mpps that "
+                f"changes of route leave; waits are told up to {tested:.0%}"
+            )
+        if not self.in_turn:
+            one = self.crossing
+            length = sum(one.length(path) for path in range(len(one.paths))) / len(one.paths)
+            return self._groups().time_in_system(rate * self.cycle, length) * self.cycle
+        hold, alone = 1 / limit, in_turn(self.crossing, 1)[1] * self.cycle
+        return alone + rate * hold**2 / (2 * (1 - rate * hold))
+
+    def _groups(self) -> Groups:
+        """Return the paths as two groups that meet at the switch alone; raises RefusedError for others."""
+        one, shared = self.crossing, self.crossing.shared - {self.crossing.main}
+        groups: list[list[int]] = []
+        for path, tiles in enumerate(one.paths):
+            mine = shared & {*tiles}
+            near = [group for group in groups if any(mine & {*one.paths[other]} for other in group)]
+            groups = [group for group in groups if group not in near] + [[*(p for group in near for p in group), path]]
+        once = all(self._meet_once(group) for group in groups)
+        if len(groups) != 2 or max(map(len, groups)) > 2 or not once or one.turns or one.hop > 1:
+            raise RefusedError(
+                "queueing: changes of route are told for paths in turn, and for two groups of one or two paths that "
+                "meet before a crossing and behind it"
+            )
+        length = round(sum(one.length(path) for path in range(len(one.paths))) / len(one.paths) + 1e-9)
+        return Groups((len(groups[0]), len(groups[1])), one.words, one.change, length, one.depth)
+
+    def _meet_once(self, group: list[int]) -> bool:
+        tiles = [self.crossing.paths[path] for path in group]
+        both = [tile for tile in tiles[0] if all(tile in other for other in tiles)]
+        return len(group) == 1 or (len(both) == 3 and both[1] == self.crossing.main)
+
+
+def lone_crossing(batch: Batch) -> LoneCrossing | None:
+    """Return the crossing that a machine is, if its changes or turns matter; raises RefusedError for one untold."""
+    machine, workload = batch.like.machine, batch.like.workload
+    nets = [one for one in machine.resources.values() if isinstance(one, StaticStreams) and (one.change or one.turns)]
+    if len(machine.pools) > 1 or not nets:
+        return None
+    columns = {name: column(name) for name in workload.columns}
+    body = [step for step in machine.record(columns, machine.pools[0]) if not _of_ingress(batch, step)]
+    visits = [step for step in body if isinstance(step, Visit)]
+    if len(visits) != 1 or not all(isinstance(step, Visit | Draw | Turn) for step in body):
+        return None
+    (visit,) = visits
+    net, path = visit.resource, visit.operands.get("path")
+    if net not in nets or not isinstance(net, StaticStreams) or visit.method != "stream" or isinstance(path, Constant):
+        return None
+    return _described(net, body, path, visit.operands["words"])
+
+
+def _described(net: StaticStreams, body: Body, path: Expression | None, words: Expression) -> LoneCrossing:
+    drawn = next((step for step in body if isinstance(step, Draw | Turn) and step.variable is path), None)
+    everybody = [tile for tile in net.crossings if all(tile in tree.before for tree in net.trees)]
+    plain = all(len(tree.targets) == 1 for tree in net.trees)
+    if drawn is None or not everybody or not plain or not isinstance(words, Constant):
+        raise RefusedError(
+            f"queueing: {net.name}: changes of route and turns are told for messages of one length, over paths with "
+            "one target each that all pass one switch, drawn at random or in turn"
+        )
+    if net.turns and (isinstance(drawn, Draw) or any(list(order) != sorted(order) for order in net.turns.values())):
+        raise RefusedError(
+            f"queueing: {net.name}: switches wait for paths in the order of their turns, and packets come in another"
+        )
+    paths = [tuple(tree.before) for tree in net.trees]
+    crossing = Crossing(paths, everybody[0], int(words.value), net.change, net.depth, net.hop, frozenset(net.turns))
+    return LoneCrossing(crossing, isinstance(drawn, Turn), net.cycle)
+
+
+def _of_ingress(batch: Batch, step: object) -> bool:
+    return isinstance(step, Visit) and step.resource is batch.like.machine.ingress
+
+
+def answered(one: LoneCrossing, batch: Batch, places: int | None) -> tuple[Floats, Floats]:
+    """Return messages a second and their mean seconds (P,), closed or behind Poisson arrivals; raises RefusedError."""
+    machine, arrivals = batch.like.machine, batch.like.workload.arrivals
+    if len(batch) > 1:
+        raise RefusedError("queueing: changes of route are told for one machine at a time")
+    if places is None:
+        rate = one.closed(machine.threads)
+        return np.array([rate]), np.array([machine.threads / rate])
+    offered = float(batch.offered[0])
+    if arrivals != "poisson" or machine.ingress.limited:
+        raise RefusedError("queueing: changes of route are told behind Poisson arrivals and room without a limit")
+    seconds = one.open(offered)
+    if machine.threads < SPARE_THREADS * offered * seconds:
+        raise RefusedError(f"queueing: {machine.threads} threads are too few for messages not to wait for one")
+    return np.array([offered]), np.array([seconds])

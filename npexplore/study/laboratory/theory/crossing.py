@@ -1,0 +1,60 @@
+"""Paths over one switch whose change of route takes time: paths in turn, or two at random.
+
+in turn  closed: max-plus recursion of messages; Poisson: M/D/1 of words and change
+random   chain at the ends of messages (solve/queueing/route_changes.py): closed exact; behind Poisson arrivals within
+         0.1 % of the chain of both paths' numbers (tests/law/test_law_crossing.py), limited polling whose switch-over
+         times depend on who waits
+"""
+
+from __future__ import annotations
+
+from npexplore.errors import RefusedError
+from npexplore.machine.resources import StaticStreams
+from npexplore.solve.queueing.message_times import Crossing, in_turn
+from npexplore.solve.queueing.route_changes import Groups
+from npexplore.study.laboratory.lone import LoneResource
+
+MANY = 64  # threads that keep a crossing busy
+
+
+def closed_crossing(lone: LoneResource, threads: int) -> float:
+    """Return messages a second of so many threads; raises RefusedError for other than paths in turn, or two."""
+    one, cycle = _crossing(lone)
+    if lone.operands["path"] == "round_robin":
+        return in_turn(one, threads)[0] / cycle
+    return _two(one).throughput(threads) / cycle
+
+
+def open_crossing(lone: LoneResource, rate: float) -> float:
+    """Return the mean seconds of messages behind Poisson arrivals."""
+    one, cycle = _crossing(lone)
+    if lone.operands["path"] == "round_robin":
+        hold, alone = 1 / in_turn(one, MANY)[0], in_turn(one, 1)[1]
+        load = _steady(rate * cycle * hold)
+        return cycle * (alone + load * hold / (2 * (1 - load)))
+    two = _two(one)
+    _steady(rate * cycle * (two.words + two.change))
+    return cycle * two.time_in_system(rate * cycle, two.back)
+
+
+def _crossing(lone: LoneResource) -> tuple[Crossing, float]:
+    net, words = lone.resource, lone.operands["words"]
+    assert isinstance(net, StaticStreams)
+    paths = [tuple(tree.before) for tree in net.trees]
+    main = [tile for tile in net.crossings if all(tile in path for path in paths)]
+    drawn = lone.operands["path"] in ("random", "round_robin") and lone.visit == "stream" and isinstance(words, int)
+    if not drawn or len(main) != 1 or len(paths) % 2 or net.turns or net.hop > 1:
+        raise RefusedError("theory: a crossing needs an even number of paths in turn or at random, without turns")
+    return Crossing(paths, main[0], int(words), net.change, net.depth), net.cycle
+
+
+def _two(one: Crossing) -> Groups:
+    if len(one.paths) > 2:
+        raise RefusedError("theory: the chain of changes of route is that of two paths")
+    return Groups((1, 1), one.words, one.change, one.length(0), one.depth)
+
+
+def _steady(load: float) -> float:
+    if load >= 1:
+        raise RefusedError(f"theory: the load is {load:.3g} with changes of route, no steady state")
+    return load
