@@ -40,7 +40,7 @@ class Levels(Contention):
     residual: bool = False  # whether service that is not exponential, or overlap, was met
     at_home: bool = False  # whether threads belong to members of a server
     scheduled: bool = False  # whether chance decides nothing: a deterministic event graph
-    routes_change: bool = False  # whether the machine is one crossing, whose routes take time to change
+    method: str = ""  # by which a machine that is one resource was solved, if not by stations
 
     # ---- answers
 

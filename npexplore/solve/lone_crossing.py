@@ -11,21 +11,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from npexplore.errors import RefusedError
 from npexplore.machine.program import Draw, Turn, Visit
 from npexplore.machine.resources.streams import StaticStreams
 from npexplore.machine.tree import Body
-from npexplore.rows.expressions import Constant, Expression, column
+from npexplore.rows.expressions import Constant, Expression
 from npexplore.solve.batch import Batch
 from npexplore.solve.queueing.message_times import Crossing, alone_at_random, in_turn
 from npexplore.solve.queueing.route_changes import Groups
-from npexplore.solve.stations import Floats
 
 TESTED_LOAD = 0.95  # of the rate that changes leave, up to which waits were held against simulation
 TESTED_UNLIKE = {True: 0.5, False: 0.85}  # the same, where paths in turn, or at random, make groups of unlike sizes
-SPARE_THREADS = 1.5  # times as many as messages there, so that none waits for a thread
 MANY = 64  # threads that keep a crossing busy
 SLACK = 1e-9  # what rounding may do
 
@@ -96,21 +92,19 @@ class LoneCrossing(NamedTuple):
         return len(group) == 1 or (len(both) == 3 and both[1] == self.crossing.main)
 
 
-def lone_crossing(batch: Batch) -> LoneCrossing | None:
-    """Return the crossing that a machine is, if its changes or turns matter; raises RefusedError for one untold."""
-    machine, workload = batch.like.machine, batch.like.workload
-    nets = [one for one in machine.resources.values() if isinstance(one, StaticStreams) and (one.change or one.turns)]
-    if len(machine.pools) > 1 or not nets:
-        return None
-    columns = {name: column(name) for name in workload.columns}
-    body = [step for step in machine.record(columns, machine.pools[0]) if not _of_ingress(batch, step)]
+def lone_crossing(batch: Batch, body: Body) -> LoneCrossing | None:
+    """Return the crossing that a program is, if its changes or turns matter; raises RefusedError for one untold."""
     visits = [step for step in body if isinstance(step, Visit)]
     if len(visits) != 1 or not all(isinstance(step, Visit | Draw | Turn) for step in body):
         return None
     (visit,) = visits
     net, path = visit.resource, visit.operands.get("path")
-    if net not in nets or not isinstance(net, StaticStreams) or visit.method != "stream" or isinstance(path, Constant):
+    if not isinstance(net, StaticStreams) or visit.method != "stream" or isinstance(path, Constant):
         return None
+    if not (net.change or net.turns):
+        return None
+    if len(batch) > 1:
+        raise RefusedError("queueing: changes of route are told for one machine at a time")
     return _described(net, body, path, visit.operands["words"])
 
 
@@ -130,24 +124,3 @@ def _described(net: StaticStreams, body: Body, path: Expression | None, words: E
     paths = [tuple(tree.before) for tree in net.trees]
     crossing = Crossing(paths, everybody[0], int(words.value), net.change, net.depth, net.hop, frozenset(net.turns))
     return LoneCrossing(crossing, isinstance(drawn, Turn), net.cycle)
-
-
-def _of_ingress(batch: Batch, step: object) -> bool:
-    return isinstance(step, Visit) and step.resource is batch.like.machine.ingress
-
-
-def answered(one: LoneCrossing, batch: Batch, places: int | None) -> tuple[Floats, Floats]:
-    """Return messages a second and their mean seconds (P,), closed or behind Poisson arrivals; raises RefusedError."""
-    machine, arrivals = batch.like.machine, batch.like.workload.arrivals
-    if len(batch) > 1:
-        raise RefusedError("queueing: changes of route are told for one machine at a time")
-    if places is None:
-        rate = one.closed(machine.threads)
-        return np.array([rate]), np.array([machine.threads / rate])
-    offered = float(batch.offered[0])
-    if arrivals != "poisson" or machine.ingress.limited:
-        raise RefusedError("queueing: changes of route are told behind Poisson arrivals and room without a limit")
-    seconds = one.open(offered)
-    if machine.threads < SPARE_THREADS * offered * seconds:
-        raise RefusedError(f"queueing: {machine.threads} threads are too few for messages not to wait for one")
-    return np.array([offered]), np.array([seconds])

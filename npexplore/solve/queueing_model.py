@@ -25,7 +25,7 @@ from npexplore.solve.batch import Answers, Batch, bottlenecks
 from npexplore.solve.crossing import crossing
 from npexplore.solve.event_graph import NEAR_FULL, is_event_graph, latency
 from npexplore.solve.levels import Levels
-from npexplore.solve.lone_crossing import answered, lone_crossing
+from npexplore.solve.lone_resource import Alone, alone
 from npexplore.solve.pools_in_turn import LEAST, Found, Stay, dispersion, in_turn
 from npexplore.solve.prediction import Latency, Prediction
 from npexplore.solve.queueing.finite_queue import finite_queues
@@ -82,7 +82,12 @@ def _solved(batch: Batch) -> tuple[Answers, Found]:
     d, points = batch.like, len(batch)
     machine, workload = d.machine, d.workload
     check_arrivals(machine, workload)
-    check_alone(d)
+    try:
+        lone = alone(batch)
+    except RefusedError as error:
+        raise RefusedError(f"{error}; use `estimate`") from None
+    if lone is None:
+        check_alone(d)
     ceilings = {name: most * (1 - d.servers[name].away) if name in d.servers else most
                 for name, most in batch.ceilings().items()}  # fmt: skip
     if not ceilings:
@@ -93,7 +98,10 @@ def _solved(batch: Batch) -> tuple[Answers, Found]:
         places = int(machine.ingress.capacity / float(np.mean(-(-workload.packet_bytes // cell) * cell)))
     many = len(machine.pools) > 1
     try:
-        found = in_turn(batch, ceilings, places) if many else _one_pool(batch, ceilings, places)
+        if lone is not None:
+            found = _alone(batch, lone)
+        else:
+            found = in_turn(batch, ceilings, places) if many else _one_pool(batch, ceilings, places)
     except RefusedError as error:
         raise RefusedError(f"{error}; use `estimate`") from None
     rate, about = found.rate, {} if places is None else {"loss": found.loss}
@@ -113,16 +121,18 @@ def _solved(batch: Batch) -> tuple[Answers, Found]:
     return Answers("queueing", batch, rate, names, number_of, utilization, found.latency, named, about), found
 
 
+def _alone(batch: Batch, lone: Alone) -> Found:
+    """Return the answer of a machine that is one resource."""
+    levels = Levels(batch, batch.like.machine.threads, batch.like.machine.pools[0].home, method=lone.method)
+    stay = Stay("threads", levels, lone.seconds)
+    return Found(lone.rate, lone.seconds, np.zeros_like(lone.rate), [levels], stays=[stay])
+
+
 def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) -> Found:
     """Solve a machine of one pool: closed, or behind a receive buffer."""
     machine, servers = batch.like.machine, batch.like.servers
     threads = machine.threads
     levels = Levels(batch, threads, machine.pools[0].home)
-    if (alone := lone_crossing(batch)) is not None:
-        levels.routes_change = True
-        rate, seconds = answered(alone, batch, places)
-        stay = Stay("threads", levels, seconds)
-        return Found(rate, seconds, np.zeros_like(rate), [levels], stays=[stay])
     if levels.recovers and places is not None:
         return _behind_members(levels, batch, ceilings)
     if places is not None and any(held.outlives for held in levels.sections.values()):
@@ -284,8 +294,8 @@ def _approximation(d: UnderLoad, levels: Sequence[Levels]) -> str:
     """Name what was assumed."""
     if any(one.scheduled for one in levels):
         return "deterministic event graph"
-    if any(one.routes_change for one in levels):
-        return "messages over one crossing: paths in turn, or two groups of them that alternate"
+    if levels[0].method:
+        return levels[0].method
     named = "residual-time MVA" if any(one.residual for one in levels) else "product form (exponential service)"
     if len(levels) > 1:
         named += ", pools one after the other at one rate, slowed by each other's work"

@@ -12,6 +12,7 @@ import numpy as np
 from npexplore.errors import RefusedError
 from npexplore.machine.demands import Demands
 from npexplore.machine.machine import Machine
+from npexplore.machine.resources.policer import Policer
 from npexplore.machine.under_load import UnderLoad
 from npexplore.machine.workload import Workload
 from npexplore.rows.distributions import Batch as Batches
@@ -62,6 +63,8 @@ def check_alone(d: UnderLoad) -> None:
             waits[f"visits of {name!r} wait for the next edge of a clock"] = visits * server.unseen_s
     longer, latency = sum(waits.values()), d.demands.latency
     if latency <= 0 and (longer > 0 or d.workload.arrivals != "saturated"):
+        if any(isinstance(one, Policer) for one in d.machine.resources.values()):
+            raise RefusedError(f"queueing: {d.machine.name}: nobody waits at a bucket that drops; use `simulate`")
         raise RefusedError(f"queueing: {d.machine.name}: a packet alone takes no time of its own; use `estimate`")
     if longer > ALONE_TOLERANCE * latency:
         text = max(waits, key=lambda text: waits[text])

@@ -1,10 +1,12 @@
 """Simulation, bounds and queueing of resources alone against exact theory, at a few points; all of them: gate.py."""
 
+from pathlib import Path
+
 import pytest
 
 import npexplore as npx
 from npexplore.errors import RefusedError
-from npexplore.study.laboratory.gate import Row, explorations
+from npexplore.study.laboratory.gate import DRAWS, Row, explorations
 from npexplore.study.laboratory.theory.bank_chain import bank_throughput
 from npexplore.study.laboratory.theory.line import Line
 
@@ -21,6 +23,31 @@ def test_simulation_and_bounds_hold_against_theory(name):
     assert row.points >= 1
     assert row.inside == row.simulated, row.misses
     assert row.below == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in DRAWS if name not in ("banks", "policer")])  # banks: below
+def test_queueing_and_bounds_hold_against_theory(name):
+    row = Row(name, "")
+    for found in explorations(name, points=4, solvers=("bounds", "queueing", "theory")):
+        row.add(found)
+    assert row.points >= 4
+    assert row.answered == row.close == row.points, row.misses
+    assert row.below == 0
+
+
+def test_the_table_of_kinds_alone_meets_the_gate():
+    text = (Path(__file__).parents[2] / "docs" / "kinds.md").read_text(encoding="utf-8")
+    lines = text.partition("<!-- theory -->")[2].partition("<!-- end of theory -->")[0].strip().splitlines()[2:]
+    rows = {cells[0]: cells[2:] for cells in ([cell.strip() for cell in line.split("|")[1:-1]] for line in lines)}
+    assert rows.keys() == DRAWS.keys()
+    for name, (points, inside, answered, close, _, below) in rows.items():
+        within, simulated = (int(number) for number in inside.split(" of "))
+        assert int(points) >= 30, name
+        assert within >= 0.93 * simulated, name
+        assert name == "policer" or int(close) >= 0.8 * int(points), name  # nobody waits there
+        assert int(answered) == int(points) or name not in FEW, name
+        assert int(below) == 0, name
 
 
 def test_the_chain_of_banks_gives_known_rates():

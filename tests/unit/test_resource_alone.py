@@ -30,6 +30,9 @@ def test_a_policer_alone_loses_what_finds_no_token():
     lone = npx.resource("policer", rates_pps=[1e6])
     (point,) = lone.explore(rate=["2Mpps"], solvers=["simulation"]).points
     assert 0.5 < point.loss < 0.7
+    queueing, theory = lone.explore(rate=["2Mpps"], solvers=["queueing", "theory"]).points
+    assert queueing.refused == "queueing: policer_alone: nobody waits at a bucket that drops; use `simulate`"
+    assert theory.loss == pytest.approx(2 / 3)  # Erlang's formula: one place, load 2
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ tokens: when a caller goes on follows from when the tokens asked for before will
 at an edge of its clock and goes on at one: QDR memory with 300 M transactions/s behind logic at 100 MHz passes 3
 callers a cycle.
 
-Alone, one token saved: the wait of M/D/1 without its service.
+Alone: M/D/1 with saved tokens, of which a packet goes on once those before it need no more than are saved.
 """
 
 from __future__ import annotations

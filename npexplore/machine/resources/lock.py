@@ -11,7 +11,8 @@
 Processors that stay in the scheduler and read its memory are Mutek's, "A Modular On-Chip Multiprocessor for Routing
 Applications", Sec. 4: throughput collapses where the holder's own accesses wait behind theirs.
 
-Alone, without hand-over or polls: M/G/1 of the time held; closed, its inverse.
+Alone, without polls: M/G/1 of the time held whose hand-over depends on who sleeps, a Markov chain at the ends of holds;
+closed, all others sleep at each release.
 """
 
 from contextlib import nullcontext
@@ -80,6 +81,11 @@ class Lock(Resource, kind="lock"):
         """The memory of polls or of sleepers, and the processor."""
         found = [one.resource for one in (self.memory, self.idle) if one is not None]
         return found if self.processor is None else [*found, self.processor]
+
+    def sleepers_cycles(self) -> tuple[int, int, int, int] | None:
+        """Return cycles to acquire, to release, to wake the next, for each who sleeps; None where others decide."""
+        own_clock = self.processor is None and self.memory is None and self.idle is None and self.kind == "suspend"
+        return (self.acquire, self.release, self.wake, self.waiter) if own_clock else None
 
     def servers(self) -> list[Server]:
         """The lock; what depends on the number of waiters is named."""

@@ -5,7 +5,7 @@
 As `golden/police/leaky_bucket.py`, in whole numbers; the time is read from a timer that ticks every `timer_s`. A visit
 takes no time: the program that polices spends it.
 
-Alone: no exact result here; the loss behind Poisson arrivals is that of M/D/1/depth.
+Alone, behind Poisson arrivals: the loss of M/D/1/depth (solve/queueing/token_bucket.py).
 """
 
 from __future__ import annotations

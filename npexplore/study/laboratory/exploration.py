@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, isfinite
+from math import ceil, isfinite, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from zlib import crc32
@@ -15,6 +15,7 @@ from zlib import crc32
 import numpy as np
 
 from npexplore.designs import Design
+from npexplore.engine.intervals import student
 from npexplore.errors import InputError, NpexploreError, RefusedError, one_of
 from npexplore.machine.workload import Workload, of_columns, parse_arrivals
 from npexplore.records import content_hash
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 SOLVERS = ("bounds", "queueing", "simulation", "theory")
 POINTS = 10  # of a range of loads
-PACKETS = 20_000  # of a simulation without a ceiling
+PACKETS, RUNS = 20_000, 8  # of simulations without a ceiling
 MAX_THREADS = 1024
 AMPLE = 128  # threads of open points, beside those that a visit alone keeps
 HASHED = "hashed"  # the column of a capture's packets that chooses a member
@@ -193,6 +194,8 @@ class _Asked:
         try:
             if solver == "theory":
                 return self._theory(empty)
+            if solver == "simulation" and not isfinite(self.ceiling):
+                return self._runs(empty, design, load)
             return self._answered(empty, self._prediction(solver, design, load))
         except NpexploreError as error:
             return replace(empty, refused=str(error))
@@ -202,9 +205,16 @@ class _Asked:
             return design.bounds(load)
         if solver == "queueing":
             return design.queueing(load)
-        if not isfinite(self.ceiling):  # a policer, a delay: no saturated rate that an estimate could begin from
-            return design.simulate(load, self.seed, packets=PACKETS)
         return design.estimate(load, seed=self.seed, precision=self.precision)
+
+    def _runs(self, empty: Point, design: Design, load: Workload) -> Point:
+        """Return the mean of independent runs, with its 95 % interval: a policer, a delay have no saturated rate."""
+        points = [self._answered(empty, design.simulate(load, self.seed + k, packets=PACKETS)) for k in range(RUNS)]
+        rates = np.array([point.throughput_pps for point in points], dtype=float)
+        mean, half = float(rates.mean()), student(RUNS - 1) * float(rates.std(ddof=1)) / sqrt(RUNS)
+        losses = [point.loss for point in points if point.loss is not None]
+        loss = float(np.mean(losses)) if losses else None
+        return replace(points[0], throughput_pps=mean, low_pps=mean - half, high_pps=mean + half, loss=loss)
 
     def _answered(self, empty: Point, p: Prediction) -> Point:
         busy = p.utilization.get(self.busiest)
@@ -227,9 +237,9 @@ class _Asked:
             return replace(empty, throughput_pps=rate, utilization=rate / self.ceiling, latency_s=empty.threads / rate)
         assert empty.rate_pps is not None
         seconds = self.theory.open(empty.rate_pps)
-        return replace(
-            empty, throughput_pps=empty.rate_pps, utilization=empty.rate_pps / self.ceiling, latency_s=seconds
-        )
+        loss = None if self.theory.loss is None else self.theory.loss(empty.rate_pps)
+        rate = empty.rate_pps * (1 - (loss or 0.0))
+        return replace(empty, throughput_pps=rate, utilization=rate / self.ceiling, latency_s=seconds, loss=loss)
 
     def exploration(self, points: Sequence[Point]) -> Exploration:
         """Return all answers."""

@@ -3,8 +3,9 @@
     python -m npexplore.study.laboratory.gate docs/kinds.md
 
 For each resource 30 points drawn by a seed, closed (1 to 32 threads) and open (5 to 95 % load) in turn, and the corner
-cases. Throughput is compared closed, mean latency open. Simulation's interval is at most 2 % wide to each side. Where
-theory is a lower bound, simulation may not be below it, and queueing is compared with simulation.
+cases. Throughput is compared closed and where packets are lost, mean latency else. Simulation's interval is at most 2 %
+wide to each side. Where theory is a lower bound, simulation may not be below it, and queueing is compared with
+simulation.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from npexplore.machine.resources import Policer
 from npexplore.progress import Task
 from npexplore.study.laboratory.exploration import SOLVERS, Exploration, Point
 from npexplore.study.laboratory.resource import SingleResource, resource
@@ -48,14 +50,16 @@ DRAWS: dict[str, Draw] = {
     },
     "crossing": lambda r: {
         "paths": r.choice([2, 4]), "words": r.randint(4, 64), "clock_hz": float(r.randint(1, 10)) * 1e8,
-        "path": r.choice(["random", "round_robin"]),
+        "path": r.choice(["random", "round_robin"]), "change_cycles": r.choice([0, 0, 2, 8]),
     },
     "server": lambda r: {"service_s": _ns(r, 1, 500)},
     "accelerator": lambda r: {"interval_s": _ns(r, 1, 50), "latency_s": _ns(r, 50, 500)},
-    "channel": lambda r: {"rate_hz": float(r.randint(1, 500)) * 1e6},
+    "channel": lambda r: {"rate_hz": float(r.randint(1, 500)) * 1e6, "depth": r.choice([1, 1, 2, 4])},
+    "policer": lambda r: {"rates_pps": [float(r.randint(1, 50)) * 1e5], "depth": r.randint(1, 16)},
     "pool": lambda r: {"count": r.randint(1, 12), "held": f"{r.randint(1, 500)} ns"},
     "lock": lambda r: {
-        "acquire_cycles": r.randint(0, 50), "release_cycles": r.randint(0, 50), "held": f"{r.randint(1, 500)} ns"
+        "acquire_cycles": r.randint(0, 50), "release_cycles": r.randint(0, 50), "held": f"{r.randint(50, 500)} ns",
+        "wake_cycles": r.choice([0, 20, 100]),
     },
     "mesh": lambda r: {"source": r.randint(0, 15), "target": r.randint(0, 15), "words": r.randint(4, 64)},
     "line_card": lambda r: {"bytes_per_s": float(r.randint(1, 100)) * 1e8, "packet_bytes": r.randint(20, 1500)},
@@ -75,6 +79,8 @@ DRAWS: dict[str, Draw] = {
 CORNERS: dict[str, list[dict[str, Any]]] = {
     "banks": [{"banks": 1}, {"precharge_s": 0.0}, {"banks": 16, "precharge_s": 0.0}],
     "crossing": [{"paths": 2}, {"paths": 4}, {"paths": 2, "path": "round_robin", "change_cycles": 16}],
+    "lock": [{}, {"held": "100 ns", "wake_cycles": 50}],
+    "policer": [{"depth": 1}, {"depth": 32}],
 }
 
 
@@ -95,14 +101,17 @@ class Row:
 
     def add(self, found: Exploration) -> None:
         """Count the one point of an exploration, if theory has an answer there."""
-        answers = {point.solver: point for point in found.points if _known(point) is not None}
-        if "theory" not in answers or "bounds" not in answers:
+        truths = found.of("theory")
+        if not truths:
             return
-        truth = _value(answers["theory"])
+        by_rate = truths[0].threads is not None or truths[0].loss is not None  # where packets are lost, none waits
+        values = {point.solver: _known(point, by_rate) for point in found.points}
+        known = {solver: value for solver, value in values.items() if value is not None}
+        answers, truth = {point.solver: point for point in found.points}, known["theory"]
         where = f"{found.parameters} {answers['theory'].threads or answers['theory'].rate_pps}"
         self.points += 1
-        if "simulation" in answers:
-            low, high = _ends(answers["simulation"])
+        if "simulation" in known:
+            low, high = _ends(answers["simulation"], by_rate)
             self.simulated += 1
             below = found.theory is not None and found.theory["open"] == "bound" and answers["theory"].threads is None
             inside = (below or low - ROUNDING * truth <= truth) and truth <= high + ROUNDING * truth
@@ -110,31 +119,27 @@ class Row:
             if not inside:
                 self.misses.append(f"simulation {low:.4g}..{high:.4g}, theory {truth:.4g}: {where}")
             if below:
-                truth = _value(answers["simulation"])
-        if "queueing" in answers:
-            error = _value(answers["queueing"]) / truth - 1
+                truth = known["simulation"]
+        if "queueing" in known:
+            error = known["queueing"] / truth - 1
             self.answered += 1
             self.close += abs(error) <= CLOSE
             self.worst = max(self.worst, abs(error))
             if abs(error) > CLOSE:
                 self.misses.append(f"queueing {error:+.1%}: {where}")
-        bound, closed = _value(answers["bounds"]), answers["bounds"].threads is not None
-        self.below += bound < truth * (1 - ROUNDING) if closed else bound > truth * (1 + ROUNDING)
+        if "bounds" in known:
+            bound = known["bounds"]
+            self.below += bound < truth * (1 - ROUNDING) if by_rate else bound > truth * (1 + ROUNDING)
 
 
-def _known(point: Point) -> float | None:
-    return point.throughput_pps if point.threads is not None else point.latency_s
+def _known(point: Point, by_rate: bool) -> float | None:
+    return point.throughput_pps if by_rate else point.latency_s
 
 
-def _value(point: Point) -> float:
-    value = _known(point)
+def _ends(point: Point, by_rate: bool) -> tuple[float, float]:
+    low, high = (point.low_pps, point.high_pps) if by_rate else (point.low_s, point.high_s)
+    value = _known(point, by_rate)
     assert value is not None
-    return value
-
-
-def _ends(point: Point) -> tuple[float, float]:
-    low, high = (point.low_pps, point.high_pps) if point.threads is not None else (point.low_s, point.high_s)
-    value = _value(point)
     return (value if low is None else low), (value if high is None else high)
 
 
@@ -143,10 +148,10 @@ def explorations(name: str, points: int = POINTS, seed: int = SEED, solvers: Any
     r = random.Random(f"{seed} {name}")
     for k in range(points):
         lone = resource(name, **DRAWS[name](r))
-        yield from _asked(lone, k % 2 == 0, r, k, solvers)
+        yield from _asked(lone, k % 2 == 0 and not isinstance(lone.resource, Policer), r, k, solvers)
     for k, corner in enumerate(CORNERS.get(name, [{}])):
         lone = resource(name, **corner)
-        for closed in (True, False):
+        for closed in (True, False)[isinstance(lone.resource, Policer) :]:
             yield from _asked(lone, closed, r, k, solvers, at=1 if closed else LOADS[1])
 
 
@@ -158,7 +163,10 @@ def _asked(
         yield lone.explore(threads=threads, solvers=solvers, seed=k + 1)
     else:
         load = at if at is not None else r.uniform(*LOADS)
-        yield lone.explore(rate=[load], solvers=solvers, seed=k + 1)
+        rate: float | str = load
+        if isinstance(lone.resource, Policer):  # no ceiling, and loads above 1
+            rate = f"{2 * load * lone.resource.rates[0]:.9g} pps"
+        yield lone.explore(rate=[rate], solvers=solvers, seed=k + 1)
 
 
 def table(rows: list[Row]) -> str:

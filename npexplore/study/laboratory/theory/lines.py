@@ -13,11 +13,9 @@ from npexplore.machine.resources import (
     BufferPool,
     FifoServer,
     LineCard,
-    Lock,
     Mesh,
     Processor,
     StaticStreams,
-    TokenChannel,
     WordMemory,
 )
 from npexplore.study.laboratory.lone import LoneResource
@@ -63,12 +61,6 @@ def _accelerator(one: Accelerator, v: Operands, lone: LoneResource) -> Line | No
     return None if one.members > 1 else Line.constant(one.interval, rest, room=one.window)
 
 
-def _channel(one: TokenChannel, v: Operands, lone: LoneResource) -> Line | None:
-    if one.depth > 1 or one.clock is not None or one.members > 1 or v.get("tokens", 1) != 1:
-        return None
-    return Line.constant(1 / one.rate, -1 / one.rate)  # a token is made behind who takes it
-
-
 def _arbiter(one: Arbiter, v: Operands, lone: LoneResource) -> Line | None:
     return (
         Line.constant(lone.parameters["interval_s"]) if set(lone.parameters) <= {"requesters", "interval_s"} else None
@@ -89,14 +81,6 @@ def _line_card(one: LineCard, v: Operands, lone: LoneResource) -> Line | None:
 def _pool(one: BufferPool, v: Operands, lone: LoneResource) -> Line:
     assert lone.held_s is not None
     return Line.constant(lone.held_s, 0.0, lone.parameters["count"])
-
-
-def _lock(one: Lock, v: Operands, lone: LoneResource) -> Line | None:
-    assert lone.held_s is not None
-    if set(lone.parameters) - {"clock_hz", "acquire_cycles", "release_cycles"}:
-        return None  # hand-over, or polls
-    cycle = 1 / lone.parameters["clock_hz"]
-    return Line.constant(lone.held_s + one.release * cycle, one.acquire * cycle)
 
 
 def _mesh(one: Mesh, v: Operands, lone: LoneResource) -> Line | None:
@@ -121,8 +105,8 @@ def _streams(one: StaticStreams, v: Operands, lone: LoneResource) -> Line | None
 
 
 LINES: dict[type[Any], Callable[[Any, Operands, LoneResource], Line | None]] = {
-    FifoServer: _server, WordMemory: _memory, Accelerator: _accelerator, TokenChannel: _channel, Arbiter: _arbiter,
-    Processor: _processor, LineCard: _line_card, BufferPool: _pool, Lock: _lock, Mesh: _mesh, StaticStreams: _streams,
+    FifoServer: _server, WordMemory: _memory, Accelerator: _accelerator, Arbiter: _arbiter,
+    Processor: _processor, LineCard: _line_card, BufferPool: _pool, Mesh: _mesh, StaticStreams: _streams,
 }  # fmt: skip
 
 

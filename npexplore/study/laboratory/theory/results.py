@@ -6,18 +6,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from npexplore.machine.resources import BankedMemory, StaticStreams
+from npexplore.errors import RefusedError
+from npexplore.machine.resources import BankedMemory, Lock, Policer, StaticStreams, TokenChannel
 from npexplore.study.laboratory.lone import LoneResource
 from npexplore.study.laboratory.theory.banks import closed_banks, open_banks
 from npexplore.study.laboratory.theory.crossing import closed_crossing, open_crossing
 from npexplore.study.laboratory.theory.lines import line_of
+from npexplore.study.laboratory.theory.lock import closed_lock, open_lock
+from npexplore.study.laboratory.theory.tokens import closed_channel, dropped, open_channel
 
 
 @dataclass(frozen=True)
 class Theory:
     """A result with its source: packets a second of a number of threads, mean seconds at packets a second offered.
 
-    Both raise RefusedError where nothing is known. bounded: the open result is a lower bound, not exact.
+    Both raise RefusedError where nothing is known. bounded: the open result is a lower bound, not exact. loss: share of
+    the packets dropped at packets a second offered (None: none are).
     """
 
     name: str
@@ -25,6 +29,7 @@ class Theory:
     closed: Callable[[int], float]
     open: Callable[[float], float]
     bounded: bool = False
+    loss: Callable[[float], float] | None = None
 
 
 def theory_of(lone: LoneResource) -> Theory | None:
@@ -41,6 +46,21 @@ def theory_of(lone: LoneResource) -> Theory | None:
             "Takagi, Analysis of Polling Systems, 1986; Kendall, Ann. Math. Stat. 24, 1953",
             partial(closed_crossing, lone), partial(open_crossing, lone),
         )  # fmt: skip
+    if isinstance(lone.resource, TokenChannel):
+        return Theory(
+            "M/D/1 with saved tokens", "Berger, IEEE Trans. Communications 39, 1991", partial(closed_channel, lone),
+            partial(open_channel, lone),
+        )  # fmt: skip
+    if isinstance(lone.resource, Policer):
+        return Theory(
+            "loss of M/D/1/depth", "Berger, IEEE Trans. Communications 39, 1991", _no_closed, lambda rate: 0.0,
+            loss=partial(dropped, lone),
+        )  # fmt: skip
+    if isinstance(lone.resource, Lock):
+        return Theory(
+            "M/G/1 with hand-over; closed: all others asleep", "Kendall, Ann. Math. Stat. 24, 1953",
+            partial(closed_lock, lone), partial(open_lock, lone),
+        )  # fmt: skip
     line = line_of(lone)
     if line is None:
         return None
@@ -51,3 +71,7 @@ def theory_of(lone: LoneResource) -> Theory | None:
     else:
         name, source = "M/D/1", "Pollaczek, Mathematische Zeitschrift 32, 1930"
     return Theory(f"{name}; closed: a cyclic schedule", source, line.closed, line.open)
+
+
+def _no_closed(threads: int) -> float:
+    raise RefusedError("theory: a token bucket that drops has no closed rate")

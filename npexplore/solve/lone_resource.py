@@ -1,0 +1,120 @@
+"""A machine that is one resource alone, for which an exact or better result than that of stations is known.
+
+A crossing whose routes change (lone_crossing.py), a channel of tokens (queueing/token_bucket.py), a lock whose
+hand-over takes time (queueing/hand_over.py); closed, or behind Poisson arrivals and room without a limit.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from npexplore.errors import RefusedError
+from npexplore.machine.program import Draw, Visit
+from npexplore.machine.resources.channel import TokenChannel
+from npexplore.machine.resources.lock import Lock
+from npexplore.machine.resources.server import Delay
+from npexplore.machine.resources.streams import StaticStreams
+from npexplore.machine.tree import Body
+from npexplore.rows.expressions import Constant, column
+from npexplore.solve.batch import Batch
+from npexplore.solve.lone_crossing import lone_crossing
+from npexplore.solve.queueing.hand_over import HandOver
+from npexplore.solve.queueing.token_bucket import saved_tokens_wait
+from npexplore.solve.stations import Floats
+
+SPARE_THREADS = 1.5  # times as many as packets there, so that none waits for a thread
+
+
+class Alone(NamedTuple):
+    """Packets a second and their mean seconds (P,), and by what."""
+
+    rate: Floats
+    seconds: Floats
+    method: str
+
+
+def alone(batch: Batch) -> Alone | None:
+    """Return the answer of a machine that is one such resource, else None; raises RefusedError for one untold."""
+    machine, workload = batch.like.machine, batch.like.workload
+    kinds = [one for one in machine.resources.values() if isinstance(one, StaticStreams | TokenChannel | Lock)]
+    if len(machine.pools) > 1 or not any(map(_matters, kinds)):
+        return None
+    columns = {name: column(name) for name in workload.columns}
+    steps = machine.record(columns, machine.pools[0])
+    body = [step for step in steps if not (isinstance(step, Visit) and step.resource is machine.ingress)]
+    for known in (_crossing, _lock, _channel):
+        found = known(batch, body)
+        if found is not None:
+            return found
+    return None
+
+
+def _matters(one: StaticStreams | TokenChannel | Lock) -> bool:
+    """Say whether stations leave something out of a resource."""
+    if isinstance(one, StaticStreams):
+        return bool(one.change or one.turns)
+    return bool(one.wake or one.waiter) if isinstance(one, Lock) else one.clock is None
+
+
+def _crossing(batch: Batch, body: Body) -> Alone | None:
+    one = lone_crossing(batch, body)
+    if one is None:
+        return None
+    method = "messages over one crossing: paths in turn, or two groups of them that alternate"
+    if batch.like.workload.arrivals == "saturated":
+        return _closed(batch, one.closed(batch.like.machine.threads), method)
+    return _open(batch, one.open(_offered(batch)), method)
+
+
+def _lock(batch: Batch, body: Body) -> Alone | None:
+    visits = [step for step in body if isinstance(step, Visit)]
+    if len(visits) != len(body) or len(visits) < 2 or not isinstance(visits[0].resource, Lock):
+        return None
+    lock, inside = visits[0].resource, visits[1:-1]
+    cycles, seconds = lock.sleepers_cycles(), [step.operands.get("seconds") for step in inside]
+    waits = all(isinstance(step.resource, Delay) for step in inside) and all(
+        isinstance(one, Constant) for one in seconds
+    )
+    if cycles is None or not waits or visits[-1].resource is not lock or len(batch) > 1:
+        return None
+    held = sum(float(one.value) for one in seconds if isinstance(one, Constant))
+    acquire, release, wake, waiter = (number * lock.cycle for number in cycles)
+    one, method = HandOver(acquire, held, release, wake, waiter), "M/G/1 with hand-over"
+    if batch.like.workload.arrivals == "saturated":
+        return None if acquire > held else _closed(batch, one.closed(batch.like.machine.threads), method)
+    return _open(batch, one.open(_offered(batch)), method)
+
+
+def _channel(batch: Batch, body: Body) -> Alone | None:
+    visits = [step for step in body if isinstance(step, Visit)]
+    if batch.like.workload.arrivals != "poisson" or len(visits) != 1 or len(batch) > 1:
+        return None
+    channel, tokens, member = visits[0].resource, visits[0].operands.get("tokens"), visits[0].operands.get("member")
+    if not isinstance(channel, TokenChannel) or not all(isinstance(step, Visit | Draw) for step in body):
+        return None
+    drawn = any(isinstance(step, Draw) and step.variable is member for step in body)
+    each = _offered(batch) / (channel.members if drawn else 1)
+    one_token = tokens is None or (isinstance(tokens, Constant) and tokens.value == 1)
+    known = drawn or member is None or isinstance(member, Constant)
+    if each >= channel.rate or not (known and one_token) or channel.clock is not None:
+        return None
+    return _open(batch, saved_tokens_wait(each, 1 / channel.rate, channel.depth), "M/D/1 with saved tokens")
+
+
+def _offered(batch: Batch) -> float:
+    if batch.like.workload.arrivals != "poisson" or batch.like.machine.ingress.limited:
+        raise RefusedError("queueing: a resource alone is told behind Poisson arrivals and room without a limit")
+    return float(batch.offered[0])
+
+
+def _closed(batch: Batch, rate: float, method: str) -> Alone:
+    return Alone(np.array([rate]), np.array([batch.like.machine.threads / rate]), method)
+
+
+def _open(batch: Batch, seconds: float, method: str) -> Alone:
+    threads, offered = batch.like.machine.threads, _offered(batch)
+    if threads < SPARE_THREADS * offered * seconds:
+        raise RefusedError(f"queueing: {threads} threads are too few for packets not to wait for one")
+    return Alone(np.array([offered]), np.array([seconds]), method)

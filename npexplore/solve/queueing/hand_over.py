@@ -1,0 +1,71 @@
+"""A lock whose hand-over takes longer the more sleep: the chain of who sleeps at the ends of holds, exact.
+
+    hold = held + release + (wake + per waiter x n if n > 0 sleep when it is released)
+
+closed   all others sleep at each release:  rate = 1 / (hold with n = N - 1), if who has released is back before the
+         next release
+Poisson  m asleep at the end of a hold -> m - 1 + Poisson(held) at the release -> + Poisson(the rest of the hold); as
+         many are left behind as are there at any time (M/G/1 whose service depends on the queue, after Kendall 1953).
+         With a part for each who sleeps there is no steady state: some crowd is large enough to grow
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from npexplore.errors import RefusedError
+from npexplore.solve.queueing.inputs import Floats
+
+PLACES = 400  # sleepers
+NEGLIGIBLE = 1e-9
+
+
+class HandOver(NamedTuple):
+    """Seconds to acquire a lock, for which it is held, to release it, to wake the next, more for each who sleeps."""
+
+    acquire: float
+    held: float
+    release: float
+    wake: float
+    waiter: float
+
+    def closed(self, threads: int) -> float:
+        """Return holds a second of so many threads; raises RefusedError where not all others sleep at a release."""
+        hold = self.held + self._rest(threads - 1)
+        if threads == 1:
+            return 1 / (hold + self.acquire)
+        if self.acquire > self.held:
+            raise RefusedError("lock: to acquire it takes longer than it is held, so that who sleeps is not known")
+        return 1 / hold
+
+    def open(self, rate: float) -> float:
+        """Return the mean seconds from a visit to the end of its release; raises RefusedError without steady state."""
+        if self.waiter:
+            raise RefusedError("lock: a hand-over that grows with each who sleeps has no steady state behind arrivals")
+        if rate * (self.held + self._rest(1)) >= 1:
+            raise RefusedError("lock: hand-over leaves no steady state at this rate")
+        move = np.zeros((PLACES, PLACES))
+        for asleep in range(PLACES):
+            first = max(asleep - 1, 0)
+            for number, chance in enumerate(_poisson(rate * self.held, PLACES - first), start=first):
+                if chance > NEGLIGIBLE**2:
+                    move[asleep, number:] += chance * _poisson(rate * self._rest(number), PLACES - number)
+        move[:, -1] += np.maximum(1 - move.sum(axis=1), 0.0)
+        balance = move.T - np.eye(PLACES)
+        balance[0] = 1.0
+        right = np.zeros(PLACES)
+        right[0] = 1.0
+        left = np.linalg.solve(balance, right)
+        if left[-PLACES // 10 :].sum() > NEGLIGIBLE:
+            raise RefusedError(f"lock: more than {PLACES} sleep at this rate")
+        return float(left @ np.arange(PLACES)) / rate + self.acquire
+
+    def _rest(self, asleep: int) -> float:
+        return self.release + (self.wake if asleep else 0.0) + self.waiter * asleep
+
+
+def _poisson(mean: float, number: int) -> Floats:
+    terms = np.append(1.0, np.cumprod(mean / np.arange(1, max(number, 2))))
+    return np.asarray(np.exp(-mean) * terms[:number])
