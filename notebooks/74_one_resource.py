@@ -71,8 +71,10 @@ first_screen(
 # ## Memory banks
 #
 # ```
-# threads --> bank at random --> unit: 10 ns a word --> the packet goes on
-#             [0] [1] [2] [3]    the bank precharges for 60 ns more
+# threads --> bank at random [0..3]
+#         --> unit: 10 ns a word
+#         --> the packet goes on
+#             (bank: 60 ns precharge)
 # ```
 #
 # The naive formula is banks / (access + precharge). It forgets that threads choose banks at random, so that two of them
@@ -119,7 +121,8 @@ pd.DataFrame(
 # ## Data bus
 #
 # ```
-# threads --> [ bus: ceil(bytes / 8) words of 5 ns ] --> out
+# threads --> [ bus: words of 5 ns ]
+#         --> out
 # ```
 #
 # A bus is always busy while somebody wants it: its roofline is its rate, with one thread as with many. What it costs is
@@ -146,7 +149,9 @@ Explorer(
 # ## Hash unit
 #
 # ```
-# threads --> [ a new step every 5 ns ] --> pipeline: 20 clocks --> answer
+# threads --> [ a step every 5 ns ]
+#         --> pipeline: 20 clocks
+#         --> answer
 # ```
 #
 # One thread gets 1 / latency, not 1 / interval: it waits for its answer before it asks again. The roofline needs as
@@ -173,7 +178,10 @@ Explorer(
 # ## SRAM bursts
 #
 # ```
-# threads --> channel 0 or 1, in turn --> bursts of 4 words, 90 % of the pace --> 20 ns back
+# threads --> channel 0 or 1, in turn
+#         --> bursts of 4 words
+#             at 90 % of the pace
+#         --> 20 ns back
 # ```
 #
 # Words move in whole bursts: four bytes more can cost a burst more. Channels in turn are better than channels at
@@ -201,14 +209,14 @@ Explorer(
 # ```
 #             2 --> 1
 #                   v
-# 6 --> 3 --> [ switch 4 ] --> 5        a route at a time, a word a cycle
+# 6 --> 3 --> [ switch 4 ] --> 5
 #                   v
 #                   7
 # ```
 #
-# Each link alone would pass a word a cycle, but all routes pass one switch: the sum of their words is what counts, and
-# a packet waits for the message before it as in M/D/1, whoever sent it. Where the switch must change between routes,
-# the naive sum is too good: routes that wait alternate, and each change costs.
+# A link alone would pass a word a cycle, but all routes pass one switch, which has one of them at a time: the sum of
+# their words is what counts, and a packet waits for the message before it as in M/D/1, whoever sent it. Where the
+# switch must change between routes, the naive sum is too good: routes that wait alternate, and each change costs.
 
 # %%
 five["crossing"].plot()
@@ -216,7 +224,7 @@ five["crossing"].plot()
 # %%
 changes = [
     npx.resource("crossing", paths=2, words=16, change_cycles=cycles)
-    .explore(threads=[1, 2, 4, 8, 16], solvers=["bounds", "simulation"])
+    .explore(threads=[1, 2, 4, 8, 16], solvers=["bounds", "queueing", "simulation"])
     .to_frame()
     .assign(change_cycles=cycles)
     for cycles in (0, 2, 4, 8, 16)
