@@ -35,7 +35,7 @@ def command(
     given = {"--trace": trace, "--mix": mix, "--packet-bytes": packet_bytes}
     if sum(value is not None for value in given.values()) != 1:
         got = " and ".join(option for option, value in given.items() if value is not None) or "none"
-        raise InputError(f"compare needs one of --trace FILE, --mix NAME, --packet-bytes N; got {got}")
+        raise InputError(f"compare needs one of --trace FILE, --mix NAME, --packet-bytes N, --frame-bytes N; got {got}")
     load = plain_workload(trace, mix, packet_bytes, arrivals, rate, speed)
     with Task(made[0].name, unit="machine", total=len(made)) as task:
 

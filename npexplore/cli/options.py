@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
@@ -24,12 +25,14 @@ if TYPE_CHECKING:
 
 
 class PacketLength(click.ParamType):  # type: ignore[type-arg]  # older releases of click have no argument
-    """A whole number of bytes, alone or with its unit."""
+    """A whole number of bytes, alone or with its unit; `frame:64` is what --frame-bytes makes of its value."""
 
     name = "length"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
         """Return a text such as `64` as a number, one such as `64 B` as it is."""
+        if str(value).startswith(FRAME):
+            return str(value)
         with suppress(ValueError):
             return int(value)
         if split(str(value)) is None:
@@ -37,13 +40,14 @@ class PacketLength(click.ParamType):  # type: ignore[type-arg]  # older releases
         return str(value)
 
 
+FRAME = "frame:"  # before the length of a frame, among packet lengths
 F = TypeVar("F", bound=Callable[..., Any])
 Settable = TypeVar("Settable", "Design", "Parameters")
 DAMAGED = 3  # exit status: the input was damaged part-way
 
 
 def workload_options(function: F) -> F:
-    """Give a command the options of a workload: trace, mix, packet_bytes, arrivals, rate, speed."""
+    """Give a command the options of a workload: trace, mix, packet_bytes (and frame_bytes), arrivals, rate, speed."""
     return _workload_options(function, several=False)
 
 
@@ -70,6 +74,10 @@ def _workload_options(function: F, several: bool) -> F:
             help=f"Packets of one length, bytes of the network layer (64 or 64B){listed}.", **more,
         ),
         click.option(
+            "--frame-bytes", metavar="N", default=() if several else None,
+            help=f"Ethernet frames of one length with their check sequence, from 64: 18 bytes more{listed}.", **more,
+        ),
+        click.option(
             "--arrivals",
             metavar="HOW",
             shell_complete=one_of_words("saturated", "timestamps", "poisson", "periodic", "batch:", "on_off:"),
@@ -79,9 +87,22 @@ def _workload_options(function: F, several: bool) -> F:
         click.option("--rate", metavar="R", help=f"Offered load, for example 2.5Mpps or 4Gb/s{listed}.", **more),
         click.option("--speed", metavar="X", type=float, help="Replay a capture's own timing X times as fast."),
     )  # fmt: skip
+
+    @wraps(function)
+    def with_frames(*arguments: Any, **options: Any) -> Any:
+        frames, lengths = options.pop("frame_bytes"), options["packet_bytes"]
+        if several:
+            options["packet_bytes"] = (*lengths, *(f"{FRAME}{one}" for one in _listed(frames)))
+        elif frames is not None:
+            if lengths is not None:
+                raise InputError(f"give one of --packet-bytes N, --frame-bytes N; got {lengths} and {frames}")
+            options["packet_bytes"] = f"{FRAME}{frames}"
+        return function(*arguments, **options)
+
+    command: Any = with_frames
     for option in reversed(options):
-        function = option(function)
-    return function
+        command = option(command)
+    return cast(F, command)
 
 
 section_option = click.option("--section", metavar="NAME", help="The program or its section, where a file has several.")
@@ -154,7 +175,8 @@ def read_workload(
         return (design if (arrivals, rate, speed) == (None,) * 3 else _arriving(design, arrivals, rate, speed)), None
     if len(given) != 1:
         got = " and ".join(given) or "none"
-        raise InputError(f"design {design.name} needs one of --trace FILE, --mix NAME, --packet-bytes N; got {got}")
+        known = "--trace FILE, --mix NAME, --packet-bytes N, --frame-bytes N"
+        raise InputError(f"design {design.name} needs one of {known}; got {got}")
     return design, plain_workload(trace, mix, packet_bytes, arrivals, rate, speed, design)
 
 
@@ -171,10 +193,22 @@ def plain_workload(
         if trace is not None and mix is None and packet_bytes is None and design and design.reader and trace != "-":
             made = design.reader(design.parameters, Path(trace)).with_arrivals(how, rate)
         else:
-            made = workload(trace=trace, mix=mix, packet_bytes=packet_bytes, arrivals=how, rate=rate)
+            sizes: dict[str, int | str | None] = {"packet_bytes": packet_bytes}
+            if isinstance(packet_bytes, str) and packet_bytes.startswith(FRAME):
+                sizes = {"frame_bytes": frame_length(packet_bytes.removeprefix(FRAME))}
+            made = workload(trace=trace, mix=mix, arrivals=how, rate=rate, **sizes)
     if trace is not None and made.note:
         note(f"{trace}: {made.note}")
     return made if speed is None else made.at_speed(speed)
+
+
+def frame_length(text: str) -> int | str:
+    """Return what --frame-bytes was given as a number, or as text with its unit; raises InputError."""
+    with suppress(ValueError):
+        return int(text)
+    if split(text) is None:
+        raise InputError(f"--frame-bytes must be a whole number, got {text!r} (bytes: 64, 64B)")
+    return text
 
 
 def check_speed(rate: str | None, speed: float | None) -> None:

@@ -38,6 +38,7 @@ Arrival = Literal["saturated", "timestamps", "poisson", "periodic", "batch", "on
 ARRIVALS: tuple[str, ...] = get_args(Arrival)
 RATED = ARRIVALS[2:]  # those that need a rate
 CLASS = "class"  # the column that tells classes apart in a simulation's statistics
+FRAME_BYTES, SHORTEST_FRAME = 18, 64  # Ethernet header and check sequence; with them (IEEE 802.3 clauses 3.1.1, 3.2.8)
 LONGEST_PACKET = 2**32 + 39  # bytes: an IPv6 header and the largest jumbo payload (RFC 2675 section 2)
 HIGHEST_RATE_PPS = 1e11  # a packet every ten ticks of a machine's clock of 1 ps
 FINEST_PPS = 1e9  # of time stamps in whole nanoseconds
@@ -311,6 +312,7 @@ def workload(
     trace: Trace | None = None,
     mix: str | None = None,
     packet_bytes: int | str | None = None,
+    frame_bytes: int | str | None = None,
     arrivals: Arrival | str = "saturated",
     rate: str | float | None = None,
 ) -> Workload:
@@ -325,6 +327,7 @@ def workload(
             traffic.
         mix: the name of a mix in models/mixes, or the path of a TOML file of its form (docs/machine_files.md).
         packet_bytes: the length of all packets: bytes, or text with a unit such as "64 B".
+        frame_bytes: the same, of their Ethernet frames from 64 bytes on: 18 more than the packet's.
         arrivals: "saturated" (a packet is always there), "poisson", or another process of docs/machine_files.md;
             "timestamps" for a capture's own times.
         rate: the offered load where arrivals are not saturated: packets a second, or text with a unit such as "4 Gb/s".
@@ -338,16 +341,21 @@ def workload(
         >>> load.rate_pps
         2000000.0
     """
-    sources = {"source": source, "trace": trace, "mix": mix, "packet_bytes": packet_bytes}
+    sources = {
+        "source": source, "trace": trace, "mix": mix, "packet_bytes": packet_bytes, "frame_bytes": frame_bytes,
+    }  # fmt: skip
     present = [name for name, value in sources.items() if value is not None]
     if len(present) != 1:
-        raise InputError(f"a workload needs one of trace, mix, packet_bytes; got {' and '.join(present) or 'none'}")
+        known = "trace, mix, packet_bytes, frame_bytes"
+        raise InputError(f"a workload needs one of {known}; got {' and '.join(present) or 'none'}")
     if source is not None:
         packets = as_workload(source)
     elif trace is not None:
         packets = _of_trace(trace)
     elif mix is not None:
         packets = _of_mix(mix)
+    elif frame_bytes is not None:
+        packets = _of_frames(frame_bytes)
     else:
         packets = _of_length(packet_bytes)
     return packets.with_arrivals(arrivals, rate)
@@ -393,13 +401,26 @@ def _of_mix(name: str) -> Workload:
 
 
 def _of_length(packet_bytes: Any) -> Workload:
-    length = quantity("packet_bytes", packet_bytes, "bytes") if isinstance(packet_bytes, str) else packet_bytes
-    if positive("packet_bytes", length) > LONGEST_PACKET:
-        raise InputError(f"packet_bytes must be at most {LONGEST_PACKET}, got {packet_bytes!r}")
-    size = int(length)
-    if size != length:
-        raise InputError(f"packet_bytes must be a whole number, got {packet_bytes!r}")
+    size = _whole("packet_bytes", packet_bytes)
     return Workload(f"{size} bytes", {"packet_bytes": np.full(1, size, dtype=np.int64)})
+
+
+def _of_frames(frame_bytes: Any) -> Workload:
+    """Return the packets of Ethernet frames of one length."""
+    size = _whole("frame_bytes", frame_bytes)
+    if size < SHORTEST_FRAME:
+        raise InputError(f"frame_bytes must be at least {SHORTEST_FRAME}, the shortest Ethernet frame, got {size}")
+    return replace(_of_length(size - FRAME_BYTES), name=f"frames of {size} bytes")
+
+
+def _whole(name: str, value: Any) -> int:
+    """Return a length as a whole number of bytes; raises InputError."""
+    length = quantity(name, value, "bytes") if isinstance(value, str) else value
+    if positive(name, length) > LONGEST_PACKET:
+        raise InputError(f"{name} must be at most {LONGEST_PACKET}, got {value!r}")
+    if int(length) != length:
+        raise InputError(f"{name} must be a whole number, got {value!r}")
+    return int(length)
 
 
 def _of_trace(trace: Trace) -> Workload:

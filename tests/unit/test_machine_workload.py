@@ -64,7 +64,7 @@ def test_rates(rate, pps, arrivals):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "a workload needs one of trace, mix, packet_bytes; got none"),
+        ({}, "a workload needs one of trace, mix, packet_bytes, frame_bytes; got none"),
         ({"mix": "amp", "packet_bytes": 64}, "got mix and packet_bytes"),
         ({"packet_bytes": 0}, "packet_bytes must be greater than 0 and finite, got 0"),
         ({"packet_bytes": -64}, "packet_bytes must be greater than 0 and finite, got -64"),
@@ -268,3 +268,11 @@ def test_a_mix_of_one_s_own_is_a_file(tmp_path):
         workload(mix=str(path))
     with pytest.raises(InputError, match=r"nowhere\.toml: No such file"):
         workload(mix="nowhere.toml")
+
+
+def test_frames_are_eighteen_bytes_longer_than_their_packets_and_at_least_64():
+    load = workload(frame_bytes=64)
+    assert (load.name, load.packet_bytes.tolist()) == ("frames of 64 bytes", [46])
+    assert workload(frame_bytes="1518 B").packet_bytes.tolist() == [1500]
+    with pytest.raises(InputError, match="frame_bytes must be at least 64"):
+        workload(frame_bytes=63)

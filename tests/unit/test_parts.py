@@ -19,7 +19,7 @@ from reference.small_machines import NS, QUIET, machine, packets, solo, told
 from npexplore.cli import main
 from npexplore.designs import design
 from npexplore.engine.model import build
-from npexplore.errors import InputError
+from npexplore.errors import InputError, ModelError
 from npexplore.machine.described.build import build as build_machine
 from npexplore.machine.described.formula import Formulas
 from npexplore.machine.described.part_files import PARTS, parts_beside, shelf_part
@@ -529,3 +529,41 @@ def test_an_explanation_counts_what_the_shelf_assumes(tmp_path):
     said = linked(tmp_path).explain(workload(packet_bytes=64), packets=500, elasticities=False)
     assert {one.name for one in said.assumptions if one.shelf} >= {DRAIN, "pcie.payload_bytes"}
     assert f"{len(said.assumptions)} assumptions ({len(said.assumptions)} from shelf parts)" in str(said)
+
+
+PORTS = """
+name = "ports"
+title = "two ports of a rate that no clause lists"
+[resource.port]
+type = "ethernet_port"
+ports = 2
+rate = "200 Gb/s"
+[[pool]]
+name = "packet"
+count = 64
+program = '''
+side = m.draw(2, "port")
+m.port.receive(bytes=packet.packet_bytes, member=side)
+'''
+"""
+
+
+def test_ports_of_any_rate_and_number_share_the_frames_of_line_rate(tmp_path):
+    said = linked(tmp_path, PORTS).explain(workload(frame_bytes=64), packets=500, elasticities=False)
+    assert said.line.wire == "port.wire.in"
+    assert said.line.pps == pytest.approx(2 * 200e9 / 8 / 84)  # 64, preamble 8, gap 12
+    assert "of the 595.2 Mpps of line rate (port.wire.in)" in str(said)
+
+
+def test_each_visit_of_several_ports_names_one(tmp_path):
+    made = linked(tmp_path, PORTS.replace(", member=side", ""))
+    with pytest.raises(ModelError, match="operand member, which each visit of several ports needs, 0..1"):
+        made.bounds(workload(frame_bytes=64))
+
+
+def test_a_parameter_has_one_value_under_all_its_names(tmp_path):
+    both = PORTS.replace("ports = 2", "ports = 2\ngbps = 200")
+    with pytest.raises(InputError, match="'gbps' and 'rate' are one parameter"):
+        linked(tmp_path, both)
+    other = linked(tmp_path, PORTS.replace('rate = "200 Gb/s"', "gbps = 200"))
+    assert other.bounds(workload(frame_bytes=64)).rate_pps == pytest.approx(2 * 200e9 / 8 / 84)

@@ -21,7 +21,7 @@ DEFAULTS: dict[str, Example] = {
     "pcie_wires": Example({"generation": 3, "lanes": 8}, "post", {"bytes": LENGTH}),
     "qdr_sram": Example({"clock_mhz": 200.0}, "read", {"bytes": 8}),
     "hash_unit": Example({"clock_mhz": 200.0, "latency_clocks": 20}, "hash", {"bytes": 16}),
-    "ethernet_port": Example({"gbps": 100}, "send", {"bytes": LENGTH}),
+    "ethernet_port": Example({"rate": 100}, "send", {"bytes": LENGTH}),
     "byte_engine": Example({"bytes_per_s": 1e10}, "process", {"bytes": LENGTH}),
     "cpu_caches": Example({}, "touch", {"l2_lines": 2, "l3_lines": 1, "memory_lines": 1, "page_walks": 0}),
 }  # fmt: skip
@@ -51,7 +51,10 @@ NAMED = {
     "crossing": Named("streams", "routes of a static network that cross at one switch"),
 }  # fmt: skip
 CROSS = ([[3, 4, 5]], [[1, 4, 7]], [[6, 3, 4, 5]], [[2, 1, 4, 7]])  # of 3 x 3 tiles, over the switch in the middle
-MEMBERS = {"bank": "banks", "member": "members", "requester": "requesters", "source": "ports", "target": "ports"}
+MEMBERS = {
+    "bank": ("banks",), "member": ("members", "ports"), "requester": ("requesters",), "source": ("ports",),
+    "target": ("ports",),
+}  # fmt: skip
 
 
 def kind_of(resource: Resource) -> str:
@@ -77,7 +80,9 @@ def choices(resource: Resource, operand: str) -> int:
     terminals = getattr(getattr(resource, "grid", None), "terminals", None)
     if operand in ("source", "target") and terminals is not None:
         return int(terminals)
-    number = getattr(resource, MEMBERS.get(operand, ""), None)
+    own = resource.parameters.numbers if isinstance(resource, Part) else {}
+    found = (own.get(name, getattr(resource, name, None)) for name in MEMBERS.get(operand, ()))
+    number = next((one for one in found if one is not None), None)
     if number is None and operand == "bank" and hasattr(resource, "device"):
         number = resource.device.banks
     if not isinstance(number, int):

@@ -5,9 +5,10 @@ The file of DRAM timings in models/parts is no part in this sense: it has speed 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from npexplore.errors import InputError, UnknownNameError, one_of
 from npexplore.machine.described.records import PartFile, Resources
@@ -17,6 +18,15 @@ from npexplore.toml import decode
 # the shelf, a file each
 PARTS = ("pcie_link", "pcie_wires", "qdr_sram", "hash_unit", "ethernet_port", "byte_engine", "cpu_caches")
 OWN = ".toml"  # how the type of a part beside the machine file ends
+
+
+def own_names(file: PartFile, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a table with each parameter's first name in place of another; raises InputError for both."""
+    first = {other: key for key, one in file.parameters.items() for other in one.also}
+    for key in given:
+        if first.get(key) in given:
+            raise InputError(f"{key!r} and {first[key]!r} are one parameter; leave one out")
+    return {first.get(key, key): value for key, value in given.items()}
 
 
 def shelf_part(name: str) -> PartFile:

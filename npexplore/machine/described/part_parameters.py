@@ -35,7 +35,7 @@ def part_parameters(
             continue
         part = own[kind] if kind in own else shelf_part(kind)
         for key, operand in part.parameters.items():
-            if key not in table and operand.default is not None:
+            if not {key, *operand.also} & table.keys() and operand.default is not None:
                 found[f"{prefix}{name}.{key}"] = _parameter(operand, kind)
         found |= part_parameters(part.inner, own, f"{prefix}{name}.", (*within, kind))
     return found

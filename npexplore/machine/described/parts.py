@@ -12,7 +12,7 @@ from typing import Any
 
 from npexplore.errors import InputError, ModelError, NpexploreError, UnknownNameError, one_of
 from npexplore.machine.described.formula import Formulas
-from npexplore.machine.described.part_files import OWN, PARTS, shelf_part
+from npexplore.machine.described.part_files import OWN, PARTS, own_names, shelf_part
 from npexplore.machine.described.program import VISIT_CALLS, Lines
 from npexplore.machine.described.records import OperandTable, PartFile
 from npexplore.machine.described.resources import ResourceTables, resolve
@@ -43,6 +43,11 @@ class Given:
         self._numbers: dict[str, Value] = {}
         self._needs: dict[str, set[str]] = {}  # the parameters behind each name
         self._reads: set[str] | None = None  # of the formula that is evaluated now (None: none is)
+
+    @property
+    def numbers(self) -> Mapping[str, Value]:
+        """All parameters and values; they do not count as read."""
+        return self._numbers
 
     def _set(self, name: str, value: Value, needs: set[str]) -> None:
         """Let a name stand for a value that follows from some parameters."""
@@ -86,7 +91,8 @@ class Parts:
         """Return a part by its type; raises InputError."""
         if kind in self.within:
             raise InputError(f"part {kind!r} needs itself (by {' and '.join(self.within)})")
-        return Part(name, kind, self.file(kind), given, Parts(self.own, (*self.within, kind), self.machine))
+        file = self.file(kind)
+        return Part(name, kind, file, own_names(file, given), Parts(self.own, (*self.within, kind), self.machine))
 
     def file(self, kind: str) -> PartFile:
         """Return the file of a part by its type."""

@@ -89,12 +89,13 @@ class RuleTable(Record, frozen=True):
 class OperandTable(Record, frozen=True):
     """A parameter of a part, which whoever uses the part gives as a key; without a default it must be given.
 
-    advised: whether another value is something to try; false where a standard fixes it.
+    also: other names of it. advised: whether another value is something to try; false where a standard fixes it.
     """
 
     about: str
     source: str
     unit: str = ""
+    also: list[str] = field(default_factory=list)
     default: Value | None = None
     whole: bool = False
     min: float | None = None

@@ -109,7 +109,7 @@ class ResourceTables:
             raise InputError(f"{place} needs a type: {', '.join(known)}")
         kind = one_of(f"type of {place}", str(table.pop(TYPE)), known)
         if kind not in KINDS:
-            units = {key: one.unit for key, one in self.parts.file(kind).parameters.items()}
+            units = {n: one.unit for key, one in self.parts.file(kind).parameters.items() for n in (key, *one.also)}
             given = {
                 key: number_of(value, self.formulas, f"{place}: {key}", units.get(key, ""))
                 for key, value in table.items()

@@ -93,9 +93,12 @@ def _part(file: PartFile, name: str) -> dict[str, Any]:
                 "enum": [*one.choices, *(float(word) for word in words(one.choices) if word.isdecimal())]
             }  # "100", 100
         plain = [own, *([WITH_UNIT] if one.unit in UNITS and not words(one.choices) else [])]
-        found[key] = {"anyOf": [*plain, FORMULA], "description": one.about}
-    required = [TYPE, *(key for key, one in file.parameters.items() if one.default is None)]
-    return {"type": "object", "properties": found, "required": required, "additionalProperties": False}
+        found |= {name: {"anyOf": [*plain, FORMULA], "description": one.about} for name in (key, *one.also)}
+    needed = [[key, *one.also] for key, one in file.parameters.items() if one.default is None]
+    made = {"type": "object", "properties": found, "additionalProperties": False}
+    made["required"] = [TYPE, *(names[0] for names in needed if len(names) == 1)]
+    either = [{"anyOf": [{"required": [name]} for name in names]} for names in needed if len(names) > 1]
+    return made | ({"allOf": either} if either else {})
 
 
 def table(keys: Mapping[str, tuple[Any, bool]], fixed: Mapping[str, Any] | None = None) -> dict[str, Any]:

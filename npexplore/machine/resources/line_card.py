@@ -59,12 +59,13 @@ class LineCard(Resource, kind="line_card"):
             raise ModelError(f"{name}: when_full 'drop' needs buffer_bytes, got None")
         self.half_duplex = half_duplex
 
-    def _wire(self, method: str) -> str:
+    def wire(self, method: str) -> str:
+        """Return the server of a direction."""
         return f"{self.name}.wire" if self.half_duplex else f"{self.name}.{'in' if method == 'receive' else 'out'}"
 
     def servers(self) -> list[Server]:
         """A wire for each direction, or one, and the free bytes of the buffer."""
-        wires = [Server(name, self.ports) for name in dict.fromkeys(self._wire(method) for method in self.VISITS)]
+        wires = [Server(name, self.ports) for name in dict.fromkeys(self.wire(method) for method in self.VISITS)]
         return wires if self.buffer is None else [*wires, Server(self._room, self.ports, self.buffer, role="hidden")]
 
     @property
@@ -81,7 +82,7 @@ class LineCard(Resource, kind="line_card"):
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
         """The wire for the words of a packet; from a buffer it sends beside the packet's thread."""
         check_member(self, visit, v, self.ports)
-        wire, time = self._wire(visit), ceildiv(v.bytes, self.word) * self.word * self.byte + self.gap
+        wire, time = self.wire(visit), ceildiv(v.bytes, self.word) * self.word * self.byte + self.gap
 
         def alone() -> None:
             with m.fork():
@@ -109,7 +110,7 @@ class LineCard(Resource, kind="line_card"):
             asm.unless_lost(after)
             asm.try_consume(self._room, size, lost, member)
         with asm.fork():
-            asm.serve(self._wire("send"), time, member)
+            asm.serve(self.wire("send"), time, member)
             asm.put(self._room, size, member)
         if self.when_full == "drop":
             asm.jump(after)

@@ -16,7 +16,9 @@ from npexplore.designs import design as design_of
 from npexplore.display import html_table
 from npexplore.errors import ModelError, RefusedError, SimulationError
 from npexplore.machine.described.part_parameters import from_shelf
+from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Value
+from npexplore.machine.resources import LineCard
 from npexplore.machine.workload import Workload, WorkloadLike
 from npexplore.records import content_hash
 from npexplore.results import Result, plain
@@ -60,6 +62,34 @@ class Headroom(NamedTuple):
     reached: float
 
 
+class LineRate(NamedTuple):
+    """What the wires of the machine allow for these packets, preambles and gaps included: packets/s; share: reached."""
+
+    wire: str
+    pps: float
+    share: float
+
+
+def line_rate(machine: Machine, bound: Prediction | None) -> tuple[str, float] | None:
+    """Return the lowest of the wires that packets come over, or else leave over, and its packets a second.
+
+    None for a machine without line cards or Ethernet ports, and where packets use none of them.
+    """
+    if bound is None:
+        return None
+    cards, left = list[LineCard](), [*machine.resources.values()]
+    while left:
+        one = left.pop()
+        cards += [one] if isinstance(one, LineCard) else []
+        left += one.inner
+    for method in LineCard.VISITS:
+        names = {card.wire(method): bound.about.get(CEILING + card.wire(method)) for card in cards}
+        rates = {name: float(pps) for name, pps in names.items() if pps is not None}
+        if rates:
+            return min(rates.items(), key=lambda one: one[1])
+    return None
+
+
 def headroom(bound: Prediction, best: Prediction) -> Headroom:
     """Return the ceilings of a bounds answer, and the share of the lowest one that the best answer reaches."""
     bits = bound.throughput_bps / bound.rate_pps
@@ -94,6 +124,12 @@ class Explanation(Result):
     seed: int
     what_if: WhatIf | None = None
     no_parameters: bool = False
+    wire: tuple[str, float] | None = None
+
+    @property
+    def line(self) -> LineRate | None:
+        """The rate of the wires for these packets, and the share of it that is reached (None: no wires)."""
+        return None if self.wire is None else LineRate(*self.wire, self.best.rate_pps / self.wire[1])
 
     @property
     def solvers(self) -> tuple[str, ...]:
@@ -160,6 +196,7 @@ class Explanation(Result):
             },
             "solvers": {name: self.predictions[name].to_dict() for name in self.solvers if name in self.predictions},
             "refused": {name: self.refused.get(name) for name in self.solvers},
+            "line_rate": None if self.line is None else self.line._asdict(),
             "headroom": None if self.headroom is None else self.headroom._asdict(),
             "what_if": None if self.what_if is None else [asdict(change) for change in self.what_if.changes],
             "impossible": None if self.what_if is None else dict(self.what_if.impossible),
@@ -295,7 +332,7 @@ def explain(
             design.name, design.parameters.changed(), load, machine.threads,
             {name: predictions[name] for name in shown if name in predictions},
             {name: refused[name] for name in shown if name in refused}, None, assumptions(design, workload), seed,
-            no_parameters=not len(design.parameters),
+            no_parameters=not len(design.parameters), wire=line_rate(machine, predictions.get("bounds")),
         )  # fmt: skip
 
     changes = elasticities if changes is None else changes

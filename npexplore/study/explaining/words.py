@@ -78,6 +78,8 @@ def _answer(e: Explanation) -> Iterator[str]:
         f"at {rate(best.throughput_bps, (high - low) / 2)} "
         f"({best.counted}), {pps}, {by[best.solver]}."
     )
+    if (line := e.line) is not None:
+        yield f"That is {share(line.share)} of the {line.pps / 1e6:.4g} Mpps of line rate ({line.wire})."
 
 
 def _advice(e: Explanation) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any, Union, get_args, get_origin
 from npexplore.errors import FaultsError, InputError, NpexploreError, UnknownNameError, one_of
 from npexplore.machine.described.defaults import CROSS, DEFAULTS, NAMED, Named
 from npexplore.machine.described.formula import Formulas
-from npexplore.machine.described.part_files import PARTS, shelf_part
+from npexplore.machine.described.part_files import PARTS, own_names, shelf_part
 from npexplore.machine.described.parts import Parts
 from npexplore.machine.described.resources import ResourceTables, operands
 from npexplore.machine.ranges import checked, words
@@ -76,7 +76,7 @@ def built(name: str, called: str, given: Mapping[str, Any]) -> tuple[Resource, d
     subject = f"{name} ({own.kind})" if name != own.kind else name
     table = {**default.parameters, **own.parameters}
     rows = {row["name"]: row for row in listed(name)}
-    for key, value in given.items():
+    for key, value in (own_names(shelf_part(own.kind), given) if own.kind in PARTS else given).items():
         full = _full_name(subject, key, value, list(rows))
         table[full] = _checked(f"{subject}: {full}", value, rows[full])
     if name == "crossing" and isinstance(table["paths"], int):

@@ -128,9 +128,11 @@ def _byte_engine(p: Any, v: Operands) -> Line | None:
     return Line.constant(service, p.latency_ns * 1e-9) if p.engines == 1 else None
 
 
-def _ethernet(p: Any, v: Operands) -> Line:
+def _ethernet(p: Any, v: Operands) -> Line | None:
+    if p.ports > 1:
+        return None
     wire = max(v["bytes"] + p.frame_bytes, p.shortest_bytes) + p.preamble_bytes + p.gap_bytes
-    return Line.constant(wire * 8 / (float(p.gbps) * 1e9))
+    return Line.constant(wire * 8 / (float(p.rate) * 1e9))
 
 
 def pcie_byte_s(p: Any) -> float:
