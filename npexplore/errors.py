@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from typing import Any
 
 __all__ = [
     "DamagedInputError", "FaultsError", "InputError", "ModelError", "NpexploreError", "RefusedError", "SimulationError",
@@ -32,6 +33,8 @@ class NpexploreError(Exception):
 
 class InputError(NpexploreError):
     """A value, file or command line that cannot be used; the message is one line and states the rule that is broken."""
+
+    rest: Any = None  # of a file with faults: what could be read all the same
 
 
 class UnknownNameError(InputError):

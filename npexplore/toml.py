@@ -56,15 +56,17 @@ def typed(value: Any, kind: type[T]) -> T:
 def convert(data: dict[str, Any], kind: type[Any], path: Path) -> Any:
     """Return tables as a record of a schema; raises InputError, or FaultsError for several.
 
-    What is at fault is left out and the rest is looked at again, until nothing is wrong with what is left.
+    What is at fault is left out, what is missing filled in, and the rest is looked at again, until nothing is wrong
+    with what is left: this is the error's `rest`, in which others look for more faults.
     """
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         known = {field.encode_name for field in msgspec.structs.fields(kind)}
         for what, keys in OTHERS.items():
             if keys <= data.keys() and not keys & known:
                 raise InputError(f"{path.name} is {what}; known here are {', '.join(sorted(known))}")
-    faults, left, gone = Faults(), data, _Gone()
+    faults, left, gone, made = Faults(), data, _Gone(), None
     while len(faults.found) < MOST:
+        told = False
         try:
             made = typed(left, kind)
         except msgspec.ValidationError as error:
@@ -77,17 +79,42 @@ def convert(data: dict[str, Any], kind: type[Any], path: Path) -> Any:
                 fault, steps = _fault(rule, where, gone.shown(steps), left, kind), [*steps, lost]
             elif rule.startswith("Object missing required field"):
                 fault = "" if gone.has([*steps, lost]) else _fault(rule, where, gone.shown(steps), left, kind)
+                told = _fill(left, steps, lost, kind)
             else:
                 fault = _fault(rule, where, gone.shown(steps), left, kind)
             if fault:
                 with faults.one():
                     raise InputError(f"{path.name}: {fault}") from None
-            if not gone.take(left, steps):
+            if not told and not gone.take(left, steps):
                 break
         else:
             break
-    faults.tell()
+    try:
+        faults.tell()
+    except InputError as error:
+        error.rest = made
+        raise
     return made
+
+
+def _fill(data: Any, steps: list[str | int], lost: str, kind: Any) -> bool:
+    """Put any value of its type in the place of a key that is missing; False where no value will do."""
+    hints = [
+        field.type for schema in _structs(kind) for field in msgspec.structs.fields(schema)
+        if field.encode_name == lost and field.required
+    ]  # fmt: skip
+    for value in (1, "?", *_choices(kind, lost), [], {}):
+        for hint in hints:
+            try:
+                typed(value, hint)
+                place = data
+                for step in steps:
+                    place = place[step]
+                place[lost] = value
+            except (msgspec.ValidationError, KeyError, IndexError, TypeError):
+                continue
+            return True
+    return False
 
 
 class _Gone:

@@ -58,7 +58,12 @@ def _read(file: Path, changed_ns: int, within: tuple[str, ...], behind: Behind |
         base = _base(data, file, within, faults, behind)
     told_before = len(faults.found)
     with faults.one():
-        machine: MachineFile = _with_seen(convert(data, MachineFile, file))
+        try:
+            machine: MachineFile = _with_seen(convert(data, MachineFile, file))
+        except InputError as error:
+            if base is None and error.rest is not None:
+                _more_faults(error.rest, file, faults)
+            raise
         if machine.part:
             known = set(MachineFile.__struct_fields__) - {"part"}
             raise UnknownNameError("key", "part", known)
@@ -80,6 +85,16 @@ def _read(file: Path, changed_ns: int, within: tuple[str, ...], behind: Behind |
             part=base.part,
         )
     return _checked(machine, file, faults)
+
+
+def _more_faults(rest: MachineFile, file: Path, faults: Faults) -> None:
+    """Add the faults of resources and programs to those of a file whose other tables have faults too."""
+    from npexplore.machine.described.build import build
+
+    with faults.one():
+        machine = _checked(rest, file, Faults())
+        beside = tuple(parts_beside(machine.resource, file.parent))
+        build(Parameters(_with_parts(Itself(machine), beside)))
 
 
 def _base(

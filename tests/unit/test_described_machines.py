@@ -597,3 +597,51 @@ def test_a_program_that_never_frees_its_receive_buffer_is_a_fault_at_loading_and
     for solve in (bounds, queueing, simulate):
         with pytest.raises(ModelError, match=fault):
             solve(made, npexplore.workload(packet_bytes=64))
+
+
+FAULTY = """
+name = "faulty"
+title = "six faults, in four kinds of tables"
+[parameter.clock]
+kind = "nob"
+value = "1 GHz"
+about = "clock"
+[parameter.cores]
+kind = "knob"
+value = 1
+about = "cores"
+source = "assumed"
+[resource.core]
+type = "processor"
+engines = "= p.coers"
+clock_hz = "= p.clock"
+[resource.hash]
+type = "sever"
+service_s = 1e-9
+[resource.table]
+type = "server"
+service_s = 1e-9
+[[pool]]
+name = "packet"
+count = 4
+hoem = "core"
+program = '''
+m.core.compute(cycles=8)
+m.hash.serve()
+m.table.sreve()
+'''
+"""
+
+
+def test_faults_of_all_tables_are_told_at_once_and_what_follows_from_one_is_not(tmp_path):
+    path = tmp_path / "faulty.toml"
+    path.write_text(FAULTY)
+    with pytest.raises(FaultsError) as raised:
+        design(path)
+    said = [
+        "'nob' is unknown (nearest: knob)", "missing required field `source`", "'hoem' is unknown (nearest: home",
+        "'coers' is unknown (nearest: cores", "type of resource 'hash' 'sever' is unknown (nearest: server",
+        "line 3: visit of resource 'table' 'sreve' is unknown (nearest: serve",
+    ]  # fmt: skip
+    assert all(any(one in fault for fault in raised.value.faults) for one in said)
+    assert len(raised.value.faults) == len(said)

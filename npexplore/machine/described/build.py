@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +17,12 @@ from npexplore.machine.described.resources import ResourceTables, number_of
 from npexplore.machine.described.steps import program_text
 from npexplore.machine.machine import Machine, Pool, Start
 from npexplore.machine.parameters import Parameters
+from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources.base import Resource
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.ticks import common_tick, periods
 from npexplore.machine.workload import Workload
+from npexplore.rows.expressions import Variable, column
 
 if TYPE_CHECKING:
     from npexplore.machine.caches import Caches
@@ -50,8 +52,9 @@ def build(p: Parameters) -> Machine:
             numbers.whole(receive.cell_bytes, "receive.cell_bytes"),
         )  # fmt: skip
     resources: dict[str, Resource] = {}
+    tables = ResourceTables(file.resource, numbers.formulas, Parts(file.part, machine=p))
     with faults.one():
-        resources = ResourceTables(file.resource, numbers.formulas, Parts(file.part, machine=p)).all()
+        resources = tables.all()
         if file.touching is not None:
             _touching(p, resources, numbers)
     pools = []
@@ -60,6 +63,9 @@ def build(p: Parameters) -> Machine:
             continue  # whose steps name resources with faults
         with faults.one():
             pools.append(_pool(table, p, numbers, resources))
+    if faults.found:
+        known = {**tables.made, receive.name if receive else "receive": Ingress("receive")}
+        _faults_of_programs(file.pool, p, known, file.resource.keys() - known.keys(), faults)
     faults.tell()
     tick = common_tick(periods(resources.values()))
     return Machine(file.name, pools, ingress, resources, facts=p, tick=tick, **options)
@@ -117,6 +123,27 @@ def _pool(table: PoolTable, p: Parameters, numbers: _Numbers, resources: Mapping
         poll_cycles=numbers.of(table.poll_cycles, f"{place}: poll_cycles"),
         start=Start(table.start.how, numbers.of(table.start.seconds, f"{place}: start.seconds")),
     )
+
+
+class _AnyPacket(Packet):
+    """A packet that has every column."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+
+    def __getattr__(self, name: str) -> Variable:
+        return column(name)
+
+
+def _faults_of_programs(
+    pools: Iterable[PoolTable], p: Parameters, known: Mapping[str, Resource], lost: Iterable[str], faults: Faults
+) -> None:
+    """Add the faults of programs to those of a file, but for what only follows from resources that are lost."""
+    for table in pools:
+        with faults.one():
+            if table.program is not None:
+                program = TextProgram(table.program, p, f"program of pool {table.name!r}")
+                program.record(Recorder(known, p), {"p": p, "packet": _AnyPacket()}, p.file.name, lost)
 
 
 class _Numbers:

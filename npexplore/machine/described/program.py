@@ -11,7 +11,7 @@ else needs a Python file. Lines of a visit have `v`, its operands, for `packet`,
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from textwrap import dedent
 from typing import Any
@@ -59,9 +59,10 @@ class Lines:
         if not self.body:
             raise InputError(f"{place} has no lines")
 
-    def record(self, m: Recorder, names: Mapping[str, Any], file: str) -> None:
-        """Record the lines; `names` have attributes that may be read (`p`, `packet`)."""
+    def record(self, m: Recorder, names: Mapping[str, Any], file: str, lost: Iterable[str] = ()) -> None:
+        """Record the lines; `names` have attributes that may be read (`p`, `packet`). lost: what faults left out."""
         lines = _Recording(self, m, names, f"{file}: {self.place}")
+        lines.lost.update(lost)
         lines.run(self.body)
         lines.faults.tell()
         lines.left()
@@ -98,7 +99,7 @@ class _Recording(Formulas):
                     self.statement(statement)
                     skipped = False
             except (NpexploreError, TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
-                follows = isinstance(error, UnknownNameError) and error.got in self.lost
+                follows = isinstance(error, UnknownNameError) and error.got.partition(".")[0] in self.lost
                 skipped = _opens(statement, "branch")
                 names = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
                 self.lost |= {name.id for name in names if isinstance(name.ctx, ast.Store)}
