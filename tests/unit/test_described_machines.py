@@ -645,3 +645,51 @@ def test_faults_of_all_tables_are_told_at_once_and_what_follows_from_one_is_not(
     ]  # fmt: skip
     assert all(any(one in fault for fault in raised.value.faults) for one in said)
     assert len(raised.value.faults) == len(said)
+
+
+BANKED = """
+name = "banked"
+title = "a memory from a data sheet"
+[resource.memory]
+type = "dram_controller"
+channels = 2
+device = { like = "ddr5_5600", t_faw = "20 ns", source = "a vendor's sheet" }
+policy = { page = "closed" }
+[[pool]]
+name = "packet"
+count = 512
+program = '''
+bank = m.draw(m.memory.banks, "bank")
+m.memory.read(bytes=64, bank=bank)
+'''
+"""
+
+
+def banked(folder, old="", new=""):
+    path = folder / "banked.toml"
+    path.write_text(BANKED.replace(old, new) if old else BANKED)
+    return design(path)
+
+
+def test_a_device_of_ones_own_binds_by_its_own_rule_and_its_banks_are_known(tmp_path):
+    made, load = banked(tmp_path), workload(packet_bytes=64)
+    assert made.bounds(load).bottleneck == "memory.window"
+    assert made.bounds(load).rate_pps == pytest.approx(2 * 4 / (57 * 0.357e-9))  # two channels, whole clocks
+    assert made.machine().servers()["memory.bank"].members == 2 * 32
+    assert made.demands(load).demands.servers["memory.bank"].visits == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("t_faw", "t_fwa", "key 't_fwa' is unknown (nearest: t_faw"),
+        ("20 ns", "20 GHz", "device: t_faw must be in ns or another unit of time"),
+        ("20 ns", "1 ns", "device: t_faw must be at least t_rrd"),
+        ('like = "ddr5_5600", ', "", "device needs t_ck, t_rcd, t_cl"),
+        ("m.memory.banks", "m.memroy.banks", "resource 'memroy' is unknown (nearest: memory"),
+    ],
+)
+def test_a_faulty_device_is_told_with_its_rule(tmp_path, old, new, fault):
+    with pytest.raises(InputError) as raised:
+        banked(tmp_path, old, new).bounds(workload(packet_bytes=64))
+    assert fault in str(raised.value)

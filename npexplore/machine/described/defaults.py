@@ -12,7 +12,7 @@ from typing import Any
 from npexplore.errors import ModelError
 from npexplore.machine.described.parts import Part
 from npexplore.machine.resources import KINDS
-from npexplore.machine.resources.base import LENGTH, Example, OperandValue, Resource
+from npexplore.machine.resources.base import LENGTH, Example, OperandValue, Resource, banks_of
 from npexplore.machine.resources.streams import StaticStreams
 
 DEFAULTS: dict[str, Example] = {
@@ -83,8 +83,8 @@ def choices(resource: Resource, operand: str) -> int:
     own = resource.parameters.numbers if isinstance(resource, Part) else {}
     found = (own.get(name, getattr(resource, name, None)) for name in MEMBERS.get(operand, ()))
     number = next((one for one in found if one is not None), None)
-    if number is None and operand == "bank" and hasattr(resource, "device"):
-        number = resource.device.banks
+    if operand == "bank":
+        number = banks_of(resource)
     if not isinstance(number, int):
         raise ModelError(f"{resource.name}: {operand} cannot be drawn, {kind_of(resource)} has no members of that name")
     return number

@@ -23,6 +23,7 @@ from npexplore.machine.described.formula import Formulas
 from npexplore.machine.holding import Holding
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder
+from npexplore.machine.resources.base import banks_of
 from npexplore.rows.expressions import Expression, without_unit
 from npexplore.units import unit_of
 
@@ -181,6 +182,16 @@ class _Recording(Formulas):
                 unnamed, named = self.plain_operands(node)
                 return getattr(getattr(self.m, resource), visit)(*unnamed, **named)
         return super().call(node)
+
+    def value(self, node: ast.expr) -> Any:
+        """Return the value of a piece of syntax; `m.NAME.banks` is the number of a memory's banks."""
+        match node:
+            case ast.Attribute(value=ast.Attribute(value=ast.Name(id="m"), attr=name), attr="banks"):
+                getattr(self.m, name)  # names the nearest resource where there is none
+                if (banks := banks_of(self.m.resources[name])) is None:
+                    raise InputError(f"{name} has no banks")
+                return banks
+        return super().value(node)
 
     def plain_operands(self, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
         """Return the operands of a call as plain numbers, each in the unit that its name tells."""

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 import msgspec
 
 from npexplore.dimensions import unit_named
-from npexplore.errors import Faults, InputError, NpexploreError, UnknownNameError, one_of, told_at
+from npexplore.errors import Faults, InputError, ModelError, NpexploreError, UnknownNameError, one_of, told_at
 from npexplore.machine.described.formula import Formulas
 from npexplore.machine.described.records import Resources
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.resources import KINDS, DramTiming, Processor
 from npexplore.machine.resources.base import Resource
-from npexplore.machine.resources.dram_device import DramDevice, dram_devices
+from npexplore.machine.resources.dram_device import TIMES, DramDevice, dram_devices
 from npexplore.machine.resources.dram_timing import NANOSECOND, dram_parts
 from npexplore.machine.tree import Visit, visit
 from npexplore.toml import typed
@@ -144,7 +144,9 @@ class ResourceTables:
         if isinstance(value, int | float) and (unit := unit_of(place.rpartition(" ")[2])):
             doubt(place, value, unit)
         for part in get_args(hint) or (hint,):
-            if part is DramDevice and isinstance(value, str):
+            if part is DramDevice and isinstance(value, str | dict):
+                if isinstance(value, dict):
+                    return device_of(value, place)
                 return dram_devices()[one_of(f"{place}: device", value, dram_devices())]
             if part is DramTiming and isinstance(value, str):
                 return DramTiming.of(dram_parts()[one_of(f"{place}: part", value, dram_parts())])
@@ -170,6 +172,42 @@ class ResourceTables:
         name, _, method = value["visit"].partition(".")
         resource = self.one(name, f"{place}: resource")
         return visit(resource, method, **{key: one for key, one in value.items() if key != "visit"})
+
+
+LIKE = "like"  # of a table of a device: the one of the shelf whose values it changes
+
+
+def device_of(table: Mapping[str, Any], place: str) -> DramDevice:
+    """Return a DRAM device of a user's own: a table of all its values, or of those that differ from one of the shelf.
+
+    Times are in nanoseconds, or texts with a unit. Raises InputError, or FaultsError for several.
+    """
+    faults, given = Faults(), dict(table)
+    base = given.pop(LIKE, None)
+    known = [field.name for field in msgspec.structs.fields(DramDevice)]
+    with faults.one():
+        if base is not None:
+            shelf = dram_devices()[one_of(f"{place}: device", str(base), dram_devices())]
+            given = {**msgspec.structs.asdict(shelf), "source": f"{shelf.source}; changed in the machine file", **given}
+    for key in table:
+        with faults.one():
+            if key not in (LIKE, *known):
+                raise UnknownNameError(f"{place}: key", key, [LIKE, *known])
+            if key in TIMES or key == "t_ck":
+                given[key] = in_unit(f"{place}: {key}", table[key], "ns")
+                if isinstance(given[key], int | float) and given[key]:
+                    doubt(f"{place}: {key}", given[key], "ns", CLOCK_NS if key == "t_ck" else RULE_NS)
+    lacking = [one.name for one in msgspec.structs.fields(DramDevice) if one.required and one.name not in given]
+    with faults.one():
+        if lacking and base is None:
+            raise InputError(f'{place} needs {", ".join(lacking)}; or {LIKE} = "ddr5_4800", whose values it then has')
+    faults.tell()
+    try:
+        return typed(given, DramDevice)
+    except ModelError as error:
+        raise InputError(f"{place}: {str(error).removeprefix('DRAM device: ')}") from None
+    except msgspec.ValidationError as error:
+        raise InputError(f"{place}: {str(error)[0].lower()}{str(error)[1:]}") from None
 
 
 def _in_seconds(times: Mapping[str, Any], place: str) -> dict[str, Any]:

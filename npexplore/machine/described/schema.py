@@ -12,7 +12,7 @@ import msgspec
 from npexplore.machine.described.part_files import PARTS, shelf_part
 from npexplore.machine.described.parts import ACROSS
 from npexplore.machine.described.records import PartFile
-from npexplore.machine.described.resources import TYPE, operands
+from npexplore.machine.described.resources import LIKE, TYPE, operands
 from npexplore.machine.parameters import MachineFile
 from npexplore.machine.ranges import words
 from npexplore.machine.resources import KINDS, DramTiming, Processor
@@ -137,7 +137,11 @@ def _one(hint: Any) -> dict[str, Any]:
     if hint is Processor:
         return {"type": "string"}
     if hint is DramDevice:
-        return {"enum": list(dram_devices())}
+        names = [field.name for field in msgspec.structs.fields(DramDevice)]
+        text = {"type": ["number", "string"]}
+        own = dict.fromkeys(names, text) | {LIKE: {"enum": list(dram_devices())}}
+        keys = {"type": "object", "properties": own, "additionalProperties": False}
+        return {"anyOf": [{"enum": list(dram_devices())}, keys]}
     if is_dataclass(hint) and isinstance(hint, type):
         own = table(operands(hint))
         return {"anyOf": [{"enum": list(dram_parts())}, own]} if hint is DramTiming else own

@@ -242,6 +242,11 @@ def count_of(subject: str, value: int, least: int = 1) -> int:
     return int(value)
 
 
+def banks_of(resource: Resource) -> int | None:
+    """Return how many banks a memory has, over all its channels; None for what has none."""
+    return next((one.members for one in resource.servers() if one.name == f"{resource.name}.bank"), None)
+
+
 HIGHEST_RATE = 1e18  # of a clock or a link; times are counted in femtoseconds at the finest
 
 
