@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from npexplore.cli.output import emit, json_option
-from npexplore.errors import InputError
+from npexplore.errors import InputError, one_of
 
 PLACEHOLDER = "my_machine"
 NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -22,16 +22,31 @@ NAME = re.compile(r"[a-z][a-z0-9_]*")
 @click.option(
     "--python", "in_python", is_flag=True, help="Write what a packet does as a Python function beside the TOML."
 )
+@click.option(
+    "--template",
+    "kind",
+    metavar="KIND",
+    help="Write a machine of a kind that answers at once: dpu, switch, fpga, multicore, chiplet or ixp.",
+)
 @click.option("--ledger", "of", metavar="DESIGN", help="A CSV for your own measurements of DESIGN instead (NAME.csv).")
 @click.option("--folder", metavar="DIR", default=".", show_default=True, help="Folder to write to; created if missing.")
 @json_option
-def command(name: str, in_python: bool, of: str | None, folder: str, as_json: bool) -> None:
+def command(
+    name: str, in_python: bool, kind: str | None, of: str | None, folder: str, as_json: bool
+) -> None:  # fmt: skip
     """Start a machine of your own: NAME.toml (with --python also NAME.py) and its test, ready to run.
 
     Nothing that exists is overwritten.
     """
     if of is not None:
         _begin_ledger(name, of, Path(folder), as_json)
+        return
+    if kind is not None:
+        if in_python:
+            raise InputError("--template writes TOML alone; leave --python out")
+        machine = write_kind(name, kind, Path(folder))
+        told = f"wrote {machine}\nnext:\n  npexplore explain {machine} --frame-bytes 64"
+        emit({"files": [str(machine)], "design": str(machine)}, told, as_json=as_json)
         return
     written = write(name, Path(folder), in_python=in_python)
     machine = next(path for path in written if path.suffix == (".py" if in_python else ".toml"))
@@ -70,6 +85,26 @@ def _begin_ledger(name: str, of: str, folder: Path, as_json: bool) -> None:
     check = f"npexplore check --design {of} --results {path}"
     told = f"wrote {path}: its line is a bound, no measurement; replace it, and add knobs as columns\nnext:\n  {check}"
     emit({"files": [str(path)], "design": of}, told, as_json=as_json)
+
+
+def write_kind(name: str, kind: str, folder: Path) -> Path:
+    """Write a machine of a kind and return its path; raises InputError, UnknownNameError, and then writes nothing."""
+    from npexplore.paths import share
+
+    source = share("models", "template", "machines")
+    known = sorted(path.stem for path in source.glob("*.toml"))
+    text = (source / f"{one_of('template', kind, known)}.toml").read_text(encoding="utf-8")
+    if not NAME.fullmatch(name):
+        raise InputError(f"the name of a machine must be a-z, then a-z, 0-9 or _, got {name!r}")
+    path = folder / f"{name}.toml"
+    if path.exists():
+        raise InputError(f"{path} exists; choose another name or --folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace(PLACEHOLDER, name), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written: {error.strerror}") from None
+    return path
 
 
 def write(name: str, folder: Path, *, in_python: bool = False) -> list[Path]:

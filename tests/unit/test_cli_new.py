@@ -72,3 +72,26 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert main(["new", "mine", "--folder", str(tmp_path / "file" / "below")]) == 2
     assert "cannot be written" in capsys.readouterr().err
+
+
+# bounds of 64-byte frames in Mpps by hand: cores x clock / cycles, pipelines x clock / (1 + recirculated), wires
+BY_HAND = {
+    "dpu": 16 * 2500 / 400, "switch": 4 * 1250 / 1.1, "fpga": 100e3 / 8 / 84, "multicore": 100e3 / 8 / 84,
+    "chiplet": 64 * 1000 / 500, "ixp": 10e3 / 8 / 84,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BY_HAND)
+def test_a_template_has_the_bound_of_a_hand_calculation_and_queueing_close_to_simulation(tmp_path, capsys, kind):
+    assert main(["new", "mine", "--template", kind, "--folder", str(tmp_path)]) == 0
+    assert "--frame-bytes 64" in capsys.readouterr().out
+    made, load = npx.design(tmp_path / "mine.toml"), npx.workload(frame_bytes=64)
+    assert made.name == "mine"
+    assert made.bounds(load).rate_pps / 1e6 == pytest.approx(BY_HAND[kind], rel=1e-6)
+    assert made.queueing(load).rate_pps == pytest.approx(made.simulate(load, packets=3000).rate_pps, rel=0.1)
+
+
+def test_an_unknown_template_is_told_with_the_nearest(tmp_path, capsys):
+    assert main(["new", "mine", "--template", "swich", "--folder", str(tmp_path)]) == 2
+    assert "template 'swich' is unknown (nearest: switch)" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
