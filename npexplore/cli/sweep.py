@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -30,6 +30,7 @@ from npexplore.progress import Task
 from npexplore.solve.solvers import ASKABLE
 
 if TYPE_CHECKING:
+    from npexplore.study.optimising.prices import PriceFile
     from npexplore.study.sweeping.grid import SweepPoint
 
 SHOWN = 12  # rows of the table for people
@@ -47,6 +48,9 @@ SHOWN = 12  # rows of the table for people
 @click.option("--sample", metavar="METHOD:N", help="N points of the space instead of all: random, latin_hypercube or "
               "sobol; a knob's span is LOW..HIGH or LOW..HIGH:log.")  # fmt: skip
 @click.option("--sample-seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the sample.")
+@click.option("--front", metavar="MERIT:COST", help="Show the points that are best for their cost: throughput or "
+              "latency, and memory_bits, banks, bus_pins, threads, luts, or cost with --prices.")  # fmt: skip
+@click.option("--prices", "price_file", metavar="TOML", help="What a unit of each resource costs you, for --front.")
 @click.option("--workers", type=click.IntRange(min=1), help="Threads (or processes); default: one for each core.")
 @click.option("--processes", is_flag=True, help="Processes instead of threads.")
 @click.option("--cluster", metavar="tcp://HOST:PORT", help="Use the workers of the Dask scheduler at this address.")
@@ -58,6 +62,7 @@ def command(
     design: str, settings: tuple[str, ...], trace: tuple[str, ...], mix: tuple[str, ...],
     packet_bytes: tuple[str, ...], arrivals: str | None, rate: tuple[str, ...], speed: float | None,
     solvers: tuple[str, ...], seeds: int, packets: int | None, sample: str | None, sample_seed: int,
+    front: str | None, price_file: str | None,
     workers: int | None, processes: bool, cluster: str | None, out: Path, resume: bool, as_json: bool,
     program: str | None, section: str | None, maps: tuple[str, ...], costs: str | None,
 ) -> int:  # fmt: skip
@@ -81,6 +86,7 @@ def command(
     base = designs.design(design)
     if out.suffix not in ("", ".parquet", ".pq"):
         warn(f"{out} is written as Parquet, whatever its ending says")
+    merit, cost, prices = _front(front, price_file)
     solvers = tuple(name for one in solvers for name in one.split(",")) or ("simulation",)
     method, n = _sample(sample)
     for name in knobs:
@@ -126,19 +132,49 @@ def command(
         others = pq.read_metadata(file).num_rows - len(rows)
     if others:
         note(f"{out} also keeps {others} row{'s'[: others > 1]} of other points, models or versions")
-    summary = {"out": str(out), "points": len(rows), "refused": len(refused), "rows_in_file": len(rows) + others}
+    summary: dict[str, Any] = {
+        "out": str(out),
+        "points": len(rows),
+        "refused": len(refused),
+        "rows_in_file": len(rows) + others,
+    }
+
+    best: Any = None
+    if front is not None:
+        from npexplore.study.optimising.of_sweep import front_of
+
+        best = front_of(rows, base, list(knobs), merit, cost, prices)
+        summary["front"] = best.to_dict("records")
 
     def text() -> str:
+        if best is not None:
+            named = cost if prices is None or cost not in ("cost", prices.name) else f"{prices.name}, {prices.unit}"
+            columns = [*knobs, "cost", "throughput_bps", "rate_mpps", "bottleneck", "latency_mean_ns"]
+            head = f"{len(best)} of {len(rows)} points in {out} are best for their cost ({named}), gains above 5 %"
+            return f"{head}:\n\n{table(best[columns].to_dict('records'))}"
         told = [] if len(loads) == 1 else ["workload", *(["offered_mpps"] if rate else [])]
         columns = [*knobs, *told, "solver", "throughput_bps", "rate_mpps", "bottleneck", "latency_mean_ns"]
-        best = rows.sort_values("throughput_bps", ascending=False, kind="stable").head(SHOWN)
+        fastest = rows.sort_values("throughput_bps", ascending=False, kind="stable").head(SHOWN)
         head = f"{len(rows)} point{'s'[: len(rows) > 1]} in {out}" + (
             f"; the {SHOWN} fastest:" if len(rows) > SHOWN else ":"
         )
-        return head + "\n\n" + table(best[columns].to_dict("records"))
+        return head + "\n\n" + table(fastest[columns].to_dict("records"))
 
     emit(summary, text, as_json=as_json)
     return max(ending(load) for _, load in loads)
+
+
+def _front(text: str | None, price_file: str | None) -> tuple[str, str, PriceFile | None]:
+    """Return merit, cost and prices of a front before anything is computed; raises InputError."""
+    if text is None:
+        if price_file is not None:
+            raise InputError("--prices does not fit: there is no --front MERIT:cost")
+        return "", "", None
+    from npexplore.study.optimising.of_sweep import split_front
+    from npexplore.study.optimising.prices import load_prices
+
+    prices = None if price_file is None else load_prices(price_file)
+    return *split_front(text, prices), prices
 
 
 def _handed_over(points: list[SweepPoint]) -> Iterator[SweepPoint]:
