@@ -15,8 +15,9 @@
 # # IXP2400: packets buffered in DRAM
 #
 # How fast does an Intel IXP2400 forward IPv4 when every packet waits in DRAM, what holds it back, and what does it gain
-# from keeping small pieces of packets on the chip? Every number of one published study is predicted from its
-# calibration rows and compared.
+# from keeping small pieces of packets on the chip? Every number of one published study is computed from its
+# calibration rows and compared. Few of them are predictions: the structure of the memory controller was settled by
+# somebody who had seen most rows, and the label of each says so.
 
 # %%
 from dataclasses import replace
@@ -124,7 +125,7 @@ drawings.dram(steps, dram.parameters)
 #
 # Each row of this table is one published number. The model may read *calibration* rows; it never sees a *check* row.
 # **Label** follows from what was read for the value: `calibrated` if something was fitted to the row, or to rows from
-# which it follows, `post hoc` if something was chosen after it or them, `arithmetic` if no solver took part, else
+# which it follows, `post hoc` if something was chosen after it or them, `arithmetic` if it tests no model, else
 # `predicted`. **Hints** counts assumptions behind a row that stem from an earlier prototype. **Other structures** is
 # the range over alternatives that calibration does not rule out, of half as many packets (for one of them, seven slots,
 # that moved a tenth of the rows by more than 1.4 %, none by more than 2.3 %). *Withheld* numbers are predicted before
@@ -351,7 +352,7 @@ curves(
 ).update_yaxes(rangemode="normal")  # fmt: skip
 
 # %% [markdown]
-# ## Tables of the study, predicted
+# ## Tables of the study, computed
 #
 # The bound knows no waiting; the queueing model is an estimate, no end of an interval: where waiting for banks is the
 # limit (128 bits), it stands above the simulation by up to a tenth. Rings mark what was predicted for the

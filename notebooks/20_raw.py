@@ -117,7 +117,7 @@ print(textwrap.fill(refused, 85))
 #
 # Each row is one published number. **Label** follows from what was read for the value: `calibrated` if something was
 # fitted to the row, or to rows from which it follows, `post hoc` if something was chosen after it or them,
-# `arithmetic` if no solver took part and all is input, else `predicted`. Misses stay, in red, with their reason.
+# `arithmetic` if it tests no model, else `predicted`. Misses stay, in red, with their reason.
 
 # %%
 plot.verdict_table(judged)

@@ -139,7 +139,7 @@ plot.table(edge.matching(example, packet))
 # ## Does it agree with what was published?
 #
 # **Label** follows from what was read for the value: `calibrated` if something was fitted to the row, or to rows from
-# which it follows, `post hoc` if something was chosen after it or them, `arithmetic` if no solver took part, else
+# which it follows, `post hoc` if something was chosen after it or them, `arithmetic` if it tests no model, else
 # `predicted`. Poll cost, the reading of vectors, SDRAM time and how
 # transmitters wait, the SDRAM's banks, the header that is written twice and how much code transmitters run were
 # chosen with the table of check rows in view, so every simulated check row is post hoc; only what is withheld is a

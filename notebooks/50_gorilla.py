@@ -208,7 +208,7 @@ drawings.flow(
 # Fitted: the cycles beside steps to the one rate below what is offered, the lookup's delay to one configuration that
 # keeps up, the area to three cells, the sites of a routing table to one collector. **Label** follows from what was read
 # for the value: `calibrated` if something was fitted to the row, or to rows from which it follows, `post hoc` if
-# something was chosen after it or them, `arithmetic` if no solver took part and all is input, else `predicted`. All
+# something was chosen after it or them, `arithmetic` if it tests no model, else `predicted`. All
 # claims on rates are post hoc: cycles of a step were chosen with their table in view.
 
 # %%

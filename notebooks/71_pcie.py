@@ -16,8 +16,8 @@
 #
 # A card with eight lanes of the third generation has 63 Gb/s of wire. How much of that do transfers of 64 or 2,048
 # bytes get, and what of it is lost to the far socket, to cache misses and to the IOMMU? pcie-bench measured six hosts
-# (SIGCOMM 2018); one of them, `hsw2620`, calibrates the device below, the others are predicted. What is withheld is
-# predicted too.
+# (SIGCOMM 2018); one of them, `hsw2620`, calibrates the device below; rows of the others that nothing was fitted to
+# are judged, all of them post hoc: their values were known when the model was made. Withheld rows have no verdict.
 
 # %%
 import pandas as pd
@@ -104,7 +104,7 @@ headline("median error at the host that was not fitted", 100 * float(seen.error.
 #
 # A host is known here by its payload, its request size, its cache and one lone read of 64 bytes. The far socket costs
 # 124 ns; small reads then wait for their answers, and the device has only so many in flight. Rows that are withheld
-# are shown as predictions.
+# are shown without what was measured.
 
 # %%
 far = small[(small.op == "read") & (small.quantity == "bandwidth") & (small.iommu == "off")].assign(

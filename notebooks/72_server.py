@@ -16,7 +16,7 @@
 #
 # A six-core server with 100-Gbit cards drops, sends on, routes and filters packets of 64 bytes under Linux, XDP and
 # DPDK. The authors of XDP measured it (CoNEXT 2018). One core of each program calibrates its cycles; cores, rings,
-# links, completions and tables make the rest, and what is withheld is predicted.
+# links, completions and tables make the rest, and what is withheld has a number without a verdict.
 
 # %%
 import pandas as pd

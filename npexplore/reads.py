@@ -19,13 +19,14 @@ from typing import NamedTuple, ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 SOLVER = "solver"  # the kind of a read that is an answer of a solver: told by who took part, and no name behind a value
+SAME = "same"  # the kind of a read that says that both sides of a comparison came out equal to the last bit
 
 
 class Read(NamedTuple):
     """Something that was read. name: with its subject, as in `ixp2400/hash_ns`; place: where its record stands.
 
     kind: of a parameter (knob, fact, fitted, assumption), `mechanism` (what code assumes), `row` with its role,
-    `mix`, `rule` (of scoring), `solver`. usual: its record's own value was read, not one set for a design point.
+    `mix`, `rule` (of scoring), `solver`, `same`. usual: its record's own value was read, not one set for a point.
     fitted_to, chosen_after: ledger keys (and "prototype"). row: the ledger row that prints the value.
     """
 
@@ -43,6 +44,11 @@ class Read(NamedTuple):
     def told(self) -> str:
         """The name, with the value where it is not the record's own."""
         return self.name if self.usual else f"{self.name}={self.value}"
+
+    @property
+    def fitted_by_hand(self) -> bool:
+        """Whether it is a fitted value that names no calibration row: it was fitted to the rows it was chosen after."""
+        return self.kind == "fitted" and not self.fitted_to and bool(self.chosen_after)
 
 
 Reads = dict[str, Read]  # by `told`
@@ -89,7 +95,7 @@ def note_all(reads: Mapping[str, Read]) -> None:
 
 def names(reads: Iterable[Read]) -> list[str]:
     """Return the names behind a value, sorted; solvers have none."""
-    return sorted(read.told for read in reads if read.kind != SOLVER)
+    return sorted(read.told for read in reads if read.kind not in (SOLVER, SAME))
 
 
 _caches: list[Callable[[], None]] = []  # how to empty each of them

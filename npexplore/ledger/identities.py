@@ -20,7 +20,7 @@ from npexplore.ledger.intervals import Interval, largest, mean, smallest
 
 _RELATION = re.compile(r"(<=|>=|!=|=)")
 _KEY = re.compile(r"\{([^{}]+)\}")
-_FIELDS = ("id", "reading", "formula", "explanation", "remark", "each", "within", "hypothesis")
+_FIELDS = ("id", "reading", "formula", "explanation", "remark", "each", "within", "hypothesis", "returned")
 _OPERATORS: dict[type[ast.operator], Callable[[Interval, Interval], Interval]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -41,7 +41,8 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 
     `explanation` is for when it fails, `remark` for when it holds. `within` replaces the left key's interval by its
     point and this relative margin, where the ledger's interval was set wide by hand. `hypothesis`: it is asked what
-    would hold if a number were printed wrongly, so that the numbers as they stand do not follow from it.
+    would hold if a number were printed wrongly, so that the numbers as they stand do not follow from it. `returned`:
+    what it gives is an input that every model gives back, whatever it models.
     """
 
     paper: str
@@ -52,6 +53,7 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
     remark: str | None
     within: float | None
     hypothesis: bool = False
+    returned: bool = False
 
     @property
     def sides(self) -> tuple[str, str, str]:
@@ -158,4 +160,5 @@ def _identity(paper: str, entry: Mapping[str, Any], words: Mapping[str, object])
         remark=fill("remark"),
         within=entry.get("within"),
         hypothesis=bool(entry.get("hypothesis")),
+        returned=bool(entry.get("returned")),
     )

@@ -54,6 +54,12 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     fitted_to: list[str] = []
     chosen_after: list[str] = []
 
+    @property
+    def by_hand(self) -> bool:
+        """Whether it is a number that was set by hand with published rows in view: that is a fit, whatever its kind."""
+        numeric = isinstance(self.value, int | float) and not isinstance(self.value, bool)
+        return numeric and bool(self.chosen_after) and self.source.startswith("by hand")
+
     def check(self, name: str, value: Value) -> Value:
         """Return a value in this parameter's own type; raises InputError if type, range or choice is wrong."""
         whole = isinstance(self.value, int)
@@ -196,8 +202,9 @@ class Parameters(Mapping[str, Value]):
     def _tell(self, name: str, value: Value) -> Read:
         """Return how a trace has a parameter."""
         p = self.file.parameter[name]
+        kind = "fitted" if p.by_hand else p.kind
         return Read(
-            f"{self.file.name}/{name}", p.kind, value, f"{self.file.name}.toml", p.unit, value == p.value,
+            f"{self.file.name}/{name}", kind, value, f"{self.file.name}.toml", p.unit, value == p.value,
             tuple(p.fitted_to), tuple(p.chosen_after), p.row,
         )  # fmt: skip
 

@@ -22,9 +22,10 @@ HEAD = """# How close the predictions come
 Made by `npexplore check --sets --markdown reports/accuracy.md`.
 
 A label follows from what was read for a value: `calibrated` if something was fitted to the row or to rows from which it
-follows, `post hoc` if something was chosen after it or them, `arithmetic` if no solver took part and everything read is
-input, else `predicted`. Calibrated and arithmetic rows are counted and not scored; each measurement counts once. Blind
-rows are scored by what was predicted before their values were known.
+follows, `post hoc` if something was chosen after it or them, `arithmetic` if it tests no model (it follows from inputs,
+no model with capacity carried its load, or every model gives it back), else `predicted`. Calibrated and arithmetic rows
+are counted and not scored; each measurement counts once. Blind rows are scored by what was predicted before their
+values were known.
 
 The reader has no model: he interpolates between the other rows of the paper, takes the calibration row as a constant,
 or says of a claim that nothing is lost or nothing changes. Skill is 1 - error / error of the best reader. **Bold** is

@@ -32,7 +32,7 @@ LABELS = {  # of rows, and what they say of each
     "post hoc": "something was chosen after seeing it",
     "blind": "predicted before it was known here",
     "calibrated": "parameters (the free ones) were fitted to it",
-    "arithmetic": "it follows without a model",
+    "arithmetic": "it tests no model",
 }
 
 

@@ -14,7 +14,7 @@ from npexplore.ledger.identities import Identity, exponents
 from npexplore.ledger.rules import rule
 from npexplore.ledger.ties import Ties, keys_of
 from npexplore.machine.parameters import Parameters
-from npexplore.reads import SOLVER, Read
+from npexplore.reads import SAME, SOLVER, Read
 from npexplore.study.checking import quantities
 from npexplore.study.checking.check import ROLES, check
 from npexplore.study.checking.labels import Labels, contended, free, hints
@@ -25,6 +25,7 @@ from npexplore.study.checking.sources import check_sources
 LEDGER = load()
 LABELS = Labels(LEDGER)
 SIMULATED = Read("simulation", SOLVER, None, "")
+SHARE = "ixp2400.narrow.share.real"
 N0, N30, N50 = (f"ixp2400.fig9.bandwidth.n{k}" for k in (0, 30, 50))
 
 
@@ -61,9 +62,9 @@ def test_arithmetic_is_what_inputs_give_without_contention():
     assert label(N30, fact, solver=None) == "arithmetic"
     assert label(N30, fact, solver=Read("bounds", SOLVER, None, "")) == "arithmetic"
     assert label(N30, fact) == "predicted"
-    assert label(N30, read(), solver=None) == "predicted"
-    assert label(N30, read(kind="row: input"), read("d/k", kind="knob"), solver=None) == "arithmetic"
-    assert label(N30, read(kind="knob", chosen_after=("prototype",)), solver=None) == "predicted"
+    assert label(SHARE, read(), solver=None) == "predicted"
+    assert label(SHARE, read(kind="row: input"), read("d/k", kind="knob"), solver=None) == "arithmetic"
+    assert label(SHARE, read(kind="knob", chosen_after=("prototype",)), solver=None) == "predicted"
 
 
 def test_what_identities_give_from_inputs_is_arithmetic():
@@ -197,6 +198,51 @@ def test_lie_a_misspelt_row():
         Labels(LEDGER)(LEDGER[N30], {"d/x": read(chosen_after=(N30.replace("n30", "n31"),))})
 
 
+FIG15 = "ixp2400.fig15"
+UNTESTED = {  # rows that must not be scored: key, what was read, whether a solver with contention took part, label
+    "a rate of a functional model": ("ixp1200.fig9.overload.rate", read(), None, "arithmetic"),
+    "a rate of bounds": ("ixp1200.fig9.lossfree", read(), Read("bounds", SOLVER, None, ""), "arithmetic"),
+    "a load, chosen after": (
+        "ixp1200.fig9.lossfree", read(chosen_after=("ixp1200.fig9.lossfree",)), None, "arithmetic",
+    ),
+    "shares of quanta": ("ixp1200.fig7.af_share_ratio", read(), SIMULATED, "arithmetic"),
+    "latencies of quanta": (
+        "ixp1200.fig8.af_latency_ratio", read(chosen_after=("ixp1200.fig8.af_latency_ratio",)), SIMULATED, "arithmetic",
+    ),
+    "four flows into one link": ("ixp1200.fig7.af3.drop_onset", read(), SIMULATED, "arithmetic"),
+    "where their latencies part": ("ixp1200.fig8.equal_until", read(), SIMULATED, "arithmetic"),
+    "no effect between equal machines": ("raw.v4.gain_64", read(kind=SAME), SIMULATED, "arithmetic"),
+    "a value set by hand": (N30, read(kind="fitted", chosen_after=(N30,)), SIMULATED, "calibrated"),
+    "utilization by throughput": (
+        f"{FIG15}.me.w64_b8", read(fitted_to=(f"{FIG15}.me.w128_b4", f"{FIG15}.throughput.w128_b4")), SIMULATED,
+        "calibrated",
+    ),
+    "utilization of a bus twice as wide": (
+        f"{FIG15}.bus.w128_b4", read(fitted_to=(f"{FIG15}.bus.w64_b8", f"{FIG15}.throughput.w128_b4")), SIMULATED,
+        "calibrated",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNTESTED)
+def test_lie_a_row_that_tests_no_model(name):
+    key, one, solver, expected = UNTESTED[name]
+    assert label(key, one, solver=solver) == expected
+
+
+def test_what_looks_like_these_lies_and_is_judged():
+    assert label("ixp1200.fig9.overload.rate", read()) == "predicted"  # a machine that may be overloaded
+    assert label("ixp1200.fig7.ef.plateau", read()) == "predicted"
+    assert label("raw.v5.gain_64", read(kind=SAME)) == "predicted"  # no effect where one is printed is a miss
+    assert label(N30, read(kind="fitted", fitted_to=(N0,), chosen_after=(N30,))) == "post_hoc"
+    assert label(f"{FIG15}.me.w64_b4", UNTESTED["utilization by throughput"][1]) == "predicted"  # its rate was not seen
+
+
+def test_two_sides_that_are_one_machine_are_noticed():
+    entry = check(keys=["raw.v4.gain_64"], seeds=1, packets=300).rows[0]
+    assert (entry["label"], entry["simulated"]) == ("arithmetic", 0.0)
+
+
 def planted(monkeypatch, quantity, key=N30):
     monkeypatch.setitem(QUANTITIES["ixp2400_dram"], key, quantity)
     found = check(["ixp2400_dram"], seeds=2, packets=300)
@@ -262,6 +308,13 @@ def test_lie_a_choice_that_forgets_what_was_known(monkeypatch):
     rows = {row["key"]: row for row in check(["ixp2400_dram"], seeds=2, packets=300).rows}
     assert rows[N30]["label"] == "post_hoc"
     assert rows["ixp2400.fig9.loss30"]["label"] == "predicted"  # the text's number is not the table's
+
+
+def test_lie_a_number_by_hand_as_an_assumption(monkeypatch):
+    with_parameter(monkeypatch, "window", kind="assumption", source="by hand", fitted_to=[], chosen_after=[N30])
+    found = check(["ixp2400_dram"], seeds=2, packets=300)
+    assert next(row["label"] for row in found.rows if row["key"] == N30) == "calibrated"
+    assert "ixp2400_dram/window" in found.free_parameters["ixp2400_dram"]
 
 
 def test_lie_a_wrong_label_cannot_be_declared():

@@ -1,12 +1,15 @@
 """Labels of predictions, derived from what was read to compute them (npexplore/reads.py), never declared.
 
 calibrated  something read was fitted to the row, or to rows from which it follows
+arithmetic  no solver with contention took part, and everything read is input, or the row follows from inputs, or the
+            row is a rate, a latency or a load; also whatever the solver: an input that comes back, a claim of no
+            effect whose two sides are one machine
 post_hoc    something read was chosen after the row, or after rows from which it follows
-arithmetic  no solver with contention took part, and everything read is input, or the row follows from inputs
 predicted   else
 
 A row follows from others by an identity of the audit (npexplore/ledger/ties.py), or because it prints the same number
-of the same quantity as a row that was fitted to. A value that was set for the row's own design point was not fitted.
+of the same quantity as a row that was fitted to. A value that was set for the row's own design point was not fitted. A
+fitted value that names no calibration row was fitted to the rows that it was chosen after.
 """
 
 from __future__ import annotations
@@ -21,16 +24,15 @@ from npexplore.ledger.auditing import identities
 from npexplore.ledger.identities import Identity
 from npexplore.ledger.records import READABLE
 from npexplore.ledger.ties import Ties, keys_of
-from npexplore.reads import SOLVER, Read, Reads
+from npexplore.reads import SAME, SOLVER, Read, Reads
 from npexplore.units import UNITS
 
 LABELS = ("predicted", "post_hoc", "calibrated", "arithmetic")
 PROTOTYPE = "prototype"  # what a choice was made after that is no row: a published prototype
 INPUTS = ("knob", "fact", "row: input")
-REASONS = {
-    "predicted": "nothing read was fitted to it or chosen after it, nor to rows from which it follows",
-    "arithmetic": "no solver with contention took part, and it follows from inputs",
-}
+INPUTS_ALONE = "no solver with contention took part, and it follows from inputs"
+PREDICTED = "nothing read was fitted to it or chosen after it, nor to rows from which it follows"
+LOADS = ("packet rate", "bit rate", "time", "transaction rate", "bits per cycle", "packets per cycle")
 DIGITS = 3  # significant digits from which on a bare number that equals a published one is no chance
 
 
@@ -40,10 +42,15 @@ class _Paper:
 
     ties: Ties
     inputs: list[str]
+    returning: Ties  # the identities whose result every model gives back
 
     @cached_property
     def given(self) -> frozenset[str]:
         return self.ties.follow(self.inputs)
+
+    @cached_property
+    def returned(self) -> frozenset[str]:
+        return self.returning.follow(self.inputs)
 
 
 @dataclass(frozen=True)
@@ -56,20 +63,37 @@ class Labels:
 
     def __call__(self, row: Row, reads: Reads) -> str:
         """Return a row's label; raises InputError if the source of something read names a row that it must not name."""
-        mine = [read for read in reads.values() if read.kind != SOLVER]
-        for read in mine:
+        for read in reads.values():
             self._check(read)
-        for label in ("calibrated", "post_hoc"):
-            if self._tied(row, self.keys(row, reads, label)):
-                return label
-        inputs_alone = all(_is_input(read) for read in mine) or self._end(row.key) in self._of(row).given
-        return "arithmetic" if inputs_alone and not contended(reads) else "predicted"
+        if self._tied(row, self.keys(row, reads, "calibrated")):
+            return "calibrated"
+        untested = self._untested(row, reads)
+        if untested is None and self._tied(row, self.keys(row, reads, "post_hoc")):
+            return "post_hoc"
+        return "predicted" if untested is None and not self._of_inputs(row, reads) else "arithmetic"
+
+    def _untested(self, row: Row, reads: Reads) -> str | None:
+        """Return why a row tests no model, whatever was chosen after it; None if it does."""
+        if self._end(row.key) in self._of(row).returned:
+            return "it is an input that every model gives back"
+        if any(read.kind == SAME for read in reads.values()) and row.inside(1.0 if "ratio" in row.quantity else 0.0):
+            return "both sides of the comparison are one machine here"
+        if _of_load(row) and not contended(reads):
+            return "it is a rate, a latency or a load, and no model that carries the load took part"
+        return None
+
+    def _of_inputs(self, row: Row, reads: Reads) -> bool:
+        """Whether a row follows from inputs without a model of contention."""
+        inputs_alone = all(_is_input(read) for read in reads.values() if read.kind not in (SOLVER, SAME))
+        return (inputs_alone or self._end(row.key) in self._of(row).given) and not contended(reads)
 
     def because(self, row: Row, reads: Reads) -> tuple[str, str]:
         """Return a row's label and, in words, the reason for it."""
         label = self(row, reads)
-        if label in ("predicted", "arithmetic"):
-            return label, REASONS[label]
+        if label == "predicted":
+            return label, PREDICTED
+        if label == "arithmetic":
+            return label, self._untested(row, reads) or INPUTS_ALONE
         keys = self.keys(row, reads, label)
         if own := [key for key in keys if self._end(key) == self._end(row.key)]:
             keys, rows = {key: keys[key] for key in own}, "it"
@@ -87,7 +111,7 @@ class Labels:
         found: dict[str, list[Read]] = {}
         for read in reads.values():
             if read.usual:
-                chosen = read.chosen_after if label == "post_hoc" else ()
+                chosen = read.chosen_after if label == "post_hoc" or read.fitted_by_hand else ()
                 for key in (*read.fitted_to, *self._restated(row, read), *chosen):
                     if key != PROTOTYPE:
                         found.setdefault(key, []).append(read)
@@ -106,9 +130,10 @@ class Labels:
     def _of(self, row: Row) -> _Paper:
         """Return what holds between the rows of a row's paper."""
         if row.paper not in self._papers:
-            ties = Ties(self.ledger, (identity for identity in self._identities if identity.paper == row.paper))
+            mine = [identity for identity in self._identities if identity.paper == row.paper]
             inputs = [one.key for one in self.ledger if one.paper == row.paper and one.role == "input"]
-            self._papers[row.paper] = _Paper(ties, inputs)
+            returning = Ties(self.ledger, [identity for identity in mine if identity.returned])
+            self._papers[row.paper] = _Paper(Ties(self.ledger, mine), inputs, returning)
         return self._papers[row.paper]
 
     @cached_property
@@ -173,7 +198,7 @@ class Labels:
 def unprinted(reads: Reads) -> str:
     """Return the label of a solver's value that no row prints: anything fitted, or chosen afterwards, ties it."""
     own = [read for read in reads.values() if read.usual and read.kind != SOLVER]
-    if any(read.fitted_to for read in own):
+    if any(read.fitted_to or read.fitted_by_hand for read in own):
         return "calibrated"
     return "post_hoc" if any(read.chosen_after for read in own) else "predicted"
 
@@ -190,11 +215,18 @@ def hints(reads: Iterable[Read]) -> int:
 
 def free(reads: Iterable[Read]) -> list[str]:
     """Return the names of the fitted parameters that were read: the free parameters behind a value."""
-    return sorted({read.name for read in reads if read.usual and read.fitted_to and not read.kind.startswith("row")})
+    fitted = [read for read in reads if read.usual and (read.fitted_to or read.fitted_by_hand)]
+    return sorted({read.name for read in fitted if not read.kind.startswith("row")})
 
 
 def _is_input(read: Read) -> bool:
     return not read.usual or (read.kind in INPUTS and not read.fitted_to and not read.chosen_after)
+
+
+def _of_load(row: Row) -> bool:
+    """Whether a row says how much a machine carries, or how fast: only what can be overloaded can miss it."""
+    measures = UNITS.get(row.unit, ("",))[0]
+    return measures in LOADS or "load" in row.conditions or row.quantity == "offered load"
 
 
 def _printed(row: Row) -> tuple[object, ...]:

@@ -16,6 +16,7 @@ from npexplore.errors import InputError, one_of, told_at
 from npexplore.ledger import Row
 from npexplore.ledger.rules import Rule
 from npexplore.machine.parameters import Value
+from npexplore.reads import SAME, Read, note
 from npexplore.solve.prediction import Prediction
 from npexplore.study.sweeping.points import Point
 
@@ -134,8 +135,17 @@ class Conditions:
     ) -> Quantity:  # fmt: skip
         return Quantity(
             self.both(points),
-            lambda row, get: {told(p): of(number(get(p)) / number(get(self.baseline_of(row, p)))) for p in points(row)},
+            lambda row, get: {
+                told(p): of(ratio(number(get(p)), number(get(self.baseline_of(row, p))))) for p in points(row)
+            },
         )
+
+
+def ratio(number: float, baseline: float) -> float:
+    """Return a number over that of the other side, and note where both are equal to the last bit: one machine."""
+    if number == baseline:
+        note(Read("both sides", SAME, None, ""))
+    return number / baseline
 
 
 def told(point: Point) -> str:

@@ -17,7 +17,7 @@ from npexplore.ledger import Row
 from npexplore.ledger.rules import rule
 from npexplore.machine.parameters import Parameters
 from npexplore.solve.prediction import Prediction
-from npexplore.study.checking.quantities.base import Get, Quantity, exact, knobs_of, throughput
+from npexplore.study.checking.quantities.base import Get, Quantity, exact, knobs_of, ratio, throughput
 from npexplore.study.sweeping.points import Point
 
 VERSIONS, USUAL_VERSION, NULL = (rule(f"raw.{n}") for n in ("versions", "usual_version", "null_version"))
@@ -80,7 +80,7 @@ def between(points: Callable[[Row], list[Point]], of: Callable[[float], float]) 
 
     def value(row: Row, get: Get) -> float:
         first, second = points(row)
-        return of(throughput(get(first)) / throughput(get(second)))
+        return of(ratio(throughput(get(first)), throughput(get(second))))
 
     return Quantity(points, value)
 
