@@ -21,7 +21,7 @@ VARIANTS = {
     **{f"{name}, 64-bit words": partial(kind, word_bits=64) for name, kind in CLASSIFIERS.items()},
     **{
         f"range_matching, {reading}, ends {ends}": partial(RangeMatcher, reading=reading, ends=ends, burst_words=burst)
-        for reading, burst in zip(READINGS, (5, None), strict=True)
+        for reading, burst in zip(READINGS, (5, 3, None), strict=True)
         for ends in (True, False)
     },
 }

@@ -81,7 +81,7 @@ def test_knobs_out_of_range_are_refused(knobs):
 def test_columns_are_what_the_golden_classifier_counts(name, rules):
     """Words of the columns are those that the reference reads, packet by packet."""
     load = IXP1200.with_(classifier=name, rules=rules, match="uniform", **ONE).workload()
-    chosen = classifier(name, rules, "whole")
+    chosen = classifier(name, rules, "bursts")
     works = [
         chosen.work(tuple(int(column[0]) for column in headers_within(chosen.rules, 1, seed=1, row=np.array([row]))))
         for row in range(rules)
@@ -101,15 +101,24 @@ def test_linear_search_reads_a_record_a_rule():
 
 
 def test_range_matching_reads_five_vectors_and_probes_that_grow_with_the_logarithm():
-    demand = {n: servers(rules=n, sram_efficiency=1.0, **ONE)["sram"] for n in (1, 2, 16, 128, 512)}
+    whole = {"vector_reading": "whole", "sram_efficiency": 1.0, **ONE}
+    demand = {n: servers(rules=n, **whole)["sram"] for n in (1, 2, 16, 128, 512)}
     assert np.all(np.diff(list(demand.values())) > 0)
     assert demand[512] - demand[1] < 2 * 9 * 5 * 2 * 10e-9
     assert demand[1] > 80 * 10e-9
 
 
 def test_reading_until_a_bit_is_set_spares_words_where_an_early_rule_matches():
-    first, whole = (servers(rules=512, match="first", vector_reading=how)["sram"] for how in ("first_set", "whole"))
-    assert first < whole
+    reads = {how: servers(rules=512, match="first", vector_reading=how, sram_efficiency=1.0)["sram"]
+             for how in ("first_set", "bursts", "whole")}  # fmt: skip
+    assert reads["first_set"] < reads["bursts"] < reads["whole"]
+    assert reads["whole"] - reads["bursts"] == pytest.approx(5 * 8 * 10e-9)  # the second half of five vectors
+
+
+def test_the_worst_case_costs_more_than_the_average_one_where_vectors_are_read_in_bursts():
+    for how, dearer in (("bursts", True), ("whole", False)):
+        mean, worst = (servers(rules=500, match=m, vector_reading=how, **ONE)["sram"] for m in ("uniform", "last"))
+        assert (worst - mean > 100e-9) == dearer  # searches differ too, by less
 
 
 def test_instructions_are_scaled_by_module():

@@ -20,7 +20,7 @@ from npexplore.golden.classify.rules import MAX_RULES, Rule, Rules
 from npexplore.golden.ipv4.five_tuple import BITS, FIELDS, Columns, FiveTuple
 from npexplore.golden.work import Meter, WorkColumns
 
-READINGS = ("whole", "first_set")
+READINGS = ("whole", "bursts", "first_set")
 _PROBE = {"alu": 5, "branch": 1}  # is there a row left (and a branch), middle (add, shift), its address, a bound moved
 
 
@@ -34,7 +34,8 @@ class RangeMatcher(Classifier):
         width: bits of a vector, and so the most rules.
         ends: interval rows hold begin and end (as in Fig. 4), else only where they begin.
         reading: `whole` reads a vector at once, field by field, and gathers the AND of all words; `first_set` searches
-            all fields first and then reads, word by word, one word of each vector until their AND is not zero.
+            all fields first and then reads, word by word, one word of each vector until their AND is not zero; `bursts`
+            does so burst by burst.
         burst_words: words of the longest access (None: a vector is one access).
         word_bits: bits of a word of memory.
 
@@ -87,6 +88,13 @@ class RangeMatcher(Classifier):
         rows = sum(table.stored * words for table, words in zip(self.tables, self.interval_words, strict=True))
         return {"intervals": rows, "vectors": self.vector_words * sum(map(len, self.tables))}
 
+    @property
+    def step_words(self) -> int:
+        """Words of each vector that are read before their AND is tested."""
+        return {"whole": self.vector_words, "bursts": self.burst_words or self.vector_words, "first_set": 1}[
+            self.reading
+        ]
+
     def _build(self, rules: Rules) -> None:
         if len(rules) > self.width:
             raise TableFullError(
@@ -121,10 +129,11 @@ class RangeMatcher(Classifier):
                 self._read_vector(meter, places[-1])
                 common &= vectors[-1]
         for word in range(self.vector_words):
-            if not whole:
+            if not whole and word % self.step_words == 0:
+                more = min(self.step_words, self.vector_words - word)
                 for vector, place in zip(vectors, places, strict=True):
-                    meter.read("vectors", at=place + word)
-                    meter.do(alu=1)
+                    meter.read("vectors", more, at=place + word)
+                    meter.do(alu=more)
                     common &= vector
             meter.do(alu=1, branch=1)
             bits = common >> word * self.word_bits & (1 << self.word_bits) - 1
@@ -168,7 +177,8 @@ class RangeMatcher(Classifier):
         if self.reading == "whole":
             accesses, moved = read * -(-words // (self.burst_words or words)), read * words
         else:
-            accesses = moved = len(FIELDS) * tested
+            rounds = -(-tested // self.step_words)
+            accesses, moved = len(FIELDS) * rounds, len(FIELDS) * np.minimum(rounds * self.step_words, words) * going
         alu += moved + tested + matched
         return WorkColumns.counted(
             count,

@@ -7,6 +7,7 @@ knob's own value); the throughput and rate of the summary name no number of rule
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +84,12 @@ def active(name: str, prediction: Prediction, made: Design) -> float:
     return share * float(p.sram_efficiency) if name == "sram" else share
 
 
+def receivers_busy(row: Row, get: Get) -> float:
+    """Return the mean active share of the engines of receivers."""
+    found, made = get(points_of(row)[0]), design(row.design)
+    return fmean(active(f"me{engine}", found, made) for engine in range(TABLES.value[1]))
+
+
 def busy(row: Row, prediction: Prediction) -> float:
     """Return the active share of a row's resource."""
     return active(resource_of(row), prediction, design(row.design))
@@ -97,10 +104,16 @@ def bits(row: Row, get: Get) -> float:
         word_bits, word_ns = (32, p.sram_word_ns) if name == "sram" else (64, p.sdram_word_ns)
         return float(busy(row, found) * word_bits / (word_ns * 1e-9))
     if row.conditions.get("service") == "ip_forwarding":
-        return float(found.rate_pps * 8 * (p.packet_bytes + p.gap_bytes))
+        return on_wires(found)
     if "rules" not in row.conditions:
         raise MissingError
     return found.throughput_bps
+
+
+def on_wires(found: Prediction) -> float:
+    """Return the bits a second that packets take on their wires, with the gaps between them."""
+    p = design("ixp1200").parameters
+    return float(found.rate_pps * 8 * (p.packet_bytes + p.gap_bytes))
 
 
 def rate(row: Row, get: Get) -> float:
@@ -154,7 +167,7 @@ def unloaded(row: Row) -> list[Point]:
 
 
 def loss_free(row: Row, get: Get) -> float:
-    """Return the highest throughput without a drop; in bounds and queueing nothing is lost below saturation."""
+    """Return the highest load of a line without a drop; in bounds and queueing nothing is lost below saturation."""
     point, (least, most) = unloaded(row)[0], map(float, LOADS.value.split(".."))
 
     def lost(load: float, _length: int, _numbers: range) -> list[float]:
@@ -163,16 +176,17 @@ def loss_free(row: Row, get: Get) -> float:
 
     goal = Goal(width=LOAD_TOLERANCE.value, initial=None)
     load = Search(lost, least, most).run(goal, confidence=False).load
-    return get(point.with_(load=load)).throughput_bps
+    return on_wires(get(point.with_(load=load)))
 
 
 def _bench(row: Row) -> DiffServBench:
     return diffserv.bench(design(row.design))
 
 
-def flow_rate(row: Row) -> float:
-    """Return the mean rate of a flow of Fig. 9."""
-    return float(diffserv.flows(_bench(row), (float(row.conditions["load"]),))["sent_pps"].mean())
+def flow_rate(row: Row, get: Get) -> float:
+    """Return the mean rate of a flow of Fig. 9: its share of what the machine carries, up to its limit."""
+    share = get(points_of(row)[0]).rate_pps / float(row.conditions["flows"])
+    return min(share, diffserv.limit_of("fig9.bw_per_flow"))
 
 
 def offered_load(row: Row) -> float:
@@ -228,8 +242,9 @@ QUANTITIES: Mapping[str, Quantity] = {
         lambda made: diffserv.neighbours(made, "delay_mean_ns"),
         lambda classes: _assured(classes, lambda one: one.latency_s.mean),
     ),
-    "rate of a flow": exact(flow_rate),
+    "rate of a flow": Quantity(points_of, flow_rate),
     # rows of their own, whose quantity others have too
+    "ixp1200.table1.ls.receivers.utilization": Quantity(points_of, receivers_busy),
     "ixp1200.fig7.ef.plateau": shared(expedited, lambda classes: classes["0"].rate_pps),
     "ixp1200.fig7.af_share_ratio": shared(
         lambda made: diffserv.neighbours(made, "sent_pps"),

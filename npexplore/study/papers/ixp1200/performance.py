@@ -9,8 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from npexplore.designs import Design
+from npexplore.designs.ixp1200.load import BURST_WORDS
 from npexplore.golden.classify import RangeMatcher
+from npexplore.golden.classify.range_matching import READINGS
+from npexplore.golden.classify.rule_generator import flow_rules
 from npexplore.golden.ipv4.addresses import address_text
 from npexplore.golden.ipv4.five_tuple import FIELDS, FiveTuple, five_tuple
 from npexplore.ledger import Ledger
@@ -141,7 +146,7 @@ def structures(design: Design, simulations: Simulations | None = None) -> pd.Dat
 PRINTED = {  # rows of the ledger that stand beside the columns of `structures`
     "one_many": "ixp1200.fig10.one_thread.512", "one_few": "ixp1200.fig9.lossfree",
     "all_many": "ixp1200.diffserv.throughput.min", "all_few": "ixp1200.diffserv.throughput.max",
-    "forwarding": "ixp1200.ipfwd.throughput", "ls_me0": "ixp1200.table1.ls.me0.utilization",
+    "forwarding": "ixp1200.ipfwd.throughput", "ls_me0": "ixp1200.table1.ls.receivers.utilization",
     "ls_me2": "ixp1200.table1.ls.me2.utilization", "ls_sram": "ixp1200.table1.ls.sram.utilization",
     "ls_sdram": "ixp1200.table1.ls.sdram.utilization", "rm_sdram": "ixp1200.table2.rm.sdram.utilization",
 }  # fmt: skip
@@ -156,6 +161,28 @@ def beside_published(table: pd.DataFrame, ledger: Ledger) -> pd.DataFrame:
         row = ledger[key]
         first[column] = None if row.point is None else row.point / (100 if row.unit == "%" else 1)
     return pd.concat([pd.DataFrame([first]), table], ignore_index=True)[list(table.columns)]
+
+
+def vector_time(ledger: Ledger, rules: int = 500) -> pd.DataFrame:
+    """Return what one receiver must spend on vectors to do both the worst case of Fig. 10 and the average of Fig. 9.
+
+        F + V = worst case,  F + share V = average case;  share: of a vector that the average packet reads
+
+    F: everything but vectors. Columns: reading, share, vectors_us (V, NaN where no V does), rest_us (F).
+    """
+    import pandas as pd
+
+    rows = [ledger[f"ixp1200.{key}"] for key in ("fig10.size", "fig10.one_thread.512", "fig9.load.pps")]
+    frame_bytes, throughput_bps, average_pps = (row.si(row.point or 0.0) for row in rows)
+    worst_us, average_us = 1e6 * 8 * frame_bytes / throughput_bps, 1e6 / average_pps
+    found = []
+    for reading in READINGS:
+        matcher = RangeMatcher(flow_rules(rules), reading=reading, burst_words=BURST_WORDS)
+        words = np.arange(rules) // matcher.word_bits + 1
+        share = float(np.mean(-(-words // matcher.step_words))) * matcher.step_words / matcher.vector_words
+        vectors_us = (worst_us - average_us) / (1 - share) if share < 1 else np.nan
+        found.append((reading, share, vectors_us, worst_us - vectors_us))
+    return pd.DataFrame(found, columns=["reading", "share", "vectors_us", "rest_us"])
 
 
 def role_pairs(design: Design) -> pd.DataFrame:
