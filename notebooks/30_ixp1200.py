@@ -169,10 +169,10 @@ plot.table(pd.DataFrame(free, columns=["design", "free parameters", "which"]))
 # %% [markdown]
 # ## How does throughput fall with the rules?
 #
-# One port, one receiver, 64-byte packets, the last rule matches. Range matching reads half of each vector of 512
-# bits (eight words, what a thread has room for), the other half from 257 rules on, and searches longer with their logarithm. Linear search reads a record a rule: the *time* of a packet
-# grows linearly; up to 4 rules the port is the limit. The printed unit of the vertical axis is lost; its ticks fit
-# thousands of packets a second. *(Fig. 6)*
+# One port, one receiver, 64-byte packets, the last rule matches. Range matching reads half of each vector of 512 bits
+# (eight words, what a thread has room for), the other half from 257 rules on, and searches longer with the logarithm of
+# their number. Linear search reads a record a rule: the *time* of a packet grows linearly; up to 4 rules the port is
+# the limit. The printed unit of the vertical axis is lost; its ticks fit thousands of packets a second. *(Fig. 6)*
 
 # %%
 classifiers = {"ls": "linear search", "rm": "range matching"}
@@ -193,8 +193,9 @@ plot.table(shapes.assign(classifier=shapes["classifier"].map(classifiers)))
 # %% [markdown]
 # ## What binds? The double bottleneck
 #
-# One thread waits for memory most of the time. Four threads fill their engine; eight fill two. With one rule all sixteen
-# fill SRAM and transmitters, with many their engines: take one bottleneck away, and the other one is right behind it. *(Fig. 10)*
+# One thread waits for memory most of the time. Four threads fill their engine; eight fill two. With one rule all
+# sixteen fill SRAM and transmitters, with many their engines: take one bottleneck away, and the other one is right
+# behind it. *(Fig. 10)*
 
 # %%
 fig10 = edge.over_threads(router, simulations=simulations)
@@ -337,9 +338,10 @@ plot.table(edge.vector_time(ledger).rename(columns={
 }), digits=3)  # fmt: skip
 
 # %% [markdown]
-# Read whole, the cases are one. In bursts of eight words, vectors would take longer than the packet. Word by word nearly
-# all of it, and then searches with the logarithm could not shape Fig. 6, nor would Table 1's engines be busy. No single
-# cost of a word and a probe meets Figs. 6, 9 and 10 and the Tables at once; bursts meet all but Fig. 9.
+# Read whole, the cases are one. In bursts of eight words, vectors would take longer than the packet. Word by word they
+# would take nearly all of it, and then searches with the logarithm could not shape Fig. 6, nor would Table 1's engines
+# be busy. No single cost of a word and a probe meets Figs. 6, 9 and 10 and the Tables at once; bursts meet all but
+# Fig. 9.
 
 # %%
 readings = {

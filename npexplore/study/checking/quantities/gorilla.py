@@ -22,6 +22,7 @@ from npexplore.study.sweeping.points import Point
 SIX, MOST, LOSES, MIXED = (rule(f"gorilla.{name}") for name in ("six", "most", "loses", "mixed"))
 THREADS, MANY_THREADS, SATURATED = (rule(f"gorilla.{name}") for name in ("threads", "many_threads", "saturated"))
 FIG11, FIG11_PROTO, FIG11_MPPS = (rule(f"gorilla.{name}") for name in ("fig11", "fig11_proto", "fig11_mpps"))
+LARGE = rule("gorilla.large")
 COUNTING_MEMORIES, BOOT, WINDOW = (rule(f"gorilla.{name}") for name in ("counting_memories", "boot_us", "window_us"))
 CONDITIONS = Conditions()
 
@@ -176,9 +177,11 @@ def _missing(row: Row, get: Get) -> float:
     raise MissingError
 
 
-def _overhead(row: Row) -> float:
-    """Return what a reorder queue, or fair local arbiters, add to a large configuration: 16-6-4."""
-    return structures.overheads(parameters(row))["fair" if ".fair." in row.key else "ready"]
+def _overhead(row: Row) -> Parts:
+    """Return what a reorder queue, or fair local arbiters, add to large configurations: 16-6-2 and 16-6-4."""
+    added = "fair" if ".fair." in row.key else "ready"
+    made = design(row.design)
+    return {f"{n} threads": structures.overheads(made.with_(threads=n).parameters)[added] for n in LARGE.value}
 
 
 def _grouping(row: Row) -> bool:
