@@ -41,6 +41,23 @@ def bundled_path(name: str) -> Path:
     return share(*folders, last)
 
 
+MAX_INPUT_BYTES = 1 << 26
+
+
+def content(path: Path, limit: int = MAX_INPUT_BYTES) -> bytes:
+    """Return the bytes of an input file; raises InputError beyond the limit (a device may have no end), OSError."""
+    with path.open("rb") as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise InputError(f"{path}: has more than {limit} bytes, the most that are read of such a file")
+    return data
+
+
+def text_content(path: Path) -> str:
+    """Return the text of an input file; raises as `content` does, and UnicodeDecodeError."""
+    return content(path).decode().replace("\r\n", "\n")
+
+
 SAMPLE = "sample:"
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from xml.parsers import expat
 
 from npexplore.errors import InputError
+from npexplore.paths import content
 
 # kind or key of an entry ("*": any) -> name of a part ("*": every part) -> why it changes no answer
 Irrelevant = Mapping[str, Mapping[str, str]]
@@ -249,7 +250,7 @@ def read_xml(path: Path, title: Title) -> Entry:
     """
     reader = _XmlReader(path.name, title)
     try:
-        reader.parser.Parse(path.read_bytes(), True)
+        reader.parser.Parse(content(path), True)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     except (expat.ExpatError, ValueError, LookupError) as error:

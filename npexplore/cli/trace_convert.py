@@ -10,6 +10,7 @@ import click
 from npexplore.cli.files import OutputFile
 from npexplore.cli.output import bytes_read, note, warn
 from npexplore.errors import InputError, one_of
+from npexplore.paths import content
 
 DAMAGED = 3
 SUFFIXES = {".parquet": "parquet", ".pcap": "pcap-ns", ".pcapng": "pcapng"}
@@ -64,7 +65,7 @@ def command(
         from npexplore.packets.writing import rewrite
 
         form = "pcap" if microseconds else form
-        secret = Path(key).read_bytes() if key else None
+        secret = content(Path(key)) if key else None
         scan = open_captures(sources, workers=workers or usable_cores())
         count, _ = rewrite(
             scan, target, form=form, where=where, snaplen=snaplen, key=secret, keep_payload=keep_payload,

@@ -17,6 +17,7 @@ import msgspec
 from npexplore import syntax
 from npexplore.errors import InputError, one_of
 from npexplore.ledger.intervals import Interval, largest, mean, smallest
+from npexplore.paths import text_content
 
 _RELATION = re.compile(r"(<=|>=|!=|=)")
 _KEY = re.compile(r"\{([^{}]+)\}")
@@ -126,7 +127,7 @@ def exponents(expression: str) -> dict[str, float] | None:
 def read(file: Path) -> Iterator[Identity]:
     """Yield the identities of one paper; `each` repeats one with words <name> replaced. Raises InputError."""
     try:
-        tables = tomllib.loads(file.read_text(encoding="utf-8"))
+        tables = tomllib.loads(text_content(file))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{file.name}: must be a readable TOML file, got {error}") from None
     for name in tables:

@@ -5,6 +5,7 @@ file, line, column, rule and value.
 """
 
 import csv
+import io
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -15,7 +16,7 @@ from npexplore.errors import InputError, one_of
 from npexplore.ledger import frozen
 from npexplore.ledger.records import COLUMNS, Knobs, Row, parse_row
 from npexplore.ledger.table import Facts, Ledger
-from npexplore.paths import share
+from npexplore.paths import content, share, text_content
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,7 +76,7 @@ def _knobs(file: Path) -> tuple[Mapping[str, Knobs], Mapping[str, str]]:
     Returns also, by prefix, what every row has (`knob=value;...`), from knobs with `every`.
     """
     try:
-        tables = tomllib.loads(file.read_text(encoding="utf-8"))
+        tables = tomllib.loads(text_content(file))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{file.name}: must be a readable TOML file, got {error}") from None
     words = {
@@ -113,8 +114,8 @@ def cells(
     others: the columns that it may have instead.
     """
     try:
-        with file.open(encoding="utf-8", newline="") as stream:
-            lines = [(reader.line_num, cells) for reader in [csv.reader(stream, strict=True)] for cells in reader]
+        reader = csv.reader(io.StringIO(content(file).decode(), newline=""), strict=True)
+        lines = [(reader.line_num, cells) for cells in reader]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{file.name}: must be a readable UTF-8 CSV file, got {error}") from None
     if not lines:

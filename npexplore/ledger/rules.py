@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from npexplore.errors import InputError, one_of
-from npexplore.paths import share
+from npexplore.paths import content, share
 from npexplore.reads import Read, note
 from npexplore.toml import decode
 
@@ -58,7 +58,7 @@ class Rule:
 def rules() -> dict[str, Rule]:
     """Return all rules by name, `SUBJECT.NAME`; raises InputError for a faulty file."""
     path = share("models", "scoring.toml")
-    tables: dict[str, dict[str, RuleRecord]] = decode(path.read_bytes(), dict[str, dict[str, RuleRecord]], path)
+    tables: dict[str, dict[str, RuleRecord]] = decode(content(path), dict[str, dict[str, RuleRecord]], path)
     found = {f"{subject}.{name}": record for subject, table in tables.items() for name, record in table.items()}
     for name, record in found.items():
         if not record.source.strip():

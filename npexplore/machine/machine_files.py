@@ -13,7 +13,7 @@ from npexplore.errors import Faults, InputError, UnknownNameError, told_at
 from npexplore.machine.described.part_files import parts_beside, read_parts
 from npexplore.machine.described.part_parameters import with_part_parameters
 from npexplore.machine.parameters import Itself, MachineFile, Parameter, Parameters
-from npexplore.paths import share
+from npexplore.paths import content, share
 from npexplore.toml import convert, parsed
 
 ASKED = frozenset({"kind", "about", "source"})  # what only a new parameter must say
@@ -53,7 +53,7 @@ def _with_parts(held: Itself, beside: tuple[tuple[str, Path, int], ...]) -> Mach
 @lru_cache(maxsize=64)
 def _read(file: Path, changed_ns: int, within: tuple[str, ...], behind: Behind | None) -> MachineFile:
     """Read a machine file once for each time it was changed; `within`: the files that extend it."""
-    data, base, faults = parsed(file.read_bytes(), file), None, Faults()
+    data, base, faults = parsed(content(file), file), None, Faults()
     if isinstance(data.get("extends"), str):
         base = _base(data, file, within, faults, behind)
     told_before = len(faults.found)

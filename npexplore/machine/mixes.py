@@ -20,7 +20,7 @@ import numpy as np
 
 from npexplore.errors import InputError, ModelError, UnknownNameError
 from npexplore.machine.workload import Integers, Workload
-from npexplore.paths import share
+from npexplore.paths import content, share
 from npexplore.reads import Read, note
 from npexplore.records import by_content
 from npexplore.toml import decode
@@ -145,7 +145,7 @@ def load_mix(name: str) -> Mix:
     if name not in mix_names():
         raise UnknownNameError("mix", name, mix_names())
     path = share("models", "mixes", f"{name}.toml")
-    file: MixFile = _standing_in.get().get(name) or decode(path.read_bytes(), MixFile, path)
+    file: MixFile = _standing_in.get().get(name) or decode(content(path), MixFile, path)
     target = file.target
     kind = "fitted" if target and target.fitted_to else "assumption" if file.assumption else "fact"
     fitted, chosen = (target.fitted_to, target.chosen_after) if target else ([], [])
@@ -161,7 +161,7 @@ def is_file(name: str) -> bool:
 
 def _own_mix(path: Path) -> Mix:
     try:
-        file: MixFile = decode(path.read_bytes(), MixFile, path)
+        file: MixFile = decode(content(path), MixFile, path)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     note(

@@ -12,7 +12,7 @@ from npexplore.errors import InputError, UnknownNameError
 from npexplore.networks.amounts import plain, spelled
 from npexplore.networks.checks import check_network
 from npexplore.networks.records import Network
-from npexplore.paths import share
+from npexplore.paths import content, share
 from npexplore.strict_input import ignore_keys
 from npexplore.toml import convert, parsed
 
@@ -35,7 +35,7 @@ def load_network(path: str | Path, left_out: Collection[str] = ()) -> Network:
         if not file.exists():
             raise UnknownNameError("network", str(path), [p.stem for p in folder.glob("*.toml")])
     try:
-        text = file.read_bytes()
+        text = content(file)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     network: Network = convert(plain(ignore_keys(parsed(text, file), left_out, file.name), file.name), Network, file)

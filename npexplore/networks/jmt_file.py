@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from npexplore.errors import UnknownNameError
+from npexplore.paths import content
 from npexplore.strict_input import Entry, ignore, read_xml
 
 SCHEMA = "@{http://www.w3.org/2001/XMLSchema-instance}noNamespaceSchemaLocation"
@@ -71,7 +72,7 @@ def read_file(path: Path, left_out: Iterable[str] = ()) -> Entry:
 def is_petri_net(path: Path) -> bool:
     """Return whether a file of JMT has transitions of a Petri net."""
     try:
-        return path.suffix in (".jsimg", ".jsim") and b'className="Enabling"' in path.read_bytes()
+        return path.suffix in (".jsimg", ".jsim") and b'className="Enabling"' in content(path)
     except OSError:
         return False
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from npexplore.errors import one_of
 from npexplore.networks.jmt_file import kind_of, number_in, value_in
+from npexplore.paths import text_content
 from npexplore.strict_input import Entry
 
 TIMES = (
@@ -120,6 +121,6 @@ def _table(values: Entry, name: str) -> list[list[float]]:
 def _trace(entry: Entry) -> list[float]:
     path = Path(value_in(entry))
     try:
-        return [float(text) for text in path.read_text(encoding="utf-8").split()]
+        return [float(text) for text in text_content(path).split()]
     except (OSError, ValueError) as error:
         raise entry.refused(f"Replayer {path}: {error}") from None

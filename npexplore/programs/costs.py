@@ -13,7 +13,7 @@ from typing import Literal
 import msgspec
 
 from npexplore.errors import InputError, one_of, shown
-from npexplore.paths import bundled_path
+from npexplore.paths import bundled_path, content
 from npexplore.programs.card_events import card_events
 from npexplore.programs.events import Events, events_of
 from npexplore.programs.result import ProgramRun
@@ -96,7 +96,7 @@ def read_costs(name: str | Path) -> CostTable:
         folder = bundled_path("models/processors")
         path = folder / f"{one_of('cost table', str(name), [one.stem for one in sorted(folder.glob('*.toml'))])}.toml"
     try:
-        data = path.read_bytes()
+        data = content(path)
     except OSError as error:
         raise InputError(f"{shown(str(path))}: {error.strerror or error}") from None
     table: CostTable = convert(parsed(data, path), CostTable, path)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from npexplore.errors import InputError, shown
+from npexplore.paths import content
 from npexplore.programs import instructions as isa
 from npexplore.programs.btf import Btf
 from npexplore.programs.records import MapDefinition, Program, SourceLine
@@ -72,7 +73,7 @@ def _damage_named(path: str | Path) -> Iterator[None]:
 
 def _read(path: str | Path) -> _Object:
     label = shown(path)
-    data = Path(path).read_bytes()
+    data = content(Path(path))
     if data[:4] != b"\x7fELF":
         raise InputError(f"{label} is no ELF object file")
     if data[5:6] == b"\2":

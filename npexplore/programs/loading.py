@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from npexplore.errors import InputError
+from npexplore.paths import text_content
 from npexplore.programs.assembler import assemble
 from npexplore.programs.elf import read_object
 from npexplore.programs.instructions import Instruction, decode
@@ -39,7 +40,7 @@ def program(source: str | Path | bytes | Sequence[Instruction], section: str | N
         path = Path(source)
         if path.suffix not in (".s", ".asm"):
             return read_object(path, section)
-        return _assembled(path.read_text(encoding="utf-8"), path.name)
+        return _assembled(text_content(path), path.name)
     return _assembled(source, "text")
 
 

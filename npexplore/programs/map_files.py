@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from npexplore.errors import InputError, one_of
+from npexplore.paths import text_content
 from npexplore.programs.lowering import PROG_ARRAY
 from npexplore.programs.records import MapDefinition, Program
 
@@ -25,7 +26,7 @@ def read_map(program: Program, name: str, path: str | Path) -> dict[bytes, bytes
     definition = maps[one_of(f"{program.path}: map", name, maps)]
     contents = {}
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = text_content(Path(path))
     except UnicodeDecodeError:
         raise InputError(f"{path}: is no text; contents of a map are lines with a key and a value") from None
     for number, line in enumerate(text.splitlines(), 1):

@@ -21,7 +21,7 @@ import msgspec
 from npexplore.errors import InputError, ModelError, UnknownNameError
 from npexplore.machine.resources.grid import EAST, NORTH, SOUTH, WEST, Grid
 from npexplore.machine.resources.routes import Tree, checked_turns, refuse_circles, tree_of
-from npexplore.paths import share
+from npexplore.paths import content, share
 from npexplore.reads import Read, note
 from npexplore.toml import decode
 
@@ -181,7 +181,7 @@ def load_layout(name: str | Path) -> Layout:
 @lru_cache(maxsize=64)
 def _read(path: Path, changed_ns: int) -> Layout:
     """Read a layout once for each time its file was changed."""
-    return check_layout(decode(path.read_bytes(), LayoutFile, path))
+    return check_layout(decode(content(path), LayoutFile, path))
 
 
 def layout_schema() -> dict[str, Any]:

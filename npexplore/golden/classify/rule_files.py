@@ -21,6 +21,7 @@ from npexplore.golden.diffserv.records import BytesUnit, PolicerRecord, PortQueu
 from npexplore.golden.diffserv.setup import CLASSES
 from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_number, prefix_mask, prefix_pair, prefix_text
 from npexplore.golden.ipv4.five_tuple import BITS, FIELDS, PROTOCOLS
+from npexplore.paths import content
 from npexplore.strict_input import whole_number
 from npexplore.toml import Record, decode
 
@@ -87,7 +88,7 @@ def read_rules_file(path: str | Path) -> RulesFile:
 
 def _bytes(path: str | Path) -> bytes:
     try:
-        return Path(path).read_bytes()
+        return content(Path(path))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
 

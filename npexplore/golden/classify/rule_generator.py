@@ -18,7 +18,7 @@ from npexplore.errors import InputError, one_of, positive
 from npexplore.golden.classify.rules import ANY_PORT, ANY_PROTOCOL, CLASSES, MAX_RULES, Range, Rule, Rules, class_number
 from npexplore.golden.ipv4.addresses import MAX_ADDRESS, prefix_mask
 from npexplore.golden.ipv4.five_tuple import PROTOCOLS, TYPES, Columns, FiveTuple
-from npexplore.paths import share
+from npexplore.paths import content, share
 from npexplore.toml import Record, decode
 
 PORT_CLASSES = ("WC", "HI", "LO", "AR", "EM")
@@ -56,7 +56,7 @@ def load_profile(path: str | Path) -> Profile:
     """Read a profile; raises InputError naming file, place and rule."""
     file = Path(path)
     try:
-        profile: Profile = decode(file.read_bytes(), Profile, file)
+        profile: Profile = decode(content(file), Profile, file)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     lengths = [str(length) for length in range(33)]

@@ -19,6 +19,7 @@ from npexplore.golden.elements.library import ELEMENTS
 from npexplore.golden.elements.names import naming, read_names
 from npexplore.golden.elements.rewriter import patterns
 from npexplore.golden.reasons import Reason
+from npexplore.paths import text_content
 
 LONGEST = 1000  # elements on one packet's way
 
@@ -59,7 +60,7 @@ class Graph:
         """Read and check a `.click` file; raises InputError with file and line."""
         file = Path(path)
         try:
-            text = file.read_text(encoding="utf-8")
+            text = text_content(file)
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
         return cls.read(text, file.name)

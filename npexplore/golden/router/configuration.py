@@ -30,7 +30,7 @@ from npexplore.golden.router.records import RouteRecord as RouteRecord
 from npexplore.golden.router.records import RouterFile as RouterFile
 from npexplore.golden.router.route_file import RouteFile, read_routes
 from npexplore.golden.router.routes import NextHop, Route, RouteColumns, next_hop, resolve_route, resolve_routes
-from npexplore.paths import share
+from npexplore.paths import content, share
 from npexplore.records import by_content
 from npexplore.toml import decode
 
@@ -100,7 +100,7 @@ def load_router(path: str | Path) -> Router:
         if not file.exists():
             raise UnknownNameError("router", str(path), [one.stem for one in folder.glob("*.toml")])
     try:
-        record: RouterFile = decode(file.read_bytes(), RouterFile, file)
+        record: RouterFile = decode(content(file), RouterFile, file)
         more = read_routes(file.parent / record.routes.file) if record.routes else None
     except OSError as error:
         raise InputError(f"{error.filename or path}: {error.strerror or error}") from None

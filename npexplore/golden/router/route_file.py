@@ -8,6 +8,7 @@ what stands behind them is understood once for all lines that have the same word
 from __future__ import annotations
 
 import gzip
+import io
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +20,12 @@ from npexplore.errors import InputError, told_at
 from npexplore.golden.ipv4.addresses import plain_prefixes
 from npexplore.golden.lookup.family import IPV4
 from npexplore.golden.router.records import KINDS, RouteRecord
+from npexplore.paths import content
 from npexplore.strict_input import whole_number
 from npexplore.toml import typed
 
 LINES_AT_ONCE = 1 << 16
+MAX_FILE_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -42,9 +45,13 @@ class RouteFile:
 
 def read_routes(path: Path) -> RouteFile:
     """Return the routes of a file; empty lines are skipped. Raises InputError with the line's place, OSError."""
-    data = path.read_bytes()
+    data = content(path, MAX_FILE_BYTES)
     try:
-        data = gzip.decompress(data) if path.suffix == ".gz" else data
+        if path.suffix == ".gz":
+            with gzip.open(io.BytesIO(data)) as stream:
+                data = stream.read(MAX_FILE_BYTES + 1)
+            if len(data) > MAX_FILE_BYTES:
+                raise InputError(f"{path.name}: has more than {MAX_FILE_BYTES} bytes decompressed")
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path.name}: not a whole gzip file: {error}") from None
     lines = data.decode(errors="replace").splitlines()

@@ -12,7 +12,7 @@ from typing import Any
 
 from npexplore.errors import InputError, UnknownNameError, one_of
 from npexplore.machine.described.records import PartFile, Resources
-from npexplore.paths import share
+from npexplore.paths import content, share
 from npexplore.toml import decode
 
 # the shelf, a file each
@@ -56,7 +56,7 @@ def parts_beside(tables: Resources, folder: Path) -> Iterator[tuple[str, Path, i
 
 @lru_cache(maxsize=64)
 def _read(path: Path, changed_ns: int) -> PartFile:
-    made: PartFile = decode(path.read_bytes(), PartFile, path)
+    made: PartFile = decode(content(path), PartFile, path)
     facts = {"the part": made.source, **{f"parameter {name!r}": one.source for name, one in made.parameters.items()}}
     for what, source in facts.items():
         if not source.strip():

@@ -20,7 +20,7 @@ from npexplore.machine.petri.tables import NetFile
 from npexplore.machine.petri.unfold import unfold
 from npexplore.machine.petri.unfolded import Net, Timing
 from npexplore.machine.resources.dram_timing import DramTiming, dram_parts
-from npexplore.paths import share
+from npexplore.paths import content, share
 from npexplore.strict_input import ignore_keys
 from npexplore.toml import convert, parsed
 
@@ -61,7 +61,7 @@ def read_net_file(
         if not file.exists():
             raise UnknownNameError("net", str(path), [p.stem for p in folder.glob("*.toml")])
     try:
-        text = file.read_bytes()
+        text = content(file)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     read: NetFile = convert(ignore_keys(parsed(text, file), left_out, file.name), NetFile, file)

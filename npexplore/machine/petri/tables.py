@@ -10,6 +10,7 @@ import msgspec
 
 from npexplore.machine.petri.places import PlaceTable, Whole
 from npexplore.machine.petri.unfolded import Timing
+from npexplore.paths import text_content
 from npexplore.toml import Record
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
@@ -60,6 +61,6 @@ def extended(path: Path) -> str:
 
 def _tables(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(text_content(path))
     except (OSError, ValueError):
         return {}  # told by the reader of whatever else it may be
