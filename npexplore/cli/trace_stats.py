@@ -119,7 +119,8 @@ def _show(counts: CaptureCounts, document: dict[str, Any], *, as_json: bool) -> 
                     f"{counts.flows:,} by {estimate['sketch']}: {estimate['low']:,} to {estimate['high']:,} (95 %)"
                 )
             shown["commonest lengths"] = ", ".join(f"{length} ({share:.1%})" for length, share in cdf.modes())
-            shown[f"narrow accesses, {cell_bytes}-byte cells"] = f"{counts.narrow_share(cell_bytes):.1%}"
+            if (narrow := counts.narrow_share(cell_bytes)) is not None:  # None: all packets have no bytes
+                shown[f"narrow accesses, {cell_bytes}-byte cells"] = f"{narrow:.1%}"
         lengths = [{"from": int(low), "packets": count} for low, count in lists["length_histogram"].items()]
         return "\n\n".join([facts({**shown, **lists["rate"], **lists["burstiness"]}), table(lengths)])
 

@@ -36,7 +36,11 @@ LAST_TICK = 4 * 10**18  # of any run
 
 def rows_of(rows: list[EngineRow]) -> Integers:
     """Return assembled rows as the engine's array, with labels resolved."""
-    out = np.array([row.fields for row in rows], dtype=np.int64).reshape(len(rows), engine.ROW)
+    try:
+        out = np.array([row.fields for row in rows], dtype=np.int64).reshape(len(rows), engine.ROW)
+    except OverflowError:
+        place, number = next((row.place, n) for row in rows for n in row.fields if abs(n) >= 1 << 63)
+        raise ModelError(f"{place or 'the program'}: {float(number):.3g} is beyond the engine's 64-bit ticks") from None
     for k, row in enumerate(rows):
         if row.target is not None:
             if row.target.row is None:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from npexplore.errors import UnknownNameError, one_of
 from npexplore.machine.petri.unfolded import Arc, Net, Place, Transition
+from npexplore.machine.petri.values import MOST_TOKENS
 from npexplore.networks.jmt_file import IRRELEVANT as OF_FILES
 from npexplore.networks.jmt_file import (
     by_class,
@@ -208,8 +209,8 @@ class _Reader:
                 if len(entries) != 1 or node in vectors:
                     raise vector.refused(f"one list of tokens is needed for {node!r}, got {len(entries)}")
                 row = {c: whole_in(one) for c, one in classed(entries[0], self.classes)}
-                if min(row.values(), default=0) < 0:
-                    raise vector.refused(f"tokens must be at least 0, got {min(row.values())}")
+                if wrong := [tokens for tokens in row.values() if not 0 <= tokens <= MOST_TOKENS]:
+                    raise vector.refused(f"tokens must be 0 to {MOST_TOKENS}, got {wrong[0]}")
                 if self.kinds[node] == "place":
                     vectors[node] = row
                 elif any(row.values()) and not (self.kinds[node] == "sink" and name == "firingOutcomes"):

@@ -52,3 +52,22 @@ def test_commands_ask_before_they_work(arguments, tmp_path, capsys):
     assert out == ""
     assert f"cannot be written: there is no folder {target.parent}" in err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "suffix"),
+    [
+        (["explain"], ".toml"),
+        (["solve"], ".toml"),
+        (["solve"], ".pnml"),
+        (["solve"], ".jsimg"),
+        (["program", "list"], ".o"),
+        (["explain", "smartnic", "--mix"], ".toml"),
+        (["route", "--in", f"office={CAPTURE}", "--drops", "d.csv", "--config"], ".toml"),
+    ],
+)
+def test_an_input_without_an_end_is_refused(arguments, suffix, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / f"endless{suffix}").symlink_to("/dev/zero")
+    assert main([*arguments, f"endless{suffix}"]) == 2
+    assert "has more than 67108864 bytes" in capsys.readouterr().err

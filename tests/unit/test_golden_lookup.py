@@ -12,6 +12,7 @@ from npexplore.errors import InputError, TableFullError
 from npexplore.golden.ipv4.addresses import address_text
 from npexplore.golden.lookup import LPMS, Dir24_8, LinearLpm, Trie20_4_8, route_cache_hit_ratio
 from npexplore.golden.lookup.base import Read
+from npexplore.golden.lookup.room import with_room
 from npexplore.packets.statistics import destination_locality
 from npexplore.paths import share
 
@@ -231,3 +232,17 @@ def test_route_cache_refuses():
         route_cache_hit_ratio(columns, 4, policy="lur")
     with pytest.raises(InputError, match="at least 0"):
         route_cache_hit_ratio(columns, -1)
+
+
+def test_routes_that_do_not_fit_go_to_a_larger_structure():
+    value = np.arange(8, dtype=np.uint32) << 8
+    length, hops = np.full(8, 32, np.uint8), np.arange(8, dtype=np.int32)
+    with pytest.warns(UserWarning, match="8 routes need 8 segments of tbl8, there are 4; Trie20_4_8 takes its place"):
+        table = with_room(Dir24_8, value, length, hops, segments=4)
+    assert isinstance(table, Trie20_4_8)
+    assert table.lookup_many(value).tolist() == hops.tolist()
+    with pytest.warns(UserWarning, match="BinaryTrie takes its place"):
+        table = with_room(Trie20_4_8, value, length, hops, word_bits=4)
+    assert table.lookup_many(value).tolist() == hops.tolist()
+    with pytest.raises(InputError, match="segments of DIR-24-8 must be"):  # what more room does not mend
+        with_room(Dir24_8, value, length, hops, segments=-1)

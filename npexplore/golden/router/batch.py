@@ -38,7 +38,7 @@ class BatchForwarder(ShownByArguments):
     Args:
         router: the configuration.
         profile: a profile or its name, such as "linux" (None: the configuration's).
-        lookup: the name of a structure of npexplore.golden.lookup for IPv4.
+        lookup: the name of a structure of npexplore.golden.lookup for IPv4; a larger one where routes do not fit.
         error_limit: a token bucket that limits ICMP errors, in errors a second (None: the configuration's).
 
     Example:

@@ -35,7 +35,7 @@ class Forwarder(ShownByArguments):
     Args:
         router: the configuration.
         profile: a profile or its name, such as "linux" (None: the configuration's).
-        lookup: the name of a structure of npexplore.golden.lookup for IPv4.
+        lookup: the name of a structure of npexplore.golden.lookup for IPv4; a larger one where routes do not fit.
         error_limit: a token bucket that limits ICMP errors, in errors a second (RFC 1812 section 4.3.2.8; None: the
             configuration's); ICMPv6 errors have one of their own, as large.
 

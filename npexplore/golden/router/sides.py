@@ -23,6 +23,7 @@ from npexplore.golden.ipv6 import header as header6
 from npexplore.golden.ipv6.reassembly import Reassembly
 from npexplore.golden.lookup import LPMS, LPMS6, Lpm
 from npexplore.golden.lookup.family import IPV4, IPV6, Family
+from npexplore.golden.lookup.room import with_room
 from npexplore.golden.mpls.impose import told_stack, typed
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.configuration import KINDS, Router, Six
@@ -221,7 +222,7 @@ class Side4(Side):
         columns = (routes.kind, routes.port, routes.via, stack, source, several)
         number, first, _ = alike(columns, len(routes))
         distinct = np.stack([column[first].astype(np.int64) for column in columns], axis=1)
-        lpm = LPMS[one_of("lookup", lookup, LPMS)].from_columns(routes.value, routes.length, number.reshape(-1))
+        lpm = with_room(LPMS[one_of("lookup", lookup, LPMS)], routes.value, routes.length, number.reshape(-1))
         hops = [Hop(kind, port, via, router.stacks[row], own) for kind, port, via, row, own, _ in distinct.tolist()]
         groups = {row: router.next_hops[k] for row, k in enumerate(distinct[:, -1].tolist()) if k}
         super().__init__(router, ports, router.neighbours, hops, groups, lpm, error_limit)

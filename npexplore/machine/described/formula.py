@@ -75,7 +75,9 @@ class Formulas:
             case ast.Attribute(value=ast.Name(id=owner), attr=attribute) if (
                 owner in self.open_names and not attribute.startswith("_")
             ):
-                return self.measured(owner, attribute, getattr(self.names[owner], attribute))
+                named = self.names[owner]
+                own = isinstance(named, Mapping) and attribute != "jitter"  # not attributes of the object
+                return self.measured(owner, attribute, named[attribute] if own else getattr(named, attribute))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 one = self.value(operand)
                 return replace(one, value=-one.value) if isinstance(one, Quantity) else -one

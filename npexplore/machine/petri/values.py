@@ -37,9 +37,16 @@ def quantity(said: float | str, names: Mapping[str, float], units: NetUnits) -> 
     """Return a number with its unit, if it has one: as it is, as a text with it, or of a formula over constants."""
     measured = units.quantity(said, names)
     value = plain(value_of(measured))
-    if isinstance(value, str | tuple) or not np.isfinite(value):
+    if isinstance(value, str | tuple) or not _finite(value):
         raise InputError(f"must be a number, got {said!r}")
     return measured
+
+
+def _finite(value: Any) -> bool:
+    try:
+        return bool(np.isfinite(float(value)))
+    except OverflowError:
+        return False
 
 
 def whole(subject: str, value: float, least: int = 0) -> int:

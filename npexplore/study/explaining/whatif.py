@@ -231,9 +231,9 @@ def changes_to_try(design: Design, workload: Workload | None = None) -> list[Tri
 
 def _single(design: Design, name: str, value: Value) -> bool:
     """Return whether a value is a change to be ranked: another choice, or a number halved or doubled."""
-    if isinstance(value, str):
-        return True
     parameter, present = design.parameters.file.parameter[name], design.parameters[name]
+    if isinstance(value, str) or isinstance(present, str):
+        return True
     return value in (parameter.neighbours(present) if parameter.choices else _steps(design, name, (0.5, 2.0)))
 
 
