@@ -47,7 +47,7 @@ def assemble(source: str, name: str = "text") -> tuple[list[Instruction], list[M
             new = _instruction(line, maps, targets)
             pending += [(len(slots), label, where) for label in targets]
             slots += new
-        except (ValueError, KeyError, TypeError, StopIteration):
+        except (LookupError, ValueError, TypeError, StopIteration):
             raise InputError(f"{where} is no eBPF instruction") from None
     last_exit = max((k for k, one in enumerate(slots) if one.opcode == isa.EXIT), default=0)
     for slot, label, where in pending:
