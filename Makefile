@@ -4,6 +4,8 @@
 # make test-all also slow tests, oracles, all notebooks, peers, bounded fuzzing
 # make pythons  the wheel's tour on each Python of pyproject.toml that is here
 # make bench    benchmarks as ratios, into reports/bench.json
+# make fuzz HOURS=n  searches for inputs of every kind that fail, from fresh seeds
+# make laws PART=k/n TIMES=20  tests of properties with so many times their examples, from fresh seeds; a part of them
 # make accuracy  writes reports/accuracy.md anew
 # make kernel-programs the long comparison of packet programs with this machine's kernel (root): 400,000 runs
 # make precomputed computes the stored results of long computations again
@@ -25,7 +27,7 @@ INSTALL = $(if $(shell uv --version 2>/dev/null),uv pip install --quiet --python
   { $(call HALVES,$(1)); $(call HALF,0) & first=$$!; $(call HALF,1) && wait $$first; }
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: accuracy kernel-programs docs precomputed report test quick test-rest test-all pythons lab bench lock check clean click-peer
+.PHONY: accuracy kernel-programs docs fuzz laws precomputed report test quick test-rest test-all pythons lab bench lock check clean click-peer
 .DELETE_ON_ERROR:
 
 # Kernels compile as pages ask for them: the first pages stand before all kernels would be compiled.
@@ -60,6 +62,17 @@ test-rest: .venv/ok .venv/warm .venv/peers
 	$(FEW) $(BIN)/python -m pytest $(WORKERS) benchmarks --benchmark-disable
 
 test-all: test test-rest
+
+# Targets share the processors: each gets its part of the hours.
+HOURS ?= 1
+TARGETS := 19
+fuzz: .venv/ok .venv/warm
+	NPEXPLORE_FUZZ_SECONDS=$$(awk "BEGIN {print int($(HOURS) * 3600 * $$(nproc) / $(TARGETS))}") $(BIN)/python -m pytest $(WORKERS) tests/fuzz
+
+PART ?= 1/1
+TIMES ?= 20
+laws: .venv/ok .venv/warm
+	CI= NPEXPLORE_LAWS_TIMES=$(TIMES) NPEXPLORE_LAWS_PART=$(PART) $(BIN)/python -m pytest $(WORKERS) tests
 
 pythons: .venv/ok
 	$(BIN)/python .ci/pythons.py

@@ -7,6 +7,7 @@ a line that says so; there its recorded answers decide, in CI too.
 import os
 import sys
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -28,6 +29,10 @@ settings.register_profile("ci", derandomize=True, **UNTIMED)
 settings.load_profile("ci" if IN_CI else "npexplore")
 
 
+# `make laws`: only tests of properties, each with so many times its examples, from fresh seeds; "2/8": a part of them
+TIMES = int(os.environ.get("NPEXPLORE_LAWS_TIMES", "0"))
+PART, PARTS = (int(number) for number in os.environ.get("NPEXPLORE_LAWS_PART", "1/1").split("/"))
+
 LEFT_OUT = pytest.StashKey[str]()
 
 
@@ -37,11 +42,26 @@ def pytest_collection_modifyitems(config, items):
         folder = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
         if folder in ("oracle", "fuzz"):
             item.add_marker(folder)
+    if TIMES:
+        _properties_alone(config, items)
     live = [item for item in items if "kernel" in getattr(item, "fixturenames", ())]
     if live and (reason := _why_no_kernel()):
         items[:] = [item for item in items if item not in live]
         config.hook.pytest_deselected(items=live)
         config.stash[LEFT_OUT] = f"live kernel: {len(live)} tests left out, its recordings decide: {reason}"
+
+
+def _properties_alone(config, items):
+    """Leave out what has no examples, and give the rest more of them."""
+    laws = [item for item in items if getattr(item.obj, "is_hypothesis_test", False)]
+    laws = [item for item in laws if crc32(item.nodeid.encode()) % PARTS == PART - 1]
+    for test in {getattr(item.obj, "__func__", item.obj) for item in laws}:
+        plan = test._hypothesis_internal_use_settings
+        test._hypothesis_internal_use_settings = settings(
+            plan, max_examples=TIMES * plan.max_examples, derandomize=False
+        )
+    config.hook.pytest_deselected(items=[item for item in items if item not in laws])
+    items[:] = laws
 
 
 def _why_no_kernel():

@@ -33,7 +33,9 @@ def load_machine(path: str | Path, within: tuple[str, ...] = (), behind: Behind 
             raise UnknownNameError("machine", str(path), [p.stem for p in folder.glob("*.toml")])
     try:
         machine = _read(file, file.stat().st_mtime_ns, within, behind)
-        lacking = {name: table for name, table in machine.resource.items() if str(table.get("type")) not in machine.part}
+        lacking = {
+            name: table for name, table in machine.resource.items() if str(table.get("type")) not in machine.part
+        }
         with told_at(file.name):
             beside = tuple(parts_beside(lacking, file.parent))
         return _with_parts(Itself(machine), beside)
