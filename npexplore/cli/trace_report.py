@@ -10,15 +10,18 @@ import click
 
 from npexplore.cli.files import OutputFile
 from npexplore.cli.output import bytes_read, library_option, note, progress, warn
+from npexplore.errors import InputError
 
-DAMAGED = 3
+DAMAGED, MIB = 3, 1 << 20
+LEAST_MEMORY = 64 * MIB
 
 
 @click.command("report")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("-o", "--out", required=True, type=OutputFile(), help="HTML file to write.")
+@click.option("--memory", metavar="SIZE", default="1GiB", show_default=True, help="Limit; more flows are sampled.")
 @library_option
-def command(files: tuple[str, ...], out: Path, shared_library: bool) -> int:
+def command(files: tuple[str, ...], out: Path, memory: str, shared_library: bool) -> int:
     """Write the statistics of the captures FILE... as one, and what they would do to each machine, as HTML.
 
     FILE is a file, a folder or a pattern; - is standard input.
@@ -27,15 +30,21 @@ def command(files: tuple[str, ...], out: Path, shared_library: bool) -> int:
     from npexplore.packets.output import replacing
     from npexplore.report.capture_page import capture_page, read
     from npexplore.study.sweeping.executors import usable_cores
+    from npexplore.units import quantity
 
+    memory_bytes = int(quantity("--memory", memory, "bytes"))
+    if memory_bytes < LEAST_MEMORY:
+        raise InputError(f"--memory must be at least {LEAST_MEMORY // MIB} MiB, got {memory}")
     with closing(open_captures(files, workers=usable_cores())) as scan, replacing(paths_of(scan), out) as part:
-        subject = read(scan, told=bytes_read(scan, "report"))
+        subject = read(scan, memory_bytes=memory_bytes, told=bytes_read(scan, "report"))
         note(f"{scan.path}: {subject.counts.packets:,} packets read")
         page = capture_page(
             subject, steps=lambda titles: progress(titles, unit="section", label="report"),
             beside=out if shared_library else None,
         )  # fmt: skip
         part.write_text(page, encoding="utf-8")
+    if subject.streams.flows.sampled > 1:
+        warn(f"more flows than --memory {memory} holds: the page estimates them from a sample, and says how")
     note(f"report: {out}")
     told = troubles(scan)
     for trouble in told:

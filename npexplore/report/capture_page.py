@@ -14,19 +14,22 @@ from npexplore.report.sections import Content, Section
 from npexplore.report.shell import environment, library
 
 Titles = Iterable[str]
+MEMORY_BYTES = 1 << 30
 
 
 def read(
-    path: Files | Scan | BinaryIO, *, keep: int = SAMPLE_PACKETS, told: Callable[[Iterable[Any]], Iterable[Any]] = iter
-) -> Subject:
+    path: Files | Scan | BinaryIO, *, keep: int = SAMPLE_PACKETS, memory_bytes: int = MEMORY_BYTES,
+    told: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+) -> Subject:  # fmt: skip
     """Read and count a capture in one pass (`-` is standard input); raises InputError if it is not a capture.
 
     path: a file, several as one, or what `open_captures` returned for them.
     keep: packets that stay in memory (rounded up to whole chunks); everything else is counted as it passes;
+    memory_bytes: half of it is for flows, beyond which they are sampled;
     told: wraps the iteration, for example in a progress bar.
     """
     scan = open_captures(path)
-    builder, streams, kept = TableBuilder(KEPT_COLUMNS), Streams(), 0
+    builder, streams, kept = TableBuilder(KEPT_COLUMNS), Streams.within(memory_bytes), 0
     for part in told(scan):
         streams.add(part)
         if kept < keep:

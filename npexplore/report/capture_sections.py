@@ -35,7 +35,7 @@ def summary(subject: Subject) -> Content:
             ("mean bit rate", si(rate["bits_per_s"], "b/s")),
         ]
     if counts.packets:
-        found += [("mean length", f"{d['mean_length']:.1f} B"), ("IP flows", f"{len(subject.streams.flows.flows()):,}")]
+        found += [("mean length", f"{d['mean_length']:.1f} B"), ("IP flows", f"{subject.streams.flows.count:,}")]
     if burst["hurst"]:
         low, high = burst["hurst"]["low"], burst["hurst"]["high"]
         found.append((f"Hurst parameter (95 %: {low:.2f} to {high:.2f})", f"{burst['hurst']['value']:.2f}"))
@@ -121,23 +121,25 @@ def flows(subject: Subject) -> Content:
     counter = subject.streams.flows
     if not counter.packets:
         raise InputError(f"none of the {subject.counts.packets:,} packets has a whole IP header")
-    found, names = counter.flows(), counter.endpoints()
+    found, names, sample = counter.flows(), counter.endpoints(), counter.sample()
     timed = bool((found["first_ns"] != NO_TIME).all())
     sizes = {
-        "packets": tables.ccdf(found["packets"].to_numpy()),
-        "bytes": tables.ccdf(found["bytes"].to_numpy()),
+        "packets": tables.ccdf(sample["packets"].to_numpy()),
+        "bytes": tables.ccdf(sample["bytes"].to_numpy()),
     }
-    if timed and (found["duration_s"] > 0).any():
-        sizes["duration"] = tables.ccdf(found["duration_s"].to_numpy())
-    six = int((found["src"] >= FIRST_IPV6).sum())
+    if timed and (sample["duration_s"] > 0).any():
+        sizes["duration"] = tables.ccdf(sample["duration_s"].to_numpy())
+    six = int((sample["src"] >= FIRST_IPV6).sum()) * counter.sampled
     told = f", {six:,} of them IPv6" if six else ""
     large = elephants(found)
-    largest = "The largest one carries" if len(large) == 1 else f"The {len(large):,} largest carry"
+    count = int(large["weight"].sum()) if "weight" in large else len(large)
+    largest = "The largest one carries" if count == 1 else f"The {count:,} largest carry"
     about = (
-        f"{len(found):,} directed flows (5-tuples){told}. {largest} 80 % of the bytes; "
-        f"{(found['packets'] == 1).mean():.1%} of the flows have a single packet."
+        f"{counter.count:,} directed flows (5-tuples){told}. {largest} 80 % of the bytes; "
+        f"{(sample['packets'] == 1).mean():.1%} of the flows have a single packet."
     )
-    top = elephants(found, 1.0).head(10)
+    top = found.nlargest(10, "bytes", keep="first")
+    total = (found["bytes"] * found["weight"]).sum() if "weight" in found else found["bytes"].sum()
     shown = pd.DataFrame(
         {
             "from": _sockets(names.text(top["src"]), top["sport"]),
@@ -145,7 +147,7 @@ def flows(subject: Subject) -> Content:
             "protocol": [tables.protocol_names().get(p, str(p)) for p in top["ip_proto"]],
             "packets": top["packets"].to_numpy(),
             "bytes": top["bytes"].to_numpy(),
-            "share of bytes": [f"{share:.1%}" for share in top["bytes"] / found["bytes"].sum()],
+            "share of bytes": [f"{share:.1%}" for share in top["bytes"] / total],
         }
     )
     if timed:

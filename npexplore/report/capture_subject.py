@@ -12,6 +12,8 @@ from npexplore._kernels.capture_counts import TIMED
 from npexplore.machine.workload import Workload, of_columns
 from npexplore.packets import Capture, PacketTable
 from npexplore.packets.statistics import CaptureCounts, FlowCounter, GapCounter, LengthCounter
+from npexplore.packets.statistics.flow_counter import FLOW_BYTES
+from npexplore.packets.statistics.flow_set import FlowSet
 
 SAMPLE_PACKETS = 1 << 20
 KEPT_COLUMNS = ("t_ns", "length", "flags", "l3_length", "src", "dst")  # what the sections below ask of packets kept
@@ -27,6 +29,13 @@ class Streams:
     gaps: GapCounter = field(default_factory=GapCounter)
     flows: FlowCounter = field(default_factory=FlowCounter)
     ip_packets: int = 0
+
+    @classmethod
+    def within(cls, memory_bytes: int) -> Streams:
+        """Return counters of which the flows take at most half of so much memory; beyond it they are sampled."""
+        rows = 1 << max(12, min(24, int(memory_bytes / 4 / 16).bit_length() - 1))
+        counts = CaptureCounts(_flows=FlowSet(rows))
+        return cls(counts, flows=FlowCounter(max(1024, memory_bytes // 4 // FLOW_BYTES)))
 
     def add(self, table: PacketTable) -> None:
         """Count a table's packets."""
@@ -103,6 +112,12 @@ def notices(subject: Subject) -> list[str]:
         out.append(
             f"{others:,} of {packets:,} packets have no whole IPv4 or IPv6 header; flows, locality, trains and talkers "
             "leave them out."
+        )
+    if (flows := subject.streams.flows).sampled > 1:
+        out.append(
+            f"More than {flows.most_flows:,} flows do not fit the memory (--memory): numbers of flows and talkers are "
+            f"estimated from one flow in {flows.sampled} by its hash ({len(flows.sample()):,} flows) and from the "
+            f"largest flows, each of which may lack up to {flows.lacking:,} bytes."
         )
     if skipped := packets - subject.streams.ip_packets:
         out.append(f"{skipped:,} of {packets:,} packets are not IP and left out of the workload for the machines.")

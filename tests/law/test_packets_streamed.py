@@ -4,8 +4,10 @@ import io
 
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from reference import capture_files as make
 from reference.capture_strategies import erfs, pcapngs, pcaps
 
 from npexplore._kernels.capture_records import NO_TIME
@@ -53,6 +55,41 @@ def test_talkers_of_chunks_are_the_talkers_of_the_table(data, end):
         for frame in (counter.talkers(99, end), top_talkers(table, 99, end=end))
     ]
     assert by_address[0] == by_address[1]
+
+
+def test_more_flows_than_fit_are_a_sample_and_the_largest(monkeypatch):
+    monkeypatch.setattr(flow_counter, "MERGE_FLOWS", 5_000)
+    rng = np.random.default_rng(1)
+    flow = np.minimum(rng.pareto(0.7, 300_000) * 40, 5e4).astype(np.int64)
+    exact, counter = FlowCounter(), FlowCounter(most_flows=2_000)
+    for first in range(0, len(flow), 20_000):
+        part = udp_packets(flow[first : first + 20_000])
+        exact.add(part)
+        counter.add(part)
+    every, known = exact.flows(), counter.flows()
+    assert len(every) > 5_000
+    assert len(known) <= 2_000
+    assert counter.sampled > 1
+    assert abs(counter.count - exact.count) < 5 * exact.count / np.sqrt(len(counter.sample()))
+    assert (known["packets"] * known["weight"]).sum() == pytest.approx(every["packets"].sum(), rel=0.1)
+    largest = every.nlargest(100, "bytes").set_index("src")["bytes"]
+    estimate = known.set_index("src")["bytes"].reindex(largest.index)
+    assert (estimate <= largest).all()
+    assert (estimate >= largest - counter.lacking).all()
+    mice = [(flows["packets"] == 1).mean() for flows in (every, counter.sample())]
+    assert mice[0] == pytest.approx(mice[1], abs=5 * np.sqrt(0.25 / len(counter.sample())))
+
+
+def udp_packets(source):
+    """Return the packet table of UDP packets from numbered sources to one host."""
+    packet = make.ethernet(make.ipv4(make.udp()))
+    rows = np.tile(np.frombuffer(packet, np.uint8), (len(source), 1))
+    rows[:, 26:30] = (10 << 24 | source)[:, None] >> np.array([24, 16, 8, 0]) & 255
+    head = np.zeros((len(source), 4), "<u4")
+    head[:, 2:] = len(packet)
+    records = np.hstack([head.view(np.uint8), rows])
+    (table,) = CaptureScan(io.BytesIO(make.pcap_header() + records.tobytes()))
+    return table
 
 
 times = st.lists(st.one_of(st.integers(0, 300), st.integers(0, 2**62), st.just(NO_TIME)), max_size=60)

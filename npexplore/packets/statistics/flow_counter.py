@@ -1,8 +1,15 @@
-"""Flows of a capture of any size: exact, in memory that grows with the flows and not with the packets."""
+"""Flows of a capture of any size: exact up to a number of flows, beyond it by a sample and the largest ones.
+
+    weight = 1 of the largest flows, 2^k of the others whose hash begins with k bits 0: sums of weights estimate totals
+
+Sampling by a hash takes every packet of a flow or none (Duffield, Lund, Thorup, "Estimating flow distributions from
+sampled flow statistics", SIGCOMM 2003), so that distributions of the sample are those of all flows.
+"""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from npexplore.display import ShownByArguments
 from npexplore.packets.columns import PacketTable
@@ -13,12 +20,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MERGE_FLOWS = 1 << 17
+FLOW_BYTES = 640  # of a flow while two tables of them are joined
+LARGEST_SHARE = 4  # one in so many of the flows that fit are the largest ones
 
 
 class FlowCounter(ShownByArguments):
     """The directed 5-tuples of all packets added, with the columns of `flow_table`; addresses are numbered for all.
 
-    packets: how many packets had a whole IP header.
+    packets: how many packets had a whole IP header. most_flows: the most that are known at once (None: all). If more
+    come, `sampled` is the number of flows that one of the sample stands for, and `lacking` the most bytes that one of
+    the largest flows may lack, since it was small when others came.
 
     Example:
         >>> from npexplore.packets import CaptureScan, FlowCounter
@@ -28,8 +39,10 @@ class FlowCounter(ShownByArguments):
         57
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most_flows: int | None = None) -> None:
         self.packets = 0
+        self.most_flows = most_flows
+        self.sampled, self.lacking = 1, 0
         self._known: dict[bytes, int] = {}
         self._parts: list[pd.DataFrame] = []
         self._waiting = 0
@@ -53,14 +66,31 @@ class FlowCounter(ShownByArguments):
             self._merge()
 
     def flows(self) -> "pd.DataFrame":
-        """Return one row per flow, in order of first packets."""
+        """Return one row per flow, in order of first packets; of those known if not all are, with `weight`."""
         self._merge()
-        return self._parts[0]
+        known = self._parts[0]
+        if self.sampled == 1:
+            return known
+        weight = np.where(self._in_sample(known), self.sampled, 0)
+        weight[self._largest(known)] = 1
+        return known.assign(weight=weight)[weight > 0].reset_index(drop=True)
+
+    def sample(self) -> "pd.DataFrame":
+        """Return flows that are distributed as all are: all of them, or the sample."""
+        self._merge()
+        return self._parts[0] if self.sampled == 1 else self._parts[0][self._in_sample(self._parts[0])]
+
+    @property
+    def count(self) -> int:
+        """The number of flows; if sampled, with a relative standard error of 1 / sqrt(flows of the sample)."""
+        return len(self.sample()) * self.sampled
 
     def talkers(self, count: int, end: str) -> "pd.DataFrame":
         """Return who sends (`src`) or receives (`dst`) most bytes, as `top_talkers` does."""
         flows = self.flows()
-        return ranked(flows[end].to_numpy(), flows["packets"], flows["bytes"], self.endpoints(), count)
+        weight = flows["weight"] if self.sampled > 1 else 1
+        packets, octets = flows["packets"] * weight, flows["bytes"] * weight
+        return ranked(flows[end].to_numpy(), packets, octets, self.endpoints(), count)
 
     def endpoints(self) -> Endpoints:
         """Return the numbering of the addresses, to write them out; it has no packets."""
@@ -82,3 +112,28 @@ class FlowCounter(ShownByArguments):
             merged["duration_s"] = (merged["last_ns"] - merged["first_ns"]) * 1e-9
             self._parts = [merged]
         self._waiting = 0
+        if self.most_flows is not None and len(self._parts[0]) > self.most_flows:
+            self._parts = [self._thinned(self._parts[0], self.most_flows)]
+
+    def _thinned(self, flows: "pd.DataFrame", most: int) -> "pd.DataFrame":
+        """Return the largest flows and a sample of all, together at most `most`."""
+        largest = self._largest(flows)
+        while (sample := self._in_sample(flows)).sum() > most - len(largest):
+            self.sampled *= 2
+        sample[largest] = True
+        self.lacking += int(flows["bytes"].to_numpy()[~sample].max(initial=0))
+        return flows[sample].reset_index(drop=True)
+
+    def _largest(self, flows: "pd.DataFrame") -> NDArray[np.int64]:
+        """Return the rows of the flows with most bytes."""
+        count = min(len(flows), (self.most_flows or len(flows)) // LARGEST_SHARE)
+        return np.argpartition(-flows["bytes"].to_numpy(), max(count - 1, 0))[:count]
+
+    def _in_sample(self, flows: "pd.DataFrame") -> NDArray[np.bool_]:
+        mixed = np.zeros(len(flows), np.uint64)
+        for name in TUPLE:  # the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014) over one word after another
+            mixed = (mixed ^ flows[name].to_numpy().astype(np.uint64)) + np.uint64(0x9E3779B97F4A7C15)
+            mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            mixed ^= mixed >> np.uint64(31)
+        return np.asarray(mixed <= np.uint64((1 << 64) // self.sampled - 1))

@@ -96,12 +96,15 @@ def numbered(key: dict[str, NDArray[np.int64]]) -> NDArray[np.int64]:
 
 
 def elephants(flows: "pd.DataFrame", share: float = 0.8) -> "pd.DataFrame":
-    """Return the fewest flows that together carry at least a share of the bytes, largest first."""
+    """Return the fewest flows that together carry at least a share of the bytes, largest first.
+
+    flows: may have a `weight`, how many flows each row stands for.
+    """
     if not 0 < share <= 1:
         raise InputError(f"share of the bytes must be above 0 and at most 1, got {share!r}")
     ordered = flows.sort_values("bytes", ascending=False, kind="stable")
-    carried = ordered["bytes"].cumsum()
-    needed = int((carried < share * ordered["bytes"].sum()).sum()) + 1
+    octets = ordered["bytes"] * ordered["weight"] if "weight" in ordered else ordered["bytes"]
+    needed = int((octets.cumsum() < share * octets.sum()).sum()) + 1
     return ordered.head(needed if len(ordered) else 0)
 
 

@@ -141,12 +141,17 @@ def ccdf(values: NDArray[np.number]) -> pd.DataFrame:
 
 
 def lorenz_curve(flows: pd.DataFrame) -> pd.DataFrame:
-    """Return which share of the bytes (`bytes`) the largest share of the flows (`flows`) carries."""
+    """Return which share of the bytes (`bytes`) the largest share of the flows (`flows`) carries.
+
+    flows: may have a `weight`, how many flows each row stands for.
+    """
     import pandas as pd
 
-    carried = np.cumsum(np.sort(flows["bytes"].to_numpy())[::-1])
+    octets, order = flows["bytes"].to_numpy(), np.argsort(flows["bytes"].to_numpy())[::-1]
+    weight = flows["weight"].to_numpy() if "weight" in flows else np.ones(len(flows), np.int64)
+    carried, there = np.cumsum((octets * weight)[order]), np.cumsum(weight[order])
     at = np.unique(np.geomspace(1, len(carried), POINTS).astype(np.int64))
-    shares = {"flows": at / len(carried), "bytes": carried[at - 1] / carried[-1]}
+    shares = {"flows": there[at - 1] / there[-1], "bytes": carried[at - 1] / carried[-1]}
     return pd.DataFrame(shares)
 
 
