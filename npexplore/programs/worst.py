@@ -65,7 +65,8 @@ def slowest(
         waiting, done, is_seen = [_changed(parents, words, places, rng) for _ in range(count)], done + count, False
     if not counted:
         return []
-    run = ProgramRun(program, np.array(counted), runner.paths(), before, {}, [], None, INSTRUCTION_LIMIT)
+    uncut = np.zeros(len(counted), np.int64)
+    run = ProgramRun(program, np.array(counted), runner.paths(), before, {}, [], None, INSTRUCTION_LIMIT, uncut)
     cycles = {path: costs.cycles(events) for path, events in costs.events_of(run).items()}
     best: dict[int, SlowPacket] = {}
     for (path, verdict), (packet, met) in known.items():
