@@ -257,6 +257,11 @@ def _refusal(program: Program, slot: int) -> str | None:
             return "callbacks (functions passed by pointer) are not supported"
         if one.src in (isa.MAP_HANDLE, isa.MAP_VALUE) and not 0 <= (one.imm & 0xFFFFFFFF) < len(program.maps):
             return "a map that the program does not declare"
+        section = program.maps[one.imm & 0xFFFFFFFF] if one.src == isa.MAP_VALUE else None
+        if section and not 0 <= one.imm >> 32 <= section.value_bytes:
+            return f"place {one.imm >> 32} of {section.name!r}, which has {section.value_bytes} bytes"
+        if not -(1 << 63) <= one.imm < 1 << 63:
+            return "a constant of more than 64 bits"
         return None if one.src in (0, isa.MAP_HANDLE, isa.MAP_VALUE) else f"LDDW of kind {one.src} is not supported"
     if one.opcode == isa.CALL:
         if one.src == isa.KERNEL_FUNCTION:
