@@ -61,7 +61,7 @@ def test_polling_costs_one_thread_more_than_a_tenth():
     assert 0.75 * silent < polling < 0.9 * silent
 
 
-def test_the_bottleneck_moves_from_waiting_to_engines_to_sram_and_transmitters():
+def test_the_bottleneck_moves_from_waiting_to_engines_to_sram():
     """The double bottleneck: each step fills the next resource."""
     named = [
         IXP1200.with_(rules=1, **knobs).simulate().bottleneck
