@@ -105,32 +105,40 @@ def line(room):
                    [FifoServer("wire", service_s=SERVICE_NS * 1e-9)], tick=1e-9)  # fmt: skip
 
 
-def lindley(arrivals, room):
-    """Return the departure of each packet (None: lost): service after its arrival, or after the last departure."""
-    inside, last, departures = deque(), 0, []
-    for now in arrivals:
-        while inside and inside[0] < now:
-            inside.popleft()
-        if len(inside) == room:
+def lindley(arrivals, lengths, room):
+    """Return the departure of each packet (None: lost): service after its arrival, or after the last departure.
+
+    room: cells of 64 bytes; a packet takes whole ones until it departs, and is lost where they are not free.
+    """
+    inside, used, last, departures = deque(), 0, 0, []
+    for now, length in zip(arrivals, lengths, strict=True):
+        while inside and inside[0][0] < now:
+            used -= inside.popleft()[1]
+        cells = -(-length // 64)
+        if used + cells > room:
             departures.append(None)
             continue
-        last = max(now, last) + SERVICE_NS
-        inside.append(last)
+        last, used = max(now, last) + SERVICE_NS, used + cells
+        inside.append((last, cells))
         departures.append(last)
     return departures
 
 
-@given(st.lists(st.sampled_from([0, 1, 1, 2, 9]), min_size=1, max_size=120), st.integers(1, 6))
+PACKETS = st.tuples(st.sampled_from([0, 1, 1, 2, 9]), st.sampled_from([64, 64, 65, 128, 200, 320]))
+
+
+@given(st.lists(PACKETS, min_size=1, max_size=120), st.integers(5, 12))
 @settings(max_examples=60)
-def test_a_line_with_a_finite_buffer_is_lindleys_recursion_packet_by_packet(gaps, room):
+def test_a_line_with_a_finite_buffer_is_lindleys_recursion_packet_by_packet(packets, room):
+    gaps, lengths = np.array(packets).T
     arrivals = 1000 * (1000 + np.cumsum(gaps))  # after the thread has begun
-    load = Workload("drawn", {"packet_bytes": np.full(len(gaps), 64)}, arrivals="timestamps", t_ns=arrivals)
+    load = Workload("drawn", {"packet_bytes": lengths}, arrivals="timestamps", t_ns=arrivals)
     ready = prepared(npx.design(line(room)), load)
     found = run_packets("line", ready.machine, load, ready.model(), np.arange(len(gaps)))
     rows = found.fates.rows
     departures = [end if sent else None for end, sent in
                   zip(rows[:, engine.F_END].tolist(), found.fates.finished, strict=True)]  # fmt: skip
-    assert departures == lindley(arrivals.tolist(), room)
+    assert departures == lindley(arrivals.tolist(), lengths.tolist(), room)
     assert found.counts["inside"] == 0
     assert set(found.packets.reason.dropna()) <= {"BUFFER_FULL"}
 
