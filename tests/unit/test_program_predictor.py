@@ -35,3 +35,38 @@ def test_a_server_pays_for_wrong_branches(tmp_path):
     foreseen, met = (1e9 / made.with_(branches=how).bounds().rate_pps for how in ("foreseen", "in_order"))
     clock = made.parameters.clock_mhz
     assert met - foreseen == pytest.approx(8 * 8.5 * 3270 / clock, rel=0.05)  # 16 branches of a trial: 67 ns more
+
+
+COUNTERS = """
+.map t array 4 64 {entries}
+ldxw r2, [r1+0]
+ldxw r3, [r2+14]
+stxw [r10-4], r3
+mov r2, r10
+add r2, -4
+lddw r1, map t
+call map_lookup_elem
+jeq r0, 0, out
+ldxw r4, [r0+0]
+out: mov r0, 1
+exit
+"""
+
+
+def far(tmp_path, entries):
+    """Cycles of a mean packet that its keys' order adds: a line of each of so many entries, over and over."""
+    path = tmp_path / f"{entries}.pcap"
+    frames = [bytes(14) + (n % entries).to_bytes(4, "little") + bytes(42) for n in range(4096)]
+    write_frames(path, frames, [1000 * n for n in range(len(frames))])
+    made = (
+        npx.design("server").with_(replacement="lru").with_program(npx.program(COUNTERS.format(entries=entries)), path)
+    )
+    near, met = (made.with_(map_lines=how) for how in ("near", "in_order"))
+    return (1e9 / met.bounds().rate_pps - 1e9 / near.bounds().rate_pps) * made.parameters.clock_mhz * 1e-3
+
+
+def test_a_server_pays_for_lines_of_maps_where_its_caches_have_them(tmp_path):
+    """16 lines fit the first cache (32 KB), 1,024 the second (256 KB, read in turn they evict the first)."""
+    p = npx.design("server").parameters
+    assert far(tmp_path, 16) == pytest.approx(0, abs=0.01)
+    assert far(tmp_path, 1024) == pytest.approx(p.l2_cycles, rel=0.05)

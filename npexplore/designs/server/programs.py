@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,10 +20,14 @@ import numpy.typing as npt
 
 from npexplore._kernels import ebpf as k
 from npexplore.designs.running import Running, packets_of
+from npexplore.designs.server.caches import caches
 from npexplore.errors import RefusedError
+from npexplore.golden.touches import Touches
 from npexplore.machine.parameters import Parameters
-from npexplore.machine.workload import CLASS, Workload
+from npexplore.machine.workload import CLASS, Integers, Workload
+from npexplore.packets.frames import read_frames
 from npexplore.programs.costs import CostTable
+from npexplore.programs.locality import map_touches
 from npexplore.programs.result import VERDICTS, ProgramRun
 
 if TYPE_CHECKING:
@@ -29,6 +35,7 @@ if TYPE_CHECKING:
     from npexplore.packets import Capture
 
 TIME, LEAVES = "program_ps", "leaves"  # columns: time on the core, how a packet leaves (0: not, 1: same card, 2: other)
+MOST_PLAYED = 4096  # packets whose keys go through the caches
 PASSED = VERDICTS.index("pass")
 BASE = {"aborted": ("xdp", "drop_read"), "drop": ("xdp", "drop_read"), "pass": ("linux", "drop_raw"),
         "tx": ("xdp", "tx"), "redirect": ("xdp", "redirect")}  # fmt: skip
@@ -42,12 +49,33 @@ class OnServer(Running):
     """
 
     base: Callable[[Parameters], float]
+    source: str
+
+    @cached_property
+    def touches(self) -> tuple[Integers, Integers]:
+        """Lines of maps that the first packets touch: packets, addresses."""
+        packets = [frame for _, frame in islice(read_frames(self.source), MOST_PLAYED)]
+        return map_touches(self.run.program, packets, self.run.before)
+
+    def far_cycles(self, p: Parameters) -> npt.NDArray[np.float64]:
+        """Return the cycles that each packet's lines of maps take behind the first cache, the capture played again.
+
+        Packets behind the first ones take the mean of those.
+        """
+        packets, addresses = self.touches
+        count = min(len(self.run), MOST_PLAYED)
+        level = caches(p).found(Touches.of(np.tile(packets, 2), np.tile(addresses, 2)))[len(packets) :]
+        cost = np.array([0.0, float(p.l2_cycles), float(p.l3_cycles), float(p.miss_cycles)])
+        played = np.bincount(packets, cost[level], count)
+        return np.concatenate([played, np.full(len(self.run) - count, played.mean())])
 
     def __call__(self, p: Parameters) -> Workload:
         """Return the packets with the time that each takes on a core of the server."""
         own = self.own_cycles()
         if p.branches == "in_order":
             own = own + self.mispredicted * self.costs.cycles({"branch_missed": 1.0})
+        if p.map_lines == "in_order":
+            own = own + self.far_cycles(p)
         ps = (self.around(p) + own) * (1e6 / float(p.clock_mhz))
         verdicts = self.run.rows[:, k.VERDICT]
         leaves = np.select([verdicts == VERDICTS.index("tx"), verdicts == VERDICTS.index("redirect")], [1, 2])
@@ -83,7 +111,7 @@ def on_server(
     if (run.rows[:, k.VERDICT] == PASSED).any():
         passed = "packets that it passes take the least that the kernel's stack takes"
         load = replace(load, assumption="; ".join(filter(None, (load.assumption, passed))))
-    packets = OnServer(run, load, costs, cycles, base)
+    packets = OnServer(run, load, costs, cycles, base, str(capture.path))
     ways = set(run.verdicts)
     egress = "other_port" if "redirect" in ways else "same_port" if "tx" in ways else "none"
 
