@@ -62,6 +62,8 @@ class CaptureWriter(ShownByArguments):
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._file.closed:
+            return
         with self._file:
             if error is None and not self._links:
                 self._interfaces([1])

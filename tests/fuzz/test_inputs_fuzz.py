@@ -105,7 +105,8 @@ def ledger(file):
 
 
 def objects(*names):
-    return [(PROGRAMS / f"{name}.o").read_bytes() for name in names]
+    folders = PROGRAMS, Path(share("data", "programs"))
+    return [file.read_bytes() for name in names for folder in folders if (file := folder / f"{name}.o").is_file()]
 
 
 MARKINGS = ["--method", "markings", "--states", "1000"]

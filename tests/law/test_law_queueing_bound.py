@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import npexplore as npx
+from npexplore.errors import RefusedError
 
 KNOBS = st.fixed_dictionaries(
     {
@@ -19,7 +20,11 @@ KNOBS = st.fixed_dictionaries(
 @given(KNOBS, st.integers(40, 1500))
 def test_queueing_is_not_above_the_roofline(knobs, length):
     design, load = npx.design("ixp2400").with_(**knobs), npx.workload(packet_bytes=length)
-    answer = design.queueing(load)
+    try:
+        answer = design.queueing(load)
+    except RefusedError:  # a thread that alone comes again to a bank that it left busy
+        assert knobs["threads"] == 1
+        return
     assert answer.throughput_bps <= design.bounds(load).throughput_bps * (1 + 1e-9)
     assert all(share.busy <= 1 + 1e-9 for share in answer.utilization.values())
 

@@ -41,7 +41,8 @@ from npexplore.machine.resources import (
 )
 from npexplore.machine.resources.dram_device import dram_devices
 
-DISCIPLINES = ("strict_priority", "drr", "priority_drr", "wrr", "scfq")  # a longer list would draw other machines
+DEVICES = ("ddr4_2400", "ddr4_3200", "ddr5_4800", "lpddr5_6400", "hbm3_6400")  # a longer list would draw other machines
+DISCIPLINES = ("strict_priority", "drr", "priority_drr", "wrr", "scfq")  # nor may this one grow
 
 
 @dataclass
@@ -185,7 +186,7 @@ def ddr(r, name):
 
 
 def dram_controller(r, name):
-    device = r.choice(list(dram_devices().values()))
+    device = dram_devices()[r.choice(DEVICES)]
     page, mapped, channels = r.choice(["closed", "open", "adaptive"]), r.random() < 0.3, r.choice([1, 2])
     units = channels * device.pseudo_channels
     order = r.choice(["row bank column", "row column bank"]) + " channel" * (units > 1)

@@ -73,7 +73,7 @@ def held(name, make):
         return make()
     except NpexploreError as error:
         said = str(error)
-    assert name in said or CALLED.get(name, name) in said
+    assert name in said or CALLED.get(name, name) in said or f"p.{name.rpartition('.')[2]} " in said
     assert RULE.search(said)
     return None
 

@@ -87,7 +87,7 @@ def test_what_was_chosen_after_names_rows_that_are_there():
 
 def test_a_fit_or_an_assumption_says_so():
     for _, name, p in every_parameter():
-        assert p.kind != "fitted" or p.fitted_to, name
+        assert p.kind != "fitted" or p.fitted_to or p.chosen_after, name
         assert p.kind != "fact" or p.fitted_to in ([], [p.row]), name
 
 

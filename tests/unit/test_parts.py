@@ -557,7 +557,7 @@ def test_ports_of_any_rate_and_number_share_the_frames_of_line_rate(tmp_path):
 
 def test_each_visit_of_several_ports_names_one(tmp_path):
     made = linked(tmp_path, PORTS.replace(", member=side", ""))
-    with pytest.raises(ModelError, match="operand member, which each visit of several ports needs"):
+    with pytest.raises(ModelError, match="operand member, which each visit of several ports must have"):
         made.bounds(workload(frame_bytes=64))
 
 

@@ -25,7 +25,7 @@ def own_names(file: PartFile, given: Mapping[str, Any]) -> dict[str, Any]:
     first = {other: key for key, one in file.parameters.items() for other in one.also}
     for key in given:
         if first.get(key) in given:
-            raise InputError(f"{key!r} and {first[key]!r} are one parameter; leave one out")
+            raise InputError(f"{key!r} and {first[key]!r} are one parameter; one of them must be left out")
     return {first.get(key, key): value for key, value in given.items()}
 
 

@@ -115,10 +115,17 @@ XDP = (
     Group("packets dropped", _program("drop", "drop_read")),
     Group("packets routed", _program("route")),
 )
+NFP = (
+    Group("rates by cores", _under("nfp.drop", "nfp.lookup", "nfp.slow")),
+    Group("paths of xdp-cloudflare", _under("nfp.xdp-cloudflare")),
+    Group("sketches of 1 to 20 rows", _under("nfp.xdp-count-min")),
+    Group("paths of other programs", _under("nfp.xdp-alaw2ulaw", "nfp.xdp-quic-lb")),
+)
 SCORES: Mapping[str, Sequence[Group]] = {  # by the first word of the rows' keys
     "gorilla": GORILLA,
     "ixp1200": IXP1200,
     "ixp2400": IXP2400,
+    "nfp": NFP,
     "pcie": PCIE,
     "raw": RAW,
     "soclib": SOCLIB,
