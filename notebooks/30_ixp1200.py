@@ -44,15 +44,16 @@ check = npx.check(["ixp1200"], seeds=2)
 simulations = Simulations.of(check.predictions)
 judged = check.to_frame()
 told = row_sentences(check)
-full = {rules: router.with_(rules=rules).bounds().bottleneck for rules in (1, 512)}
+full = {rules: router.with_(rules=rules).bounds() for rules in (1, 512)}
 paper_screen(
     check,
     {
         "How fast?": f"Plain forwarding runs at {told('ixp1200.ipfwd.throughput')}; with DiffServ the whole system "
         f"does {told('ixp1200.diffserv.throughput.max')} with few rules, and with 512 of them "
         f"{told('ixp1200.diffserv.throughput.min')}.",
-        "What binds?": f"Two things, close to each other: the SRAM that holds the rules ({full[1]}) with 1 rule, the "
-        f"engines of the receivers ({full[512]}) with 512; four threads on one engine do the work of "
+        "What binds?": f"With 1 rule the third engine ({full[1].bottleneck}); with 512 the engines of the receivers "
+        f"({full[512].bottleneck}), and the SRAM of the rules is {full[512].utilization['sram'].busy:.0%} busy. "
+        "Four threads on one engine do the work of "
         f"{told('ixp1200.fig10.four_threads_one_me.ratio')}.",
     },
     {"ixp1200.ipfwd.throughput": "plain forwarding", "ixp1200.diffserv.throughput.max": "DiffServ, few rules",

@@ -50,7 +50,7 @@ def test_a_minute_is_enough(html):
     assert list(told) == QUESTIONS
     for fact in ["Gb/s (printed: 1.8)", "Mb/s (printed: 290)", "Mb/s (printed: 180)"]:
         assert fact in told["How fast?"]
-    for fact in ["sram", "(printed: <4)"]:
+    for fact in ["third engine (me2)", "SRAM of the rules is 9", "receivers (me0)", "(printed: <4)"]:
         assert fact in told["What binds?"]
     assert re.search(r"\d+ of \d+ printed numbers .*; numbers are typically off by \d+ %", told[QUESTIONS[2]])
 

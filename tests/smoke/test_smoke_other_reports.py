@@ -50,7 +50,7 @@ FACTS = {  # what a reader learns in a minute, by question
     },
     "73_dram": {
         "What would memory of today give the IXP2400?": ["2007 moves 10.1 Gb/s", "hbm3_6400 moves 16[0-9] Gb/s"],
-        "What binds?": [r"row hits the pins: 9\d to 9\d %", r"At random .* opened: 2\d % are left of hbm3_6400"],
+        "What binds?": [r"row hits the pins: 9\d to 9\d %", r"At random .* opened: 1\d % are left of hbm2e_3200"],
         "What does it ask for in return?": ["as wide as a burst, 32 or 64 bytes", "who needs 8 of them pays for all"],
     },
     "74_one_resource": {
