@@ -116,10 +116,8 @@ XDP = (
     Group("packets routed", _program("route")),
 )
 NFP = (
-    Group("rates by cores", _under("nfp.drop", "nfp.lookup", "nfp.slow")),
-    Group("paths of xdp-cloudflare", _under("nfp.xdp-cloudflare")),
+    Group("lookups by cores", _under("nfp.lookup8")),
     Group("sketches of 1 to 20 rows", _under("nfp.xdp-count-min")),
-    Group("paths of other programs", _under("nfp.xdp-alaw2ulaw", "nfp.xdp-quic-lb")),
 )
 SCORES: Mapping[str, Sequence[Group]] = {  # by the first word of the rows' keys
     "gorilla": GORILLA,
