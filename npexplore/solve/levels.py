@@ -147,7 +147,10 @@ class Levels(Contention):
     def _stations(self, chain: Chain) -> list[LoadDependent]:
         held = [name for name, around in self._around.items() if chain in around]
         visited = [name for name, home in self._home.items() if chain in home and name not in held]
-        plain = [station for name in visited for station in self._plain(name, self.servers[name].units, (chain, name))]
+        plain = [
+            self._handing_over(station, self.servers[name], (*chain, name), self.servers[name].units)
+            for name in visited for station in self._plain(name, self.servers[name].units, (chain, name))
+        ]  # fmt: skip
         return plain + [station for name in held for station in self._held(name, (*chain, name))]
 
     def inside(self, chain: Chain) -> dict[str, Floats]:
@@ -177,6 +180,8 @@ class Levels(Contention):
     def _plain(self, name: str, units: float, place: tuple[Chain, str]) -> list[LoadDependent]:
         """One station a member, with the time that is spent at a place; longer where forked work is in the way."""
         server, own = self.servers[name], self._spent.get(place, np.zeros(len(self.batch)))
+        if name in self.divided and (server.wake_s or server.per_waiter_s or server.polled):
+            raise RefusedError(f"queueing: {name!r} takes longer the more wait, and is visited under different holds")
         longer = self.slowed.get(name, 1.0) * self._longer.get(place, 1.0) / (1.0 - server.away)
         share = own / self.batch.seconds[name] * longer
         seconds = self.batch.members[name] * share[:, None]
@@ -292,6 +297,8 @@ class Levels(Contention):
         waiting, visits = np.arange(float(self.customers)), self.batch.visits[server.name][:, None]
         each = server.wake_s * (waiting > 0) + server.per_waiter_s * waiting
         longer = station.seconds[:, None] + visits * each
+        if server.polled is not None and server.polled.gap_s <= 0:
+            raise RefusedError(f"queueing: who waits for {server.name!r} looks again at once, in everybody's way")
         if server.polled is not None:
             longer = longer + self._polled(server.polled, visits, inside)
         falling = station.seconds[:, None] / longer

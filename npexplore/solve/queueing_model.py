@@ -39,6 +39,7 @@ from npexplore.solve.validity import check_alone, check_arrivals, check_unseen
 Floats = npt.NDArray[np.float64]
 FEW_VISITS = 3.0  # of a packet at a server: more are a loop
 FULL = 0.999  # utilization by an open load: nobody is slowed more
+FULL_IN_ORDER = 0.8  # share of a reorder queue's places: beyond, packets wait to enter for those who may not leave
 SLACK = 1e-9  # what rounding may do
 TESTED_LOAD = 0.95  # up to which waits for members that recover were held against simulation
 REFRESHED_LOAD = 0.55  # the same, where what is visited inside is away at times
@@ -113,6 +114,12 @@ def _solved(batch: Batch) -> tuple[Answers, Found]:
         utilization[name] = utilization[name] + longer
     for name in {name for one in found.levels for name in (*one.groups, *one.handed_over)} & utilization.keys():
         utilization[name] = np.minimum(1.0, utilization[name])
+    for name in {name for one in found.levels for name in one.reorders if one.batch.like.servers[name].units}:
+        if np.any(utilization.get(name, 0.0) > FULL_IN_ORDER):
+            raise RefusedError(
+                f"queueing: {name!r} is full much of the time, of packets whose times vary and which leave in order; "
+                "use `estimate`"
+            )
     names, number_of = bottlenecks(d.servers, busiest, points)
     if workload.arrivals != "saturated":
         keeps_up = (number_of == names.index("threads")) & (rate > 0.99 * batch.offered)
