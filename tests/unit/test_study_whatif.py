@@ -12,6 +12,7 @@ from npexplore.cli import main
 from npexplore.designs import DESIGNS, design
 from npexplore.errors import InputError
 from npexplore.machine.workload import Workload
+from npexplore.paths import share
 from npexplore.study.explaining.explain import explain
 from npexplore.study.explaining.paired import packets_for
 from npexplore.study.explaining.whatif import (
@@ -65,6 +66,17 @@ def test_changes_stand_in_order_and_only_beyond_the_noise(threads_bound):
     assert all(abs(gain) > 0.009 for gain in gains)
     assert {change.knob for change in threads_bound.changes}.isdisjoint(threads_bound.without_effect)
     assert "back_pressure" in threads_bound.without_effect
+
+
+def test_a_machine_of_many_slots_is_full_before_a_change_is_judged():
+    """Twice the pipelines gained 69 %, and ports seemed to bind: 2,400 packets only filled 8,192 slots."""
+    path = share("models", "template", "machines", "switch.toml")
+    switch = npexplore.design(path)
+    wide = switch.with_(pipelines=2 * switch.parameters["pipelines"])
+    load = npexplore.workload(packet_bytes=64)
+    rates = [one.simulate(load, packets=packets_for(one, load), breakdown=False) for one in (switch, wide)]
+    assert rates[1].rate_pps / rates[0].rate_pps == pytest.approx(2, rel=0.02)
+    assert rates[1].bottleneck == "pipe"
 
 
 def test_equal_gains_stand_in_the_order_of_the_file(threads_bound):

@@ -24,18 +24,25 @@ from npexplore.study.sweeping.answers import Answer
 from npexplore.study.sweeping.grid import SweepPoint
 
 FEWEST, MOST, EVENTS = 800, 2400, 150_000  # packets and events of each simulation: pairs need few
+FILLED = 8  # times as many packets as threads, since an eighth of a run fills the machine and is not measured
+MOST_FILLED = 1 << 17  # packets of a run for that: machines with more than 16,384 threads are still filling
 
 
 def packets_for(design: Design, workload: Workload | None) -> int:
-    """Return how many packets to simulate of each point: as many as EVENTS make, between FEWEST and MOST."""
-    if design.workload(workload).arrivals == "timestamps" or design.machine(workload).window_s is not None:
+    """Return how many packets to simulate of each point: as many as EVENTS make, between FEWEST and MOST.
+
+    More where threads are so many that the first packets only fill the machine.
+    """
+    machine = design.machine(workload)
+    if design.workload(workload).arrivals == "timestamps" or machine.window_s is not None:
         return MOST  # these end by themselves
+    filled = min(FILLED * machine.threads, MOST_FILLED)
     try:
         about = design.simulate(workload, packets=BATCHES, breakdown=False).about
     except NpexploreError:
-        return MOST
+        return max(MOST, filled)
     events = float(about["events"]) / max(1.0, float(about["packets"]))
-    return round(min(MOST, max(FEWEST, EVENTS / events)))
+    return max(round(min(MOST, max(FEWEST, EVENTS / events))), filled)
 
 
 class Forwarded(NamedTuple):
