@@ -17,12 +17,11 @@ from npexplore.machine.resources.streams import StaticStreams
 from npexplore.machine.tree import Body
 from npexplore.rows.expressions import Constant, Expression
 from npexplore.solve.batch import Batch
-from npexplore.solve.queueing.message_times import Crossing, alone_at_random, in_turn
+from npexplore.solve.queueing.message_times import THREADS_TO_SATURATE, Crossing, alone_at_random, in_turn
 from npexplore.solve.queueing.route_changes import Groups
 
 TESTED_LOAD = 0.95  # of the rate that changes leave, up to which waits were held against simulation
 TESTED_UNLIKE = {True: 0.5, False: 0.85}  # the same, where paths in turn, or at random, make groups of unlike sizes
-MANY = 64  # threads that keep a crossing busy
 SLACK = 1e-9  # what rounding may do
 
 
@@ -50,7 +49,7 @@ class LoneCrossing(NamedTuple):
 
     def limit(self) -> float:
         """Return the messages a second that it can serve for long."""
-        return (in_turn(self.crossing, MANY)[0] if self.in_turn else self._groups().limit()) / self.cycle
+        return (in_turn(self.crossing, THREADS_TO_SATURATE)[0] if self.in_turn else self._groups().limit()) / self.cycle
 
     def open(self, rate: float) -> float:
         """Return the mean seconds of messages that come at random at a rate; raises RefusedError near saturation."""

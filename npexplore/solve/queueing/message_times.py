@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-ROUNDS = 60  # of all paths, of which the second half is counted
+ROUNDS_PER_PATH = 60  # of all paths, of which the second half is counted
+THREADS_TO_SATURATE = 64  # that keep a crossing busy
 
 
 @dataclass(frozen=True)
@@ -87,10 +88,10 @@ def in_turn(crossing: Crossing, threads: int) -> tuple[float, float]:
     """Return messages a cycle of so many threads that send over all paths in turn, and the mean cycles of each."""
     messages, paths, done = Messages(crossing), len(crossing.paths), list[float]()
     began = list[float]()
-    for k in range(ROUNDS * paths):
+    for k in range(ROUNDS_PER_PATH * paths):
         began.append(done[k - threads] if k >= threads else 0.0)
         done.append(messages.send(k % paths, began[-1]))
-    half = ROUNDS // 2 * paths
+    half = ROUNDS_PER_PATH // 2 * paths
     rate = half / (done[-1] - done[-1 - half])
     return rate, sum(end - start for start, end in zip(began[half:], done[half:], strict=True)) / (len(done) - half)
 

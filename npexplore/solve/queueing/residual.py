@@ -26,7 +26,7 @@ from scipy.special import gammaln
 from npexplore._kernels.residual import residual_curve
 from npexplore.solve.queueing.inputs import Floats
 
-TINY = 1e-300
+SHORTEST_S = 1e-300  # that is divided by
 MOST_COUNTED = 20_000  # customers times servers, or times customers of one: more are as if spread evenly
 Integers = npt.NDArray[np.int64]
 
@@ -268,7 +268,7 @@ def populations(
         over = n * limit > total  # the slowest station takes the rest
         residence[points[over], which[over]] += n * limit[over] - total[over]
         if home is not None:
-            home.slow_down(np.minimum(total / np.maximum(n * limit, TINY), 1.0), which)
+            home.slow_down(np.minimum(total / np.maximum(n * limit, SHORTEST_S), 1.0), which)
         x = n / np.maximum(total, n * limit)
         queue = x[:, None] * residence
         best = np.maximum(best, x) if rising else x

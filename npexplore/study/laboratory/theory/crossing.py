@@ -10,11 +10,9 @@ from __future__ import annotations
 
 from npexplore.errors import RefusedError
 from npexplore.machine.resources import StaticStreams
-from npexplore.solve.queueing.message_times import Crossing, in_turn
+from npexplore.solve.queueing.message_times import THREADS_TO_SATURATE, Crossing, in_turn
 from npexplore.solve.queueing.route_changes import Groups
 from npexplore.study.laboratory.lone import LoneResource
-
-MANY = 64  # threads that keep a crossing busy
 
 
 def closed_crossing(lone: LoneResource, threads: int) -> float:
@@ -29,7 +27,7 @@ def open_crossing(lone: LoneResource, rate: float) -> float:
     """Return the mean seconds of messages behind Poisson arrivals."""
     one, cycle = _crossing(lone)
     if lone.operands["path"] == "round_robin":
-        hold, alone = 1 / in_turn(one, MANY)[0], in_turn(one, 1)[1]
+        hold, alone = 1 / in_turn(one, THREADS_TO_SATURATE)[0], in_turn(one, 1)[1]
         load = _steady(rate * cycle * hold)
         return cycle * (alone + load * hold / (2 * (1 - load)))
     two = _two(one)
