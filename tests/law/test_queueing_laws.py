@@ -4,6 +4,7 @@ import tracemalloc
 from dataclasses import replace
 
 import msgspec
+import numpy as np
 import pytest
 from reference.random_machines import random_machine
 from reference.small_machines import NS, machine, packets
@@ -113,22 +114,37 @@ def test_engines_with_unequal_numbers_of_threads_each_work_at_their_own_rate(eng
         before = rate
 
 
-@pytest.mark.parametrize(("engines", "units", "threads"), [(2, 3, 8), (3, 3, 8), (4, 2, 7), (3, 6, 13)])
-def test_who_holds_few_units_may_be_of_one_engine(engines, units, threads):
-    """The holders were as if spread evenly over the engines: 31 % too much with 3 buffers, 3 engines and 8 threads."""
-    engine = Processor("me", engines, 1e9)
+def one_hold(r):
+    """Return a random machine of engines, some of whose work is done by those who hold one of few units."""
+    engines, units = int(r.choice([2, 3, 4, 8])), int(r.choice([2, 3, 4, 6, 8]))
+    threads, inside = units + int(r.integers(1, 9)), int(r.integers(20, 200))
+    outside, wait, by_chance = int(r.choice([0, 20, 60])), float(r.choice([0, 50, 150, 400])), r.random() < 0.5
+    law = Exponential(mean=wait * NS) if by_chance and wait else None
 
     def program(m, packet):
+        if outside:
+            m.me.compute(cycles=outside)
         m.bp.take(count=1)
-        m.me.compute(cycles=100)
+        m.me.compute(cycles=inside // 2)
+        if wait:
+            m.w.wait(**({} if law else {"seconds": wait * NS}))
+        m.me.compute(cycles=inside - inside // 2)
         m.bp.give(count=1)
-        m.w.wait()
         m.receive.free(bytes=64)
 
-    parts = [engine, BufferPool("bp", units), Delay("w", Exponential(mean=50 * NS))]
-    made = machine(parts, program, threads=threads, capacity_bytes=1 << 16, home="me")
-    true = simulate(made, packets(64), packets=10_000, breakdown=False).rate_pps
-    assert queueing(made, packets(64)).rate_pps == pytest.approx(true, rel=0.13)
+    parts = [Processor("me", engines, 1e9), BufferPool("bp", units), Delay("w", law) if law else Delay("w")]
+    return machine(parts, program, threads=threads, capacity_bytes=1 << 16, home="me")
+
+
+@pytest.mark.slow
+def test_who_holds_few_units_may_be_of_any_engines():
+    """Of 120 machines of one hold 115 are within 10 %; holders that are spread evenly over engines would be in 110."""
+    r = np.random.default_rng(5)
+    near = 0
+    for made in (one_hold(r) for _ in range(120)):
+        true = simulate(made, packets(64), packets=8_000, breakdown=False).rate_pps
+        near += abs(queueing(made, packets(64)).rate_pps / true - 1) < 0.1
+    assert near >= 113
 
 
 @pytest.mark.parametrize(("engines", "threads"), [(2, 3), (2, 4), (4, 5)])
