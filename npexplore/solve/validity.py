@@ -53,10 +53,13 @@ def check_alone(d: UnderLoad) -> None:
     threads = dict(zip(d.by_pool, (pool.count for pool in d.machine.pools), strict=False)) or {"": d.machine.threads}
     for one, count in zip(pools, threads.values(), strict=True):
         for name, section in one.sections.items():
-            if d.workload.arrivals == "saturated" and (count > FEW_THREADS or d.servers[name].role != "queue"):
+            units = d.servers[name].units * d.servers[name].members
+            longer = _left_behind(one, name) / units if section.outlives else 0.0
+            if d.workload.arrivals == "saturated" and (
+                count > FEW_THREADS or d.servers[name].role != "queue" and _has_units(d, one, name, longer)
+            ):
                 continue  # they wait for that anyway, or find another unit free
             if section.outlives and d.servers[name].role != "hidden":
-                longer = _left_behind(one, name) / (d.servers[name].units * d.servers[name].members)
                 waits[f"a packet comes to {name!r} again while work that it left there goes on"] = longer
     for name, server in d.servers.items() if d.demands.latency > 0 else ():
         if server.unseen_s and (visits := sum(own.servers[name].visits for own in pools if name in own.servers)):
@@ -84,6 +87,12 @@ def check_unseen(batch: Batch, rate: Floats) -> None:
                     f"queueing: {name!r} may be busy for up to {float(busy.max()):.0%} of the time with rows that it "
                     "must close and open: how often hangs on the order of the accesses; use `estimate`"
                 )
+
+
+def _has_units(d: UnderLoad, own: Demands, name: str, longer: float) -> bool:
+    """Return whether one thread finds units of a limit free, or has no time besides to wait for them (saturated)."""
+    units = d.servers[name].units * d.servers[name].members
+    return own.sections[name].in_all <= units or d.demands.latency + longer <= own.servers[name].seconds / units
 
 
 def _left_behind(own: Demands, name: str) -> float:
