@@ -47,7 +47,7 @@ class Levels(Contention):
     def solve(self) -> tuple[list[LoadDependent], Residual]:
         """Return the outermost stations and their network with 1.. all customers."""
         if self.recovers:
-            return self._recovered()
+            return self._recovered((), [self.customers])
         if self.wandering is not None or self.open_load or not self._by_chance():
             return self._in_step(*self._solved((), self.customers))
         self.wander(self._solved((), self.customers)[1].throughput[:, -1])
@@ -67,38 +67,48 @@ class Levels(Contention):
     @property
     def recovers(self) -> bool:
         """Whether members of a server, under no holds, stay busy behind a packet that has gone on."""
-        outermost = len(self.recovering) == 1 and self._home.get(self.recovering[0]) == [()]
-        return outermost and bool(np.any(self._overlap.get((), 0.0) > 0))
+        return len(self.recovering) == 1 and self._recovers_under(()) is not None
+
+    def _recovers_under(self, chain: Chain) -> str | None:
+        """Return the server under these holds of which members stay busy behind a packet, if there is one."""
+        here = [name for name in self.recovering if self._home.get(name) == [chain]]
+        return here[0] if len(here) == 1 and np.any(self._overlap.get(chain, 0.0) > 0) else None
 
     @property
     def visits_members_alone(self) -> bool:
         """Whether packets wait for nothing but the members that recover."""
-        return {*self._home, *self._around} <= {self.recovering[0], *self.held_over}
+        ((name, inside),) = self.recovering.items()
+        return {*self._home, *self._around} <= {name, *inside}
 
     def waits_for_members(self, rate: Floats) -> Floats:
         """Return the mean wait (P,) for members that recover, of packets that come at random at a rate."""
-        name = self.recovering[0]
-        inside = [*self.held_over.values()]
-        return recovering_open(rate, self.servers[name].members, self.batch.seconds[name], self.batch.scv[name], inside)
+        ((name, inside),) = self.recovering.items()
+        times = [*inside.values()]
+        return recovering_open(rate, self.servers[name].members, self.batch.seconds[name], self.batch.scv[name], times)
 
-    def _recovered(self) -> tuple[list[LoadDependent], Residual]:
-        """Return the outermost stations, and their network as one with what recovers among its customers."""
-        (name,), recovery = self.recovering, self._overlap[()]
+    def _recovered(self, chain: Chain, numbers: Sequence[int]) -> tuple[list[LoadDependent], Residual]:
+        """Return stations under holds, and their network as one with what recovers among its customers.
+
+        numbers: of customers, for which the throughput takes recovery into account.
+        """
+        name, recovery = self._recovers_under(chain), self._overlap[chain]
+        assert name is not None
         if np.any(np.ptp(self.batch.members[name], axis=1) > ALIKE * self.batch.largest[name]):
             raise RefusedError(f"queueing: members of {name!r}, which differ, stay busy behind a packet")
-        network = self._network(())
+        network = self._network(chain)
         away = np.maximum(network.think + recovery, 0.0)
         both = np.minimum(away, recovery)  # the member recovers while the packet is away: as if it stayed there
         network, recovery = network._replace(think=away - both), recovery - both
-        members = self.servers[name].members
-        whole = network.residual(self.customers + members)
-        lost = sum((one * self.servers[server].away for server, one in self.held_over.items()), np.zeros_like(away))
-        rate = recovering(whole.throughput, self.customers, members, recovery, self.batch.seconds[name],
-                          [*self.held_over.values()], lost)  # fmt: skip
-        curve = np.minimum(whole.throughput[:, : self.customers], rate[:, None])
-        curve[:, -1] = rate
+        members, inside, most = self.servers[name].members, self.recovering[name], max(numbers)
+        whole = network.residual(most + members)
+        lost = sum((one * self.servers[server].away for server, one in inside.items()), np.zeros_like(away))
+        curve = whole.throughput[:, :most].copy()
+        for n in numbers:
+            curve[:, n - 1] = recovering(whole.throughput, n, members, recovery, self.batch.seconds[name],
+                                         [*inside.values()], lost)  # fmt: skip
+        curve = np.minimum(curve, curve[:, -1:])
         self.residual = True
-        share = self.customers / np.maximum(whole.queue_length.sum(axis=1), TINY)
+        share = most / np.maximum(whole.queue_length.sum(axis=1), TINY)
         return network.stations, Residual(curve, whole.queue_length * share[:, None])
 
     def curve(self, most: int, chain: Chain = ()) -> Floats:
@@ -112,6 +122,8 @@ class Levels(Contention):
         return network.stations, found
 
     def _solved(self, chain: Chain, most: int) -> tuple[list[LoadDependent], Residual]:
+        if self._recovers_under(chain) is not None:
+            return self._recovered(chain, range(1, most + 1))
         network = self._network(chain)
         if not network.product_form():
             self.residual = True
@@ -189,11 +201,9 @@ class Levels(Contention):
         capacity = np.minimum(np.arange(1.0, most + 1), units)[None, :]
         regular = self._regular(name, units)
         scv = self._scv(name) if units == 1 else 1.0
-        if self.recovers and name in self.recovering:
-            bandwidth = [
-                bank_bandwidth(n, server.members, "Baskett-Smith")
-                for n in range(1, self.customers + server.members + 1)
-            ]
+        if name == self._recovers_under(place[0]):
+            most = self._at_once_inside(place[0]) + server.members
+            bandwidth = [bank_bandwidth(n, server.members, "Baskett-Smith") for n in range(1, most + 1)]
             return [LoadDependent(name, own * longer, np.array(bandwidth)[None, :])]
         if name == self.home and units == 1 and self.customers > 1:
             few = any(self._limit(held) < self.customers for held in place[0])

@@ -39,8 +39,8 @@ class Nesting:
     home: str | None = None  # server to whose members the customers belong
     shared: Mapping[str, float] = field(default_factory=dict)  # by server, units that other pools may have at once
     mixed: list[str] = field(default_factory=list)  # whose units are taken in different numbers, as the mean of them
-    held_over: dict[str, Floats] = field(default_factory=dict)  # seconds at servers visited while these are held
-    recovering: list[str] = field(default_factory=list)  # members that forked work keeps
+    recovering: dict[str, dict[str, Floats]] = field(default_factory=dict)  # members that stay busy behind a packet,
+    # each with the seconds at servers visited while one is held
     lone: bool = False  # whether one member alone may be what recovers, as behind arrivals
 
     def __post_init__(self) -> None:
@@ -57,6 +57,7 @@ class Nesting:
         for name in self.sections:
             if name not in self.idle and self._flat(name):
                 self._flatten(name)
+        self._flatten_visited()
         self._at_once()
         while not self._placed():
             self._at_once()
@@ -88,7 +89,7 @@ class Nesting:
             return False
         over = any(name in chain[:-1] or (name in chain and inside) for chain, inside in self._spent)
         uneven = section.scattered or section.crossed - self.idle or section.least != section.most
-        return over and (server.members > 1 or bool(uneven) or (self.lone and self._recovers(name)))
+        return over and (server.members > 1 or bool(uneven) or (self.lone and self._outlives(name)))
 
     def _at_once(self) -> None:
         """Count a server held while only time passes as one that is visited."""
@@ -113,12 +114,9 @@ class Nesting:
         inside = {server for servers in under for server in servers if server in ceilings}
         least = np.min([np.full(points, np.inf), *(ceilings[server] for server in inside)], axis=0)
         scarcest = ceilings[name] <= least
-        if self._recovers(name):
-            self.recovering.append(name)
+        if self._outlives(name):
             scarcest = np.full(points, True)  # all of its time is its own: recovery.py tells the wait inside
-            self.held_over = {
-                server: self.batch.seconds[server] / (1.0 - self.servers[server].away) for server in inside
-            }
+            self.recovering[name] = {server: self._served(server) for server in inside}
         spent: Spent = {}
         overlap: dict[Chain, Floats] = {}
         for (chain, server), seconds in self._spent.items():
@@ -133,15 +131,43 @@ class Nesting:
             self._add(overlap, self._without(chain, {name}), seconds)
         self._spent, self._overlap = spent, overlap
 
-    def _recovers(self, name: str) -> bool:
-        """Say whether members, chosen by chance at each visit, stay busy longer than a packet is in the machine.
+    def _recovers(self, name: str, latency: Floats) -> bool:
+        """Say whether members, chosen by chance at each visit, stay busy longer than a packet is there (latency, P).
 
         Of one pool's packets: those of others are no customers of its network.
         """
         like, server = self.batch.like, self.servers[name]
         by_chance = (server.members > 1 or self.lone) and not like.demands.servers[name].members
-        longer = bool(np.all(self.batch.seconds[name] > self.batch.latency * (1 + SLACK)))
-        return by_chance and longer and self.sections[name].outlives and len(like.machine.pools) == 1
+        longer = bool(np.all(self.batch.seconds[name] > latency * (1 + SLACK)))
+        return by_chance and longer and len(like.machine.pools) == 1
+
+    def _outlives(self, name: str) -> bool:
+        """Say whether members held by packets stay busy behind them."""
+        home = next(chain[: chain.index(name)] for chain, _ in self._spent if name in chain)
+        return self.sections[name].outlives and self._recovers(name, self._alone_under(home))
+
+    def _served(self, name: str) -> Floats:
+        """Return the seconds (P,) of a packet at a server, over all that serve there at once."""
+        server = self.servers[name]
+        return self.batch.seconds[name] / (1.0 - server.away) / (server.members * server.units)
+
+    def _flatten_visited(self) -> None:
+        """Let members of a resource that stay busy behind a visit (closing a row) recover, with its others inside."""
+        for chain, name in list(self._spent):
+            if not name or name in self.sections or not np.any(self._overlap.get(chain, 0.0) > 0):
+                continue
+            resource = f"{name.partition('.')[0]}."
+            others = [one for at, one in self._spent if at == chain and one.startswith(resource) and one != name]
+            if self._recovers(name, self._alone_under(chain)):
+                self.recovering[name] = {one: self._served(one) for one in others}
+                for one in others:
+                    self._overlap[chain] = self._overlap[chain] - self._spent.pop((chain, one))
+
+    def _alone_under(self, chain: Chain) -> Floats:
+        """Return the seconds (P,) of a packet alone under these holds."""
+        times = [seconds for (holds, _), seconds in self._spent.items() if holds[: len(chain)] == chain]
+        twice = [seconds for holds, seconds in self._overlap.items() if holds[: len(chain)] == chain]
+        return np.asarray(sum(times) - sum(twice))
 
     def _placed(self) -> bool:
         """Note what is held around every station; flatten a hold in the way, and say that the rest is to be done."""

@@ -107,7 +107,7 @@ def _solved(batch: Batch) -> tuple[Answers, Found]:
         raise RefusedError(f"{error}; use `estimate`") from None
     rate, about = found.rate, {} if places is None else {"loss": found.loss}
     refuse_above(rate, ceilings, machine.name)
-    check_unseen(batch, rate)
+    check_unseen(batch, rate, found.latency)
     utilization, busiest = batch.utilization(rate), batch.busiest(rate)
     for name, longer in found.slower.items():
         busiest[name] = busiest[name] + longer
@@ -166,7 +166,7 @@ def _behind_members(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]
     """Solve members that recover behind Poisson arrivals that they keep up with; raises RefusedError for others."""
     if not _members_keep_up(levels, batch, ceilings):
         raise RefusedError(
-            f"queueing: {levels.recovering[0]!r} stays busy behind a packet; how long packets that arrive wait for it "
+            f"queueing: {next(iter(levels.recovering))!r} stays busy behind a packet; how long packets that arrive wait for it "
             f"is told for Poisson arrivals up to {_tested(levels):.0%} of the rate, with ample threads and room, alone"
         )
     seconds = batch.latency + levels.waits_for_members(batch.offered)
@@ -184,7 +184,7 @@ def _members_keep_up(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats
 
 def _tested(levels: Levels) -> float:
     """Return the share of the highest rate up to which waits for members were held against simulation."""
-    return REFRESHED_LOAD if any(levels.servers[name].away for name in levels.held_over) else TESTED_LOAD
+    return REFRESHED_LOAD if any(levels.servers[name].away for over in levels.recovering.values() for name in over) else TESTED_LOAD
 
 
 def _keeps_up(batch: Batch, ceilings: Mapping[str, Floats]) -> bool:

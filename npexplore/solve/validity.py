@@ -24,6 +24,7 @@ from npexplore.solve.stations import Floats
 
 SLACK = 1e-9  # what rounding may do
 UNSEEN_LOAD = 0.2  # utilization by work that demands do not know (misses of open rows), from which it may bind
+UNSEEN_SHARE = 0.1  # of a thread's cycle or a latency, of time that demands do not know
 FEW_THREADS = 1  # so few wait for what a packet left busy, or find it free, and do not keep it busy all the time
 ALONE_TOLERANCE = 0.05  # of the latency of a packet alone; what is compared is the most that it may wait
 
@@ -77,9 +78,10 @@ def check_alone(d: UnderLoad) -> None:
         )
 
 
-def check_unseen(batch: Batch, rate: Floats) -> None:
-    """Raise RefusedError where a server may bind at a rate (P,) for work that demands do not know."""
-    for name, server in batch.like.servers.items():
+def check_unseen(batch: Batch, rate: Floats, latency: Floats) -> None:
+    """Raise RefusedError where what demands do not know may bind at a rate (P,), or lengthen a latency (P,) much."""
+    d, servers = batch.like, batch.like.servers
+    for name, server in servers.items():
         if server.unseen_busy_s and name in batch.visits:
             busy = rate * batch.visits[name] * server.unseen_busy_s / (server.members * server.units)
             if np.any(busy > UNSEEN_LOAD):
@@ -87,6 +89,19 @@ def check_unseen(batch: Batch, rate: Floats) -> None:
                     f"queueing: {name!r} may be busy for up to {float(busy.max()):.0%} of the time with rows that it "
                     "must close and open: how often hangs on the order of the accesses; use `estimate`"
                 )
+    for pool in d.machine.pools:
+        own = batch.parts[pool.name] if batch.parts else batch
+        # a closed network whose cycle gets one more delay keeps at least cycle / (cycle + delay) of its rate
+        cycle = pool.count / rate if d.workload.arrivals == "saturated" else latency
+        for name, server in servers.items():
+            if server.unseen_s and name in own.visits:
+                unseen = own.visits[name] * server.unseen_s
+                share = float(np.max(unseen / (cycle + unseen)))
+                if share > UNSEEN_SHARE:
+                    raise RefusedError(
+                        f"queueing: visits of {name!r} may make packets up to {share / (1 - share):.0%} slower than "
+                        "their demands tell, for rows to close and open, or edges of a clock; use `estimate`"
+                    )
 
 
 def _has_units(d: UnderLoad, own: Demands, name: str, longer: float) -> bool:

@@ -92,7 +92,7 @@ class DramController(OwnFaces, kind="dram_controller"):
         each = getattr(d, rule) / (max(sets, 1) * interval) if sets else 0.0  # of a bank's time
         whole = each if sets == 1 else 0.0  # of the time of all, where all banks refresh at once
         told = "refresh as time lost" if sets else None
-        missed = 0.0 if self.closed else self.cycle / d.banks
+        missed, opened = (0.0, 0.0) if self.closed else (self.cycle / d.banks, self.cycle)
         servers = [
             Server(f"{name}.slots", units=self.channels * self.policy.reads, role="limit"),
             Server(f"{name}.bank", members=self.units * d.banks, away=each, approximation=told),
@@ -100,7 +100,7 @@ class DramController(OwnFaces, kind="dram_controller"):
             Server(f"{name}.activate", members=self.units, away=whole),
             Server(f"{name}.window", members=self.units, units=4, away=whole),
             Server(f"{name}.command", members=self.channels, units=d.command_buses),
-            Server(f"{name}.bus", members=self.units, away=whole, unseen_busy_s=missed),
+            Server(f"{name}.bus", members=self.units, away=whole, unseen_busy_s=missed, unseen_s=opened),
         ]
         if self.policy.writes:
             servers.append(Server(f"{name}.buffer", units=self.channels * self.policy.writes, role="hidden"))
