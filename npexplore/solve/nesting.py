@@ -152,16 +152,27 @@ class Nesting:
         return self.batch.seconds[name] / (1.0 - server.away) / (server.members * server.units)
 
     def _flatten_visited(self) -> None:
-        """Let members of a resource that stay busy behind a visit (closing a row) recover, with its others inside."""
+        """Let what stays busy behind a visit recover: members (banks), with the others of its resource inside.
+
+        Of one member with several units (a window of four row commands) nobody waits for his own: it is a ceiling.
+        """
         for chain, name in list(self._spent):
-            if not name or name in self.sections or not np.any(self._overlap.get(chain, 0.0) > 0):
+            if (chain, name) not in self._spent or not name or name in self.sections:
                 continue
-            resource = f"{name.partition('.')[0]}."
-            others = [one for at, one in self._spent if at == chain and one.startswith(resource) and one != name]
-            if self._recovers(name, self._alone_under(chain)):
+            twice, server = self._overlap.get(chain, np.zeros(len(self.batch))), self.servers[name]
+            latency = self._alone_under(chain)
+            if not np.any(twice > 0):
+                continue
+            if self._recovers(name, latency):
+                resource = f"{name.partition('.')[0]}."
+                others = [one for at, one in self._spent if at == chain and one.startswith(resource) and one != name]
                 self.recovering[name] = {one: self._served(one) for one in others}
-                for one in others:
-                    self._overlap[chain] = self._overlap[chain] - self._spent.pop((chain, one))
+                before = self._spent[chain, name] + sum(self._spent.pop((chain, one)) for one in others)
+                self._spent[chain, name] = self.batch.seconds[name]
+                self._overlap[chain] = np.maximum(twice + self.batch.seconds[name] - before, 0.0)
+            elif server.members == 1 < server.units and np.all(self._spent[chain, name] > latency):
+                self._spent[chain, name] = self._spent[chain, name] - twice
+                self._overlap[chain] = np.zeros_like(twice)
 
     def _alone_under(self, chain: Chain) -> Floats:
         """Return the seconds (P,) of a packet alone under these holds."""

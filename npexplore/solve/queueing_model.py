@@ -147,6 +147,7 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
         if lone.recovers and _members_keep_up(lone, batch, ceilings):
             return _behind_members(lone, batch, ceilings)
     stations, solved, rate = beside(levels, ceilings)
+    rate = np.minimum(rate, np.min([*ceilings.values()], axis=0))  # what is no station, a window of row commands, binds
     if is_event_graph(machine, batch.like.workload) and (places is None or _keeps_up(batch, ceilings)):
         return _scheduled(levels, batch, ceilings, stations, solved, places)
     most = np.ones(len(batch)) if places is None else room(levels, stations, solved, places)
