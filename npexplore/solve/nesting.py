@@ -58,6 +58,7 @@ class Nesting:
             if name not in self.idle and self._flat(name):
                 self._flatten(name)
         self._flatten_visited()
+        self._one_route()
         self._at_once()
         while not self._placed():
             self._at_once()
@@ -173,6 +174,20 @@ class Nesting:
             elif server.members == 1 < server.units and np.all(self._spent[chain, name] > latency):
                 self._spent[chain, name] = self._spent[chain, name] - twice
                 self._overlap[chain] = np.zeros_like(twice)
+
+    def _one_route(self) -> None:
+        """Let messages of one route wait at its slowest link alone: behind it they keep apart (Friedman 1965)."""
+        routes: dict[tuple[Chain, str], list[str]] = {}
+        for chain, name in self._spent:
+            if name and self.servers[name].kept_waiting:
+                routes.setdefault((chain, name.partition(".")[0]), []).append(name)
+        for (chain, _), links in routes.items():
+            visits = np.array([self.batch.visits[link] for link in links])
+            if len(links) > 1 and np.all(np.abs(visits - visits[0]) <= SLACK * visits[0]):
+                slowest = max(links, key=lambda link: float(self._spent[chain, link].max()))
+                for link in links:
+                    if link != slowest:
+                        self._add(self._spent, (chain, ""), self._spent.pop((chain, link)))
 
     def _alone_under(self, chain: Chain) -> Floats:
         """Return the seconds (P,) of a packet alone under these holds."""

@@ -109,10 +109,13 @@ class Mesh(OwnFaces, kind="mesh"):
         source, target = (self._terminal(method, word, values[word]) for word in ("source", "target"))
         crossings = self._crossings(source, target)
         links = np.flatnonzero(crossings.reshape(-1, len(self.grid.links)).any(axis=0)).tolist()
+        # each flit keeps a place behind its link for hop + 1 cycles; an exit has none behind it
+        paced = np.maximum(seconds, self.cycle * flits * (self.hop + 1) / self.depth)
         holds = [
-            Hold(self.grid.links[link].name, seconds * crossings[..., link], visits=crossings[..., link])
-            for link in links
-        ]
+            Hold(one.name, (seconds if one.name.startswith(f"{self.name}.out") else paced) * crossings[..., link],
+                 visits=crossings[..., link])
+            for link in links for one in [self.grid.links[link]]
+        ]  # fmt: skip
         latency = seconds
         if method == "deliver":
             latency = seconds + self.cycle * (self.hop * crossings.sum(axis=-1) - 1)
