@@ -47,7 +47,7 @@ class Nesting:
         like = self.batch.like
         self.servers: Mapping[str, Server] = like.servers
         self.sections: Mapping[str, Section] = like.demands.sections
-        self.idle = {name for name in self.sections if self._nobody_waits(name)}
+        self.idle = {name for name in self.sections if self._nobody_waits(name)} | self._ample()
         self._spent: Spent = {}
         self._overlap: dict[Chain, Floats] = {}
         for (chain, name), seconds in self.batch.spent.items():
@@ -80,6 +80,13 @@ class Nesting:
             return True  # who is alone finds everything free
         needed = self.customers * section.needed + others
         return server.members == 1 and not section.outlives and needed <= server.units
+
+    def _ample(self) -> set[str]:
+        """Return limits of visits (slots of a controller) that have a unit for every packet of a machine of one pool."""
+        limits = {name for chain, _ in self.batch.spent for name in chain} - {*self.sections}
+        if len(self.batch.like.machine.pools) > 1 or self.batch.aside:
+            return set()
+        return {name for name in limits if self.servers[name].units >= self.customers and self.servers[name].members == 1}
 
     # ---- who is held around whom
 
