@@ -313,7 +313,8 @@ class Levels(Contention):
             longer = longer + self._polled(server.polled, visits, inside)
         falling = station.seconds[:, None] / longer
         waits = np.minimum(self._regular(server.name, 1) * (1.0 + self._scv(server.name)) / 2, 1.0)
-        return LoadDependent(station.name, station.seconds, falling, 1.0, None, 1.0 if server.polled else waits)
+        crowded = server.polled is not None or server.per_waiter_s > 0  # who waits makes others wait longer
+        return LoadDependent(station.name, station.seconds, falling, 1.0, None, 1.0 if crowded else waits)
 
     def _polled(self, polls: Polls, visits: Floats, inside: Chain) -> Floats:
         """Return the seconds (P, customers) that 0, 1, .. others who wait, and look again and again, cost a packet.

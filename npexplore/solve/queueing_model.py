@@ -43,6 +43,7 @@ FULL_IN_ORDER = 0.8  # share of a reorder queue's places: beyond, packets wait t
 SLACK = 1e-9  # what rounding may do
 TESTED_LOAD = 0.95  # up to which waits for members that recover were held against simulation
 REFRESHED_LOAD = 0.55  # the same, where what is visited inside is away at times
+HAND_OVER = 0.1  # share of the rate that waits for a lock may cost where chance decides nothing
 SPARE_THREADS = 1.5  # times as many as packets there, so that none waits for a thread
 SHARES = (0.5, 0.95, 0.99, 0.999)
 
@@ -150,6 +151,8 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
     rate = np.minimum(rate, np.min([*ceilings.values()], axis=0))  # what is no station, a window of row commands, binds
     if is_event_graph(machine, batch.like.workload) and (places is None or _keeps_up(batch, ceilings)):
         return _scheduled(levels, batch, ceilings, stations, solved, places)
+    if places is None and levels.handed_over and float(np.max(batch.spread["threads"])) <= SLACK:
+        _refuse_ordered(levels, batch, ceilings, rate)
     most = np.ones(len(batch)) if places is None else room(levels, stations, solved, places)
     slower: dict[str, Floats] = {}
     if places is None:
@@ -161,6 +164,16 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
         stay = Stay("threads", levels, threads / rate)
         return Found(rate, threads / rate, np.zeros_like(rate), [levels], slower, [stay])
     return _open(levels, batch, ceilings, most, rate)
+
+
+def _refuse_ordered(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], rate: Floats) -> None:
+    """Raise RefusedError where threads of constant times may meet at a lock whose hand-over takes time, or never."""
+    apart = np.minimum(levels.customers / batch.latency, np.min([*ceilings.values()], axis=0))
+    if np.any(apart > rate * (1 + HAND_OVER)):
+        raise RefusedError(
+            f"queueing: {levels.handed_over[0]!r} takes longer while packets wait for it, and all times are constant: "
+            "whether threads ever meet there hangs on how they start"
+        )
 
 
 def _behind_members(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]) -> Found:
