@@ -62,9 +62,6 @@ def check_alone(d: UnderLoad) -> None:
                 continue  # they wait for that anyway, or find another unit free
             if section.outlives and d.servers[name].role != "hidden":
                 waits[f"a packet comes to {name!r} again while work that it left there goes on"] = longer
-    for name, server in d.servers.items() if d.demands.latency > 0 else ():
-        if server.unseen_s and (visits := sum(own.servers[name].visits for own in pools if name in own.servers)):
-            waits[f"visits of {name!r} wait for the next edge of a clock"] = visits * server.unseen_s
     longer, latency = sum(waits.values()), d.demands.latency
     if latency <= 0 and (longer > 0 or d.workload.arrivals != "saturated"):
         if any(isinstance(one, Policer) for one in d.machine.resources.values()):

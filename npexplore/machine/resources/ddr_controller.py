@@ -140,13 +140,14 @@ class DdrController(OwnFaces, kind="ddr"):
     def servers(self) -> list[Server]:
         """Slots, banks, row commands (tRRD), window of four (tFAW), command bus, data bus; the rest for the engine."""
         name, members, inside = self.name, self.channels, f"{self.name}.slots"
-        missed = self.cycle if self.page == "open" else 0.0  # a visit's row may be closed, and another open
+        t, always = self.timing, self.page == "closed"  # else a visit's row may be closed, and another open
+        missed, opened = (0.0, 0.0) if always else (self.cycle, t.t_rp + t.t_rcd)
         servers = [
             Server(inside, members=members, units=self.slots, role="limit"),
             Server(f"{name}.bank", members=self.banks * members),
             Server(f"{name}.command", members=members, discipline="keyed"),
             Server(f"{name}.column", members=members, role="hidden"),
-            Server(f"{name}.bus", members=members, unseen_busy_s=missed / self.banks, unseen_s=missed),
+            Server(f"{name}.bus", members=members, unseen_busy_s=missed / self.banks, unseen_s=opened),
         ]
         if self.rows_apart:
             servers.append(Server(f"{name}.activate", members=members))

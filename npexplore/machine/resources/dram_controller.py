@@ -92,7 +92,8 @@ class DramController(OwnFaces, kind="dram_controller"):
         each = getattr(d, rule) / (max(sets, 1) * interval) if sets else 0.0  # of a bank's time
         whole = each if sets == 1 else 0.0  # of the time of all, where all banks refresh at once
         told = "refresh as time lost" if sets else None
-        missed, opened = (0.0, 0.0) if self.closed else (self.cycle / d.banks, self.cycle)
+        t = d.seconds
+        missed, opened = (0.0, 0.0) if self.closed else (self.cycle / d.banks, t("t_rp") + t("t_rcd"))
         servers = [
             Server(f"{name}.slots", units=self.channels * self.policy.reads, role="limit"),
             Server(f"{name}.bank", members=self.units * d.banks, away=each, approximation=told),
