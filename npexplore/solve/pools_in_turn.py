@@ -35,7 +35,7 @@ from npexplore.solve.queueing.finite_queue import chances, finite_queues
 from npexplore.solve.queueing.residual import residual
 from npexplore.solve.regularity import slowed
 from npexplore.solve.stations import Floats
-from npexplore.solve.validity import check_pools
+from npexplore.solve.validity import check_losses, check_pools
 
 NEAR = 0.999  # of X: who carries no more sets it
 TINY = 1e-12
@@ -97,12 +97,14 @@ class _Passed(NamedTuple):
 
     rates: packets of the workload, as if all of them came to the pool. carried: the same where packets always wait in
     front of the first pool. stays: mean time in front of its threads and at work. behind: (arrivals, variability).
+    lost: share of those that come and find a full queue that drops.
     """
 
     rates: dict[str, Floats]
     carried: dict[str, Floats]
     stays: dict[str, Floats]
     behind: dict[str, tuple[Floats, Floats]]
+    lost: dict[str, Floats]
 
 
 def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) -> Found:
@@ -144,6 +146,7 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
             curves = _curves(levels, ceilings, meets, rates)
             passed = _pass(batch, levels, curves, ceilings, places)
             behind_all = carried_behind(machine, levels, passed.carried)
+    check_losses(batch, passed.lost)
     leave = {name: own.leaves for name, own in batch.like.by_pool.items() if name in levels}
     total = sum(leave.values())
     rates = {name: np.minimum(one, behind_all[name]) for name, one in passed.rates.items()}
@@ -171,7 +174,7 @@ def _pass(
     places: int | None,
 ) -> _Passed:  # fmt: skip
     """Go through the pools, each behind those that put into its queue (machine/flows.py)."""
-    machine, passed = batch.like.machine, _Passed({}, {}, {}, {})
+    machine, passed = batch.like.machine, _Passed({}, {}, {}, {}, {})
     departs: dict[str, Floats] = {}  # squared coefficients of variation of the times between packets that leave
     before, queues, order = feeders(batch, levels), machine.queues(), [*batch.like.by_pool]
     nothing = np.full(len(batch), np.inf)
@@ -196,7 +199,9 @@ def _pass(
             if source:
                 most_comes = np.min([passed.carried[one.name] for one in source], axis=0)
                 carried = finite_queues(most_comes, curve, pool.count + room, longer)[0]
-                if not drops:  # who finds it full waits, and is not lost
+                if drops:
+                    passed.lost[pool.name] = 1.0 - rates / comes
+                else:  # who finds it full waits, and is not lost
                     rates = np.minimum(comes, carried)
         passed.rates[pool.name], passed.carried[pool.name], passed.stays[pool.name] = rates, carried, stays
         # Whitt 1983, formula 39

@@ -25,6 +25,7 @@ from npexplore.solve.stations import Floats
 SLACK = 1e-9  # what rounding may do
 UNSEEN_LOAD = 0.2  # utilization by work that demands do not know (misses of open rows), from which it may bind
 UNSEEN_SHARE = 0.1  # of a thread's cycle or a latency, of time that demands do not know
+LOST_SHARE = 0.05  # of packets in front of a pool: more tell in what leaves the machine
 FEW_THREADS = 1  # so few wait for what a packet left busy, or find it free, and do not keep it busy all the time
 ALONE_TOLERANCE = 0.05  # of the latency of a packet alone; what is compared is the most that it may wait
 
@@ -129,11 +130,6 @@ def check_pools(batch: Batch, levels: Mapping[str, Levels]) -> None:
                     )
     for queue, resource in machine.queues().items():
         before = _before(batch, queue) if resource.when_full == "drop" else set()
-        if any(pools[name].leaves > SLACK for name in before):
-            raise RefusedError(
-                f"queueing: {queue!r} drops what finds it full, and some packets leave before it: which packets leave "
-                "hangs on what is lost"
-            )
         room = room_before(batch, queue) + sum(pool.count for pool in machine.pools if pool.gets == queue)
         senders = sum(pool.count for pool in machine.pools if queue in pools[pool.name].handed)
         if before and senders > room:
@@ -147,6 +143,17 @@ def check_pools(batch: Batch, levels: Mapping[str, Levels]) -> None:
             raise RefusedError(
                 f"queueing: work for packets that {queue!r} drops takes {sorted(map(str, homes & behind))[0]!r} from "
                 "those behind it, as much as there is of it"
+            )
+
+
+def check_losses(batch: Batch, lost: Mapping[str, Floats]) -> None:
+    """Raise RefusedError where a pool's queue loses packets (a share, P) and others leave before it."""
+    for pool in batch.like.machine.pools:
+        before = _before(batch, pool.gets) if np.any(lost.get(pool.name, 0.0) > LOST_SHARE) else set()
+        if any(batch.like.by_pool[name].leaves > SLACK for name in before):
+            raise RefusedError(
+                f"queueing: {pool.gets!r} drops what finds it full, and some packets leave before it: which packets "
+                "leave hangs on what is lost"
             )
 
 
