@@ -151,7 +151,7 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
     rate = np.minimum(rate, np.min([*ceilings.values()], axis=0))  # what is no station, a window of row commands, binds
     if is_event_graph(machine, batch.like.workload) and (places is None or _keeps_up(batch, ceilings)):
         return _scheduled(levels, batch, ceilings, stations, solved, places)
-    if places is None and levels.handed_over and float(np.max(batch.spread["threads"])) <= SLACK:
+    if levels.handed_over and float(np.max(batch.spread["threads"])) <= SLACK:
         _refuse_ordered(levels, batch, ceilings, rate)
     most = np.ones(len(batch)) if places is None else room(levels, stations, solved, places)
     slower: dict[str, Floats] = {}

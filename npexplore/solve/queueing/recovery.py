@@ -56,7 +56,7 @@ def recovering_open(rate: Floats, members: int, seconds: Floats, scv: Floats, in
     wait = (longer - load) / np.maximum(each, LEAST_DIVISOR)
     in_step = wait + _wait(each, seconds + wait, scv)
     crowded = apart + load**3 * sum(rate * one * more for one, more in zip(inside, queued, strict=True))
-    full = np.max([members * one > seconds * (1 + ROUNDING) for one in inside], axis=0)
+    full = np.any([seconds < 0.0, *(members * one > seconds * (1 + ROUNDING) for one in inside)], axis=0)
     return np.asarray(np.where(full, crowded, (apart + in_step) / 2))
 
 
