@@ -42,6 +42,7 @@ FULL = 0.999  # utilization by an open load: nobody is slowed more
 FULL_IN_ORDER = 0.8  # share of a reorder queue's places: beyond, packets wait to enter for those who may not leave
 SLACK = 1e-9  # what rounding may do
 TESTED_LOAD = 0.95  # up to which waits for members that recover were held against simulation
+RECOVERING_LOAD = 0.25  # utilization of members that recover inside slots, up to which their waits hardly tell
 REFRESHED_LOAD = 0.55  # the same, where what is visited inside is away at times
 HAND_OVER = 0.1  # share of the rate that waits for a lock may cost where chance decides nothing
 SPARE_THREADS = 1.5  # times as many as packets there, so that none waits for a thread
@@ -143,6 +144,12 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
     levels = Levels(batch, threads, machine.pools[0].home)
     if levels.recovers and places is not None:
         return _behind_members(levels, batch, ceilings)
+    for name in levels.recovering if places is not None else ():
+        if np.any(batch.offered * batch.largest[name] > RECOVERING_LOAD):
+            raise RefusedError(
+                f"queueing: {name!r} stays busy behind a packet for more than {RECOVERING_LOAD:.0%} of the time, and "
+                "packets that arrive wait for it with slots in their hands"
+            )
     if places is not None and any(held.outlives for held in levels.sections.values()):
         lone = Levels(batch, threads, machine.pools[0].home, lone=True)
         if lone.recovers and _members_keep_up(lone, batch, ceilings):

@@ -155,7 +155,7 @@ class Dram(Resource, kind="dram"):
 
         request = self._enter(m)
         if o.admission == "together" and not early:
-            slot, bank = m.take_all(("slots", 0), ("bank", v.bank))
+            bank, slot = m.take_all(("bank", v.bank), ("slots", 0))
         else:
             slot = m.take("slots")
             if early:
