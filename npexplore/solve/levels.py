@@ -91,8 +91,9 @@ class Levels(Contention):
 
         numbers: of customers, for which the throughput takes recovery into account.
         """
-        name, recovery = self._recovers_under(chain), self._overlap[chain]
+        name = self._recovers_under(chain)
         assert name is not None
+        recovery = self.recovery.get(name, self._overlap[chain])
         if np.any(np.ptp(self.batch.members[name], axis=1) > ALIKE * self.batch.largest[name]):
             raise RefusedError(f"queueing: members of {name!r}, which differ, stay busy behind a packet")
         network = self._network(chain)
@@ -313,8 +314,9 @@ class Levels(Contention):
             longer = longer + self._polled(server.polled, visits, inside)
         falling = station.seconds[:, None] / longer
         waits = np.minimum(self._regular(server.name, 1) * (1.0 + self._scv(server.name)) / 2, 1.0)
-        crowded = server.polled is not None or server.per_waiter_s > 0  # who waits makes others wait longer
-        return LoadDependent(station.name, station.seconds, falling, 1.0, None, 1.0 if crowded else waits)
+        if server.per_waiter_s and self.customers > 1:  # the rest of one service, and the whole of the others'
+            waits = (self.customers - 2 + waits) / (self.customers - 1)
+        return LoadDependent(station.name, station.seconds, falling, 1.0, None, 1.0 if server.polled else waits)
 
     def _polled(self, polls: Polls, visits: Floats, inside: Chain) -> Floats:
         """Return the seconds (P, customers) that 0, 1, .. others who wait, and look again and again, cost a packet.

@@ -41,13 +41,14 @@ class Nesting:
     mixed: list[str] = field(default_factory=list)  # whose units are taken in different numbers, as the mean of them
     recovering: dict[str, dict[str, Floats]] = field(default_factory=dict)  # members that stay busy behind a packet,
     # each with the seconds at servers visited while one is held
+    recovery: dict[str, Floats] = field(default_factory=dict)  # seconds that these do so, where not all that overlaps
     lone: bool = False  # whether one member alone may be what recovers, as behind arrivals
 
     def __post_init__(self) -> None:
         like = self.batch.like
         self.servers: Mapping[str, Server] = like.servers
         self.sections: Mapping[str, Section] = like.demands.sections
-        self.idle = {name for name in self.sections if self._nobody_waits(name)} | self._ample()
+        self.idle = {name for name in self.sections if self._nobody_waits(name)}
         self._spent: Spent = {}
         self._overlap: dict[Chain, Floats] = {}
         for (chain, name), seconds in self.batch.spent.items():
@@ -58,6 +59,7 @@ class Nesting:
             if name not in self.idle and self._flat(name):
                 self._flatten(name)
         self._flatten_visited()
+        self._without_ample()
         self._one_route()
         self._at_once()
         while not self._placed():
@@ -81,12 +83,17 @@ class Nesting:
         needed = self.customers * section.needed + others
         return server.members == 1 and not section.outlives and needed <= server.units
 
-    def _ample(self) -> set[str]:
-        """Return limits of visits (slots of a controller) that have a unit for every packet of a machine of one pool."""
-        limits = {name for chain, _ in self.batch.spent for name in chain} - {*self.sections}
+    def _without_ample(self) -> None:
+        """Leave out limits of visits (slots of a controller) that have a unit for every packet of a machine's one pool."""
+        limits = {name for chain, _ in self._spent for name in chain} - {*self.sections}
         if len(self.batch.like.machine.pools) > 1 or self.batch.aside:
-            return set()
-        return {name for name in limits if self.servers[name].units >= self.customers and self.servers[name].members == 1}
+            return
+        ample = {one for one in limits if self.servers[one].units >= self.customers and self.servers[one].members == 1}
+        spent, overlap, self._spent, self._overlap = self._spent, self._overlap, {}, {}
+        for (chain, name), seconds in spent.items():
+            self._add(self._spent, (self._without(chain, ample), name), seconds)
+        for chain, seconds in overlap.items():
+            self._add(self._overlap, self._without(chain, ample), seconds)
 
     # ---- who is held around whom
 
@@ -165,19 +172,21 @@ class Nesting:
         Of one member with several units (a window of four row commands) nobody waits for his own: it is a ceiling.
         """
         for chain, name in list(self._spent):
-            if (chain, name) not in self._spent or not name or name in self.sections:
+            resource = f"{name.partition('.')[0]}."
+            inside = chain and chain[-1] not in self.sections and chain[-1].startswith(resource)
+            if (chain, name) not in self._spent or not inside:
                 continue
             twice, server = self._overlap.get(chain, np.zeros(len(self.batch))), self.servers[name]
             latency = self._alone_under(chain)
             if not np.any(twice > 0):
                 continue
             if self._recovers(name, latency):
-                resource = f"{name.partition('.')[0]}."
                 others = [one for at, one in self._spent if at == chain and one.startswith(resource) and one != name]
                 self.recovering[name] = {one: self._served(one) for one in others}
                 before = self._spent[chain, name] + sum(self._spent.pop((chain, one)) for one in others)
                 self._spent[chain, name] = self.batch.seconds[name]
                 self._overlap[chain] = np.maximum(twice + self.batch.seconds[name] - before, 0.0)
+                self.recovery[name] = self._overlap[chain]
             elif server.members == 1 < server.units and np.all(self._spent[chain, name] > latency):
                 self._spent[chain, name] = self._spent[chain, name] - twice
                 self._overlap[chain] = np.zeros_like(twice)

@@ -1,0 +1,18 @@
+"""Law: what queueing answers of one resource of any kind, with a delay beside it, is what simulation has, or near it."""
+
+import pytest
+from reference.one_kind import error
+from reference.random_machines import KINDS
+
+SEEDS = range(300, 308)
+FAR = 0.45  # relative; of fresh seeds the farthest is a lock's 0.4, and of other kinds 0.35
+FAR_SHARE = 0.25  # of a kind's machines, that may be more than a tenth off
+UNSURE = {"lock", "policer"}  # whose hand-over hangs on the order of arrival, and which nobody waits at
+
+
+@pytest.mark.parametrize("pools", [1, 2])
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in UNSURE])
+def test_rates_are_near_simulated_ones(kind, pools):
+    errors = {seed: off for seed in SEEDS if (off := error(kind, seed, pools)) is not None}
+    assert not {seed: off for seed, off in errors.items() if abs(off) > FAR}
+    assert sum(abs(off) > 0.1 for off in errors.values()) <= FAR_SHARE * len(SEEDS), errors
