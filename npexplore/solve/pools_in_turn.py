@@ -40,6 +40,7 @@ from npexplore.solve.validity import check_losses, check_pools
 NEAR = 0.999  # of X: who carries no more sets it
 TINY = 1e-12
 ROUNDS, STEP, CLOSE = 12, 0.3, 1e-4  # of rates before and behind queues that drop
+AMPLE = 2000  # packets that wait before a full queue
 LEAST = 1e-3  # of variability: without any, nobody would ever wait
 
 # (another pool, the part of a server's work that is its and may be met, residual time of it, its threads)
@@ -154,6 +155,7 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
     rate = np.minimum(rate if total > TINY else np.min([*rates.values()], axis=0), most)
     most_behind = carried_behind(machine, levels, {name: curve[:, -1] for name, curve in curves.items()})
     latency, kept = np.zeros_like(most), []
+    held_up = _held_up(batch, levels, curves, passed) if places is not None else {}
     for pool in machine.pools:
         if pool.name not in levels:
             continue
@@ -161,12 +163,41 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
         stays, behind = passed.stays[pool.name], passed.behind.get(pool.name)
         full = np.isinf(stays) | (passed.rates[pool.name] * NEAR > most_behind[pool.name])
         seconds = np.where(full, np.inf, stays).clip(max=(pool.count + room) / rates[pool.name])
+        if pool.name in held_up:
+            seconds = np.where(full, seconds, held_up[pool.name])
         latency += seconds
         stay = Stay(threads_of(pool), levels[pool.name], seconds, room)
         if behind is not None and not full[0]:
             stay = stay._replace(arrivals=behind[0], curve=curves[pool.name], longer=behind[1])
         kept.append(stay)
     return Found(rate, latency, 1.0 - rate / batch.offered, [*levels.values()], stays=kept)
+
+
+def _held_up(
+    batch: Batch, levels: Mapping[str, Levels], curves: Mapping[str, Floats], passed: _Passed
+) -> dict[str, Floats]:
+    """Return the time (P,) in pools joined by queues that stall, with the waits in front of queues that are full.
+
+    Who finds no room waits before the queue, and holds up those behind him: below the rate that the row of pools
+    carries, all wait about as long as if each queue had room for all.
+    """
+    machine, before, found = batch.like.machine, feeders(batch, levels), {}
+    drops = {name for name, queue in machine.queues().items() if queue.when_full == "drop"}
+    rows: list[list[Pool]] = []
+    for pool in machine.pools:
+        if pool.name in passed.behind:
+            row = [one for one in rows if {mine.name for mine in one} & {mine.name for mine in before[pool.name]}]
+            if row and pool.gets not in drops:
+                row[0].append(pool)
+            else:
+                rows.append([pool])
+    for row in rows:
+        carried = np.min([passed.carried[pool.name] for pool in row], axis=0)
+        for pool in row if len(row) > 1 else ():
+            (comes, longer), curve = passed.behind[pool.name], curves[pool.name]
+            seconds = finite_queues(comes, curve, pool.count + AMPLE, longer, 1.0 / curve[:, 0])[1]
+            found[pool.name] = np.where(comes < NEAR * carried, seconds, passed.stays[pool.name])
+    return found
 
 
 def _pass(
