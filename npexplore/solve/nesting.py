@@ -20,6 +20,7 @@ from npexplore.solve.batch import Batch
 from npexplore.solve.stations import Floats
 
 SLACK = 1e-9  # what rounding may do
+LONGER_INSIDE = 1.25  # times as long as a packet has its slot, from which a bank's recovery tells inside slots
 Spent = dict[tuple[Chain, str], Floats]
 
 
@@ -159,7 +160,8 @@ class Nesting:
     def _outlives(self, name: str) -> bool:
         """Say whether members held by packets stay busy behind them."""
         home = next(chain[: chain.index(name)] for chain, _ in self._spent if name in chain)
-        return self.sections[name].outlives and self._recovers(name, self._alone_under(home))
+        latency = self._alone_under(home) * (LONGER_INSIDE if home else 1.0)
+        return self.sections[name].outlives and self._recovers(name, latency)
 
     def _served(self, name: str) -> Floats:
         """Return the seconds (P,) of a packet at a server, over all that serve there at once."""
@@ -180,7 +182,7 @@ class Nesting:
             latency = self._alone_under(chain)
             if not np.any(twice > 0):
                 continue
-            if self._recovers(name, latency):
+            if self._recovers(name, LONGER_INSIDE * latency):
                 others = [one for at, one in self._spent if at == chain and one.startswith(resource) and one != name]
                 self.recovering[name] = {one: self._served(one) for one in others}
                 before = self._spent[chain, name] + sum(self._spent.pop((chain, one)) for one in others)

@@ -109,7 +109,8 @@ def _solved(batch: Batch) -> tuple[Answers, Found]:
         raise RefusedError(f"{error}; use `estimate`") from None
     rate, about = found.rate, {} if places is None else {"loss": found.loss}
     refuse_above(rate, ceilings, machine.name)
-    check_unseen(batch, rate, found.latency)
+    if lone is None:
+        check_unseen(batch, rate, found.latency)
     utilization, busiest = batch.utilization(rate), batch.busiest(rate)
     for name, longer in found.slower.items():
         busiest[name] = busiest[name] + longer
@@ -175,8 +176,10 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
 
 def _refuse_ordered(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], rate: Floats) -> None:
     """Raise RefusedError where threads of constant times may meet at a lock whose hand-over takes time, or never."""
-    apart = np.minimum(levels.customers / batch.latency, np.min([*ceilings.values()], axis=0))
-    if np.any(apart > rate * (1 + HAND_OVER)):
+    most = np.min([*ceilings.values()], axis=0)
+    crowded = (levels.customers - 1) / batch.latency >= most  # one thread less fills it: somebody always waits
+    apart = np.minimum(levels.customers / batch.latency, most)
+    if np.any((apart > rate * (1 + HAND_OVER)) & ~crowded):
         raise RefusedError(
             f"queueing: {levels.handed_over[0]!r} takes longer while packets wait for it, and all times are constant: "
             "whether threads ever meet there hangs on how they start"

@@ -204,14 +204,14 @@ def test_a_number_that_depends_on_a_load_decides_nothing_else():
         (Arbiter("grant", 2, 1e-8), lambda m: m.grant.request(requester=1), "first come first served (grant)"),
         (Accelerator("trie", 1e-8, 2e-8, 1e-9, True), lambda m: m.trie.call(words=1), "replies out of order (trie)"),
         (
-            Processor("me", 1, 1e9, 0, "strict_round_robin", threads=2),
+            Processor("me", 1, 1e9, 0, "strict_round_robin", threads=32),
             lambda m: m.me.compute(cycles=5),
             "threads in the order in which they are ready (me)",
         ),
     ],
 )
 def test_approximations_are_named(resource, visit, words):
-    made = machine([resource], lambda m, packet: visit(m), threads=2)
+    made = machine([resource], lambda m, packet: visit(m), threads=32)
     assert words in queueing(made, LOAD).approximation
 
 

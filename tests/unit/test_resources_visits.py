@@ -60,7 +60,9 @@ def test_servers_are_busy_as_long_as_the_visit_says(case):
     found, seen = told(made, load), solo(made, load)
     assert found.latency == pytest.approx(seen.latency, rel=1e-12)
     expected = {n: d.seconds for n, d in found.servers.items() if d.seconds}
-    assert busy(made, seen, found) == pytest.approx(expected, rel=1e-12, abs=1e-11)  # whole ticks of 1 ps
+    # whole ticks of 1 ps; behind its last flit a link of a mesh waits for that flit's place before the next message
+    within = case.resource.cycle * case.resource.hop if case.kind == "mesh" else 1e-11
+    assert busy(made, seen, found) == pytest.approx(expected, rel=1e-12, abs=within)
     assert seen.counts == {name: found.counts.get(name, 0) for name in seen.counts}
 
 
