@@ -54,7 +54,7 @@ class Server:
     away: float = 0.0  # share of the time that nobody is served here (refresh), for a queueing solver
     approximation: str | None = None  # what a queueing solver takes it for
     labels: tuple[str, ...] = ()  # what members are called in messages, if not by their number
-    unseen_s: float = 0.0  # by which a visit may take longer for what no demand knows (edges of a clock),
+    unseen_s: float = 0.0  # by which a visit may take longer for what no demand knows (rows to open, edges of a clock),
     unseen_busy_s: float = 0.0  # for which one may keep a member busy besides (closed rows)
     kept_waiting: bool = False  # its holder keeps it while it waits for the next: a link of a blocked worm
     told: str = ""  # what it means to wait here for ever; where a run stands still, who does is named first

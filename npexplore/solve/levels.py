@@ -10,6 +10,7 @@ an open load. All points of a batch, which have one structure, are solved at onc
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -85,7 +85,7 @@ class Nesting:
         return server.members == 1 and not section.outlives and needed <= server.units
 
     def _without_ample(self) -> None:
-        """Leave out limits of visits (slots of a controller) that have a unit for every packet of a machine's one pool."""
+        """Leave out limits of visits (slots of a controller) with a unit for every packet of the machine's one pool."""
         limits = {name for chain, _ in self._spent for name in chain} - {*self.sections}
         if len(self.batch.like.machine.pools) > 1 or self.batch.aside:
             return

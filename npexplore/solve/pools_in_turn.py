@@ -181,22 +181,24 @@ def _held_up(
     Who finds no room waits before the queue, and holds up those behind him: below the rate that the row of pools
     carries, all wait about as long as if each queue had room for all.
     """
-    machine, before, found = batch.like.machine, feeders(batch, levels), {}
+    machine, before = batch.like.machine, feeders(batch, levels)
+    found: dict[str, Floats] = {}
     drops = {name for name, queue in machine.queues().items() if queue.when_full == "drop"}
     rows: list[list[Pool]] = []
     for pool in machine.pools:
         if pool.name in passed.behind:
-            row = [one for one in rows if {mine.name for mine in one} & {mine.name for mine in before[pool.name]}]
-            if row and pool.gets not in drops:
-                row[0].append(pool)
+            feeding = {one.name for one in before[pool.name]} if pool.gets not in drops else set()
+            fed = [row for row in rows if feeding & {one.name for one in row}]
+            if fed:
+                fed[0].append(pool)
             else:
                 rows.append([pool])
     for row in rows:
-        carried = np.min([passed.carried[pool.name] for pool in row], axis=0)
-        for pool in row if len(row) > 1 else ():
-            (comes, longer), curve = passed.behind[pool.name], curves[pool.name]
-            seconds = finite_queues(comes, curve, pool.count + AMPLE, longer, 1.0 / curve[:, 0])[1]
-            found[pool.name] = np.where(comes < NEAR * carried, seconds, passed.stays[pool.name])
+        carried = np.min([passed.carried[one.name] for one in row], axis=0)
+        for one in row if len(row) > 1 else ():
+            (comes, longer), curve = passed.behind[one.name], curves[one.name]
+            seconds = finite_queues(comes, curve, one.count + AMPLE, longer, 1.0 / curve[:, 0])[1]
+            found[one.name] = np.where(comes < NEAR * carried, seconds, passed.stays[one.name])
     return found
 
 

@@ -189,9 +189,10 @@ def _refuse_ordered(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]
 def _behind_members(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]) -> Found:
     """Solve members that recover behind Poisson arrivals that they keep up with; raises RefusedError for others."""
     if not _members_keep_up(levels, batch, ceilings):
+        name = next(iter(levels.recovering))
         raise RefusedError(
-            f"queueing: {next(iter(levels.recovering))!r} stays busy behind a packet; how long packets that arrive wait for it "
-            f"is told for Poisson arrivals up to {_tested(levels):.0%} of the rate, with ample threads and room, alone"
+            f"queueing: {name!r} stays busy behind a packet; how long packets that arrive wait for it is told for Poisson "
+            f"arrivals up to {_tested(levels):.0%} of the rate, with ample threads and room, alone"
         )
     seconds = batch.latency + levels.waits_for_members(batch.offered)
     return Found(batch.offered, seconds, np.zeros(len(batch)), [levels], stays=[Stay("threads", levels, seconds)])
@@ -208,7 +209,11 @@ def _members_keep_up(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats
 
 def _tested(levels: Levels) -> float:
     """Return the share of the highest rate up to which waits for members were held against simulation."""
-    return REFRESHED_LOAD if any(levels.servers[name].away for over in levels.recovering.values() for name in over) else TESTED_LOAD
+    return (
+        REFRESHED_LOAD
+        if any(levels.servers[name].away for over in levels.recovering.values() for name in over)
+        else TESTED_LOAD
+    )
 
 
 def _keeps_up(batch: Batch, ceilings: Mapping[str, Floats]) -> bool:

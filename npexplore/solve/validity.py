@@ -58,7 +58,7 @@ def check_alone(d: UnderLoad) -> None:
             units = d.servers[name].units * d.servers[name].members
             longer = _left_behind(one, name) / units if section.outlives else 0.0
             if d.workload.arrivals == "saturated" and (
-                count > FEW_THREADS or d.servers[name].role != "queue" and _has_units(d, one, name, longer)
+                count > FEW_THREADS or (d.servers[name].role != "queue" and _has_units(d, one, name, longer))
             ):
                 continue  # they wait for that anyway, or find another unit free
             if section.outlives and d.servers[name].role != "hidden":

@@ -1,4 +1,4 @@
-"""Law: what queueing answers of one resource of any kind, with a delay beside it, is what simulation has, or near it."""
+"""Law: queueing of one resource of any kind, with a delay beside it, is near what simulation has."""
 
 import pytest
 from reference.one_kind import error

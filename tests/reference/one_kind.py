@@ -86,10 +86,14 @@ def judge(first=0, end=60, *kinds):
     """Print by kind and number of pools how many are answered, how many within a tenth, and the farthest."""
     for pools in (1, 2):
         for kind in kinds or [kind for kind in KINDS if kind != "policer"]:
-            errors = [(one, seed) for seed in range(int(first), int(end)) if (one := error(kind, seed, pools)) is not None]
+            errors = [
+                (one, seed) for seed in range(int(first), int(end)) if (one := error(kind, seed, pools)) is not None
+            ]
             near = sum(abs(one) <= 0.1 for one, _ in errors)
             farthest = [f"{one:+.2f} ({seed})" for one, seed in sorted(errors, key=lambda pair: -abs(pair[0]))[:3]]
-            print(f"{pools} {kind:16} answered {len(errors):3}, within a tenth {near:3}, farthest {', '.join(farthest)}")
+            print(
+                f"{pools} {kind:16} answered {len(errors):3}, within a tenth {near:3}, farthest {', '.join(farthest)}"
+            )
 
 
 if __name__ == "__main__":
