@@ -101,8 +101,8 @@ def _dram_refresh(D, o, now, orders):
                 D[b + M_B_WHY] = M_REFRESH
                 D[b + M_B_BUSY] += D[o + M_RFC]
             elif D[b + M_B_ROW] >= 0:
-                D[b + M_B_BUSY] += now + D[o + M_RP] - D[b + M_B_OPENED]
                 D[b + M_B_ACT] = max(D[b + M_B_ACT], now + D[o + M_RP])
+                D[b + M_B_BUSY] += D[b + M_B_ACT] - D[b + M_B_OPENED]
                 D[b + M_B_WHY] = M_REFRESH
                 _dram_closed(D, b)
         if opened:
@@ -166,8 +166,8 @@ def _dram_activate(D, o, q, now, orders):
 @kernel(forceinline=True, _nrt=False)
 def _dram_precharge(D, o, b, now, orders):
     u = D[b + M_B_UNIT]
-    D[b + M_B_BUSY] += now + D[o + M_RP] - D[b + M_B_OPENED]
     D[b + M_B_ACT] = max(D[b + M_B_ACT], now + D[o + M_RP])
+    D[b + M_B_BUSY] += D[b + M_B_ACT] - D[b + M_B_OPENED]
     D[u + M_U_CLOSE] = now + D[o + M_PPD]
     _dram_occupy_row(D, o, now, D[o + M_CLOSE_TIME])
     _dram_order(orders, now, M_PRE, (b - o - D[o + M_BANKS_AT]) // M_BANK_WIDTH, D[b + M_B_ROW])
@@ -247,8 +247,8 @@ def _dram_column(D, o, q, now, orders):
     D[o + M_FREE] = q
     page = D[o + M_PAGE]
     if page == M_CLOSED or (page == M_ADAPTIVE and D[b + M_B_HIT] < 0 and D[b + M_B_HIT + 1] < 0):
-        D[b + M_B_BUSY] += D[b + M_B_CLOSE] + D[o + M_RP] - D[b + M_B_OPENED]
         D[b + M_B_ACT] = max(D[b + M_B_ACT], D[b + M_B_CLOSE] + D[o + M_RP])
+        D[b + M_B_BUSY] += D[b + M_B_ACT] - D[b + M_B_OPENED]
         _dram_closed(D, b)
     _dram_choose(D, o, b)
 

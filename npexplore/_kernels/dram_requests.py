@@ -110,8 +110,8 @@ def _dram_to_bank(D, o, q, now):
     if D[o + M_IDLE] > 0 and D[b + M_B_COUNT] == 0 and D[b + M_B_ROW] >= 0:
         shut = max(D[b + M_B_LAST] + D[o + M_IDLE], D[b + M_B_CLOSE])
         if shut <= now:
-            D[b + M_B_BUSY] += shut + D[o + M_RP] - D[b + M_B_OPENED]
             D[b + M_B_ACT] = max(D[b + M_B_ACT], shut + D[o + M_RP])
+            D[b + M_B_BUSY] += D[b + M_B_ACT] - D[b + M_B_OPENED]
             _dram_closed(D, b)
     _dram_append(D, q, b + M_B_HEAD + w, b + M_B_TAIL + w)
     if D[b + M_B_COUNT] == 0:
