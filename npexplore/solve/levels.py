@@ -84,8 +84,8 @@ class Levels(Contention):
     def waits_for_members(self, rate: Floats) -> Floats:
         """Return the mean wait (P,) for members that recover, of packets that come at random at a rate."""
         ((name, inside),) = self.recovering.items()
-        times = [*inside.values()]
-        return recovering_open(rate, self.servers[name].members, self.batch.seconds[name], self.batch.scv[name], times)
+        members = 1 if self.batch.like.demands.servers[name].members else self.servers[name].members
+        return recovering_open(rate, members, self.batch.seconds[name], self.batch.scv[name], [*inside.values()])
 
     def _recovered(self, chain: Chain, numbers: Sequence[int]) -> tuple[list[LoadDependent], Residual]:
         """Return stations under holds, and their network as one with what recovers among its customers.

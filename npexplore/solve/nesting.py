@@ -44,6 +44,7 @@ class Nesting:
     # each with the seconds at servers visited while one is held
     recovery: dict[str, Floats] = field(default_factory=dict)  # seconds that these do so, where not all that overlaps
     lone: bool = False  # whether one member alone may be what recovers, as behind arrivals
+    places: float = float("inf")  # of limits that were left out, the fewest
 
     def __post_init__(self) -> None:
         like = self.batch.like
@@ -89,7 +90,11 @@ class Nesting:
         limits = {name for chain, _ in self._spent for name in chain} - {*self.sections}
         if len(self.batch.like.machine.pools) > 1 or self.batch.aside:
             return
-        ample = {one for one in limits if self.servers[one].units >= self.customers and self.servers[one].members == 1}
+        ample = {
+            one for one in limits
+            if (self.lone or self.servers[one].units >= self.customers) and self.servers[one].members == 1
+        }  # fmt: skip
+        self.places = min((self.servers[one].units for one in ample), default=self.customers)
         spent, overlap, self._spent, self._overlap = self._spent, self._overlap, {}, {}
         for (chain, name), seconds in spent.items():
             self._add(self._spent, (self._without(chain, ample), name), seconds)
@@ -153,7 +158,7 @@ class Nesting:
         Of one pool's packets: those of others are no customers of its network.
         """
         like, server = self.batch.like, self.servers[name]
-        by_chance = (server.members > 1 or self.lone) and not like.demands.servers[name].members
+        by_chance = self.lone or (server.members > 1 and not like.demands.servers[name].members)
         longer = bool(np.all(self.batch.seconds[name] > latency * (1 + SLACK)))
         return by_chance and longer and len(like.machine.pools) == 1
 
@@ -182,7 +187,7 @@ class Nesting:
             latency = self._alone_under(chain)
             if not np.any(twice > 0):
                 continue
-            if self._recovers(name, LONGER_INSIDE * latency):
+            if self._recovers(name, (1.0 if self.lone else LONGER_INSIDE) * latency):
                 others = [one for at, one in self._spent if at == chain and one.startswith(resource) and one != name]
                 self.recovering[name] = {one: self._served(one) for one in others}
                 before = self._spent[chain, name] + sum(self._spent.pop((chain, one)) for one in others)

@@ -145,16 +145,17 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
     levels = Levels(batch, threads, machine.pools[0].home)
     if levels.recovers and places is not None:
         return _behind_members(levels, batch, ceilings)
+    busy_behind = any(held.outlives for held in levels.sections.values()) or any(map(np.any, batch.overlap.values()))
+    if places is not None and busy_behind:
+        lone = Levels(batch, threads, machine.pools[0].home, lone=True)
+        if lone.recovers and _members_keep_up(lone, batch, ceilings):
+            return _behind_members(lone, batch, ceilings)
     for name in levels.recovering if places is not None else ():
         if np.any(batch.offered * batch.largest[name] > RECOVERING_LOAD):
             raise RefusedError(
                 f"queueing: {name!r} stays busy behind a packet for more than {RECOVERING_LOAD:.0%} of the time, and "
                 "packets that arrive wait for it with slots in their hands"
             )
-    if places is not None and any(held.outlives for held in levels.sections.values()):
-        lone = Levels(batch, threads, machine.pools[0].home, lone=True)
-        if lone.recovers and _members_keep_up(lone, batch, ceilings):
-            return _behind_members(lone, batch, ceilings)
     stations, solved, rate = beside(levels, ceilings)
     rate = np.minimum(rate, np.min([*ceilings.values()], axis=0))  # what is no station, a window of row commands, binds
     if is_event_graph(machine, batch.like.workload) and (places is None or _keeps_up(batch, ceilings)):
@@ -191,8 +192,8 @@ def _behind_members(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]
     if not _members_keep_up(levels, batch, ceilings):
         name = next(iter(levels.recovering))
         raise RefusedError(
-            f"queueing: {name!r} stays busy behind a packet; how long packets that arrive wait for it is told for Poisson "
-            f"arrivals up to {_tested(levels):.0%} of the rate, with ample threads and room, alone"
+            f"queueing: {name!r} stays busy behind a packet; how long packets that arrive wait for it is told for "
+            f"Poisson arrivals up to {_tested(levels):.0%} of the rate, with ample threads and room, alone"
         )
     seconds = batch.latency + levels.waits_for_members(batch.offered)
     return Found(batch.offered, seconds, np.zeros(len(batch)), [levels], stays=[Stay("threads", levels, seconds)])
@@ -201,7 +202,7 @@ def _behind_members(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]
 def _members_keep_up(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]) -> bool:
     """Say whether packets come at random, up to a tested load, and wait for nothing but the members that recover."""
     waits = levels.waits_for_members(batch.offered)
-    enough = batch.like.machine.threads >= SPARE_THREADS * batch.offered * (batch.latency + waits)
+    enough = min(batch.like.machine.threads, levels.places) >= SPARE_THREADS * batch.offered * (batch.latency + waits)
     light = batch.offered <= _tested(levels) * (1 + SLACK) * np.min([*ceilings.values()], axis=0)
     alone = levels.visits_members_alone and batch.like.workload.arrivals == "poisson"
     return bool(alone and _keeps_up(batch, ceilings) and np.all(enough & light))

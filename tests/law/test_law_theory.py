@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import npexplore as npx
-from npexplore.errors import RefusedError
+from npexplore.errors import NpexploreError, RefusedError
 from npexplore.study.laboratory.gate import DRAWS, Row, explorations
 from npexplore.study.laboratory.theory.bank_chain import bank_throughput
 from npexplore.study.laboratory.theory.line import Line
@@ -130,3 +130,25 @@ def test_queueing_has_posted_writes_of_any_length(length, rate):
     link = npx.resource("pcie_link", generation=5, lanes=8, packet_bytes=length)
     (point,) = link.explore(threads=1, solvers=["queueing"]).points
     assert point.throughput_pps == pytest.approx(rate * 1e6, rel=0.02)  # of a simulation
+
+
+@pytest.mark.parametrize(
+    ("device", "size", "rule"),
+    [("ddr4_2400", 64, "tFAW"), ("ddr4_2400", 192, "bus"), ("lpddr5_6400", 64, "tFAW"), ("ddr4_3200", 192, "bus")],
+)
+def test_banks_in_turn_run_at_the_data_sheets_scarcest_rule(device, size, rule):
+    lone = npx.resource(
+        "dram_controller", device=device, channels=1, bytes=size, bank="round_robin",
+        policy={"page": "closed", "refresh": "none"},
+    )  # fmt: skip
+    simulation, theory = lone.explore(threads=64, solvers=["simulation", "theory"]).points
+    t = lone.resource.device.seconds
+    bursts = -(-size // lone.resource.device.burst_bytes)
+    assert theory.throughput_pps == pytest.approx(4 / t("t_faw") if rule == "tFAW" else 1 / (bursts * t("t_ccd")))
+    assert simulation.throughput_pps == pytest.approx(theory.throughput_pps, rel=0.01)
+
+
+def test_dram_without_a_known_result_says_so():
+    lone = npx.resource("dram_controller", bank="random", policy={"page": "closed", "refresh": "none"}, channels=1)
+    with pytest.raises(NpexploreError, match="one bank and one row, or banks in turn"):
+        lone.explore(threads=4, solvers=["theory"])

@@ -52,6 +52,11 @@ DRAWS: dict[str, Draw] = {
         "paths": r.choice([2, 4]), "words": r.randint(4, 64), "clock_hz": float(r.randint(1, 10)) * 1e8,
         "path": r.choice(["random", "round_robin"]), "change_cycles": r.choice([0, 0, 2, 8]),
     },
+    "dram_controller": lambda r: {
+        "device": r.choice(["ddr4_2400", "ddr4_3200", "ddr5_4800", "lpddr5_6400"]), "channels": 1,
+        "bytes": r.randint(1, 256), "bank": 0,
+        "policy": {"page": "closed", "refresh": "none"},
+    },
     "server": lambda r: {"service_s": _ns(r, 1, 500)},
     "accelerator": lambda r: {"interval_s": _ns(r, 1, 50), "latency_s": _ns(r, 50, 500)},
     "channel": lambda r: {"rate_hz": float(r.randint(1, 500)) * 1e6, "depth": r.choice([1, 1, 2, 4])},
@@ -79,6 +84,7 @@ DRAWS: dict[str, Draw] = {
 CORNERS: dict[str, list[dict[str, Any]]] = {
     "banks": [{"banks": 1}, {"precharge_s": 0.0}, {"banks": 16, "precharge_s": 0.0}],
     "crossing": [{"paths": 2}, {"paths": 4}, {"paths": 2, "path": "round_robin", "change_cycles": 16}],
+    "dram_controller": [{"bank": 0, "policy": {"page": "closed", "refresh": "none"}}],
     "lock": [{}, {"held": "100 ns", "wake_cycles": 50}],
     "policer": [{"depth": 1}, {"depth": 32}],
 }

@@ -7,10 +7,19 @@ from dataclasses import dataclass
 from functools import partial
 
 from npexplore.errors import RefusedError
-from npexplore.machine.resources import BankedMemory, Lock, Policer, StaticStreams, TokenChannel
+from npexplore.machine.resources import (
+    BankedMemory,
+    DdrController,
+    DramController,
+    Lock,
+    Policer,
+    StaticStreams,
+    TokenChannel,
+)
 from npexplore.study.laboratory.lone import LoneResource
 from npexplore.study.laboratory.theory.banks import closed_banks, open_banks
 from npexplore.study.laboratory.theory.crossing import closed_crossing, open_crossing
+from npexplore.study.laboratory.theory.dram import closed_dram, open_dram
 from npexplore.study.laboratory.theory.lines import line_of
 from npexplore.study.laboratory.theory.lock import closed_lock, open_lock
 from npexplore.study.laboratory.theory.tokens import closed_channel, dropped, open_channel
@@ -39,6 +48,12 @@ def theory_of(lone: LoneResource) -> Theory | None:
             "exact chain of bank interference; open: M/D/1 at each bank, a lower bound",
             "Bhandarkar, IEEE Trans. Computers C-24, 1975, with a unit and recovery", partial(closed_banks, lone),
             partial(open_banks, lone), bounded=True,
+        )  # fmt: skip
+    if isinstance(lone.resource, (DdrController, DramController)):
+        return Theory(
+            "M/D/1 of a bank's cycle, or of row hits; closed: the data sheet's scarcest rule",
+            "JEDEC JESD79-4: tRC, tFAW, tRRD, tCCD; Pollaczek, Mathematische Zeitschrift 32, 1930",
+            partial(closed_dram, lone), partial(open_dram, lone),
         )  # fmt: skip
     if isinstance(lone.resource, StaticStreams) and lone.resource.change:
         return Theory(
