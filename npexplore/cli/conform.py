@@ -8,6 +8,7 @@ from __future__ import annotations
 import platform
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -46,6 +47,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--xdp", metavar="FILE.o", help="An XDP program as the router, run by the interpreter; no COMMAND.")
 @click.option("--section", metavar="NAME", help="xdp: the program or its section, where FILE.o has several.")
 @click.option("--map", "maps", metavar="NAME=FILE", multiple=True, help="xdp: first contents of a map.")
+@click.option("--live", is_flag=True, help="xdp: let the Linux kernel of this machine run the program (root).")
 @click.option("--failures", metavar="N", type=click.IntRange(1), default=1000, help="Stop after N failures.")
 @click.option("--seconds", metavar="S", type=float, help="Limit for a run (60), or for the start (links: 5).")
 @click.option("--again", is_flag=True, help="links: resend a frame lost while the program resolves its next hop.")
@@ -62,6 +64,7 @@ def command(
     xdp: str | None,
     section: str | None,
     maps: tuple[str, ...],
+    live: bool,
     failures: int,
     seconds: float | None,
     again: bool,
@@ -76,7 +79,8 @@ def command(
     KIND says what the router is. captures: a COMMAND that reads and writes captures, with {file}, {port} and {out} in
     its words. links: a COMMAND between network interfaces. function: FILE.py:FUNCTION, called with port and frame.
     kernel: the Linux kernel of this machine in a network namespace, without a COMMAND.
-    With --xdp FILE.o the router is an eBPF object; what it passes to the kernel is not judged.
+    With --xdp FILE.o the router is an eBPF object, run by the interpreter or, with --live, by the kernel; what it
+    passes to the kernel is not judged.
 
     Options go before COMMAND.
     """
@@ -87,9 +91,9 @@ def command(
         if router:
             raise InputError(f"conform --xdp takes no command, got {' '.join(router)}")
         router = (xdp,)
-    elif section or maps:
-        raise InputError("--section and --map are for --xdp FILE.o")
-    adapters = ADAPTERS | {"xdp": partial(_xdp, section, maps, config)} if xdp is not None else ADAPTERS
+    elif section or maps or live:
+        raise InputError("--section, --map and --live are for --xdp FILE.o")
+    adapters = ADAPTERS | {"xdp": partial(_xdp, section, maps, live, config)} if xdp is not None else ADAPTERS
     examine = adapters[one_of("--as: kind of router", kind, adapters)]
     if kind == "kernel" and router:
         raise InputError(f"conform --as kernel takes no command, got {' '.join(router)}")
@@ -151,23 +155,28 @@ def _function(
     return examine_router(_loaded(" ".join(words)), router, max_examples=frames, **how)
 
 
-def _xdp_router(file: str, section: str | None, maps: Sequence[str], config: Path) -> XdpRouter:
+def _xdp_router(
+    file: str, section: str | None, maps: Sequence[str], config: Path, kind: type[XdpRouter] | None = None
+) -> XdpRouter:
     from npexplore.programs.loading import program
     from npexplore.programs.map_files import read_named_maps
     from npexplore.testing import XdpRouter
 
     contents = read_named_maps(program(file, section), maps) if maps else None
-    return XdpRouter(file, config, section=section, maps=contents)
+    return (kind or XdpRouter)(file, config, section=section, maps=contents)
 
 
 def _xdp(
-    section: str | None, maps: Sequence[str], config: Path, words: Sequence[str], router: Router, again: bool,
-    how: dict[str, Any], frames: int, seconds: float | None,
+    section: str | None, maps: Sequence[str], live: bool, config: Path, words: Sequence[str], router: Router,
+    again: bool, how: dict[str, Any], frames: int, seconds: float | None,
 ) -> Conformance:  # fmt: skip
-    from npexplore.testing import examine_router
+    from npexplore.testing import LiveXdpRouter, examine_router
 
-    mine = _xdp_router(words[0], section, maps, config)
-    found = examine_router(mine.forward, router, max_examples=frames, **how)
+    with ExitStack() as stack:
+        mine = _xdp_router(words[0], section, maps, config, LiveXdpRouter if live else None)
+        if isinstance(mine, LiveXdpRouter):
+            stack.enter_context(mine)
+        found = examine_router(mine.forward, router, max_examples=frames, **how)
     note(f"verdicts: {', '.join(f'{name} {count:,}' for name, count in mine.verdicts.most_common())}; not judged: pass")
     return found
 

@@ -9,7 +9,7 @@ import ctypes
 import os
 import platform
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from types import TracebackType
 
 from npexplore.errors import InputError
@@ -23,6 +23,7 @@ PROG_TEST_RUN, XDP, ATTRIBUTES, LOG_BYTES = 10, 6, 144, 1 << 20
 LPM_TRIE, PROG_ARRAY, PERF_EVENTS, XSKMAP, RINGBUF = 11, 3, 4, 17, 27
 PER_CPU = (5, 6, 10)
 MAX_OUT = 1 << 13
+CONTEXT_BYTES = 24  # struct xdp_md
 
 
 def _bpf(command: int, *parts: bytes) -> int:
@@ -103,13 +104,19 @@ class LinuxProgram:
                 self.readers.append(reader)
                 self._update(self.maps[number], cpu.to_bytes(4, "little"), reader.file.to_bytes(4, "little"))
 
-    def run(self, packet: bytes, repeat: int = 1) -> tuple[int, bytes, int]:
-        """Return verdict, metadata and packet afterwards, and nanoseconds a repeat; raises OSError below 14 bytes."""
+    def run(self, packet: bytes, repeat: int = 1, interface: int = 0) -> tuple[int, bytes, int]:
+        """Return verdict, metadata and packet afterwards, and nanoseconds a repeat; raises OSError below 14 bytes.
+
+        interface: on which it comes (0: any), one of the namespace of the calling thread.
+        """
         out = ctypes.create_string_buffer(MAX_OUT)
         data = ctypes.create_string_buffer(packet, len(packet))
+        context = ctypes.create_string_buffer(struct.pack("<IIIIII", 0, len(packet), 0, interface, 0, 0))
         fields = struct.pack(
             "<IIIIQQII", self.file, 0, len(packet), MAX_OUT, ctypes.addressof(data), ctypes.addressof(out), repeat, 0
         )
+        if interface:
+            fields += struct.pack("<IIQ", CONTEXT_BYTES, 0, ctypes.addressof(context))
         attributes = ctypes.create_string_buffer(fields, ATTRIBUTES)
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.syscall(_SYSCALLS[platform.machine()], PROG_TEST_RUN, attributes, ATTRIBUTES) < 0:
@@ -211,11 +218,3 @@ def _possible_cpus() -> int:
             return int(file.read().strip().replace("-", ",").split(",")[-1]) + 1
     except OSError:
         return os.cpu_count() or 1
-
-
-def run_live(
-    program: Program, packets: Sequence[bytes], maps: Mapping[str, Mapping[bytes, bytes]] | None = None
-) -> list[tuple[int, bytes]]:
-    """Return verdict and bytes afterwards of each packet, run by the kernel."""
-    with LinuxProgram(program, maps) as loaded:
-        return [loaded.run(packet)[:2] for packet in packets]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from npexplore.testing.fib import forwarding_tables as forwarding_tables
     from npexplore.testing.links import LinkRouter as LinkRouter
     from npexplore.testing.live_kernel import LiveKernel as LiveKernel
+    from npexplore.testing.live_xdp import LiveXdpRouter as LiveXdpRouter
     from npexplore.testing.oracles import check_lookup as check_lookup
     from npexplore.testing.oracles import check_router as check_router
     from npexplore.testing.programs import run_captures as run_captures

@@ -56,20 +56,23 @@ class XdpRouter:
 
     def forward(self, port: int, frame: bytes) -> list[tuple[int, bytes]] | None:
         """Return what is sent for a frame, (port, frame) each; None: it is left to the kernel."""
+        verdict, out, sent = self._answer(port, frame)
+        self.verdicts[verdict] += 1
+        if verdict == "pass":
+            return None
+        return [(out, sent)] if verdict in ("tx", "redirect") else []
+
+    def _answer(self, port: int, frame: bytes) -> tuple[str, int, bytes]:
+        """Return verdict, port that is left by and octets, of a frame that is sent."""
         self._runner.receive(port + 1, 0)
         (batch,) = of_bytes(self._runner, [frame])
         row = batch.rows[0]
         verdict = verdict_name(int(row[k.VERDICT]))
-        self.verdicts[verdict] += 1
         if verdict == "fault":
             raise RuntimeError(f"the program faults at {self.program.place(int(row[k.FAULT_SLOT]))}")
-        if verdict == "pass":
-            return None
-        if verdict not in ("tx", "redirect"):
-            return []
         begin = int(row[k.OUT_AT] + row[k.METADATA])
-        out = port if verdict == "tx" else int(row[k.SENT_TO]) - 1
-        return [(out, batch.out[begin : begin + int(row[k.LENGTH])].tobytes())]
+        out = int(row[k.SENT_TO]) - 1 if verdict == "redirect" else port
+        return verdict, out, batch.out[begin : begin + int(row[k.LENGTH])].tobytes()
 
 
 def fast_path_maps(router: Router, program: Program) -> dict[str, dict[bytes, bytes]]:
