@@ -35,7 +35,7 @@ def test_conform_judges_an_object(capsys):
     assert document["kind"] == "xdp"
     assert document["clusters"]
     assert main(["conform", *words, "--section", "router"]) == 2
-    assert "--section and --map are for --xdp" in capsys.readouterr().err
+    assert "--section, --map and --live are for --xdp" in capsys.readouterr().err
 
 
 def test_failures_are_a_pytest_file(tmp_path, capsys):
