@@ -92,17 +92,17 @@ def command(
     return _ending(run)
 
 
-def split_inputs(inputs: tuple[str, ...]) -> dict[str, str]:
-    """Return texts PORT=FILE as files by port; raises InputError."""
+def split_inputs(inputs: tuple[str, ...], option: str = "--in") -> dict[str, str]:
+    """Return texts PORT=FILE of an option as files by port; raises InputError."""
     found: dict[str, str] = {}
     for text in inputs:
         port, equals, file = text.partition("=")
         if not (port and equals and file):
-            raise InputError(f"--in must be PORT=FILE, got {text!r}")
+            raise InputError(f"{option} must be PORT=FILE, got {text!r}")
         if port in found:
-            raise InputError(f"--in: port {port!r} has two captures; merge them first")
+            raise InputError(f"{option}: port {port!r} has two captures; merge them first")
         if file == "-" and "-" in found.values():
-            raise InputError("--in: standard input can be read only once")
+            raise InputError(f"{option}: standard input can be read only once")
         found[port] = file
     return found
 

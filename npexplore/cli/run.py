@@ -14,6 +14,7 @@ from npexplore.cli.completions import complete_design
 from npexplore.cli.files import refuse_closed
 from npexplore.cli.options import DAMAGED, apply_settings, check_speed, set_option
 from npexplore.cli.output import bytes_read, emit, json_option, table, warn
+from npexplore.cli.route import split_inputs
 from npexplore.errors import InputError, one_of
 from npexplore.progress import Task
 from npexplore.units import readable
@@ -26,11 +27,10 @@ if TYPE_CHECKING:
 @click.command("run")
 @click.argument("design", shell_complete=complete_design)
 @set_option(several=False)
-@click.option(
-    "--trace", metavar="FILE", required=True, help="The capture (pcap, pcapng, gzip, zstd), at its own times."
-)
+@click.option("--trace", metavar="FILE", help="The capture (pcap, pcapng, gzip, zstd), at its own times.")
 @click.option("--speed", metavar="X", type=float, help="The capture's own timing X times as fast.")
 @click.option("--rate", metavar="R", help="Scale all times to this mean rate, for example 2.5Mpps or 4Gb/s.")
+@click.option("--loops", metavar="N", type=click.IntRange(min=1), default=1, help="The packets N times in a row.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of the random numbers.")
 @click.option("--by-resource", is_flag=True, help="Also write each packet's service and waiting at each resource.")
 @click.option(
@@ -38,25 +38,30 @@ if TYPE_CHECKING:
     help="Write DIR/packets.parquet, a row a packet, and the captures sent and dropped.",
 )  # fmt: skip
 @click.option("--router", metavar="FILE", help="Golden router that forwards what leaves the machine, into DIR/ports.")
-@click.option("--port", metavar="NAME", help="The router's port by which all packets come; default: its first.")
+@click.option(
+    "--port", "named", metavar="NAME[=FILE]", multiple=True,
+    help="A capture that arrives at port NAME; repeatable. NAME alone: the router's port at which --trace arrives.",
+)  # fmt: skip
 @click.option(
     "--any-station", is_flag=True, help="Accept frames addressed to other stations, for captures from elsewhere."
 )
 @json_option
 def command(
-    design: str, settings: tuple[str, ...], trace: str, speed: float | None, rate: str | None, seed: int,
-    by_resource: bool, out: Path | None, router: str | None, port: str | None, any_station: bool, as_json: bool,
+    design: str, settings: tuple[str, ...], trace: str | None, speed: float | None, rate: str | None, loops: int,
+    seed: int, by_resource: bool, out: Path | None, router: str | None, named: tuple[str, ...], any_station: bool,
+    as_json: bool,
 ) -> int:  # fmt: skip
-    """Send the packets of a capture through DESIGN, and say which were sent, which were lost, and where."""
+    """Send the packets of captures through DESIGN, and say which were sent, which were lost, and where."""
     check_speed(rate, speed)
-    if trace == "-" and out is not None:
+    inputs, port = _inputs(trace, named)
+    if "-" in inputs.values() and out is not None:
         raise InputError("--out writes frames that are read again; standard input can be read only once")
     if by_resource and out is None:
         raise InputError("--by-resource adds columns to DIR/packets.parquet, and there is no --out DIR")
     if router is not None and out is None:
         raise InputError("--router writes DIR/ports, and there is no --out DIR")
     if router is None and (port is not None or any_station):
-        raise InputError("--port and --any-station are the router's, and there is no --router FILE")
+        raise InputError("--port NAME and --any-station are the router's, and there is no --router FILE")
     if out is not None:
         refuse_closed(out)
     from npexplore.designs import design as design_of
@@ -64,31 +69,46 @@ def command(
     from npexplore.packets import read_capture
 
     config = None if router is None else load_router(router)
-    if config is not None and port is not None:
-        one_of("port", port, [one.name for one in config.ports])
-    made, capture = apply_settings(design_of(design), settings), read_capture(trace)
+    for name in (inputs if trace is None else [port] if port else []) if config is not None else []:
+        one_of("port", name, [one.name for one in config.ports])
+    made = apply_settings(design_of(design), settings)
     with Task(f"packets through {made.name}"):
-        result = made.run(capture, seed, speed=speed, rate=rate, by_resource=by_resource)
+        arriving = inputs if trace is None else read_capture(trace)
+        result = made.run(arriving, seed, speed=speed, rate=rate, loops=loops, by_resource=by_resource)
+    capture = result.capture
+    assert capture is not None
     files: dict[str, str] = {}
     routed: Routed | None = None
     if out is not None:
         from npexplore.packets.files import open_captures
         from npexplore.solve.packet_files import write_run
 
-        scan = open_captures(trace)
+        scan = open_captures([*inputs.values()])
         written = write_run(result, scan, out, bytes_read(scan, "write"))
         files = {name: str(path) for name, path in written.items()}
         if config is not None:
             from npexplore.solve.packet_router import route_run
 
             routed, _ = route_run(result, written, config, port or config.ports[0].name, any_station=any_station)
-    document = {"trace": trace, "seed": seed, **result.to_dict(), "files": files}
+    document = {"trace": trace, "inputs": inputs, "loops": loops, "seed": seed, **result.to_dict(), "files": files}
     document["router"] = None if routed is None else {"config": router, **routed.document()}
     emit(document, lambda: _text(result, files, document["router"]), as_json=as_json)
     if capture.damage:
-        warn(f"{trace}: {capture.damage}; the packets before it were run")
+        where = f"{trace}: " if trace is not None else ""
+        warn(f"{where}{capture.damage}; the packets before it were run")
         return DAMAGED
     return 0
+
+
+def _inputs(trace: str | None, named: tuple[str, ...]) -> tuple[dict[str, str], str | None]:
+    """Return the captures by input port (of --trace: by no name), and the router's port for --trace, if it is named."""
+    files = split_inputs(tuple(text for text in named if "=" in text), "--port")
+    alone = [text for text in named if "=" not in text]
+    if (trace is None) == (not files):
+        raise InputError("packets come from --trace FILE, or from --port NAME=FILE for each port; give one of both")
+    if len(alone) > (trace is not None):
+        raise InputError(f"--port {alone[-1]}: has no capture; write --port {alone[-1]}=FILE")
+    return ({"": trace} if trace is not None else files), (alone[0] if alone else None)
 
 
 def _text(result: PacketRun, files: dict[str, str], router: dict[str, Any] | None) -> str:

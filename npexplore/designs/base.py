@@ -273,32 +273,39 @@ class Design:
         )  # fmt: skip
 
     def run(
-        self, capture: str | Path | Capture, seed: int = 1, *, speed: float | None = None,
-        rate: str | float | None = None, by_resource: bool = False,
+        self, capture: str | Path | Capture | Mapping[str, str | Path], seed: int = 1, *, speed: float | None = None,
+        rate: str | float | None = None, loops: int = 1, by_resource: bool = False,
     ) -> PacketRun:  # fmt: skip
         """Return what becomes of each packet of a capture, at its own times (docs/packet_run.md).
 
         Args:
-            capture: a capture whose packets have time stamps, or its path; packets that are not IP are left out.
+            capture: a capture whose packets have time stamps, or its path; or a path for each input port's name, whose
+                packets come in the order of their time stamps. Packets that are not IP are left out.
             seed: of the random numbers; the totals are those of `simulate` with this seed.
             speed: how many times as fast the packets come (None: as they came).
             rate: scale all times so that this is the mean rate: packets a second, or text such as "4 Gb/s".
+            loops: how often the packets come, one loop after the other.
             by_resource: also say how long each packet was served, waited and was held up at each resource.
 
         Raises:
             RefusedError: a design that cannot take these packets, or that cannot tell packets apart.
             InputError: a capture without an IP packet or without time stamps, or both a speed and a rate.
         """
-        from npexplore.machine.workload import timed
+        from npexplore.machine.workload import looped, timed
         from npexplore.packets import read_capture
+        from npexplore.solve.input_ports import InputPorts
         from npexplore.solve.packet_run import run_packets
 
         if not self.by_engine:
             raise RefusedError(f"run: {self.name} is no machine of threads and resources")
         if speed is not None and rate is not None:
             raise InputError("packets come at a speed or at a rate, got both")
-        read = read_capture(capture) if isinstance(capture, str | Path) else capture
-        packets, rows = timed(read)
+        ports = InputPorts(dict(capture)) if isinstance(capture, Mapping) else None
+        if ports is not None:
+            read = ports.read()
+        else:
+            read = read_capture(capture) if isinstance(capture, str | Path) else capture
+        packets, rows = looped(*timed(read), loops)
         if speed is not None:
             packets = packets.at_speed(speed)
         if rate is not None:
@@ -313,6 +320,8 @@ class Design:
             seed=seed,
             by_resource=by_resource,
             capture=read,
+            ports=ports,
+            loops=loops,
         )
 
     def estimate(

@@ -453,6 +453,30 @@ def timed(capture: Any) -> tuple[Workload, Integers]:
     return made, rows[np.argsort(np.asarray(capture.columns["t_ns"])[rows], kind="stable")]
 
 
+def looped(workload: Workload, rows: Integers, loops: int) -> tuple[Workload, Integers]:
+    """Return time-stamped packets and their rows so many times in a row, a mean gap between loops.
+
+    Raises InputError for a number of loops below 1, for packets that all come at once, and for times out of range.
+    """
+    if loops < 1:
+        raise InputError(f"loops must be at least 1, got {loops}")
+    if loops == 1:
+        return workload, rows
+    assert workload.t_ns is not None, "packets that come by time stamps"
+    packets, last_ns = len(workload.t_ns), int(workload.t_ns.max())
+    if last_ns == 0:
+        raise InputError(f"{workload.name}: its packets all come at once, so that a loop of them has no duration")
+    period_ns = last_ns + max(1, round(last_ns / (packets - 1)))
+    if period_ns * loops > LAST_NS:
+        raise InputError(
+            f"{loops} loops must end within {LAST_NS / 1e9:.3g} s, end after {period_ns * loops / 1e9:.3g} s"
+        )
+    start_ns = np.repeat(period_ns * np.arange(loops), packets)
+    columns = {name: np.tile(column, loops) for name, column in workload.columns.items()}
+    repeated = replace(workload, columns=columns, t_ns=np.tile(workload.t_ns, loops) + start_ns)
+    return repeated, np.tile(rows, loops)
+
+
 def of_columns(name: str, capture: Any) -> Workload:
     """Return the workload of a capture that is already read: its IP packets, in order, with their time stamps."""
     lengths = np.asarray(capture.columns["l3_length"], dtype=np.int64)

@@ -14,7 +14,7 @@ from npexplore.packets.addresses import address_columns
 from npexplore.packets.columns import STORED, PacketTable, TableBuilder
 from npexplore.packets.conversations import conversations, directions, tcp_words
 from npexplore.packets.dissect import Dissected, dissect
-from npexplore.packets.files import Files, open_captures, paths_of
+from npexplore.packets.files import CaptureSeries, Files, open_captures, paths_of
 from npexplore.packets.length_cdf import LengthCdf
 from npexplore.packets.links import link_format
 from npexplore.packets.memory import check_fits
@@ -36,7 +36,8 @@ class Capture:
     columns: mapping of column names to numpy arrays, one element per packet (npexplore.packets.columns lists them);
     format: `pcap`, `pcap-ns`, `pcap-modified`, `pcapng`, `erf`, with `+gzip` or `+zstd`; damage: None, or where and why
     reading ended early: the packets before it are all here; other_blocks: blocks of a pcapng file that hold no packets
-    and were passed over, type -> how many; files: those it was read from, none of a stream.
+    and were passed over, type -> how many; files: those it was read from, none of a stream; file_packets: the number
+    of packets of each file, in the order of `files`.
 
     Example:
         >>> import npexplore as npx
@@ -52,6 +53,7 @@ class Capture:
     damage: Damage | None
     other_blocks: Mapping[str, int] = field(default_factory=dict)
     files: tuple[str, ...] = ()
+    file_packets: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return self.columns.rows
@@ -229,12 +231,14 @@ def read_capture(path: Files | BinaryIO, *, workers: int = 1) -> Capture:
             expected = part.rows / scan.share_read * ROW_BYTES
             check_fits(expected, f"{shown(scan.path)}: the whole capture", "trace stats and trace convert do with less")
         builder.append(part, scan.share_read)
+    table = builder.finish(scan.link_types)
     return Capture(
         shown(scan.path),
         scan.format,
         tuple(scan.interfaces),
-        builder.finish(scan.link_types),
+        table,
         scan.damage,
         scan.other_blocks,
         tuple(paths_of(scan)) if isinstance(path, str | Path | Sequence) and path != "-" else (),
+        tuple(scan.packets) if isinstance(scan, CaptureSeries) else (table.rows,),
     )

@@ -66,6 +66,7 @@ class CaptureSeries:
         self.damage: Damage | None = None
         self.troubles: list[str] = []
         self.interfaces: list[Interface] = []
+        self.packets = [0] * len(paths)  # of each file, as far as it was read
         self.paths, self._workers = paths, workers
         self._sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for path in paths]
         self.other_blocks: dict[str, int] = {}  # of pcapng files that were read, as a CaptureScan has them
@@ -115,7 +116,9 @@ class CaptureSeries:
             try:
                 scan = self._scan = CaptureScan(path, workers=self._workers)
                 formats[scan.format] = None
-                yield from self._tables(scan, work)
+                for table, made in self._tables(scan, work):
+                    self.packets[k] += table.rows
+                    yield table, made
                 for name, count in scan.other_blocks.items():
                     self.other_blocks[name] = self.other_blocks.get(name, 0) + count
             except InputError as error:

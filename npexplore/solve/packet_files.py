@@ -57,10 +57,11 @@ def write_run(
     }
     for name, (packets, t_ns) in times.items():
         found[name] = folder / f"{name}.{suffix}"
-        stamped = table.stored | {"t_ns": table["t_ns"].copy()}
-        stamped["t_ns"][packets] = t_ns
+        stamped = {column: values[packets] for column, values in table.stored.items()} | {"t_ns": t_ns}
         with replacing(sources, found[name]) as part, CaptureWriter(part, form) as writer:
-            writer.write(data, 0, PacketTable.of_records(stamped, table.link_types), packets, kept)
+            writer.write(
+                data, 0, PacketTable.of_records(stamped, table.link_types), np.arange(len(packets)), kept[packets]
+            )
     return found
 
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from npexplore.packets.capture import Capture
+    from npexplore.solve.input_ports import InputPorts
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -54,7 +55,8 @@ class PacketRun(Result):
 
     prediction: what `simulate` answers for these packets and this seed. number: of each offered packet, its row in the
     capture's `packets`. fates: the rows in ticks, as they were recorded. reasons: why packets are lost, by place.
-    classes: of each packet, if they have any. capture: that they are of.
+    classes: of each packet, if they have any. capture: that they are of. ports: its input ports, if it came by several.
+    loops: how often its packets came.
 
     Example:
         >>> import npexplore as npx
@@ -74,6 +76,8 @@ class PacketRun(Result):
     reasons: Mapping[str, str]
     classes: Integers | None = None
     capture: Capture | None = None
+    ports: InputPorts | None = None
+    loops: int = 1
 
     @property
     def counts(self) -> dict[str, int]:
@@ -92,9 +96,9 @@ class PacketRun(Result):
         """One row a packet, its index the packet's row in the capture's `packets`; times in seconds.
 
         arrival_s, start_s (its thread gets it), departure_s (sent) count from the first packet; latency_s from arrival
-        to departure; outcome (sent, dropped, inside), dropped_at, reason; thread; class, if the packets have classes.
-        With `by_resource`: RESOURCE.service_s, .waiting_s, and .held_s (behind others that wait themselves), which add
-        up to latency_s. What a packet does not have is missing.
+        to departure; outcome (sent, dropped, inside), dropped_at, reason; thread; input_port and loop (from 0), where
+        there are several; class, if the packets have classes. With `by_resource`: RESOURCE.service_s, .waiting_s, and
+        .held_s (behind others that wait themselves), which add up to latency_s. What a packet does not have is missing.
         """
         import pandas as pd
 
@@ -117,6 +121,7 @@ class PacketRun(Result):
                 "dropped_at": pd.Categorical.from_codes(at, categories=names),
                 "reason": pd.Categorical.from_codes(reason, categories=reasons),
                 "thread": pd.Categorical.from_codes(rows[:, engine.F_THREAD], categories=threads),
+                **self._origin(),
                 **({} if self.classes is None else {"class": self.classes}),
                 **self._by_resource(),
             },
@@ -193,6 +198,24 @@ class PacketRun(Result):
         places = np.array([*waits], dtype=object)[table.argmax(axis=0)]
         return {"waits_most_at": np.where(most > 0, places, None), "waits_there_s": most}
 
+    @cached_property
+    def input_port(self) -> Integers:
+        """The place of each packet's input port among `ports.names`; 0 where there is one."""
+        if self.ports is None or self.capture is None:
+            return np.zeros(len(self.number), dtype=np.int64)
+        return self.ports.of_packets(self.capture, self.number)
+
+    def _origin(self) -> dict[str, Any]:
+        """Return the columns of input ports and loops, where there are several."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {}
+        if self.ports is not None:
+            columns["input_port"] = pd.Categorical.from_codes(self.input_port, categories=list(self.ports.names))
+        if self.loops > 1:
+            columns["loop"] = np.arange(len(self.number)) // (len(self.number) // self.loops)
+        return columns
+
     def to_frame(self) -> pd.DataFrame:
         """Return `packets`."""
         return self.packets
@@ -246,7 +269,7 @@ def _seconds(ticks: Integers, tick: float) -> Floats:
 
 def run_packets(
     name: str, machine: Machine, workload: Workload, model: EngineModel, number: Integers, *, seed: int = 1,
-    by_resource: bool = False, capture: Capture | None = None,
+    by_resource: bool = False, capture: Capture | None = None, ports: InputPorts | None = None, loops: int = 1,
 ) -> PacketRun:  # fmt: skip
     """Run time-stamped packets through a machine, once each; number: of each, its row in the capture.
 
@@ -261,7 +284,7 @@ def run_packets(
     fates.check(last.done, last.counters)
     prediction = measure(machine, workload, result, 0)
     reasons = {place: _reason(machine, place) for place in prediction.drops}
-    return PacketRun(name, prediction, number, fates, reasons, workload.columns.get(CLASS), capture)
+    return PacketRun(name, prediction, number, fates, reasons, workload.columns.get(CLASS), capture, ports, loops)
 
 
 def _reason(machine: Machine, place: str) -> str:

@@ -67,6 +67,9 @@ def test_the_text_says_how_packets_ended(capsys):
         (("--by-resource",), "there is no --out"),
         (("--router", "office"), "there is no --out"),
         (("--port", "campus"), "there is no --router"),
+        (("--port", "campus=other.pcap"), "give one of both"),
+        (("--port", "campus", "--port", "lab"), "has no capture"),
+        (("--loops", "0"), "--loops"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(capsys, more, told):
@@ -109,3 +112,44 @@ def dropped_alone(router, folder):
     table = folder / "drops.csv"
     forward_captures(router, {router.ports[0].name: folder / "ip.pcap"}, drops=table, any_station=True)
     return set(pd.read_csv(table).packet)
+
+
+def test_captures_of_several_ports_are_one_run_and_one_router(capsys, tmp_path):
+    """Rows join with both captures read as one; what the router forwards is what it forwards alone."""
+    rewrite(CAPTURE, tmp_path / "a.pcap", where="ipv4 or ipv6")
+    rewrite(CAPTURE, tmp_path / "b.pcap", where="ip_proto == 6")
+    router = load_router("office")
+    files = {port.name: tmp_path / name for port, name in zip(router.ports, ("a.pcap", "b.pcap"), strict=False)}
+    ports = [text for name, file in files.items() for text in ("--port", f"{name}={file}")]
+    status, out, err = run(
+        capsys, "ixp2400", *ports, "--router", "office", "--any-station", "--out", tmp_path, "--json"
+    )
+    assert status == 0, err
+    document = json.loads(out)
+    both = read_capture([*files.values()])
+    rows = pd.read_parquet(document["files"]["packets"])
+    assert document["inputs"] == {name: str(file) for name, file in files.items()}
+    assert rows.input_port.value_counts().to_dict() == dict(zip(files, both.file_packets, strict=True))
+    assert rows.input_port[rows.index < both.file_packets[0]].unique().tolist() == [router.ports[0].name]
+    alone = forward_captures(router, files, out=tmp_path / "alone", any_station=True)
+    assert rows.output_port.count() == alone.tally.forwarded
+    assert rows.router_reason.value_counts().to_dict() == {row["reason"]: row["packets"] for row in alone.tally.drops()}
+    assert (rows.output_port.notna() ^ rows.router_reason.notna()).all()
+    for port, path in alone.outputs.items():
+        ours = read_frames(document["router"]["outputs"][port])
+        assert sorted(frame for _, frame in ours) == sorted(frame for _, frame in read_frames(path))
+
+
+def test_loops_repeat_the_packets_with_the_same_rows(capsys, tmp_path):
+    status, out, err = run(capsys, "soclib", "--trace", CAPTURE, "--loops", 3, "--out", tmp_path, "--json")
+    assert status == 0, err
+    document = json.loads(out)
+    rows = pd.read_parquet(document["files"]["packets"])
+    once = npx.design("soclib").run(CAPTURE).packets
+    assert rows.index.tolist() == once.index.tolist() * 3
+    assert np.allclose(rows.arrival_s[rows.loop == 0], once.arrival_s)
+    period = once.arrival_s.max() * len(once) / (len(once) - 1)
+    assert np.diff(rows.arrival_s.to_numpy().reshape(3, -1), axis=0) == pytest.approx(period, rel=1e-9)
+    frames = [bytes(frame) for _, frame in read_frames(document["files"]["sent"])]
+    assert len(frames) == document["sent"] == 3 * len(once)
+    assert frames[: len(once)] == frames[len(once) : 2 * len(once)]

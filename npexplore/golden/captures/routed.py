@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,7 +76,7 @@ class Routed:
 def forward_captures(
     router: Router, inputs: Mapping[str, Capture], *, out: str | Path | None = None, drops: str | Path | None = None,
     compare: str | Path | None = None, profile: Profile | str | None = None, lookup: str = "dir24_8",
-    any_station: bool = False,
+    any_station: bool = False, sinks: Iterable[Sink] = (),
 ) -> Routed:  # fmt: skip
     """Send captures through the router, one capture for each input port, all packets in order of time.
 
@@ -92,6 +92,7 @@ def forward_captures(
         profile: "rfc1812" or "linux" (None: that of the configuration).
         lookup: the lookup structure, a name of `LPMS`.
         any_station: forward frames whatever their destination MAC address, as in `Replay`.
+        sinks: objects that also take each step of the replay.
 
     Raises:
         InputError: a file that cannot be read or written; in that case no output is left behind.
@@ -105,19 +106,19 @@ def forward_captures(
         comparison = None if compare is None else opened.enter_context(closing(Comparison(router, Path(compare))))
         read = [scan.path for scan in replay.scans]
         with ExitStack() as stack:
-            sinks: list[Sink] = [tally]
+            outputs: list[Sink] = [tally, *sinks]
             captures = None if out is None else stack.enter_context(OutputCaptures(router, Path(out), read))
             edge: EdgeRun | None = None
             if router.edge is not None:
                 late = None if drops is None else stack.enter_context(LateDropTable(router, Path(drops)))
                 edge = EdgeRun(router, router.edge, tally, stack.enter_context(Spool()), captures, late)
-                sinks.append(edge)
+                outputs.append(edge)
             else:
-                sinks += [sink for sink in (captures, comparison) if sink is not None]
+                outputs += [sink for sink in (captures, comparison) if sink is not None]
                 if drops is not None:
-                    sinks.append(stack.enter_context(DropTable(router, Path(drops))))
+                    outputs.append(stack.enter_context(DropTable(router, Path(drops))))
             for step in replay:
-                for sink in sinks:
+                for sink in outputs:
                     sink.take(step)
             if edge is not None:
                 edge.finish()

@@ -1,0 +1,43 @@
+"""The captures of several input ports as one capture, and the port of each of its packets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore.errors import InputError
+
+if TYPE_CHECKING:
+    from npexplore.packets.capture import Capture
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class InputPorts:
+    """files: the capture that arrives at each port, by the port's name; each port has one file of its own."""
+
+    files: Mapping[str, str | Path]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The ports' names, in the order of their files."""
+        return tuple(self.files)
+
+    def read(self) -> Capture:
+        """Read all files as one capture, one after the other; raises InputError for what is not a readable file."""
+        from npexplore.packets import read_capture
+
+        for port, file in self.files.items():
+            if not Path(file).is_file():
+                raise InputError(f"port {port}: its capture must be a file, {file} is none")
+        return read_capture([*self.files.values()])
+
+    def of_packets(self, capture: Capture, number: Integers) -> Integers:
+        """Return the port of each packet, as a place in `names`; number: its row in what `read` returned."""
+        return np.searchsorted(np.cumsum(capture.file_packets), number, side="right").astype(np.int64)
