@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from npexplore.cli.completions import complete_design
-from npexplore.cli.files import refuse_closed
+from npexplore.cli.files import OutputFile, refuse_closed, write_page
 from npexplore.cli.options import DAMAGED, apply_settings, check_speed, set_option
-from npexplore.cli.output import bytes_read, emit, json_option, table, warn
+from npexplore.cli.output import bytes_read, emit, json_option, library_option, table, warn
 from npexplore.cli.route import split_inputs
 from npexplore.errors import InputError, one_of
 from npexplore.progress import Task
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     "--out", metavar="DIR", type=click.Path(file_okay=False, path_type=Path),
     help="Write DIR/packets.parquet, a row a packet, and the captures sent and dropped.",
 )  # fmt: skip
+@click.option(
+    "--html", type=OutputFile(), help="Write a page: packets over time, the worst hundred and their waits, flows."
+)
+@library_option
 @click.option("--router", metavar="FILE", help="Golden router that forwards what leaves the machine, into DIR/ports.")
 @click.option(
     "--port", "named", metavar="NAME[=FILE]", multiple=True,
@@ -49,7 +53,7 @@ if TYPE_CHECKING:
 def command(
     design: str, settings: tuple[str, ...], trace: str | None, speed: float | None, rate: str | None, loops: int,
     seed: int, by_resource: bool, out: Path | None, router: str | None, named: tuple[str, ...], any_station: bool,
-    as_json: bool,
+    html: Path | None, shared_library: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Send the packets of captures through DESIGN, and say which were sent, which were lost, and where."""
     check_speed(rate, speed)
@@ -62,19 +66,23 @@ def command(
         raise InputError("--router writes DIR/ports, and there is no --out DIR")
     if router is None and (port is not None or any_station):
         raise InputError("--port NAME and --any-station are the router's, and there is no --router FILE")
-    if out is not None:
-        refuse_closed(out)
+    for path in (out, html):
+        if path is not None:
+            refuse_closed(path)
     from npexplore.designs import design as design_of
     from npexplore.golden.router.configuration import load_router
     from npexplore.packets import read_capture
 
     config = None if router is None else load_router(router)
-    for name in (inputs if trace is None else [port] if port else []) if config is not None else []:
-        one_of("port", name, [one.name for one in config.ports])
+    if config is not None:
+        for name in inputs if trace is None else [port] if port else []:
+            one_of("port", name, [one.name for one in config.ports])
     made = apply_settings(design_of(design), settings)
     with Task(f"packets through {made.name}"):
         arriving = inputs if trace is None else read_capture(trace)
-        result = made.run(arriving, seed, speed=speed, rate=rate, loops=loops, by_resource=by_resource)
+        result = made.run(
+            arriving, seed, speed=speed, rate=rate, loops=loops, by_resource=by_resource or html is not None
+        )
     capture = result.capture
     assert capture is not None
     files: dict[str, str] = {}
@@ -90,6 +98,11 @@ def command(
             from npexplore.solve.packet_router import route_run
 
             routed, _ = route_run(result, written, config, port or config.ports[0].name, any_station=any_station)
+    if html is not None:
+        from npexplore.report.packet_run_page import packet_run_page
+
+        write_page(html, packet_run_page(result, html if shared_library else None))
+        files["page"] = str(html)
     document = {"trace": trace, "inputs": inputs, "loops": loops, "seed": seed, **result.to_dict(), "files": files}
     document["router"] = None if routed is None else {"config": router, **routed.document()}
     emit(document, lambda: _text(result, files, document["router"]), as_json=as_json)

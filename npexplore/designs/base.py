@@ -300,8 +300,9 @@ class Design:
             raise RefusedError(f"run: {self.name} is no machine of threads and resources")
         if speed is not None and rate is not None:
             raise InputError("packets come at a speed or at a rate, got both")
-        ports = InputPorts(dict(capture)) if isinstance(capture, Mapping) else None
-        if ports is not None:
+        ports: InputPorts | None = None
+        if isinstance(capture, Mapping):
+            ports = InputPorts(capture)
             read = ports.read()
         else:
             read = read_capture(capture) if isinstance(capture, str | Path) else capture

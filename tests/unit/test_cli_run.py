@@ -12,6 +12,7 @@ from npexplore.golden import forward_captures, load_router
 from npexplore.packets import read_capture
 from npexplore.packets.frames import read_frames, write_frames
 from npexplore.packets.writing import rewrite
+from npexplore.plot.packet_run import timeline
 
 CAPTURE = str(npx.bundled_path("data/captures/zeek_wikipedia.pcap"))
 
@@ -153,3 +154,25 @@ def test_loops_repeat_the_packets_with_the_same_rows(capsys, tmp_path):
     frames = [bytes(frame) for _, frame in read_frames(document["files"]["sent"])]
     assert len(frames) == document["sent"] == 3 * len(once)
     assert frames[: len(once)] == frames[len(once) : 2 * len(once)]
+
+
+def test_the_page_counts_every_packet_and_lists_the_worst(capsys, tmp_path):
+    status, _, err = run(capsys, "ixp2400", "--trace", CAPTURE, "--speed", 20000, "--html", tmp_path / "page.html",
+                         "--shared-library")  # fmt: skip
+    assert status == 0, err
+    result = npx.design("ixp2400").run(CAPTURE, speed=20000, by_resource=True)
+    table = timeline(result)
+    assert [table[name].sum() for name in ("arrivals", "departures", "losses")] == [
+        126,
+        result.counts["sent"],
+        result.counts["dropped"],
+    ]
+    rows = result.packets
+    ends = rows.departure_s.fillna(rows.arrival_s)  # its receive buffer loses a packet as it comes
+    times = np.concatenate([rows.arrival_s, ends])
+    order = np.lexsort((np.repeat([0, 1], len(rows)), times))
+    assert table.backlog.max() == np.cumsum(np.repeat([1, -1], len(rows))[order]).max()
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert str(rows.latency_s.idxmax()) in page
+    assert "lost at receive" in page
+    assert 'id="flows"' in page

@@ -1,0 +1,109 @@
+"""Figures of a run of packets: rates, losses and backlog over time, and where the worst packets waited."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from npexplore._kernels import engine
+from npexplore.plot import theme
+from npexplore.plot.line_plots import with_layout
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from npexplore.solve.packet_run import PacketRun
+
+WINDOWS = 2000  # of the time axis: several a pixel, for zooming in
+TIME_PREFIXES = {1.0: "s", 1e-3: "ms", 1e-6: "µs", 1e-9: "ns"}
+
+
+def timeline(result: PacketRun) -> pd.DataFrame:
+    """Return arrivals, departures and losses (packets) and the largest backlog (packets inside) of equal windows.
+
+    start_s: beginning of each window, from the first packet's arrival. A packet is in the backlog from its arrival
+    until it departs or is lost.
+    """
+    import pandas as pd
+
+    rows, tick = result.fates.rows, result.fates.model.tick
+    arrival, end = rows[:, engine.F_ARRIVAL], rows[:, engine.F_END]
+    sent, lost = result.fates.finished, result.fates.lost
+    ended = sent | lost
+    first = int(arrival.min())
+    last = max(int(arrival.max()), int(end[ended].max(initial=first))) + 1
+    window = max(1, -(-(last - first) // WINDOWS))
+    windows = -(-(last - first) // window)
+
+    def per_window(times: np.ndarray) -> np.ndarray:
+        return np.bincount((times - first) // window, minlength=windows)
+
+    times = np.concatenate([arrival, end[ended]])
+    steps = np.concatenate([np.ones(len(arrival), np.int64), np.full(int(ended.sum()), -1)])
+    order = np.lexsort((-steps, times))  # of events at the same time, arrivals come first
+    inside = np.cumsum(steps[order])
+    place = (times[order] - first) // window
+    backlog = np.concatenate([[0], inside])[np.searchsorted(place, np.arange(windows))]  # at the beginning
+    np.maximum.at(backlog, place, inside)
+    return pd.DataFrame(
+        {
+            "start_s": np.arange(windows) * (window * tick), "arrivals": per_window(arrival),
+            "departures": per_window(end[sent]), "losses": per_window(end[lost]), "backlog": backlog,
+        }
+    )  # fmt: skip
+
+
+def timeline_figure(result: PacketRun) -> go.Figure:
+    """Return rates of arrivals, departures and losses (above) and the largest backlog (below) of each window."""
+    table = timeline(result)
+    width_s = float(table.start_s[1]) if len(table) > 1 else result.fates.model.tick
+    scale = next((size for size in TIME_PREFIXES if table.start_s.max() >= size), min(TIME_PREFIXES))
+    unit = TIME_PREFIXES[scale]
+    time = table.start_s / scale
+    figure = make_subplots(2, 1, shared_xaxes=True, row_heights=[0.6, 0.4], vertical_spacing=0.06)
+    shades = {"arrivals": theme.GREY, "departures": theme.BLUE, "losses": theme.ORANGE, "backlog": theme.PURPLE}
+    for name, colour in shades.items():
+        lower = name == "backlog"
+        values = table[name] if lower else table[name] / width_s / 1e6
+        hover = f"{name}<br>%{{x:.6g}} {unit}<br>%{{y:.4g}} {'packets' if lower else 'Mpps'}<extra></extra>"
+        trace = go.Scatter(x=time, y=values, name=name, line={"color": colour, "shape": "hv", "width": 1.3},
+                           mode="lines", hovertemplate=hover)  # fmt: skip
+        figure.add_trace(trace, 2 if lower else 1, 1)
+    figure.update_yaxes(title_text="rate, Mpps", rangemode="tozero", row=1, col=1)
+    figure.update_yaxes(title_text="backlog, packets", rangemode="tozero", row=2, col=1)
+    figure.update_xaxes(title_text=f"time, {unit}", row=2, col=1)
+    return with_layout(figure, f"Packets over time in {result.design}", 560, legend_rows=1)
+
+
+def waits_figure(worst: pd.DataFrame, design: str) -> go.Figure:
+    """Return stacked bars, one a packet: how long it waited or was held up at each resource, and was served.
+
+    worst: rows of a run with times by resource, the packet with the largest latency first.
+    """
+    ends = (".waiting_s", ".held_s")
+    places = dict.fromkeys(name.rpartition(".")[0] for name in worst.columns if name.endswith(ends))
+    waits = {
+        place: worst[[f"{place}{end}" for end in ends if f"{place}{end}" in worst]].sum(axis=1) for place in places
+    }
+    largest = sorted(waits, key=lambda place: -float(waits[place].sum()))[:6]
+    served = worst[[name for name in worst.columns if name.endswith(".service_s")]].sum(axis=1)
+    parts = {f"waiting at {place}": waits[place] for place in largest if waits[place].any()}
+    if others := [place for place in waits if place not in largest]:
+        parts["waiting elsewhere"] = sum((waits[place] for place in others), start=0 * served)
+    parts["service"] = served
+    figure = go.Figure()
+    rank = np.arange(1, len(worst) + 1)
+    for name, seconds in parts.items():
+        figure.add_trace(
+            go.Bar(
+                x=rank, y=seconds * 1e6, name=name, customdata=worst.index,
+                hovertemplate=f"packet %{{customdata}}<br>{name}: %{{y:.4g}} µs<extra></extra>",
+            )
+        )  # fmt: skip
+    figure.update_layout(barmode="stack", bargap=0.1)
+    figure.update_xaxes(title_text="packets, the largest latency first")
+    figure.update_yaxes(title_text="time, µs")
+    return with_layout(figure, f"Waits of the worst packets in {design}", 460, legend_rows=2)

@@ -1,0 +1,96 @@
+"""A run of packets as one offline page: packets over time, the worst hundred with their waits, flows that suffered."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from npexplore.plot.packet_run import timeline_figure, waits_figure
+from npexplore.plot.tables import table
+from npexplore.report.sections import Content, Section
+from npexplore.report.shell import draw, environment, library, listing, si
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from npexplore.packets.capture import Capture
+    from npexplore.solve.packet_run import PacketRun
+
+WORST_PACKETS = 100
+LISTED_FLOWS = 100
+FLOW_COLUMNS = (
+    "src", "sport", "dst", "dport", "ip_proto", "packets", "sent", "lost", "longest_loss_period", "latency_p50_s",
+    "latency_p99_s", "latency_max_s", "pdv_p99_s", "reordered", "worst_at_s", "waits_most_at", "waits_there_s",
+)  # fmt: skip
+
+
+def packet_run_page(result: PacketRun, beside: Path | None = None) -> str:
+    """Return the page of a run of a capture; waits are there if the run has times by resource.
+
+    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None puts it into the page.
+    """
+    capture = result.capture
+    assert capture is not None, "a run of a capture"
+    worst = result.packets.nlargest(WORST_PACKETS, "latency_s", keep="first")
+    sections = [
+        Section("Summary", _summary(result, capture)),
+        Section("Packets over time", _over_time(result)),
+        Section("Worst packets", *_worst(result, capture, worst)),
+        Section("Flows", _flows(result)),
+    ]
+    return environment().get_template("packet_run.html.j2").render(
+        name=f"Packets of {', '.join(_names(capture))} through {result.design}",
+        file=", ".join(_names(capture)), damage=str(capture.damage) if capture.damage else "", notices=[],
+        sections=sections, **library(beside),
+    )  # fmt: skip
+
+
+def _names(capture: Capture) -> list[str]:
+    """Return the names of a capture's files without folders: a page may be given away."""
+    return [Path(file).name for file in capture.files or (capture.path,)]
+
+
+def _summary(result: PacketRun, capture: Capture) -> Content:
+    latency = result.prediction.latency_s
+    headlines = [("packets", f"{len(result.number):,}"), *((name, f"{n:,}") for name, n in result.counts.items())]
+    if latency.mean is not None:
+        headlines.append(("mean latency", si(latency.mean, "s")))
+    lines = {f"lost at {end['dropped_at']}": f"{end['packets']:,} ({end['reason']})"
+             for end in result.records() if "dropped_at" in end}  # fmt: skip
+    if result.ports is not None:
+        counts = np.bincount(result.input_port, minlength=len(result.ports.names))
+        lines |= {f"in by {name}": f"{n:,}" for name, n in zip(result.ports.names, counts.tolist(), strict=True)}
+    return Content(headlines=tuple(headlines), parts=(listing(lines),) if lines else ())
+
+
+def _over_time(result: PacketRun) -> Content:
+    about = (
+        "Rates are those of each window of time; the backlog is the largest number of packets inside during the "
+        "window. Drag over a part to zoom in, double-click to return."
+    )
+    return Content(about, parts=(draw(timeline_figure(result)),))
+
+
+def _worst(result: PacketRun, capture: Capture, worst: pd.DataFrame) -> tuple[Content, str | None]:
+    if not result.counts["sent"]:
+        return Content(), "no packet was sent"
+    worst = worst[worst.latency_s.notna()]
+    has_waits = any(name.endswith(".service_s") for name in worst.columns)
+    figures = (draw(waits_figure(worst, result.design)),) if has_waits else ()
+    addresses = capture.packets.loc[worst.index, ["src", "dst", "length"]]
+    shown = addresses.join(worst.drop(columns=["outcome", "dropped_at", "reason"])).reset_index()
+    about = f"The {len(worst)} packets with the largest latency, of those that were sent."
+    return Content(about, parts=(*figures, table(shown, digits=4, height=480)._repr_html_())), None
+
+
+def _flows(result: PacketRun) -> Content:
+    flows = result.flows()
+    losers = flows.sort_values(["lost", "latency_p99_s"], ascending=False, kind="stable")
+    listed = losers[[name for name in FLOW_COLUMNS if name in losers]].head(LISTED_FLOWS)
+    about = (
+        f"{int((flows.lost > 0).sum()):,} of {len(flows):,} directions of flows lost packets. The first "
+        f"{len(listed):,} by packets lost, then by 99th percentile of latency."
+    )
+    return Content(about, parts=(table(listed, digits=4, height=480)._repr_html_(),))
