@@ -23,7 +23,7 @@ from npexplore.golden.police import LeakyBucket
 from npexplore.golden.schedule.base import QueuedPacket
 from npexplore.golden.schedule.priority_drr import PriorityDeficitRoundRobin, halving_quanta
 from npexplore.golden.token_rate import TokenRate
-from npexplore.golden.work import INSTRUCTIONS, Meter, Work
+from npexplore.golden.work import INSTRUCTIONS, Meter, Work, WorkColumns
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.workload import CLASS, Workload
 
@@ -199,14 +199,20 @@ def port_number(p: Parameters, port: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where(port == GIGABIT_PORT, bound, port)
 
 
+@lru_cache(maxsize=64)
+def _work(name: str, rules: int, reading: str, rows: tuple[int, ...]) -> WorkColumns:
+    """Return the work of a classifier for a packet of each of these rules."""
+    chosen = classifier(name, rules, reading)
+    return chosen.work_many(headers_within(chosen.rules, len(rows), seed=1, row=np.array(rows)))
+
+
 def classified(p: Parameters, matching: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
     """Return the columns of the classifier's work for packets that match these rules.
 
     By table: reads of `words` words, and reads of one word more (`long`); `step` is the cycles of an access.
     """
-    chosen = classifier(p.classifier, p.rules, p.vector_reading)
     rules, back = np.unique(matching, return_inverse=True)
-    found = chosen.work_many(headers_within(chosen.rules, len(rules), seed=1, row=rules))
+    found = _work(p.classifier, p.rules, p.vector_reading, tuple(rules.tolist()))
     own = {name: found[name] for name in found.columns if name in INSTRUCTIONS}
     accesses = found["memory"]
     total = accesses + sum(times * float(p[f"{name}_cycles"]) for name, times in own.items())
