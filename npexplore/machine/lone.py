@@ -10,34 +10,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from npexplore.errors import ModelError
-from npexplore.machine.loop_turns import LoopTurns
 from npexplore.machine.program import HOME, THREAD
-from npexplore.machine.resources.base import LEAST_LOADED, OwnFaces, Resource, Taken, Uses
-from npexplore.machine.sections import TINY, Chain
+from npexplore.machine.resources.base import LEAST_LOADED, Hold, OwnFaces, Resource, Server, Taken, Uses
+from npexplore.machine.sections import TINY, Chain, Held, Progress, Value
 from npexplore.machine.tree import (
-    Body,
-    Branch,
     Choose,
     Contended,
     Count,
-    Draw,
-    Fork,
     Give,
-    Let,
     Line,
-    Loop,
     Now,
-    Parallel,
     Poll,
     Recall,
     Serve,
     Take,
-    Turn,
     Units,
     Until,
     Visit,
@@ -45,11 +35,9 @@ from npexplore.machine.tree import (
     Within,
 )
 from npexplore.machine.visits import recorded
-from npexplore.machine.ways import Account, Held, Value, Way
+from npexplore.machine.walk import Known, Walk, any_of, share_of
 from npexplore.rows.distributions import Time
-from npexplore.rows.expressions import Condition, Constant, Expression, Values, Variable, evaluate, holds
-
-Known = dict[Variable, Values | None]
+from npexplore.rows.expressions import Constant, Expression, Values, evaluate
 
 
 def uses_of(resource: Resource, method: str, values: dict[str, Values | None], live: Value = True) -> Uses:
@@ -61,7 +49,7 @@ def uses_of(resource: Resource, method: str, values: dict[str, Values | None], l
     if isinstance(resource, OwnFaces):
         return _completed(resource.uses(method, values), place, live)
     for name, value in values.items():
-        if name not in resource.CHANCE and (value is None or _any(np.isnan(value))):
+        if name not in resource.CHANCE and (value is None or any_of(np.isnan(value))):
             raise ModelError(f"operand {name!r} of {place} must not depend on a random choice")
     same = _once(method, values)
     if same in resource.alone:
@@ -69,10 +57,9 @@ def uses_of(resource: Resource, method: str, values: dict[str, Values | None], l
     made = recorded(resource, method, values)
     known: Known = {variable: values[name] for name, variable in made.operands.items()}
     known[HOME] = known[THREAD] = None
-    walk = _Lone(place, live)
-    way = Way(0.0)
-    walk.body(made.body, known, way)
-    walk.uses.latency, walk.uses.way = way.clock, walk.way
+    walk, path = _Lone(place), Progress(0.0, come=live)
+    walk.body(made.body, known, path)
+    walk.uses.latency, walk.uses.way = path.clock, walk.way
     walk.uses.own_waits = walk.own.settle()
     walk.uses.result = None if made.result is None else evaluate(made.result, known)
     if same is not None and np.all(live):  # what nobody comes along for uses nothing, here alone
@@ -86,9 +73,9 @@ def check_polls(resource: Resource, method: str, operands: Iterable[str]) -> Non
         return
     for step in recorded(resource, method, operands).body:
         if isinstance(step, Poll):
-            walk, way = _Lone(f"{resource.name}.{method}", True), Way(0.0)
-            walk.body([*step.look, *step.between], {HOME: None, THREAD: None}, way)
-            if not _any(way.clock > 0):
+            walk, path = _Lone(f"{resource.name}.{method}"), Progress(0.0)
+            walk.body([*step.look, *step.between], {HOME: None, THREAD: None}, path)
+            if not any_of(path.clock > 0):
                 raise ModelError(
                     f"{step.server.name}: polls must take time, at what they visit or as a gap between them"
                 )
@@ -108,7 +95,7 @@ def unloaded_visit(step: Visit) -> Uses:
 
 def _completed(uses: Uses, place: str, live: Value) -> Uses:
     """Return what a kind says of itself, with where the time is spent and how much of it overlaps."""
-    if _any((uses.latency < 0) & live):
+    if any_of((uses.latency < 0) & live):
         raise ModelError(f"{place} takes a negative time for some packets of this workload")
     limit: Chain = () if uses.limit is None else (uses.limit,)
     total: Value = uses.delay
@@ -137,230 +124,150 @@ def _completed(uses: Uses, place: str, live: Value) -> Uses:
     return uses
 
 
-class _Lone(Account):
-    """Goes along the record of a visit and adds up what it uses."""
-
-    def __init__(self, place: str, live: Value) -> None:
-        super().__init__(place, live)
-        self.turns = LoopTurns()
-
-    def body(self, body: Body, known: Known, way: Way) -> None:
-        """Go along a block."""
-        for step in body:
-            STEPS.get(type(step), _nothing)(self, step, known, way)
+class _Lone(Walk):
+    """Goes along the record of a visit; amounts are those of each packet."""
 
     # ---- time
 
-    def seconds(self, time: Expression | Time, known: Known, way: Way) -> Value:
+    def seconds(self, time: Expression | Time, known: Known, path: Progress) -> Value:
         """Return a time, the mean of a random one; raises ModelError for one left to chance, or negative."""
         if type(time) is Constant and time.value >= 0:
             return time.value
         if not isinstance(time, Expression):
             return time.moments()[0]
         value = evaluate(time, known)
-        if value is None or _any(np.isnan(value)):
-            raise ModelError(f"{self.place}: a time must not depend on a random choice")
-        if _any((value < 0) & self.there(way)):
-            raise ModelError(f"{self.place} takes a negative time for some packets of this workload")
+        if value is None or any_of(np.isnan(value)):
+            raise ModelError(f"{self.prefix}a time must not depend on a random choice")
+        if any_of((value < 0) & path.live):
+            raise ModelError(
+                f"{self.prefix.removesuffix(': ')} takes a negative time for some packets of this workload"
+            )
         return value
 
-    def serve(self, step: Serve, known: Known, way: Way) -> None:
-        seconds = self.seconds(step.seconds, known, way)
+    def passes(self, path: Progress, seconds: Value, server: str = "") -> None:
+        """Let a time pass, at a server or at none."""
+        amount = seconds * path.share
+        self.spend(path, server, amount)
+        self.along(path, server or (path.open[-1].server.name if path.open else ""), amount)
+        path.clock = path.clock + seconds
+
+    def serve(self, step: Serve, known: Known, path: Progress) -> None:
+        seconds = self.seconds(step.seconds, known, path)
         spread = 0.0 if isinstance(step.seconds, Expression) else step.seconds.moments()[1]
-        self.occupy(way, step.server.name, seconds, evaluate(step.member, known), spread)
-        self.vary(way, spread * seconds**2)
-        self.meets(way, step.server, way.clock, seconds)
-        self.spend(way, step.server.name, seconds)
-        way.clock = way.clock + seconds
+        self.occupy(path, step.server.name, seconds, evaluate(step.member, known), spread)
+        self.vary(path, spread * seconds**2 * path.share)
+        self.meets(path, step.server, path.clock, seconds)
+        self.passes(path, seconds, step.server.name)
 
-    def wait(self, step: Wait, known: Known, way: Way) -> None:
-        seconds = self.seconds(step.seconds, known, way)
+    def wait(self, step: Wait, known: Known, path: Progress) -> None:
+        seconds = self.seconds(step.seconds, known, path)
         if not isinstance(step.seconds, Expression):
-            self.vary(way, step.seconds.moments()[1] * seconds**2)
-        self.spend(way, "", seconds)
-        way.clock = way.clock + seconds
+            self.vary(path, step.seconds.moments()[1] * seconds**2 * path.share)
+        self.passes(path, seconds)
 
-    def until(self, step: Until, known: Known, way: Way) -> None:
+    def until(self, step: Until, known: Known, path: Progress) -> None:
         moment = evaluate(step.moment, known)
         if moment is None:
-            raise ModelError(f"{self.place}: a moment must not depend on a random choice")
-        later = np.maximum(moment, way.clock)
-        self.spend(way, "", later - way.clock)
-        way.clock = later
+            raise ModelError(f"{self.prefix}a moment must not depend on a random choice")
+        self.passes(path, np.maximum(moment, path.clock) - path.clock)
 
     # ---- what is held
 
-    def take(self, step: Take, known: Known, way: Way) -> None:
+    def take(self, step: Take, known: Known, path: Progress) -> None:
         for holding in step.holdings:
             assert holding.server is not None
-            server, units = holding.server, self.told(holding.units, known, "the number of units")
-            if _any(((units < 1) | (units > server.units)) & self.there(way)):
+            server, units = holding.server, self.sure(holding.units, known, "the number of units")
+            if any_of(((units < 1) | (units > server.units)) & path.live):
                 got = np.ravel(units)[np.ravel((units < 1) | (units > server.units))][0]
-                raise ModelError(f"{self.place}: units of {server.name} must be in 1..{server.units}, got {got:g}")
-            made = Held(server, units, evaluate(holding.member, known), way.clock, way.open)
+                raise ModelError(f"{self.prefix}units of {server.name} must be in 1..{server.units}, got {got:g}")
+            made = Held(server, holding, units, evaluate(holding.member, known), path.clock, path.open)
             self.held[holding] = made
-            way.hold((*way.open, made))
+            path.open = (*path.open, made)
 
-    def give(self, step: Give, known: Known, way: Way) -> None:
-        self.released(self.held[step.holding], way)
+    def give(self, step: Give, known: Known, path: Progress) -> None:
+        """Note what was occupied from the take to now."""
+        held = self.held[step.holding]
+        if held in path.open:
+            for later in path.open[path.open.index(held) + 1 :]:
+                held.crossed.add(later.server.name)
+                later.crossed.add(held.server.name)
+            path.without(held)
+        seconds = path.clock - held.since
+        hold = self.occupy(path, held.server.name, held.units * seconds, held.member)
+        self.meets(path, held.server, held.since, seconds)
+        hold.units, hold.outlives, hold.crossed = held.units, held.outlives, held.crossed
 
-    def fork(self, step: Fork, known: Known, way: Way) -> None:
-        """Work that goes on by itself: what it took along is kept for longer, the rest is aside."""
-        moved = []
-        for before, after in step.moved:
-            self.held[after] = held = self.held[before]
-            held.outlives = True
-            at = way.open.index(held)
-            way.hold(way.open[:at] + way.open[at + 1 :])
-            moved.append(held)
-        around = moved[0].around if moved else ()
-        strand = Way(way.clock, share=way.share, aside=way.aside or not moved, forked=True)
-        strand.hold((*around, *moved))
-        begun, beside = self.total, self.own.enter(posted=True)
-        self.body(step.body, dict(known), strand)
-        self.own.strand = beside
-        if not strand.aside:
-            self.overlaps(tuple(held.server.name for held in around), self.total - begun)
+    def occupy(self, path: Progress, server: str, seconds: Value, member: Values | None, spread: float = 0.0) -> Hold:
+        """Note that a server is occupied for a time (spread: its squared coefficient of variation)."""
+        whole = seconds * path.share
+        squares, variance = whole * seconds * (1.0 + spread), whole * seconds * spread
+        hold = Hold(server, whole, visits=path.share, member=member, squares=squares, variance=variance)
+        self.uses.holds.append(hold)
+        return hold
 
-    def parallel(self, step: Parallel, known: Known, way: Way) -> None:
-        """Parts begin together; the packet goes on with the last."""
-        begun, ends = self.total, [way.clock]
-        before, parts = self.way, []
-        for part in step.bodies:
-            strand, self.way, beside = replace(way), {}, self.own.enter()
-            self.body(part, dict(known), strand)
-            self.own.strand = beside
-            ends.append(strand.clock)
-            parts.append(self.way)
-        last = np.maximum.reduce(np.broadcast_arrays(*ends))
-        self.way = _longest(parts, np.stack(np.broadcast_arrays(*ends)), before)
-        if not way.aside:
-            self.overlaps(way.chain, self.total - begun - (last - way.clock) * way.share)
-        way.clock = last
+    def occupied(self, hold: Hold, seen: Progress, step: Visit) -> None:
+        weighted = {name: getattr(hold, name) * seen.share for name in ("seconds", "visits", "squares", "variance")}
+        self.uses.holds.append(replace(hold, **weighted))
 
-    def units(self, step: Units, known: Known, way: Way) -> None:
+    def meets(self, path: Progress, server: Server, begin: Value, seconds: Value) -> None:
+        """Note a visit of a single server, once there are strands that may meet there."""
+        if self.own.strands and server.units == 1:
+            self.own.visit(server.name, begin, seconds, path.share / server.members)
+
+    def units(self, step: Units, known: Known, path: Progress) -> None:
         """Units that another visit gives, or has taken."""
-        units = self.told(step.units, known, "the number of units")
+        units = self.sure(step.units, known, "the number of units")
         side = self.uses.closes if step.given else self.uses.opens
-        side.append(Taken(step.server.name, units * way.share, evaluate(step.member, known)))
+        side.append(Taken(step.server.name, units * path.share, evaluate(step.member, known)))
 
-    def poll(self, step: Poll, known: Known, way: Way) -> None:
+    def poll(self, step: Poll, known: Known, path: Progress) -> None:
         """The first look finds the server free."""
-        self.body(step.look, dict(known), way)
+        self.body(step.look, dict(known), path)
         self.uses.opens.append(Taken(step.server.name))
 
-    # ---- blocks
+    # ---- nested bodies
 
-    def branch(self, step: Branch, known: Known, way: Way) -> None:
-        taken = _share(step.condition, known)
-        sides = []
-        for body, part in ((step.then, taken), (step.otherwise, 1.0 - taken)):
-            side = replace(way, share=way.share * part)
-            if body and _any(self.there(side)):
-                self.body(body, dict(known), side)
-            sides.append(part * (side.clock - way.clock))
-        way.clock = way.clock + sides[0] + sides[1]
+    def contended(self, step: Contended, known: Known, path: Progress) -> None:
+        self.body(step.alone, known, path)
 
-    def loop(self, step: Loop, known: Known, way: Way) -> None:
-        count = self.told(step.count, known, "the count of a loop")
-        turns = int(np.max(count, initial=0))
-        self.turns.check(turns)
-        for index in range(turns):
-            self.turns.add(1)
-            goes_on = np.asarray(count > index, dtype=np.float64)
-            inside = replace(way, share=way.share * goes_on)
-            self.body(step.body, {**known, step.index: np.float64(index)}, inside)  # type: ignore[dict-item]
-            way.clock = way.clock + goes_on * (inside.clock - way.clock)
-
-    def contended(self, step: Contended, known: Known, way: Way) -> None:
-        self.body(step.alone, known, way)
-
-    def visit(self, step: Visit, known: Known, way: Way) -> None:
+    def visit(self, step: Visit, known: Known, path: Progress) -> None:
         """A visit of another resource: all that it uses, while what is held is held."""
         values = {name: evaluate(value, known) for name, value in step.operands.items()}
-        inner = uses_of(step.resource, step.method, values, self.there(way))
-        self.merge(inner, way, step.resource.name)
+        inner = uses_of(step.resource, step.method, values, path.live)
+        self.merge(inner, path, path, step)
         if step.result is not None:
             known[step.result] = inner.result
-        way.clock = way.clock + inner.latency
+        path.clock = path.clock + inner.latency
 
     # ---- values
 
-    def told(self, value: Expression, known: Known, what: str) -> Value:
-        """Return a value that must not be left to chance."""
-        found = evaluate(value, known)
-        if found is None or _any(np.isnan(found)):
-            raise ModelError(f"{self.place}: {what} must not depend on a random choice")
-        return found
-
-    def count(self, step: Count, known: Known, way: Way) -> None:
-        share = 1.0 if step.where is None else _share(step.where, known)
-        amount = self.told(step.amount, known, f"the amount of {step.name}") * share * way.share
+    def count(self, step: Count, known: Known, path: Progress) -> None:
+        share = 1.0 if step.where is None else share_of(step.where, known)
+        amount = self.sure(step.amount, known, f"the amount of {step.name}") * share * path.share
         self.uses.counts[step.name] = self.uses.counts.get(step.name, 0.0) + amount
 
-    def within(self, step: Within, known: Known, way: Way) -> None:
+    def within(self, step: Within, known: Known, path: Progress) -> None:
         value = evaluate(step.value, known)
         if value is None:
             return
-        outside = ((value < 0) | (value >= step.below)) & self.there(way)
-        if _any(outside):
+        outside = ((value < 0) | (value >= step.below)) & path.live
+        if any_of(outside):
             got = np.ravel(np.broadcast_to(value, np.shape(outside)))[np.ravel(outside)][0]
             rule = step.subject if "{got" in step.subject else f"{step.subject} 0..{step.below - 1}, got {{got:g}}"
             raise ModelError(rule.format(got=got))
 
-    def choose(self, step: Choose, known: Known, way: Way) -> None:
+    def choose(self, step: Choose, known: Known, path: Progress) -> None:
         """The member where a key tells it, that it is the least loaded one or one in turn, or None: left to chance."""
         if step.policy in ("shortest", "in_turn"):
             known[step.variable] = np.asarray(LEAST_LOADED)
         else:
             known[step.variable] = None if step.key is None else evaluate(step.key % step.members, known)
 
-    def let(self, step: Let, known: Known, way: Way) -> None:
-        known[step.variable] = evaluate(step.value, known)
+    def now(self, step: Now, known: Known, path: Progress) -> None:
+        known[step.variable] = path.clock
 
-    def chance(self, step: Draw | Turn, known: Known, way: Way) -> None:
-        known[step.variable] = None
-
-    def now(self, step: Now, known: Known, way: Way) -> None:
-        known[step.variable] = way.clock
-
-    def recall(self, step: Recall, known: Known, way: Way) -> None:
+    def recall(self, step: Recall, known: Known, path: Progress) -> None:
         known[step.variable] = np.float64(step.alone)  # type: ignore[assignment]
 
-    def line(self, step: Line, known: Known, way: Way) -> None:
+    def line(self, step: Line, known: Known, path: Progress) -> None:
         known[step.variable] = np.float64(0.0)  # type: ignore[assignment]
-
-
-STEPS: dict[type, Any] = {
-    Serve: _Lone.serve, Wait: _Lone.wait, Until: _Lone.until, Take: _Lone.take, Give: _Lone.give, Fork: _Lone.fork,
-    Parallel: _Lone.parallel, Units: _Lone.units, Poll: _Lone.poll, Branch: _Lone.branch, Loop: _Lone.loop,
-    Contended: _Lone.contended, Visit: _Lone.visit, Count: _Lone.count, Within: _Lone.within, Choose: _Lone.choose,
-    Let: _Lone.let, Draw: _Lone.chance, Turn: _Lone.chance, Now: _Lone.now, Recall: _Lone.recall, Line: _Lone.line,
-}  # fmt: skip
-
-
-def _nothing(*_: object) -> None:
-    """A priority, a window, a word to remember: nothing to one who meets nobody."""
-
-
-def _longest(parts: list[dict[str, Value]], ends: Value, way: dict[str, Value]) -> dict[str, Value]:
-    """Return a way with the part that ends last, packet by packet; ends[0]: where all begin."""
-    last = np.argmax(ends, axis=0)
-    for number, part in enumerate(parts, start=1):
-        for name, seconds in part.items():
-            way[name] = way.get(name, 0.0) + np.where(last == number, seconds, 0.0)
-    return way
-
-
-def _any(flags: Value) -> bool:
-    """Say whether a flag, or one of several, is set."""
-    return bool(flags.any()) if type(flags) is np.ndarray else bool(flags)
-
-
-def _share(condition: Condition | float, known: Known) -> Value:
-    if not isinstance(condition, Condition):
-        return condition
-    value = holds(condition, known)
-    if value is None:
-        raise ModelError("a branch must not depend on a random choice by its condition; give it a probability")
-    return value

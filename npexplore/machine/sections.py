@@ -2,24 +2,26 @@
 
     seconds of a server = sum over gives of units x time  -  sum over takes of units x time
 
-whatever loops, branches and forks lie between. A packet of a group stands for many: times and units are weighted by its
-share of all packets that come along. Turns of a loop may stand side by side: they are then rows of one group, turn
-after turn. `spent` says where time goes by what is held meanwhile; from it solvers learn which servers are held over
-which.
+whatever loops, branches and forks lie between. A packet of a group stands for many, by its share of all packets that
+come along. Turns of a loop may stand side by side: they are then rows of one group, turn after turn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from npexplore.errors import ModelError
-from npexplore.machine.resources.base import Hold
+from npexplore.machine.resources.base import Hold, Server
 from npexplore.rows.expressions import Values
 
+Value = Any  # a number, or an array over packets
+ALL = 1.0  # the share of packets that are not told apart
 Chain = tuple[str, ...]  # servers held, in the order they were taken
 Flags = npt.NDArray[np.bool_]
 SMALL = 1e-9
@@ -117,117 +119,108 @@ class Section:
     def count(self, path: Progress, units: Values) -> None:
         """Count takes of so many units (shape n)."""
         sizes, which = np.unique(units, return_inverse=True)
-        for size, share in zip(sizes.tolist(), np.bincount(which, path.weights).tolist(), strict=True):
+        for size, share in zip(sizes.tolist(), np.bincount(which, path.share).tolist(), strict=True):
             if share > 0:
                 self.takes[size] = self.takes.get(size, 0.0) + share
 
 
 @dataclass(eq=False)
-class Open:
-    """A section that has begun."""
+class Held:
+    """Units of a server from their take on."""
 
-    server: str
+    server: Server
     key: object
-    units: Values
+    units: Value
     member: Values | None
-    around: tuple[Open, ...] = ()  # what was held when it was taken
-    clock: Values | None = None  # of the packets at that moment, weighted
-    variance: float = 0.0  # of their time until then, as far as chance makes it, weighted
+    since: Value  # the clock of the packets at the take
+    around: tuple[Held, ...] = ()  # what was held then
+    variance: Value = 0.0  # of their time until then, as far as chance makes it, by their share
+    outlives: bool = False  # whether forked work gives it
+    crossed: set[str] = field(default_factory=set)  # held over an overlapping time, neither inside the other
 
 
 @dataclass
 class Progress:
-    """How far work has come: shares of packets, weighted time and units held (shape n each), what is open.
+    """How far work has come: each packet's seconds and units held, its share, what is held.
 
-    turns: how many turns of loops stand side by side, each with n / turns packets. live: packets that come along.
-    aside: whether this is forked work that holds nothing of the packet's, which goes on without it.
+    share: of the workload's packets that each stands for, 0 for those that do not come along (shape n, or a number for
+    all). turns: how many turns of loops stand side by side, each with n / turns packets. base: what this block opens
+    stands in `open` from here on. forked: whether the packet goes on without this. aside: and it holds nothing of the
+    packet's. come: which of the packets come along at all.
     """
 
-    weights: Values
-    clock: Values
-    units: dict[str, Values] = field(default_factory=dict)
-    open: tuple[Open, ...] = ()
+    clock: Value
+    share: Value = ALL
+    units: dict[str, Value] = field(default_factory=dict)
+    open: tuple[Held, ...] = ()
     forked: bool = False
     turns: int = 1
     aside: bool = False
-    live: Flags = field(init=False)
-    total: float = field(init=False)  # of the shares
+    base: int = 0
+    come: Value = True
 
-    def __post_init__(self) -> None:
-        self.live = self.weights > 0
-        self.total = float(self.weights.sum())
+    @cached_property
+    def live(self) -> Any:
+        """Which packets come along."""
+        return self.come if self.share is ALL else (self.share > 0) & self.come
+
+    @cached_property
+    def total(self) -> float:
+        """The sum of the shares."""
+        return float(self.share.sum())
 
     @property
     def chain(self) -> Chain:
         """The servers held here, in the order in which they were taken."""
-        return tuple(section.server for section in self.open)
+        return tuple(held.server.name for held in self.open)
 
-    def where(self, share: Values) -> Progress:
-        """Return the progress of a share of the packets (shape n, or one probability)."""
-        units = {name: held * share for name, held in self.units.items()}
-        return Progress(self.weights * share, self.clock * share, units, self.open, self.forked, self.turns, self.aside)
+    def where(self, part: Value) -> Progress:
+        """Return the progress of a part of the packets (shape n, or one probability)."""
+        return replace(self, share=self.share * part, units=dict(self.units), base=len(self.open))
+
+    def rejoin(self, parts: Sequence[Value], sides: Sequence[Progress]) -> None:
+        """Go on where the parts of the packets have come to."""
+        pairs = list(zip(parts, sides, strict=True))
+        self.clock = self.clock + sum(part * (side.clock - self.clock) for part, side in pairs)
+        for name in {name: None for side in sides for name in side.units}:
+            self.units[name] = sum(part * side.units.get(name, 0.0) for part, side in pairs)
 
     def side_by_side(self, goes_on: Values) -> Progress:
         """Return the progress of turns that start here; goes_on: who takes part in each (0 or 1, shape turns x n)."""
         turns = len(goes_on)
-
-        def each(values: Values) -> Values:
-            return (values * goes_on).ravel()
-
-        shares, clock, units = each(self.weights), each(self.clock), {name: each(u) for name, u in self.units.items()}
-        return Progress(shares, clock, units, self.open, self.forked, self.turns * turns, self.aside)
+        units = {name: np.tile(np.broadcast_to(held, self.clock.shape), turns) for name, held in self.units.items()}
+        return replace(
+            self, share=(self.share * goes_on).ravel(), clock=np.tile(self.clock, turns), units=units,
+            turns=self.turns * turns, base=len(self.open),
+        )  # fmt: skip
 
     def after(self, turns: Progress, begun: Progress) -> None:
         """Go on behind turns that stood side by side; each must give back as much as it takes."""
         for name, held in turns.units.items():
-            if (np.abs(held - begun.units.get(name, 0.0)) > SMALL).any():
+            if (np.abs(held - begun.units.get(name, 0.0)) * turns.share > SMALL).any():
                 raise TurnsDifferError
-            self.units.setdefault(name, np.zeros_like(self.clock))
-        self.clock = self.clock + (turns.clock - begun.clock).reshape(-1, len(self.clock)).sum(axis=0)
+            self.units.setdefault(name, 0.0)
+        passed = np.where(turns.share > 0, turns.clock - begun.clock, 0.0)
+        self.clock = self.clock + passed.reshape(-1, len(self.clock)).sum(axis=0)
 
-    def rejoin(self, parts: Sequence[Progress]) -> None:
-        """Go on where the shares of this path have come to."""
-        self.clock = np.sum([part.clock for part in parts], axis=0)
-        names = {name: None for part in parts for name in part.units}
-        nothing = np.zeros_like(self.clock)
-        self.units = {name: np.sum([part.units.get(name, nothing) for part in parts], axis=0) for name in names}
-
-    def strand(self, forked: bool, open_: tuple[Open, ...], aside: bool = False) -> Progress:
+    def strand(self, forked: bool, open_: tuple[Held, ...], base: int, aside: bool = False) -> Progress:
         """Return the progress of work that starts here and goes on side by side."""
         away = aside or self.aside
-        return Progress(self.weights, self.clock, dict(self.units), open_, forked or self.forked, self.turns, away)
+        return replace(
+            self, units=dict(self.units), open=open_, forked=forked or self.forked, aside=away, base=base
+        )  # fmt: skip
+
+    def without(self, held: Held) -> None:
+        """Hold this no longer."""
+        at = self.open.index(held)
+        self.open = self.open[:at] + self.open[at + 1 :]
 
 
 @dataclass
 class Sections:
-    """Sections by server, and where time is spent: (servers held, server or "" for none) -> seconds per packet.
-
-    overlap: by what is held, the seconds of `spent` that pass while the packet, or others of its own, go on: of work
-    that took a holding along, of parallel parts but the longest. aside: by server, the seconds of forked work that has
-    nothing of the packet's; they are not among those spent.
-    """
+    """Sections by server."""
 
     by_server: dict[str, Section] = field(default_factory=dict)
-    spent: dict[tuple[Chain, str], float] = field(default_factory=dict)
-    overlap: dict[Chain, float] = field(default_factory=dict)
-    aside: dict[str, float] = field(default_factory=dict)
-    total: float = 0.0  # of all seconds spent, without those that overlap
-
-    def spend(self, path: Progress, server: str, seconds: float, limit: tuple[str, ...] = ()) -> None:
-        """Note time at a server ("" for none) that is not also spent at a server inside it."""
-        if not seconds:
-            return
-        chain = path.chain + limit
-        if path.aside:
-            self.beside(server or (chain[-1] if chain else ""), seconds)
-            return
-        self.total += seconds
-        self.spent[chain, server] = self.spent.get((chain, server), 0.0) + seconds
-
-    def beside(self, server: str, seconds: float) -> None:
-        """Note time of forked work that has nothing of the packet's."""
-        if seconds:
-            self.aside[server] = self.aside.get(server, 0.0) + seconds
 
     def inside(self, server: str, units: Values, hold: Hold, path: Progress) -> None:
         """Note what a visit holds over other things, from its take to its give."""
@@ -243,28 +236,19 @@ class Sections:
         kept.outlives |= hold.outlives
         kept.crossed |= hold.crossed
 
-    def overlaps(self, chain: Chain, seconds: float) -> None:
-        """Note that seconds were spent while others of the same packet were."""
-        if abs(seconds) > TINY:
-            self.total -= seconds
-            self.overlap[chain] = self.overlap.get(chain, 0.0) + seconds
-
-    def begin(self, path: Progress, section: Open, members: int, allowed: tuple[int, int], place: str) -> None:
-        """Take units, as many as are allowed (least and most)."""
-        least, most = allowed
-        kept, live = self.by_server.setdefault(section.server, Section()), path.live
+    def begin(self, path: Progress, section: Held, least: int, place: str) -> None:
+        """Take units, at least so many and at most all of a member."""
+        server, live, most = section.server, path.live, section.server.units
+        kept = self.by_server.setdefault(server.name, Section())
         kept.in_visits = False
-        section.around, section.clock = path.open, path.clock
         units = np.broadcast_to(section.units, live.shape)
         taken = units[live]
         outside = taken[(taken < least) | (taken > most)]
         if len(outside):
-            raise ModelError(f"{place}: units of {section.server} must be in {least}..{most}, got {outside[0]:g}")
-        kept.demand.add(-section.units * path.clock, section.member, live, members, f"{place}: {section.server}")
+            raise ModelError(f"{place}: units of {server.name} must be in {least}..{most}, got {outside[0]:g}")
+        self._add(kept, path, section, -1.0, place)
         kept.demand.visits += path.total
-        kept.outlives |= path.forked
-        held = path.units.get(section.server, 0.0) + section.units * path.weights
-        path.units[section.server] = held
+        held = path.units[server.name]
         if taken.all():
             path.open = (*path.open, section)
         elif taken.any():
@@ -276,56 +260,58 @@ class Sections:
         kept.least, kept.most = min(kept.least, float(taken.min())), max(kept.most, float(taken.max()))
         kept.count(path, units)
         kept.in_all += float(np.where(live, units, 0.0).reshape(path.turns, -1).max(axis=1).sum())
-        kept.at_a_time = max(kept.at_a_time, float(np.max(held[live] / path.weights[live])))
+        kept.at_a_time = max(kept.at_a_time, float(np.max(np.broadcast_to(held, live.shape)[live])))
 
-    def end(self, path: Progress, section: Open, base: int, members: int, place: str) -> None:
-        """Give units; what was opened in this block stands in `path.open` from `base` on."""
-        kept, live = self.by_server.setdefault(section.server, Section()), path.live
-        kept.demand.add(section.units * path.clock, section.member, live, members, f"{place}: {section.server}")
-        kept.outlives |= path.forked
-        path.units[section.server] = path.units.get(section.server, 0.0) - section.units * path.weights
-        kept.untied |= bool((path.units[section.server] < -SMALL).any())
-        same = [k for k in range(base, len(path.open)) if _same(path.open[k], section, path)]
+    def end(self, path: Progress, section: Held, place: str) -> None:
+        """Give units."""
+        server, live = section.server, path.live
+        kept = self.by_server.setdefault(server.name, Section())
+        self._add(kept, path, section, 1.0, place)
+        kept.untied |= bool((path.units[server.name] * path.share < -SMALL).any())
+        same = [k for k in range(path.base, len(path.open)) if _same(path.open[k], section, path)]
         begun = path.open[same[-1]] if same else section
-        if begun.clock is not None and begun.clock.shape == path.clock.shape:
-            held, chance = section.units * (path.clock - begun.clock), section.variance - begun.variance
-            kept.demand.squares += float((held[live] ** 2 / path.weights[live]).sum()) + max(chance, 0.0)
+        if begun.since is not None and begun.since.shape == path.clock.shape:
+            held, chance = section.units * (path.clock - begun.since), section.variance - begun.variance
+            kept.demand.squares += float((held**2 * path.share)[live].sum()) + max(chance, 0.0)
         if same:
             self.close(path, same[-1])
         elif np.any(np.broadcast_to(section.units, live.shape)[live]):
             kept.scattered = True
 
+    def _add(self, kept: Section, path: Progress, section: Held, sign: float, place: str) -> None:
+        """Add unit-seconds up to now: those of gives less those of takes are what is held."""
+        server, weighted = section.server, section.units * path.clock * path.share
+        kept.demand.add(sign * weighted, section.member, path.live, server.members, f"{place}: {server.name}")
+        kept.outlives |= path.forked
+        path.units[server.name] = path.units.get(server.name, 0.0) - sign * section.units
+
     def close(self, path: Progress, at: int) -> None:
         """Take a section out of those that are open; those opened after it cross it."""
-        ended = path.open[at].server
+        ended = path.open[at]
         for later in path.open[at + 1 :]:
-            self.cross(ended, later.server)
-        path.open = path.open[:at] + path.open[at + 1 :]
+            self.by_server[ended.server.name].crossed.add(later.server.name)
+            self.by_server[later.server.name].crossed.add(ended.server.name)
+        path.without(ended)
 
-    def cross(self, a: str, b: str) -> None:
-        """Note that two are held over overlapping times, neither inside the other."""
-        self.by_server[a].crossed.add(b)
-        self.by_server[b].crossed.add(a)
-
-    def leave(self, path: Progress, base: int) -> None:
+    def leave(self, path: Progress) -> None:
         """At the end of a block: what is still open there is given elsewhere."""
-        for section in path.open[base:]:
-            self.by_server[section.server].scattered = True
-        path.open = path.open[:base]
+        for section in path.open[path.base :]:
+            self.by_server[section.server.name].scattered = True
+        path.open = path.open[: path.base]
 
     def tie(self, path: Progress, strand: Progress, parallel: bool) -> None:
         """Go on with the units that side by side work has left; what it took itself it must have given back."""
         for name, held in strand.units.items():
-            gained = held - path.units.get(name, 0.0)
-            self.by_server[name].untied |= bool(np.any(gained > SMALL))
-            self.by_server[name].lent |= bool(np.any(gained > SMALL))
-            self.by_server[name].outlives |= bool(np.any(np.abs(gained) > SMALL)) and not parallel
+            gained, kept = (held - path.units.get(name, 0.0)) * path.share, self.by_server[name]
+            kept.untied |= bool(np.any(gained > SMALL))
+            kept.lent |= bool(np.any(gained > SMALL))
+            kept.outlives |= bool(np.any(np.abs(gained) > SMALL)) and not parallel
         path.units = strand.units
 
     def settle(self, path: Progress) -> None:
         """At the end of the program: sections that are not given as often as taken tell nothing."""
         for name, held in path.units.items():
-            self.by_server[name].untied |= bool(np.any(np.abs(held) > SMALL))
+            self.by_server[name].untied |= bool(np.any(np.abs(held * path.share) > SMALL))
 
 
 def without(spent: dict[tuple[Chain, str], float], names: set[str]) -> dict[tuple[Chain, str], float]:
@@ -337,7 +323,7 @@ def without(spent: dict[tuple[Chain, str], float], names: set[str]) -> dict[tupl
     return result
 
 
-def _same(a: Open, b: Open, path: Progress) -> bool:
+def _same(a: Held, b: Held, path: Progress) -> bool:
     if a.key != b.key:
         return False
     live = path.live

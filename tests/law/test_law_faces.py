@@ -21,9 +21,8 @@ from npexplore.engine.model import build
 from npexplore.engine.run import run
 from npexplore.errors import RefusedError
 from npexplore.machine.described.parts import Part
-from npexplore.machine.lone import STEPS, _Lone
+from npexplore.machine.lone import _Lone
 from npexplore.machine.resources import Delay
-from npexplore.machine.tree import Wait
 from npexplore.machine.under_load import under_load
 from npexplore.rows.assembler import Assembler
 from npexplore.solve.batch import Batch
@@ -154,8 +153,8 @@ FAULTS = {
 def forgetful(right):
     """Occupies nothing, and says nothing of it."""
 
-    def occupy(self, way, server, seconds, member, spread=0.0):
-        hold = right(self, way, server, seconds, member, spread)
+    def occupy(self, path, server, seconds, member, spread=0.0):
+        hold = right(self, path, server, seconds, member, spread)
         self.uses.holds.remove(hold)
         return hold
 
@@ -163,8 +162,8 @@ def forgetful(right):
 
 
 def scaled(right, factor):
-    def occupy(self, way, server, seconds, member, spread=0.0):
-        return right(self, way, server, seconds * factor, member, spread)
+    def occupy(self, path, server, seconds, member, spread=0.0):
+        return right(self, path, server, seconds * factor, member, spread)
 
     return occupy
 
@@ -180,8 +179,6 @@ def test_a_fault_of_either_side_is_seen_on_every_kind_it_can_touch(fault, monkey
         return wrong(self, *given, **named)
 
     monkeypatch.setattr(owner, name, counting)
-    if owner is _Lone:
-        monkeypatch.setitem(STEPS, Wait, _Lone.wait)
     for kind in sorted(DRAW):
         broken, met = 0, 0
         for seed in range(12):
