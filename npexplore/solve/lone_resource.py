@@ -1,7 +1,8 @@
 """A machine that is one resource alone, for which an exact or better result than that of stations is known.
 
 A crossing whose routes change (lone_crossing.py), a channel of tokens (queueing/token_bucket.py), a lock whose
-hand-over takes time (queueing/hand_over.py); closed, or behind Poisson arrivals and room without a limit.
+hand-over takes time (queueing/hand_over.py); closed, or behind Poisson arrivals and room without a limit. Banks drawn at
+random, closed (queueing/bank_chain.py).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 
 from npexplore.errors import RefusedError
 from npexplore.machine.program import Draw, Visit
+from npexplore.machine.resources.banked import BankedMemory
 from npexplore.machine.resources.channel import TokenChannel
 from npexplore.machine.resources.lock import Lock
 from npexplore.machine.resources.server import Delay
@@ -20,11 +22,16 @@ from npexplore.machine.tree import Body
 from npexplore.rows.expressions import Constant, column
 from npexplore.solve.batch import Batch
 from npexplore.solve.lone_crossing import lone_crossing
+from npexplore.solve.queueing.bank_chain import bank_rate
 from npexplore.solve.queueing.hand_over import HandOver
 from npexplore.solve.queueing.token_bucket import saved_tokens_wait
 from npexplore.solve.stations import Floats
 
+MAX_BANK_STATES = 10_000  # of a chain of banks, which takes about a second
 SPARE_THREADS = 1.5  # times as many as packets there, so that none waits for a thread
+
+
+_Known = StaticStreams | TokenChannel | Lock | BankedMemory
 
 
 class Alone(NamedTuple):
@@ -38,21 +45,23 @@ class Alone(NamedTuple):
 def alone(batch: Batch) -> Alone | None:
     """Return the answer of a machine that is one such resource, else None; raises RefusedError for one untold."""
     machine, workload = batch.like.machine, batch.like.workload
-    kinds = [one for one in machine.resources.values() if isinstance(one, StaticStreams | TokenChannel | Lock)]
+    kinds = [one for one in machine.resources.values() if isinstance(one, _Known)]
     if len(machine.pools) > 1 or not any(map(_matters, kinds)):
         return None
     columns = {name: column(name) for name in workload.columns}
     steps = machine.record(columns, machine.pools[0])
     body = [step for step in steps if not (isinstance(step, Visit) and step.resource is machine.ingress)]
-    for known in (_crossing, _lock, _channel):
+    for known in (_crossing, _lock, _channel, _banks):
         found = known(batch, body)
         if found is not None:
             return found
     return None
 
 
-def _matters(one: StaticStreams | TokenChannel | Lock) -> bool:
+def _matters(one: _Known) -> bool:
     """Say whether stations leave something out of a resource."""
+    if isinstance(one, BankedMemory):
+        return one.precharge > 0 and not one.refresh
     if isinstance(one, StaticStreams):
         return bool(one.change or one.turns)
     return bool(one.wake or one.waiter) if isinstance(one, Lock) else one.clock is None
@@ -101,6 +110,27 @@ def _channel(batch: Batch, body: Body) -> Alone | None:
     if each >= channel.rate or not (known and one_token) or channel.clock is not None:
         return None
     return _open(batch, saved_tokens_wait(each, 1 / channel.rate, channel.depth), "M/D/1 with saved tokens")
+
+
+def _banks(batch: Batch, body: Body) -> Alone | None:
+    visits = [step for step in body if isinstance(step, Visit)]
+    if batch.like.workload.arrivals != "saturated" or len(visits) != 1 or len(batch) > 1:
+        return None
+    memory, bank = visits[0].resource, visits[0].operands["bank"]
+    draws = [step for step in body if step is not visits[0]]
+    if not isinstance(memory, BankedMemory) or len(draws) != 1 or not isinstance(draws[0], Draw):
+        return None
+    below = draws[0].below
+    every = draws[0].variable is bank and isinstance(below, Constant) and below.value == memory.banks
+    if not every or np.any(batch.scv[memory.name] > 0):
+        return None
+    service = float(batch.seconds[memory.name][0])
+    try:
+        rate = bank_rate(batch.like.machine.threads, memory.banks, service, memory.precharge, memory.latency,
+                         MAX_BANK_STATES)  # fmt: skip
+    except RefusedError:
+        return None  # too many states: banks as stations
+    return _closed(batch, rate, "exact chain of bank interference")
 
 
 def _offered(batch: Batch) -> float:

@@ -7,7 +7,7 @@ import pytest
 import npexplore as npx
 from npexplore.errors import NpexploreError, RefusedError
 from npexplore.study.laboratory.gate import DRAWS, Row, explorations
-from npexplore.study.laboratory.theory.bank_chain import bank_throughput
+from npexplore.solve.queueing.bank_chain import bank_throughput
 from npexplore.study.laboratory.theory.line import Line
 
 FEW = ("banks", "bus", "hash", "sram", "crossing", "pool")
@@ -52,9 +52,22 @@ def test_the_table_of_kinds_alone_meets_the_gate():
 
 def test_the_chain_of_banks_gives_known_rates():
     rates = [bank_throughput(n, 4, 1, 6, 0) * 100 for n in (1, 2, 4, 8)]  # of 10 ns, then 60 ns
-    assert rates == pytest.approx([29.03, 36.37, 43.32, 48.78], abs=0.01)
+    assert rates == pytest.approx([29.03, 36.37, 43.22, 48.66], abs=0.01)
     assert bank_throughput(5, 1, 3, 4, 2) == pytest.approx(1 / 7)  # one bank: its time alone
     assert bank_throughput(2, 9, 5, 0, 1) == pytest.approx(1 / 5)  # no recovery: the unit alone
+
+
+@pytest.mark.parametrize(
+    ("banks", "times", "threads", "mpps"),  # ns of service, recovery, away; of simulations, within 0.15 %
+    [(3, (10, 20, 20), 6, 76.72), (4, (7, 20, 20), 4, 88.97), (6, (10, 40, 50), 8, 76.28), (3, (10, 10, 0), 8, 98.99)],
+)
+def test_the_chain_of_banks_orders_one_instant_as_simulation_does(banks, times, threads, mpps):
+    """The other order, banks that have recovered before threads that come back, is 0.4 to 4.6 % faster."""
+    assert bank_throughput(threads, banks, *times) * 1e3 == pytest.approx(mpps, rel=2e-3)
+    lone = npx.resource("banks", banks=banks, **dict(zip(("word_s", "precharge_s", "latency_s"),
+                                                         (one * 1e-9 for one in times), strict=True)))  # fmt: skip
+    (point,) = lone.explore(threads=threads, solvers=["queueing"]).points
+    assert point.throughput_pps == pytest.approx(mpps * 1e6, rel=2e-3)
 
 
 def test_a_bank_without_a_unit_in_its_way_is_the_textbook_chain():

@@ -6,24 +6,18 @@ a bank may still wait for the unit. A visit also waits for the unit at least as 
 
 from __future__ import annotations
 
-from math import gcd
-
 from npexplore.errors import RefusedError
 from npexplore.machine.resources import BankedMemory
 from npexplore.study.laboratory.lone import LoneResource
-from npexplore.study.laboratory.theory.bank_chain import bank_throughput
+from npexplore.solve.queueing.bank_chain import bank_rate
 from npexplore.study.laboratory.theory.line import Line
 
-PICOSECOND = 1e-12
 
 
 def closed_banks(lone: LoneResource, threads: int) -> float:
     """Return packets a second of threads whose visits choose banks at random; raises RefusedError for other banks."""
     bank = _plain(lone)
-    times = [round(one / PICOSECOND) for one in (_service(lone), bank.precharge, bank.latency)]
-    tick = gcd(*times)
-    visits = bank_throughput(threads, bank.banks, *(one // tick for one in times))
-    return visits / (tick * PICOSECOND)
+    return bank_rate(threads, bank.banks, _service(lone), bank.precharge, bank.latency)
 
 
 def open_banks(lone: LoneResource, rate: float) -> float:

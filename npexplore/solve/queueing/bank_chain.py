@@ -9,6 +9,7 @@ a unit and without recovery.
 
 from __future__ import annotations
 
+from math import gcd
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from scipy.sparse import csr_matrix
 from npexplore.errors import RefusedError
 
 MAX_STATES = 400_000
+PICOSECOND = 1e-12
 STEPS, SETTLED = 40_000, 1e-9  # of the iteration to the steady state
 
 
@@ -29,8 +31,19 @@ class State(NamedTuple):
     away: tuple[int, ...]
 
 
-def bank_throughput(threads: int, banks: int, service: int, recovery: int, away: int) -> float:
-    """Return visits a tick in the long run; raises RefusedError where there are more than MAX_STATES states."""
+def bank_rate(
+    threads: int, banks: int, service_s: float, recovery_s: float, away_s: float, max_states: int = MAX_STATES
+) -> float:
+    """Return visits a second in the long run of times in seconds, each a whole number of picoseconds (or rounded)."""
+    times = [round(one / PICOSECOND) for one in (service_s, recovery_s, away_s)]
+    tick = gcd(*times)
+    return bank_throughput(threads, banks, *(one // tick for one in times), max_states) / (tick * PICOSECOND)
+
+
+def bank_throughput(
+    threads: int, banks: int, service: int, recovery: int, away: int, max_states: int = MAX_STATES
+) -> float:
+    """Return visits a tick in the long run; raises RefusedError where there are more than max_states states."""
     start = State(0, (), (), (0,) * threads)
     number, waiting = {start: 0}, [start]
     rows: list[int] = []
@@ -47,8 +60,8 @@ def bank_throughput(threads: int, banks: int, service: int, recovery: int, away:
         spent[here], done[here] = ticks, finished
         for chance, after in following:
             if after not in number:
-                if len(number) >= MAX_STATES:
-                    raise RefusedError(f"bank chain: {threads} threads on {banks} banks have over {MAX_STATES} states")
+                if len(number) >= max_states:
+                    raise RefusedError(f"bank chain: {threads} threads on {banks} banks have over {max_states} states")
                 number[after] = len(number)
                 waiting.append(after)
             rows.append(here)
@@ -80,7 +93,11 @@ def _next(
 
 
 def _event(state: State, service: int, recovery: int, away: int) -> tuple[int, int, State, bool]:
-    """Return the ticks to the next event, visits that it finishes, the state then, and whether a thread is back."""
+    """Return the ticks to the next event, visits that it finishes, the state then, and whether a thread is back.
+
+    At one tick the service ends first, then threads come back, and those that a bank has recovered for go in line
+    behind them, as in simulation.
+    """
     ends = [state.service] if state.line else []
     ends += [left for left, _ in state.recovering[:1]] + list(state.away[:1])
     ticks = min(ends)
@@ -88,17 +105,17 @@ def _event(state: State, service: int, recovery: int, away: int) -> tuple[int, i
         state.service - ticks if state.line else 0, state.line, tuple((r - ticks, w) for r, w in state.recovering),
         tuple(r - ticks for r in state.away),
     )  # fmt: skip
-    if left.recovering and left.recovering[0][0] == 0:
-        waits = left.recovering[0][1]
-        line = (*left.line, waits - 1) if waits else left.line
-        begun = service if waits and not left.line else left.service
-        return ticks, 0, State(begun, line, left.recovering[1:], left.away), False
     if left.line and left.service == 0:
         line = left.line[1:]
         recovering = tuple(sorted([*left.recovering, (recovery, left.line[0])]))
         gone = tuple(sorted([*left.away, away]))
         return ticks, 1, State(service if line else 0, line, recovering, gone), False
-    return ticks, 0, left._replace(away=left.away[1:]), True
+    if left.away and left.away[0] == 0:
+        return ticks, 0, left._replace(away=left.away[1:]), True
+    waits = left.recovering[0][1]
+    line = (*left.line, waits - 1) if waits else left.line
+    begun = service if waits and not left.line else left.service
+    return ticks, 0, State(begun, line, left.recovering[1:], left.away), False
 
 
 def _returned(state: State, banks: int, service: int) -> list[tuple[float, State]]:
