@@ -48,6 +48,11 @@ def test_a_policer_alone_loses_what_finds_no_token():
         ({"kind": "hash", "clock": "0.1 MHz"}, "hash (hash_unit): clock_mhz must be at least 1 MHz, got '0.1 MHz'"),
         ({"kind": "banks", "bank": 7}, "banks (banked_memory): banks.read: banks.bank has members 0..3, got 7"),
         ({"kind": "banks", "bank": "hot:0.1"}, "bank hot:0.1 must be at least 1 of 4"),
+        ({"kind": "banks", "bank": "hot:2"}, "banks (banked_memory): bank must be hot:SHARE"),
+        ({"kind": "banks", "banks": 2.5}, "banks (banked_memory): banks: expected `int`, got 2.5"),
+        ({"kind": "crossing", "words": 0}, "crossing (streams): words must be a number of at least 1, got 0"),
+        ({"kind": "pcie_link", "bytes": "0"}, "bytes must be a number of at least 1, got '0'"),
+        ({"kind": "lock", "held": "-1 ns"}, "lock: held must be at least 0 s, got '-1 ns'"),
         ({"kind": "queue"}, "queue cannot be explored alone"),
         ({"kind": "crossing", "paths": 9}, "crossing (streams): paths must be in 1..4, got 9"),
     ],
@@ -57,6 +62,19 @@ def test_what_cannot_be_is_said_in_one_line(arguments, told):
         npx.resource(**arguments)
     assert told in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("arguments", [{"rate": "0.1..0.9x"}, {"rate": [0.5], "arrivals": "often"}])
+def test_a_wrong_rate_names_the_resource(arguments):
+    with pytest.raises(NpexploreError, match=r"^banks: .*(0\.9x|often)"):
+        npx.resource("banks").explore(**arguments)
+
+
+def test_paths_at_random_over_a_switch_with_turns_have_no_steady_state():
+    lone = npx.resource("crossing", paths=2, turns=[[4, 0, 1]])
+    queueing, simulation = lone.explore(threads=8, solvers=["bounds", "queueing", "simulation"]).points[1:]
+    assert "no steady state" in queueing.refused
+    assert simulation.refused.startswith("deadlock")
 
 
 def test_a_unit_chooses_the_parameter():

@@ -164,7 +164,8 @@ class ResourceTables:
         try:
             return typed(value, hint)
         except msgspec.ValidationError as error:
-            raise InputError(f"{place}: {str(error)[0].lower()}{str(error)[1:]}, got {value!r}") from None
+            expected = re.sub(r", got `\w+`", "", str(error))
+            raise InputError(f"{place}: {expected[0].lower()}{expected[1:]}, got {value!r}") from None
 
     def _visit(self, value: Any, place: str) -> Visit:
         if not isinstance(value, dict) or not isinstance(value.get("visit"), str):

@@ -5,7 +5,8 @@ closed: so many threads always have a packet there.       open: packets come at 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import ceil, isfinite, sqrt
 from pathlib import Path
@@ -151,7 +152,9 @@ def opened(
     trace: str | Path | Capture | None, solvers: Sequence[str], seed: int, precision: float,
 ) -> Exploration:  # fmt: skip
     """Return answers at offered loads, with threads enough that packets wait at the resource alone."""
-    if parse_arrivals(arrivals)[0] == "saturated":
+    with _about(lone.kind):
+        process = parse_arrivals(arrivals)[0]
+    if process == "saturated":
         raise InputError(f"{lone.kind}: arrivals must be a process with a rate, such as poisson, got {arrivals!r}")
     load, operands = packets_of(lone, trace)
     alone = lone.design(1, operands)
@@ -285,7 +288,8 @@ def _rates(kind: str, rate: str | float | Sequence[float | str], ceiling: float,
         try:
             share = float(text)
         except ValueError:
-            return load.packets_per_s(str(text))
+            with _about(kind):
+                return load.packets_per_s(str(text))
         if not 0 < share <= 2 or not isfinite(ceiling):
             raise InputError(
                 f"{kind}: rate must be a share of the highest rate in 0..2, or have a unit such as 2Mpps, got {text!r}"
@@ -301,6 +305,15 @@ def _rates(kind: str, rate: str | float | Sequence[float | str], ceiling: float,
     if isinstance(rate, str):
         return [one(part) for part in rate.split(",")]
     return [one(part) for part in ([rate] if isinstance(rate, int | float) else rate)]
+
+
+@contextmanager
+def _about(kind: str) -> Iterator[None]:
+    """Name the resource in errors."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{kind}: {error}") from None
 
 
 def _scaled(value: float | None, factor: float) -> float | None:

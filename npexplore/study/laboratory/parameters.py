@@ -21,6 +21,7 @@ from npexplore.machine.resources.base import Example, OperandValue, Resource
 from npexplore.units import ENDINGS, UNITS, split, unit_of
 
 POSITIVE = 1e-18  # the least rate
+AMOUNTS = ("bytes", "bits", "words")  # operands of which a visit has at least one
 
 
 def names() -> list[str]:
@@ -147,6 +148,22 @@ def _default(kind: str, key: str) -> Any:
 def visit_of(resource: Resource, default: Example, visit: str | None) -> str:
     """Return the visit that packets make; raises UnknownNameError."""
     return one_of(f"visit of {resource.name}", visit or default.visit, resource.VISITS)
+
+
+def operand(subject: str, name: str, value: Any) -> OperandValue:
+    """Return the value of an operand, a text that is a number as one; raises InputError for no number or text."""
+    number = value
+    if isinstance(value, str):
+        try:
+            number = float(value) if any(mark in value.lower() for mark in ".en") else int(value)
+        except ValueError:
+            return value  # a formula, or how a member is drawn
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise InputError(f"{subject} must be a number or a text, got {value!r}")
+    least = 1 if name in AMOUNTS else 0
+    if not least <= number < float("inf"):
+        raise InputError(f"{subject} must be a number of at least {least}, got {value!r}")
+    return number
 
 
 def operands_of(resource: Resource, visit: str, *parts: Mapping[str, OperandValue]) -> dict[str, OperandValue]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from npexplore.machine.resources.base import OperandValue
 from npexplore.records import content_hash
 from npexplore.study.laboratory.exploration import SOLVERS, Exploration, closed, opened
 from npexplore.study.laboratory.lone import HELD, PACKET_BYTES, LoneResource
-from npexplore.study.laboratory.parameters import built, kind_named, listed, named, operands_of, visit_of
+from npexplore.study.laboratory.parameters import built, kind_named, listed, named, operand, operands_of, visit_of
 from npexplore.units import quantity
 
 if TYPE_CHECKING:
@@ -134,12 +135,15 @@ def resource(kind: str, *, name: str | None = None, visit: str | None = None, pa
     held = HELD_S if isinstance(first, Lock | BufferPool) else None
     set_, of_visit = dict(parameters), dict[str, OperandValue]()
     if held is not None and HELD in set_:
-        held = quantity(f"{kind}: {HELD}", str(set_.pop(HELD)), "s")
+        text = str(set_.pop(HELD))
+        held = quantity(f"{kind}: {HELD}", text, "s")
+        if not 0 <= held < inf:
+            raise InputError(f"{kind}: {HELD} must be at least 0 s, got {text!r}")
     method = visit_of(first, default, visit)
     known = {*first.VISITS[method]}
     for key in list(set_):
         if key in known and not _is_parameter(kind, key):
-            of_visit[key] = set_.pop(key)
+            of_visit[key] = operand(f"{kind} ({kind_named(kind)}): {key}", key, set_.pop(key))
     made, table = built(kind, called, set_)
     usual = default if made.VISITS[method] == made.VISITS[default.visit] else None
     operands = operands_of(made, method, *(() if usual is None else (usual.operands, own.operands)), of_visit)
@@ -150,7 +154,8 @@ def resource(kind: str, *, name: str | None = None, visit: str | None = None, pa
     try:
         found.design().demands(found.packets())  # faults of operands show here
     except NpexploreError as error:
-        raise InputError(f"{kind} ({kind_named(kind)}): {error}") from None
+        said = str(error).removeprefix("steps[0]: ")
+        raise InputError(f"{kind} ({kind_named(kind)}): {said}") from None
     return found
 
 
