@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from npexplore.designs.gorilla.steps.outcome import KEEPS_CLASSES, KEEPS_OUT, KEEPS_VERDICT, fail
+from npexplore.golden.ipv4.addresses import MAX_ADDRESS
 from npexplore.golden.ipv4.delivery import delivery, destination_kind
 from npexplore.golden.ipv4.header import read_header
 from npexplore.golden.ipv4.martians import martian
@@ -56,11 +57,13 @@ def ipv4_steps(box: Box, counting: bool) -> StepProgram:
         """Judge what the header says; options and packets for the router itself are left to the control processor."""
         if c.header_ok:
             return fail(c, c.header_ok)
-        if router.links.is_broadcast(c.header.source):
-            return fail(c, Reason.MARTIAN_SOURCE)
-        reason = martian(c.header.source, c.header.destination, router.martians)
-        if reason:
-            return fail(c, reason)
+        asks_its_link = c.header.source == 0 and c.header.destination == MAX_ADDRESS  # RFC 1122 section 3.2.1.3 (a)
+        if not asks_its_link:
+            if router.links.is_broadcast(c.header.source):
+                return fail(c, Reason.MARTIAN_SOURCE)
+            reason = martian(c.header.source, c.header.destination, router.martians)
+            if reason:
+                return fail(c, reason)
         if c.header.header_length > SHORTEST or router.router.policy.reverse_path:
             return "control"
         reason = delivery(destination_kind(c.header.destination, router.links), c.link_broadcast)
