@@ -73,7 +73,7 @@ def command(
     arrivals: str | None, rate: str | None, speed: float | None, seed: int, seeds: int, packets: int | None,
     phases: int | None, rtl: bool, no_sensitivity: bool, html: Path | None, shared_library: bool,
     full: bool, formula: bool, knobs: bool, mixes: bool, as_json: bool, program: str | None, section: str | None,
-    maps: tuple[str, ...], costs: str | None,
+    maps: tuple[str, ...], costs: str | None, router: str | None,
 ) -> int:  # fmt: skip
     """Say how fast DESIGN forwards a workload, what holds it back, how much headroom there is, and what would help."""
     if mixes:
@@ -95,7 +95,7 @@ def command(
     if knobs:
         _show_knobs(made.name, made.parameters, as_json)
         return 0
-    made, trace = running(made, program, trace, section, maps, costs), None if program else trace
+    made, trace = running(made, program, trace, section, maps, costs, router), None if program else trace
     check_packets(made, packets)
     if (trace, mix, packet_bytes) == (None,) * 3 and made.own is None:
         packet_bytes = SHORTEST_BYTES

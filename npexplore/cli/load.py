@@ -68,7 +68,7 @@ def command(
     seeds: int | None, packets: int | None, estimate: bool | None, workers: int | None, out: Path | None, resume: bool,
     html: Path | None,
     shared_library: bool, as_json: bool, program: str | None, section: str | None, maps: tuple[str, ...],
-    costs: str | None,
+    costs: str | None, router: str | None,
 ) -> int:  # fmt: skip
     """Show latency and loss of DESIGN against the offered load, and where it saturates; or search for rates."""
     if out is not None:
@@ -89,7 +89,7 @@ def command(
         if given is not None:
             raise InputError(f"{option} does not fit: {reason}")
     made = apply_settings(design_of(design), settings)
-    made, trace = running(made, program, trace, section, maps, costs), None if program else trace
+    made, trace = running(made, program, trace, section, maps, costs, router), None if program else trace
     made, load = read_workload(made, trace, mix, packet_bytes, None, None)
     warn_of_idle_knobs(split_settings(settings), [(made, load)])
     if searched:

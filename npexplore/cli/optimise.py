@@ -70,7 +70,7 @@ def command(
     arrivals: str | None, rate: str | None, speed: float | None, price_files: tuple[str, ...],
     cost_names: tuple[str, ...], merits: tuple[str, ...], tolerance: float, queueing: int, simulations: int | None,
     packets: int | None, seed: int, estimate: bool, workers: int | None, as_json: bool, program: str | None,
-    section: str | None, maps: tuple[str, ...], costs: str | None,
+    section: str | None, maps: tuple[str, ...], costs: str | None, router: str | None,
 ) -> int:  # fmt: skip
     """Find the machines of DESIGN that are best for their cost.
 
@@ -88,7 +88,7 @@ def command(
     base, prices = designs.design(design), [load_prices(path) for path in price_files]
     for name, values in knobs.items():
         listed(base, name, values)  # a wrong one before a long capture
-    base, trace = running(base, program, trace, section, maps, costs), None if program else trace
+    base, trace = running(base, program, trace, section, maps, costs, router), None if program else trace
     base, load = read_workload(base, trace, mix, packet_bytes, arrivals, rate, speed)
     with Task(base.name, unit="point") as task:
 

@@ -107,6 +107,9 @@ def _workload_options(function: F, several: bool) -> F:
 
 section_option = click.option("--section", metavar="NAME", help="The program or its section, where a file has several.")
 map_option = click.option("--map", "maps", metavar="NAME=FILE", multiple=True, help="First contents of a map.")
+router_option = click.option(
+    "--router", metavar="ROUTER.toml", help="The router whose tables a program's fib_lookup asks, or an example's name."
+)
 costs_option = click.option(
     "--costs", metavar="TABLE", default=None,
     help="What a program's events cost: a table of models/processors (default: the design's usual one), or a file that "
@@ -115,20 +118,21 @@ costs_option = click.option(
 
 
 def program_options(function: F) -> F:
-    """Give a command the options of a packet program: program, section, maps, costs."""
+    """Give a command the options of a packet program: program, section, maps, costs, router."""
     program = click.option("--program", metavar="FILE.o", help="Run this eBPF program on the packets of --trace.")
-    return program(section_option(map_option(costs_option(function))))
+    return program(section_option(map_option(costs_option(router_option(function)))))
 
 
 def running(
-    design: Design, file: str | None, trace: str | None, section: str | None, maps: Sequence[str], costs: str | None
-) -> Design:
+    design: Design, file: str | None, trace: str | None, section: str | None, maps: Sequence[str], costs: str | None,
+    router: str | None,
+) -> Design:  # fmt: skip
     """Return a design whose cores run the program of a file on the packets of a capture; without a file, the design.
 
     Raises InputError for a program without packets, and for options of a program without one.
     """
     if file is None:
-        for option, given in (("--section", section), ("--map", maps), ("--costs", costs)):
+        for option, given in (("--section", section), ("--map", maps), ("--costs", costs), ("--router", router)):
             if given:
                 raise InputError(f"{option} does not fit: there is no --program FILE.o")
         return design
@@ -138,7 +142,7 @@ def running(
     if trace is None:
         raise InputError("--program needs --trace FILE, the packets that it runs on")
     loaded = program(file, section)
-    made = design.with_program(loaded, trace, maps=read_named_maps(loaded, maps), costs=costs)
+    made = design.with_program(loaded, trace, maps=read_named_maps(loaded, maps), costs=costs, router=router)
     if made.program is not None:
         warn_of_cut(made.program.run, trace)
     return made

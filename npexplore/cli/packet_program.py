@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from npexplore.cli.options import warn_of_cut
+from npexplore.cli.options import router_option, warn_of_cut
 from npexplore.cli.output import bytes_read, emit, facts, json_option, table, warn
 from npexplore.errors import InputError
 from npexplore.units import quantity
@@ -33,7 +33,7 @@ def _options(function: F) -> F:
         click.option("--section", metavar="NAME", help="The program or its section, where FILE.o has several."),
         click.option("--trace", "trace", metavar="FILE", required=True, help="The packets: a capture; - is stdin."),
         click.option("--map", "maps", metavar="NAME=FILE", multiple=True, help="First contents of a map."),
-        click.option("--router", metavar="ROUTER.toml", help="The router whose tables fib_lookup asks."),
+        router_option,
         click.option("--out", metavar="DIR", type=FOLDER, help="Write results here."),
         click.option("--seed", type=int, default=1, show_default=True, help="Seed of get_prandom_u32."),
         click.option(

@@ -15,6 +15,7 @@ from npexplore.cli.options import (
     apply_settings,
     costs_option,
     map_option,
+    router_option,
     running,
     section_option,
     set_option,
@@ -36,17 +37,18 @@ on_option = click.option("--on", "machine", metavar="DESIGN", default="server", 
 @trace_option
 @map_option
 @costs_option
+@router_option
 @on_option
 @set_option(several=False)
 @json_option
 def cost_command(
-    file: str, section: str | None, trace: str, maps: tuple[str, ...], costs: str | None, machine: str,
-    settings: tuple[str, ...], as_json: bool,
+    file: str, section: str | None, trace: str, maps: tuple[str, ...], costs: str | None, router: str | None,
+    machine: str, settings: tuple[str, ...], as_json: bool,
 ) -> None:  # fmt: skip
     """Say what a packet of each path takes on a core, the slowest path first: what an attacker would send."""
     from npexplore.designs import design
 
-    made = running(apply_settings(design(machine), settings), file, trace, section, maps, costs)
+    made = running(apply_settings(design(machine), settings), file, trace, section, maps, costs, router)
     assert made.program is not None
     rows = made.program.rows(made.parameters)
     document = {"program": made.program.run.program.name, "costs": made.program.costs.name, "paths": rows}
@@ -72,13 +74,14 @@ COLUMNS = ("path", "share", "verdict", "program_cycles", "cycles", "one_core_mpp
 @trace_option
 @map_option
 @costs_option
+@router_option
 @on_option
 @set_option(several=False)
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the estimates.")
 @json_option
 def compare_command(
-    first: str, second: str, section: str | None, trace: str, maps: tuple[str, ...], costs: str | None, machine: str,
-    settings: tuple[str, ...], seed: int, as_json: bool,
+    first: str, second: str, section: str | None, trace: str, maps: tuple[str, ...], costs: str | None,
+    router: str | None, machine: str, settings: tuple[str, ...], seed: int, as_json: bool,
 ) -> None:  # fmt: skip
     """Say which of two programs carries more packets on a machine, by how much, and which work makes the difference."""
     from npexplore.designs import design
@@ -87,7 +90,7 @@ def compare_command(
     rows: list[dict[str, Any]] = []
     events: list[dict[str, float]] = []
     for file in (first, second):
-        made = running(base, file, trace, section, maps, costs)
+        made = running(base, file, trace, section, maps, costs, router)
         answer = made.estimate(budget="1 s", seed=seed)
         low, high = answer.ci95["rate_pps"]
         assert made.program is not None

@@ -64,7 +64,7 @@ def command(
     solvers: tuple[str, ...], seeds: int, packets: int | None, sample: str | None, sample_seed: int,
     front: str | None, price_file: str | None,
     workers: int | None, processes: bool, cluster: str | None, out: Path, resume: bool, as_json: bool,
-    program: str | None, section: str | None, maps: tuple[str, ...], costs: str | None,
+    program: str | None, section: str | None, maps: tuple[str, ...], costs: str | None, router: str | None,
 ) -> int:  # fmt: skip
     """Answer every combination of knob values of DESIGN: one row per point in a Parquet file."""
     refuse_closed(out)  # before kernels are imported, which are compiled where nothing can be kept
@@ -94,7 +94,7 @@ def command(
             base.with_(**{name: 0})  # raises: a misspelt one is told before a long capture is read
     if program is not None and len(trace) > 1:
         raise InputError(f"--program runs on the packets of one --trace, got {len(trace)}")
-    base = running(base, program, next(iter(trace), None), section, maps, costs)
+    base = running(base, program, next(iter(trace), None), section, maps, costs, router)
     trace = () if program else trace
     if "simulation" in solvers:
         check_packets(base, packets)

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from npexplore.cli.options import apply_settings, costs_option, map_option, section_option, set_option
+from npexplore.cli.options import apply_settings, costs_option, map_option, router_option, section_option, set_option
 from npexplore.cli.output import emit, json_option, table
 from npexplore.errors import InputError, RefusedError
 
@@ -25,6 +25,7 @@ GAP_NS = 1000
 @click.option("--trace", metavar="FILE", required=True, help="The packets to begin with: a capture.")
 @map_option
 @costs_option
+@router_option
 @click.option("--on", "machine", metavar="DESIGN", default="server", show_default=True)
 @set_option(several=False)
 @click.option("--made", default=100_000, show_default=True, type=click.IntRange(min=0), help="Packets to make and try.")
@@ -32,8 +33,8 @@ GAP_NS = 1000
 @click.option("--out", metavar="FILE.pcap", type=click.Path(dir_okay=False, path_type=Path), help="Write the packet.")
 @json_option
 def command(
-    file: str, section: str | None, trace: str, maps: tuple[str, ...], costs: str | None, machine: str,
-    settings: tuple[str, ...], made: int, seed: int, out: Path | None, as_json: bool,
+    file: str, section: str | None, trace: str, maps: tuple[str, ...], costs: str | None, router: str | None,
+    machine: str, settings: tuple[str, ...], made: int, seed: int, out: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Search for the packet that a program takes longest for: what an attacker would send, and its rate.
 
@@ -45,13 +46,15 @@ def command(
     from npexplore.programs.loading import program
     from npexplore.programs.map_files import read_named_maps
     from npexplore.programs.worst import slowest
+    from npexplore.testing import forwarding_tables
 
     base, loaded = apply_settings(design(machine), settings), program(file, section)
     if base.runs is None:
         raise RefusedError(f"design {base.name} runs no packet programs; server and nfp4000 do")
     contents, prices = read_named_maps(loaded, maps), read_costs(costs or base.costs)
+    fib = forwarding_tables(router) if router is not None else None
     slow = slowest(
-        loaded, [frame for _, frame in read_frames(trace)], prices, maps=contents, made=made, seed=seed
+        loaded, [frame for _, frame in read_frames(trace)], prices, maps=contents, made=made, seed=seed, fib=fib
     )  # fmt: skip
     if not slow:
         raise InputError(f"{trace}: the program faults on every packet")
@@ -60,7 +63,7 @@ def command(
         for one in slow:
             path = Path(folder) / f"{one.verdict}.pcap"
             write_frames(path, [one.packet] * REPEATED, [GAP_NS * n for n in range(REPEATED)])
-            answers.append(base.with_program(loaded, path, maps=contents, costs=prices).bounds())
+            answers.append(base.with_program(loaded, path, maps=contents, costs=prices, router=router).bounds())
             rows.append({
                 "verdict": one.verdict, "program_cycles": one.cycles, "rate_pps": answers[-1].rate_pps,
                 "seen": one.seen, "bytes": len(one.packet),

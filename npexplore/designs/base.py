@@ -28,6 +28,7 @@ from npexplore.solve.prediction import Prediction
 
 if TYPE_CHECKING:
     from npexplore.packets import Capture
+    from npexplore.golden.router.configuration import Router
     from npexplore.programs import CostTable, Program, ProgramRun
     from npexplore.solve.packet_run import PacketRun
     from npexplore.study.explaining.explain import Explanation
@@ -101,7 +102,7 @@ class Design:
     def with_program(
         self, program: str | Path | Program, packets: str | Path | Capture, *, section: str | None = None,
         maps: Mapping[str, Mapping[bytes, bytes]] | None = None, costs: str | Path | CostTable | None = None,
-        seed: int = 1,
+        seed: int = 1, router: str | Path | Router | None = None,
     ) -> Design:  # fmt: skip
         """Return the design whose cores run an eBPF program on the packets of a capture (docs/program_rate.md).
 
@@ -113,6 +114,7 @@ class Design:
             costs: what instructions and helpers cost: a table of models/processors, a file, or a `CostTable` (None: the
                 design's usual one).
             seed: of the program's random numbers.
+            router: whose tables `fib_lookup` asks: a configuration, its file, or an example's name.
 
         Raises:
             RefusedError: a design that runs no programs, or a program that faults.
@@ -127,7 +129,13 @@ class Design:
         one = program if isinstance(program, Program) else loaded(program, section)
         table = costs if isinstance(costs, CostTable) else read_costs(costs or self.costs)
         capture = read_capture(packets) if isinstance(packets, str | Path) else packets
-        return self.runs(self, one.run(capture, maps=maps, seed=seed, keep=False), capture, table)
+        fib = None
+        if router is not None:
+            from npexplore.testing.fib import forwarding_tables
+
+            fib = forwarding_tables(router)
+        run = one.run(capture, maps=maps, seed=seed, keep=False, fib=fib)
+        return self.runs(self, run, capture, table)
 
     def arriving(
         self, arrivals: str | None = None, rate: str | float | None = None, speed: float | None = None

@@ -43,9 +43,10 @@ class Running(ABC):
 
     @property
     def identity(self) -> bytes:
-        """The hash of what decides: code, first contents of maps, costs, lengths and times of packets, their paths."""
+        """The hash of what decides: code, maps, forwarding tables, costs, lengths and times of packets, their paths."""
         digest = blake2b(digest_size=16)
         digest.update(repr((self.run.program.code, self.run.program.maps, sorted(self.run.before.items()))).encode())
+        digest.update(repr(self.run.fib and (self.run.fib.ports, self.run.fib.contents())).encode())
         digest.update(as_toml(self.costs).encode())
         for array in (self.run.rows, self.load.packet_bytes, self.load.t_ns):
             digest.update(b"" if array is None else np.ascontiguousarray(array).tobytes())

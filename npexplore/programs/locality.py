@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore._kernels import ebpf as k
+from npexplore.programs.forwarding import ForwardingTables
 from npexplore.programs.records import Program
 from npexplore.programs.running import Contents, Runner, of_bytes
 
@@ -19,13 +20,15 @@ LINE_BYTES = 64
 
 
 def map_touches(
-    program: Program, packets: Sequence[bytes], maps: Mapping[str, Contents] | None = None
+    program: Program, packets: Sequence[bytes], maps: Mapping[str, Contents] | None = None,
+    fib: ForwardingTables | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:  # fmt: skip
-    """Return the lines of maps that packets touch, once a packet: packets and addresses; maps: their first contents."""
+    """Return the lines of maps that packets touch, once a packet: packets and addresses; maps: their first contents;
+    fib: the tables that `fib_lookup` asks."""
     filled = {
         name: {key: value for key, value in contents.items() if any(value)} for name, contents in (maps or {}).items()
     }
-    runner = Runner(program, filled)
+    runner = Runner(program, filled, fib=fib)
     first = -(-k.MAPS // LINE_BYTES)
     packet, lines = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for number, one in enumerate(packets):

@@ -48,8 +48,8 @@ class Tables:
         total = at + 64
         if total + 4 * links > memory_bytes or total > k.WORD:
             raise InputError(
-                f"{program.path}: its maps take {(total + 4 * links) / 1e6:,.0f} MB, "
-                f"more than the limit of {memory_bytes / 1e6:,.0f} MB; set a larger one with --memory"
+                f"{program.path}: its maps take {total + 4 * links:,} bytes, "
+                f"more than the limit of {memory_bytes:,}; set a larger one with --memory"
             )
         self.memory = np.zeros(total, np.uint8)
         self.any16, self.any32, self.any64 = (

@@ -121,8 +121,13 @@ def time_paths(
     """Time a program on an example packet of each of its paths, beside what a cost table says of it.
 
     Left out: packets that repeats would change (the kernel does not restore them), and paths that a second packet of
-    the same kind does not take. Raises InputError where the kernel does not take the program.
+    the same kind does not take. Raises InputError where the kernel does not take the program, and for one that
+    calls `fib_lookup`, which would ask this computer's own routes.
     """
+    if "fib_lookup" in loaded.helpers:
+        raise InputError(
+            f"{loaded.path}: {loaded.name!r} calls fib_lookup, which asks this computer's own routes; it is not timed"
+        )
     held, first = maps or {}, loaded.run(packets, maps=maps or {}, keep=False)
     chosen = []
     for path in first.paths:

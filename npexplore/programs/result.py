@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from npexplore._kernels import ebpf as k
 from npexplore.packets.scan import Damage
 from npexplore.programs import instructions as isa
+from npexplore.programs.forwarding import ForwardingTables
 from npexplore.programs.helpers import helper_name
 from npexplore.programs.instructions import Instruction
 from npexplore.programs.records import Program
@@ -76,7 +77,7 @@ class ProgramRun:
 
     rows: the kernel's counts, one row a packet; before, after: contents of the maps; packets: bytes as they came out,
     where they were kept; damage: where and why reading the capture ended early; missing: bytes of each packet that the
-    capture does not hold.
+    capture does not hold; fib: the tables that `fib_lookup` asked.
 
     Example:
         >>> import npexplore as npx
@@ -94,6 +95,7 @@ class ProgramRun:
     damage: Damage | None
     instruction_limit: int
     missing: NDArray[np.int64] = field(repr=False)
+    fib: ForwardingTables | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -96,7 +96,7 @@ def run(
     table = np.concatenate(rows) if rows else np.zeros((0, k.ROW_COLUMNS), np.int64)
     after = {name: tables.contents(name) for name in before}
     lacking = np.concatenate(missing) if missing else np.zeros(len(table), np.int64)
-    return ProgramRun(program, table, runner.paths(), before, after, kept, damage, instruction_limit, lacking)
+    return ProgramRun(program, table, runner.paths(), before, after, kept, damage, instruction_limit, lacking, fib)
 
 
 def _collect(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from npexplore._kernels import ebpf as k
 from npexplore.programs import instructions as isa
 from npexplore.programs.costs import CostTable
+from npexplore.programs.forwarding import ForwardingTables
 from npexplore.programs.pointers import PACKET, pointers
 from npexplore.programs.records import Program, reachable
 from npexplore.programs.result import VERDICTS, ProgramRun
@@ -38,14 +39,15 @@ class SlowPacket:
 
 def slowest(
     program: Program, packets: Sequence[bytes], costs: CostTable, *, maps: Mapping[str, Contents] | None = None,
-    made: int = 100_000, seed: int = 1,
+    made: int = 100_000, seed: int = 1, fib: ForwardingTables | None = None,
 ) -> list[SlowPacket]:  # fmt: skip
     """Return the slowest packet of each verdict, the slowest first, of packets seen and of so many made from them.
 
-    They run one after the other, the seen ones first; maps keep what a packet leaves in them. Raises InputError for an
+    They run one after the other, the seen ones first; maps keep what a packet leaves in them; fib: the
+    tables that `fib_lookup` asks. Raises InputError for an
     event without a price; packets on which the program faults are left out.
     """
-    rng, runner = np.random.default_rng(seed), Runner(program, maps or {})
+    rng, runner = np.random.default_rng(seed), Runner(program, maps or {}, fib=fib)
     before = {name: runner.tables.contents(name) for name in runner.tables.number}
     words, places = _constants(program), _places(program)
     known: dict[tuple[int, int], tuple[bytes, bool]] = {}  # path and verdict -> first packet
@@ -66,7 +68,7 @@ def slowest(
     if not counted:
         return []
     uncut = np.zeros(len(counted), np.int64)
-    run = ProgramRun(program, np.array(counted), runner.paths(), before, {}, [], None, INSTRUCTION_LIMIT, uncut)
+    run = ProgramRun(program, np.array(counted), runner.paths(), before, {}, [], None, INSTRUCTION_LIMIT, uncut, fib)
     cycles = {path: costs.cycles(events) for path, events in costs.events_of(run).items()}
     best: dict[int, SlowPacket] = {}
     for (path, verdict), (packet, met) in known.items():

@@ -175,3 +175,47 @@ def test_this_computer_is_measured_or_says_why_not():
     (timed,) = time_paths(npx.program(FILTERS, "weigh"), [bytes(range(64))], found.costs)
     assert 0.25 < timed.predicted_ns / timed.measured_ns < 4  # other work may stand beside it
     assert isinstance(found.costs, CostTable)
+
+
+LOOKS_UP = """
+ldxw r6, [r1+0]
+ldxw r7, [r1+4]
+mov r8, r6
+add r8, 34
+mov r0, 1
+jgt r8, r7, out
+stb [r10-64], 2
+ldxw r3, [r1+12]
+stxw [r10-56], r3
+ldxw r3, [r6+30]
+stxw [r10-32], r3
+mov r2, r10
+add r2, -64
+mov r3, 64
+mov r4, 0
+call fib_lookup
+mov r3, r0
+mov r0, 2
+jne r3, 0, out
+mov r0, 3
+out: exit
+"""
+
+
+def test_a_program_on_a_machine_asks_the_router_that_is_named(capsys, tmp_path):
+    text = tmp_path / "looks_up.s"
+    text.write_text(LOOKS_UP)
+    machine = npx.design("server").with_program(text, WIKIPEDIA, router="office")
+    other = npx.design("server").with_program(text, WIKIPEDIA, router="multiservice")
+    assert machine.program.identity != other.program.identity
+    assert machine.program.run.verdicts != other.program.run.verdicts
+    assert "helper.fib_lookup" in machine.program.load.assumption
+    with pytest.raises(InputError, match="name the router with --router"):
+        npx.design("server").with_program(text, WIKIPEDIA)
+    with pytest.raises(InputError, match="this computer's own routes"):
+        time_paths(npx.program(text), [bytes(64)], X86)
+    with_router = [str(text), "--trace", WIKIPEDIA, "--router", "office"]
+    paths = documents(capsys, "cost", *with_router)["paths"]
+    assert {"pass", "tx"} <= {one["verdict"] for one in paths}
+    worst = documents(capsys, "worst", *with_router, "--made", "0")
+    assert worst["rate_pps"] > 0

@@ -177,7 +177,8 @@ def test_tables_of_a_router_are_asked_for():
 def test_maps_larger_than_the_memory_are_refused():
     text = ".map big hash 16 1024 1000000\nlddw r1, map big\nmov r0, 0\nexit"
     with pytest.raises(
-        InputError, match=r"maps take 1,\d+ MB, more than the limit of 100 MB; set a larger one with --memory"
+        InputError,
+        match=r"maps take 1,\d+,\d+,\d+ bytes, more than the limit of 100,000,000; set a larger one with --memory",
     ):
         npx.program(text).run([bytes(64)], memory_bytes=10**8)
 

@@ -55,7 +55,7 @@ class OnServer(Running):
     def touches(self) -> tuple[Integers, Integers]:
         """Lines of maps that the first packets touch: packets, addresses."""
         packets = [frame for _, frame in islice(read_frames(self.source), MOST_PLAYED)]
-        return map_touches(self.run.program, packets, self.run.before)
+        return map_touches(self.run.program, packets, self.run.before, self.run.fib)
 
     def far_cycles(self, p: Parameters) -> npt.NDArray[np.float64]:
         """Return the cycles that each packet's lines of maps take behind the first cache, the capture played again.
