@@ -27,8 +27,8 @@ from npexplore.solve.bounds import bounds
 from npexplore.solve.prediction import Prediction
 
 if TYPE_CHECKING:
-    from npexplore.packets import Capture
     from npexplore.golden.router.configuration import Router
+    from npexplore.packets import Capture
     from npexplore.programs import CostTable, Program, ProgramRun
     from npexplore.solve.packet_run import PacketRun
     from npexplore.study.explaining.explain import Explanation
