@@ -45,26 +45,38 @@ def cost_command(
     file: str, section: str | None, trace: str, maps: tuple[str, ...], costs: str | None, router: str | None,
     machine: str, settings: tuple[str, ...], as_json: bool,
 ) -> None:  # fmt: skip
-    """Say what a packet of each path takes on a core, the slowest path first: what an attacker would send."""
+    """Say what a packet of each path takes on a core, the slowest path first: what an attacker would send.
+
+    Lines are those of the source, by their share of a core's time for a mean packet.
+    """
     from npexplore.designs import design
 
     made = running(apply_settings(design(machine), settings), file, trace, section, maps, costs, router)
     assert made.program is not None
-    rows = made.program.rows(made.parameters)
-    document = {"program": made.program.run.program.name, "costs": made.program.costs.name, "paths": rows}
+    rows, lines = made.program.rows(made.parameters), made.program.lines(made.parameters)
+    document = {
+        "program": made.program.run.program.name,
+        "costs": made.program.costs.name,
+        "paths": rows,
+        "lines": lines,
+    }
 
     def text() -> str:
         shown = [
-            {**row, "share": f"{100 * float(str(row['share'])):.1f} %",
-             "one_core_mpps": f"{float(str(row['one_core_pps'])) / 1e6:.2f}"} for row in rows[:SHOWN]
+            {**_percent(row), "one_core_mpps": f"{float(str(row['one_core_pps'])) / 1e6:.2f}"} for row in rows[:SHOWN]
         ]  # fmt: skip
         more = f"\n{len(rows) - SHOWN:,} faster paths" if len(rows) > SHOWN else ""
-        return table(shown, COLUMNS) + more
+        return f"{table(shown, COLUMNS)}{more}\n\n{table([_percent(one) for one in lines[:SHOWN]], LINE_COLUMNS)}"
 
     emit(document, text, as_json=as_json)
 
 
+LINE_COLUMNS = ("share", "cycles", "line")
 COLUMNS = ("path", "share", "verdict", "program_cycles", "cycles", "one_core_mpps", "example")
+
+
+def _percent(row: dict[str, Any]) -> dict[str, Any]:
+    return {**row, "share": f"{100 * float(row['share']):.1f} %"}
 
 
 @click.command("compare")

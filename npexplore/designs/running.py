@@ -25,6 +25,8 @@ from npexplore.programs.predictor import mispredicted
 from npexplore.programs.result import VERDICTS, ProgramRun
 
 MOST_CLASSES = 16  # paths told apart in statistics, the most frequent
+AROUND, UNKNOWN_LINE = "(around the program)", "(loads of what several stores wrote)"
+NEGLIGIBLE = 1e-9  # cycles
 SHORTEST = 64  # bytes of an Ethernet frame with its check sequence (IEEE 802.3, 4A.4.2)
 
 
@@ -82,6 +84,20 @@ class Running(ABC):
             for name, ns in self.costs.parts(events).items():
                 spent[name] = spent.get(name, 0.0) + share * ns * self.costs.clock_mhz * 1e-3
         return spent
+
+    def lines(self, p: Parameters) -> list[dict[str, object]]:
+        """Return source lines by their cycles of a mean packet on a core, with their share of all, the most first.
+
+        Beside them: what the machine does around the program, and loads that wait for several stores, whose line is not
+        known. Lost predictions and lines of maps that are far (`branches`, `map_lines`) are not among them.
+        """
+        scale = self.costs.clock_mhz * 1e-3
+        cycles = {line: ns * scale for line, ns in self.costs.price_lines(self.run).items()}
+        cycles[AROUND] = float(self.around(p).mean())
+        total = cycles[AROUND] + float(self.own_cycles().mean())
+        cycles[UNKNOWN_LINE] = total - sum(cycles.values())
+        rows = [{"line": line, "cycles": one, "share": one / total} for line, one in cycles.items() if one > NEGLIGIBLE]
+        return sorted(rows, key=lambda one: -float(str(one["cycles"])))
 
     def rows(self, p: Parameters) -> list[dict[str, object]]:
         """Return paths by verdict, the slowest first: share of packets, cycles, packets a second of one core alone."""

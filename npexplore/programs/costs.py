@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -14,8 +15,8 @@ import msgspec
 
 from npexplore.errors import InputError, one_of, shown
 from npexplore.paths import bundled_path, content
-from npexplore.programs.card_events import card_events
-from npexplore.programs.events import Events, events_of
+from npexplore.programs.card_events import card_counter, card_events
+from npexplore.programs.events import Events, count_events, events_by_line, events_of
 from npexplore.programs.result import ProgramRun
 from npexplore.toml import convert, parsed
 
@@ -77,6 +78,11 @@ class CostTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     def price_paths(self, run: ProgramRun) -> dict[int, float]:
         """Return nanoseconds of a packet of each path of a run, beyond an empty program."""
         return {path: self.price(events) for path, events in self.events_of(run).items()}
+
+    def price_lines(self, run: ProgramRun) -> dict[str, float]:
+        """Return nanoseconds of a mean packet of a run by source line, without what no line is known of."""
+        count = card_counter(run) if self.counts == "microengine" else partial(count_events, run)
+        return {line: self.price(events) for line, events in events_by_line(run, count).items()}
 
     def parts(self, events: Events) -> Mapping[str, float]:
         """Return nanoseconds by event, the longest first."""

@@ -7,6 +7,7 @@ kernel's trie (random prefixes; kernel/bpf/lpm_trie.c keeps one node a prefix, a
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Mapping
 from math import log2
 
 import numpy as np
@@ -21,6 +22,7 @@ HASHED = ("hash", "percpu_hash", "lru_hash", "lru_percpu_hash")
 NODES = 1.5  # of a trie beyond the logarithm of its prefixes
 
 Events = dict[str, float]
+LineEvents = Mapping[str, Events]
 
 
 def events_of(run: ProgramRun) -> dict[int, Events]:
@@ -40,13 +42,25 @@ def events_of(run: ProgramRun) -> dict[int, Events]:
         counts: defaultdict[str, float] = defaultdict(float)
         visits, taken = run.work.visits[number], run.work.taken[number]
         for row in np.flatnonzero(visits).tolist():
-            _count(run, row, float(visits[row]), float(taken[row]), counts)
+            count_events(run, row, float(visits[row]), float(taken[row]), counts)
         counts["split_load"] += float(split[place])
         events[number] = {name: count for name, count in counts.items() if count}
     return events
 
 
-def _count(run: ProgramRun, row: int, times: float, taken: float, counts: defaultdict[str, float]) -> None:
+def events_by_line(run: ProgramRun, count: Callable[[int, float, float, defaultdict[str, float]], None]) -> LineEvents:
+    """Return the events of a mean packet by source line.
+
+    count: adds the events of an instruction of `run.work`, visited and its jump taken so many times, to a dictionary.
+    """
+    lines: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
+    visits, taken = (one / max(len(run), 1) for one in run.totals())
+    for row in np.flatnonzero(visits).tolist():
+        count(row, float(visits[row]), float(taken[row]), lines[run.line_text(row)])
+    return {line: {name: times for name, times in events.items() if times} for line, events in lines.items()}
+
+
+def count_events(run: ProgramRun, row: int, times: float, taken: float, counts: defaultdict[str, float]) -> None:
     """Add the events of one instruction that runs so many times."""
     one = run.program.code[run.work.slots[row]]
     kind = instruction_class(one)

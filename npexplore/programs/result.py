@@ -181,15 +181,22 @@ class ProgramRun:
                 calls[name] = calls.get(name, 0) + int(visits[slot])
         return calls
 
+    def totals(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return how often all packets visited each instruction, and took its jump (the counts of `Paths`)."""
+        packets = np.bincount(self.rows[:, k.PATH], minlength=len(self.work.visits) + 1)[: len(self.work.visits)]
+        return packets.astype(np.int64) @ self.work.visits, packets.astype(np.int64) @ self.work.taken
+
+    def line_text(self, row: int) -> str:
+        """Return the source line of an instruction of `Paths`; where no line is known, its number and text."""
+        slot = self.work.slots[row]
+        return str(self.program.line_at(slot) or f"{slot}: {isa.text(self.program.code[slot])}")
+
     def lines(self) -> list[dict[str, Any]]:
         """Return source lines (or instructions, where no line is known) with their share of all instructions."""
-        packets = np.bincount(self.rows[:, k.PATH], minlength=len(self.work.visits) + 1)[: len(self.work.visits)]
-        visits = packets.astype(np.int64) @ self.work.visits
+        visits, _ = self.totals()
         counts: dict[str, int] = {}
         for row in np.flatnonzero(visits).tolist():
-            slot = self.work.slots[row]
-            line = self.program.line_at(slot)
-            text = str(line) if line else f"{slot}: {isa.text(self.program.code[slot])}"
+            text = self.line_text(row)
             counts[text] = counts.get(text, 0) + int(visits[row])
         total = max(1, sum(counts.values()))
         return [

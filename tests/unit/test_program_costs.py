@@ -219,3 +219,18 @@ def test_a_program_on_a_machine_asks_the_router_that_is_named(capsys, tmp_path):
     assert {"pass", "tx"} <= {one["verdict"] for one in paths}
     worst = documents(capsys, "worst", *with_router, "--made", "0")
     assert worst["rate_pps"] > 0
+
+
+@pytest.mark.parametrize("machine", ["server", "nfp4000"])
+def test_lines_have_all_the_cycles_of_a_mean_packet(machine):
+    looked_up = TWO_WAYS.replace("jne", "stw [r10-4], 1\nmov r6, r3\nmov r2, r10\nadd r2, -4\nlddw r1, map t\n"
+                                 "call map_lookup_elem\nmov r3, r6\nmov r0, 1\njne", 1)  # fmt: skip
+    made = npx.design(machine).with_program(npx.program(f".map t lru_percpu_hash 4 8 16\n{looked_up}"
+                                                        if machine == "server" else TWO_WAYS), WIKIPEDIA)  # fmt: skip
+    paths, lines = made.program.rows(made.parameters), made.program.lines(made.parameters)
+    assert sum(one["cycles"] for one in lines) == pytest.approx(sum(one["share"] * one["cycles"] for one in paths))
+    assert sum(one["share"] for one in lines) == pytest.approx(1)
+    costs, share = made.program.costs, sum(one["share"] for one in paths if one["verdict"] == "tx")
+    (division,) = [one["cycles"] for one in lines if "div" in one["line"]]
+    least = share * costs.clock_mhz * 1e-3 * (costs.event["divide"].ns if machine == "server" else 0.0)
+    assert division > least >= 0
