@@ -153,6 +153,8 @@ class _Object:
         by_name = {one.name: one for one in btf.maps()} if btf is not None else {}
         for number, section in enumerate(self.sections):
             if section.name == ".maps":
+                if btf is None:
+                    raise InputError(f"{self.path}: its maps in section .maps have no BTF: compile with clang -g")
                 for symbol in (one for one in self.symbols if one.section == number and one.name in by_name):
                     self._add(number, symbol.value, by_name[symbol.name])
             elif section.name in ("maps", "maps/"):

@@ -9,6 +9,7 @@ import pytest
 from reference.ebpf_kernel import FOLDER, SHIPPED
 
 import npexplore as npx
+from npexplore.errors import InputError
 from npexplore.programs.elf import program_names
 
 SOURCES = sorted([*FOLDER.glob("*.c"), *SHIPPED.glob("*.c")])
@@ -47,3 +48,10 @@ if clang():
             assert [(slot, line.line) for slot, line in one.lines.items()] == [
                 (slot, line.line) for slot, line in other.lines.items()
             ]
+
+    def test_maps_without_btf_are_refused_with_what_to_do(tmp_path):
+        new = tmp_path / "x.o"
+        flags = ["-O2", "-target", "bpf", "-mcpu=v3", "-I", str(SHIPPED)]
+        subprocess.run([clang(), *flags, "-c", str(FOLDER / "tables.c"), "-o", str(new)], check=True)
+        with pytest.raises(InputError, match=r"maps have no BTF: compile with clang -g"):
+            npx.program(new, "flow_table")
