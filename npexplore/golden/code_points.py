@@ -14,7 +14,7 @@ DSCP: dict[str, int] = {
     "EF": 46,
 }
 NAMES = {number: name for name, number in DSCP.items()}
-MOST = 63
+MAX_DSCP = 63  # six bits (RFC 2474 section 3)
 _ALIASES = {"DF": 0, "CS0": 0}  # other names of the default
 _ASSURED = ("AF1", "AF2", "AF3", "AF4")
 
@@ -46,6 +46,6 @@ def class_of(number: int) -> tuple[str, Colour]:
 
 
 def _checked(number: int) -> int:
-    if not 0 <= number <= MOST:
-        raise InputError(f"DSCP must be 0 to {MOST}, got {number}")
+    if not 0 <= number <= MAX_DSCP:
+        raise InputError(f"DSCP must be 0 to {MAX_DSCP}, got {number}")
     return number

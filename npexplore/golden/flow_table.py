@@ -48,9 +48,9 @@ class FlowTable:
 
     def insert(self, key: int, value: int) -> None:
         """Add a flow or give it another value; raises TableFullError."""
-        found, read = self._walk(key)
+        entry, read = self._walk(key)
         held = self._held.setdefault(read[-1], {})
-        if found is None:
+        if entry is None:
             if len(held) >= self.entries:
                 raise TableFullError(f"flow {key}: all {self.buckets * self.entries} entries are in use")
             self._count += 1
@@ -62,8 +62,8 @@ class FlowTable:
 
     def reads_many(self, keys: "NDArray[np.integer]") -> MemoryReads:
         """Return the buckets that looking up each flow reads: a word of table `flows` is a bucket."""
-        told = [self._walk(key)[1] for key in np.asarray(keys).tolist()]
-        word = np.full((len(told), max(map(len, told), default=1)), NO_READ, np.int64)
-        for row, read in enumerate(told):
+        reads = [self._walk(key)[1] for key in np.asarray(keys).tolist()]
+        word = np.full((len(reads), max(map(len, reads), default=1)), NO_READ, np.int64)
+        for row, read in enumerate(reads):
             word[row, : len(read)] = read
         return MemoryReads((TABLE,) * word.shape[1], word)

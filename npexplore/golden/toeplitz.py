@@ -28,20 +28,20 @@ def toeplitz(data: npt.NDArray[np.uint8], key: bytes = KEY) -> npt.NDArray[np.ui
     rows = np.atleast_2d(np.asarray(data, dtype=np.uint8))
     if rows.shape[1] + 4 > len(key):
         raise InputError(f"a Toeplitz key of {len(key)} bytes hashes at most {len(key) - 4}, got {rows.shape[1]}")
-    words, found = _words(key), np.zeros(len(rows), dtype=np.uint32)
+    words, hashes = _words(key), np.zeros(len(rows), dtype=np.uint32)
     for place in range(rows.shape[1]):
-        found ^= words[place, rows[:, place]]
-    return found
+        hashes ^= words[place, rows[:, place]]
+    return hashes
 
 
 @lru_cache(maxsize=8)
 def _words(key: bytes) -> npt.NDArray[np.uint32]:
     """Return what a byte's value at a place contributes, shape (places, 256)."""
     bits, places = int.from_bytes(key, "big"), len(key) - 4
-    found = np.zeros((places, 256), dtype=np.uint32)
+    words = np.zeros((places, 256), dtype=np.uint32)
     values = np.arange(256)
     for place in range(places):
         for bit in range(8):
             window = bits >> (8 * len(key) - WORD - 8 * place - bit) & 0xFFFFFFFF
-            found[place, (values >> (7 - bit) & 1).astype(bool)] ^= np.uint32(window)
-    return found
+            words[place, (values >> (7 - bit) & 1).astype(bool)] ^= np.uint32(window)
+    return words

@@ -11,7 +11,7 @@ from npexplore.units import parse_rate
 
 Counted = Literal["bytes", "packets"]
 NS = 1_000_000_000
-MOST = 1 << 60  # of any count in the smallest unit, so that sums of two stay in 63 bits
+MAX_UNITS = 1 << 60  # of any count in the smallest unit, so that sums of two stay in 63 bits
 FASTEST = 1 << 40  # numerator and denominator
 
 
@@ -62,9 +62,9 @@ class TokenRate(NamedTuple):
     def scaled(self, subject: str, amount: int, *, zero: bool = False) -> int:
         """Return an amount of bytes or packets in units of 1/denominator; raises InputError if it is too large."""
         positive(f"{subject} ({self.counted})", amount, zero=zero)
-        if amount * self.denominator > MOST:
+        if amount * self.denominator > MAX_UNITS:
             raise InputError(
-                f"{subject} must be at most {MOST // self.denominator} {self.counted} for tokens to be exact "
+                f"{subject} must be at most {MAX_UNITS // self.denominator} {self.counted} for tokens to be exact "
                 f"at this rate, got {amount}"
             )
         return amount * self.denominator

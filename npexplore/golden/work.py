@@ -63,8 +63,8 @@ class Work:
     @classmethod
     def of_reads(cls, reads: Iterable[Read], words: int = 1) -> "Work":
         """Return the work of a lookup that reports its reads (`Lpm.reads`), `words` words of memory each."""
-        told = tuple(reads)
-        return cls(tuple(Access(read.table, words) for read in told), {}, tuple(read.word for read in told))
+        accesses = tuple(reads)
+        return cls(tuple(Access(read.table, words) for read in accesses), {}, tuple(read.word for read in accesses))
 
     def words(self, *tables: str) -> int:
         """Return how many words were moved from and to these tables; all tables, if none is named."""

@@ -50,19 +50,20 @@ class EdgeRun:
 
     def take(self, step: Step) -> None:
         """Keep the frames that the router sent, and record the packets that it dropped itself."""
-        made, frames = step.made, step.frames
-        rule = self.edge.classifier.match_many(read_five_tuples(_inner(frames.packets)))[made.packet]
-        own = np.flatnonzero(made.icmp)
+        result, frames = step.made, step.frames
+        rule = self.edge.classifier.match_many(read_five_tuples(_inner(frames.packets)))[result.packet]
+        own = np.flatnonzero(result.icmp)
         if len(own):
-            messages = Packets(made.frames.buffer, made.frames.offset[own], made.frames.length[own])
+            messages = Packets(result.frames.buffer, result.frames.offset[own], result.frames.length[own])
             rule[own] = self.edge.classifier.match_many(read_five_tuples(_inner(messages)))
         columns: tuple[NDArray[Any], ...] = (
-            step.sent_ns, np.maximum(made.frames.length + CHECK, SHORTEST), rule, made.port, frames.port[made.packet],
-            made.packet + self._before, step.part.number[made.packet], step.part.t_ns[made.packet], made.icmp,
-            made.frames.length, _ip_bytes(made.frames),
+            step.sent_ns, np.maximum(result.frames.length + CHECK, SHORTEST), rule, result.port,
+            frames.port[result.packet],
+            result.packet + self._before, step.part.number[result.packet], step.part.t_ns[result.packet], result.icmp,
+            result.frames.length, _ip_bytes(result.frames),
         )  # fmt: skip
         self._parts.append({name: column.astype(np.int64) for name, column in zip(COLUMNS, columns, strict=True)})
-        self.spool.put(made.frames)
+        self.spool.put(result.frames)
         if self.drops is not None:
             self.drops.take(step, first=self._before)
         self._before += len(frames)

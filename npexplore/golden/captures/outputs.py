@@ -63,9 +63,9 @@ class OutputCaptures:
 
     def take(self, step: Step) -> None:
         """Write the frames of a step."""
-        made, frames = step.made, step.made.frames
-        for number in np.unique(made.port).tolist():
-            rows = np.flatnonzero(made.port == number)
+        forwarded, frames = step.made, step.made.frames
+        for number in np.unique(forwarded.port).tolist():
+            rows = np.flatnonzero(forwarded.port == number)
             times = step.sent_ns
             if number in self._links:
                 times = times.copy()
@@ -129,7 +129,7 @@ class LateDropTable(DropTable):
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if error is None:
-            self._writer.writerows(row for _, row in sorted(self._kept, key=lambda kept: kept[0]))
+            self._writer.writerows(row for _, row in sorted(self._kept, key=lambda numbered: numbered[0]))
         super().__exit__(kind, error, at)
 
     def take(self, step: Step, first: int = 0) -> None:

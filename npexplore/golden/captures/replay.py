@@ -140,8 +140,8 @@ class Replay(ShownByArguments):
         ipv6[ipv6] = packets.buffer[offset[rows][ipv6]] >> 4 == 6
         heads = kinds.reshape(-1, ETHERNET)[2 * port[rows].astype(np.int64) + ipv6]
         size = length[rows] + ETHERNET
-        made = np.empty(int(size.sum()), np.uint8)
-        kernels.frame_raw(packets.buffer, offset[rows], length[rows], heads, made)
+        buffer = np.empty(int(size.sum()), np.uint8)
+        kernels.frame_raw(packets.buffer, offset[rows], length[rows], heads, buffer)
         offset[rows] = len(packets.buffer) + np.cumsum(size) - size
         length[rows] = size
-        return Packets(np.concatenate([packets.buffer, made]), offset, length)
+        return Packets(np.concatenate([packets.buffer, buffer]), offset, length)

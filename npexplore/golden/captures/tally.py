@@ -29,20 +29,20 @@ class Tally:
 
     def take(self, step: Step) -> None:
         """Count a step."""
-        made, ports, port = step.made, len(self.router.ports), step.frames.port.astype(np.int64)
+        forwarded, ports, port = step.made, len(self.router.ports), step.frames.port.astype(np.int64)
         rows = step.dropped
-        np.add.at(self.dropped, (port[rows], made.reason[rows].astype(np.int64)), 1)
-        packet, first = np.unique(made.packet[~made.icmp], return_index=True)
-        np.add.at(self.sent, (port[packet], made.port[~made.icmp][first].astype(np.int64)), 1)
+        np.add.at(self.dropped, (port[rows], forwarded.reason[rows].astype(np.int64)), 1)
+        packet, first = np.unique(forwarded.packet[~forwarded.icmp], return_index=True)
+        np.add.at(self.sent, (port[packet], forwarded.port[~forwarded.icmp][first].astype(np.int64)), 1)
         groups: tuple[tuple[NDArray[Any], NDArray[np.int64]], ...] = (
             (port, step.frames.packets.length),
-            (made.port[~made.icmp], made.frames.length[~made.icmp]),
-            (made.port[made.icmp], made.frames.length[made.icmp]),
+            (forwarded.port[~forwarded.icmp], forwarded.frames.length[~forwarded.icmp]),
+            (forwarded.port[forwarded.icmp], forwarded.frames.length[forwarded.icmp]),
         )
         for kind, (number, size) in enumerate(groups):
             self.frames[kind] += np.bincount(number, minlength=ports)
             self.bytes[kind] += np.bincount(number, weights=size, minlength=ports).astype(np.int64)
-        truncated = made.reason == Reason.TRUNCATED
+        truncated = forwarded.reason == Reason.TRUNCATED
         self.cut += int((step.part.captured < step.part.length)[truncated].sum())
 
     def unsend(self, port: NDArray[np.int64], icmp: NDArray[np.bool_], size: NDArray[np.int64]) -> None:
@@ -77,12 +77,12 @@ class Tally:
 
     def drops(self) -> list[dict[str, Any]]:
         """Return one row per reason that dropped something, most packets first."""
-        found = [
+        rows = [
             {"reason": reason.name, "packets": int(packets), "meaning": reason.text, "clause": reason.clause}
             for reason, packets in zip(Reason, self.dropped.sum(axis=0).tolist(), strict=True)
             if packets
         ]
-        found += [
+        rows += [
             {
                 "reason": fate.name, "packets": sum(n for (_, one), n in self.lost.items() if one is fate),
                 "meaning": fate.text, "clause": fate.clause,
@@ -90,7 +90,7 @@ class Tally:
             for fate in Fate
             if any(one is fate for _, one in self.lost)
         ]  # fmt: skip
-        return sorted(found, key=lambda row: -row["packets"])
+        return sorted(rows, key=lambda row: -row["packets"])
 
     def ways(self) -> list[dict[str, Any]]:
         """Return a row for each port in and its ports out (`dropped` false) and reasons (`dropped` true)."""

@@ -114,16 +114,16 @@ class RangeMatcher(Classifier):
         common, vectors, at = (1 << self.width) - 1, [], [0, 0]  # first words of the field's intervals and vectors
         places = []
         for k, (value, table) in enumerate(zip(header, self.tables, strict=True)):
-            found = table.search(value)
-            for row in found.probed:
+            lookup = table.search(value)
+            for row in lookup.probed:
                 meter.do(**_PROBE)
                 meter.read("intervals", self.interval_words[k], at=at[0] + row * self.interval_words[k])
-            meter.do(alu=self.compare_alu[k] * found.comparisons, branch=found.comparisons + 1)
-            if found.row == OUTSIDE:
+            meter.do(alu=self.compare_alu[k] * lookup.comparisons, branch=lookup.comparisons + 1)
+            if lookup.row == OUTSIDE:
                 return NO_MATCH
             meter.do(alu=1)
-            vectors.append(table.rows[found.row].vector)
-            places.append(at[1] + found.row * self.vector_words)
+            vectors.append(table.rows[lookup.row].vector)
+            places.append(at[1] + lookup.row * self.vector_words)
             at = [at[0] + table.stored * self.interval_words[k], at[1] + len(table) * self.vector_words]
             if whole:
                 self._read_vector(meter, places[-1])

@@ -208,12 +208,12 @@ def _protocols(name: str, value: Field, bits: int) -> Range:
 
 
 def _classbench_rule(place: str, text: str, dscp: int) -> Rule:
-    found = _CLASSBENCH.fullmatch(text)
-    if not found:
+    fields = _CLASSBENCH.fullmatch(text)
+    if not fields:
         form = "@PREFIX PREFIX LOW : HIGH LOW : HIGH PROTOCOL/MASK"
         other = " (rules of nftables, iptables and tc are not read)" if text.split()[0] in OTHER_TOOLS else ""
         raise InputError(f"{place}: a rule is {form}, got {text!r}{other}")
-    words = found.groups()
+    words = fields.groups()
     with told_at(place):
         source, destination = (_addresses(name, word, 32) for name, word in zip(FIELDS[:2], words[:2], strict=True))
         source_port = _numbers("source_port", f"{words[2]}-{words[3]}", 16)

@@ -99,17 +99,17 @@ def generate_rules(
         raise InputError(f"rules to generate must be 1 to {MAX_RULES}, got {count}")
     shares = _listed(profile) if isinstance(profile, str) else profile
     draw = _Draw(shares, np.random.default_rng(seed))
-    found: dict[tuple[Range, ...], Rule] = {}
+    rules: dict[tuple[Range, ...], Rule] = {}
     wanted = count - default
     for _ in range(_TRIES * wanted):
-        if len(found) == wanted:
+        if len(rules) == wanted:
             break
         rule = draw.rule()
         if not (default and rule.ranges == Rule().ranges):
-            found.setdefault(rule.ranges, rule)
-    if len(found) < wanted:
-        raise InputError(f"profile {shares.title!r} gave {len(found)} different rules, {wanted} were asked for")
-    ordered = sorted(found.values(), key=_breadth)
+            rules.setdefault(rule.ranges, rule)
+    if len(rules) < wanted:
+        raise InputError(f"profile {shares.title!r} gave {len(rules)} different rules, {wanted} were asked for")
+    ordered = sorted(rules.values(), key=_breadth)
     return Rules((*ordered, Rule()) if default else tuple(ordered), "generated rules")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from npexplore.errors import InputError, one_of
-from npexplore.golden.code_points import DSCP, MOST, class_dscp, dscp_name
+from npexplore.golden.code_points import DSCP, MAX_DSCP, class_dscp, dscp_name
 from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_text, prefix_text
 from npexplore.golden.ipv4.five_tuple import BITS, FIELDS, FiveTuple
 
@@ -45,8 +45,8 @@ class Rule:
                 raise InputError(f"{name} must be 0 to {(1 << bits) - 1}, got {range_text(name, (low, high))}")
             if low > high:
                 raise InputError(f"{name} must have its lower end first, got {range_text(name, (low, high))}")
-        if not 0 <= self.dscp <= MOST:
-            raise InputError(f"dscp must be 0 to {MOST}, got {self.dscp}")
+        if not 0 <= self.dscp <= MAX_DSCP:
+            raise InputError(f"dscp must be 0 to {MAX_DSCP}, got {self.dscp}")
 
     @property
     def ranges(self) -> "tuple[Range, ...]":

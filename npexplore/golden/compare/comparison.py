@@ -136,8 +136,8 @@ class Comparison:
         reasons = {int(reason): reason for reason in Reason}
         for row in step.dropped.tolist()[-REMEMBERED_DROPS:]:
             self._dropped.append((reasons[int(step.made.reason[row])], step.frames.packets[row]))
-        made = step.made
-        for port, icmp, frame in zip(made.port.tolist(), made.icmp.tolist(), made.frames, strict=True):
+        forwarded = step.made
+        for port, icmp, frame in zip(forwarded.port.tolist(), forwarded.icmp.tolist(), forwarded.frames, strict=True):
             self._ports[port].ours.append((self._sent, Sent(port, frame, icmp)))
             self._sent += 1
         for one in self._ports:
@@ -153,10 +153,10 @@ class Comparison:
         """Compare what is left. damaged: our inputs were cut short, so that frames may be missing at the end."""
         for port in self._ports:
             port.finish(damaged, self._dropped)
-        found = sorted(port.found for port in self._ports if port.found is not None)
+        differences = sorted(port.found for port in self._ports if port.found is not None)
         damage = {
             self.router.ports[port.number].name: str(port.theirs.scan.damage)
             for port in self._ports
             if port.theirs.scan is not None and port.theirs.scan.damage
         }
-        return Verdict(sum(port.alike for port in self._ports), found[0][1] if found else None, damage)
+        return Verdict(sum(port.alike for port in self._ports), differences[0][1] if differences else None, damage)

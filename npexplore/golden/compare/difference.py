@@ -87,28 +87,28 @@ def first_difference(
     got = [(port, bytes(frame)) for port, frame, *_ in got]
     for port in sorted({sent.port for sent in expected} | {port for port, _ in got}):
         wanted = [sent for sent in expected if sent.port == port]
-        found = [frame for number, frame in got if number == port]
-        difference = _on_a_port(port, wanted, found, dropped)
+        on_port = [frame for number, frame in got if number == port]
+        difference = _on_a_port(port, wanted, on_port, dropped)
         if difference is not None:
             return difference
     return None
 
 
 def _on_a_port(
-    port: int, wanted: Sequence[Sent], found: Sequence[bytes], dropped: Sequence[tuple[Reason, bytes]]
+    port: int, wanted: Sequence[Sent], frames: Sequence[bytes], dropped: Sequence[tuple[Reason, bytes]]
 ) -> Difference | None:
-    for number in range(max(len(wanted), len(found))):
-        if number >= len(found):
+    for number in range(max(len(wanted), len(frames))):
+        if number >= len(frames):
             return _missing(port, number, wanted[number], "none")
         if number >= len(wanted):
-            return _extra(port, number, found[number], dropped)
-        field = _field(wanted[number], found[number])
+            return _extra(port, number, frames[number], dropped)
+        field = _field(wanted[number], frames[number])
         if field is None:
             continue
-        if any(_field(sent, found[number]) is None for sent in wanted[number + 1 : number + AHEAD]):
-            return _missing(port, number, wanted[number], f"the one after it, {summary(found[number])}")
-        if any(_field(wanted[number], frame) is None for frame in found[number + 1 : number + AHEAD]):
-            return _extra(port, number, found[number], dropped)
+        if any(_field(sent, frames[number]) is None for sent in wanted[number + 1 : number + AHEAD]):
+            return _missing(port, number, wanted[number], f"the one after it, {summary(frames[number])}")
+        if any(_field(wanted[number], frame) is None for frame in frames[number + 1 : number + AHEAD]):
+            return _extra(port, number, frames[number], dropped)
         name, value, other = field
         return Difference(port, number, name, value, other, CLAUSES[name][wanted[number].icmp])
     return None
@@ -158,17 +158,17 @@ def _field(expected: Sent, got: bytes) -> tuple[str, str, str] | None:
         got = got[: len(expected.frame)]  # Ethernet's padding belongs to no packet
     if expected.frame == got:
         return None
-    wanted, found = without_time(expected.frame, expected.icmp), without_time(got, expected.icmp)
-    if wanted == found:
+    wanted, actual = without_time(expected.frame, expected.icmp), without_time(got, expected.icmp)
+    if wanted == actual:
         return _sums(_bare(expected.frame), _bare(got))
-    left, right = fields(wanted), fields(found)
+    left, right = fields(wanted), fields(actual)
     for name, value in left.items():
         if name in right and right[name] != value:
             return name, value, right[name]
-    if len(wanted) != len(found):
-        return "length", f"{len(wanted)} bytes", f"{len(found)} bytes"
-    at = next(at for at, pair in enumerate(zip(wanted, found, strict=True)) if pair[0] != pair[1])
-    return "bytes", f"{wanted[at]:#04x} at {at}", f"{found[at]:#04x} at {at}"
+    if len(wanted) != len(actual):
+        return "length", f"{len(wanted)} bytes", f"{len(actual)} bytes"
+    at = next(at for at, pair in enumerate(zip(wanted, actual, strict=True)) if pair[0] != pair[1])
+    return "bytes", f"{wanted[at]:#04x} at {at}", f"{actual[at]:#04x} at {at}"
 
 
 def _bare(frame: bytes) -> bytes:
@@ -209,24 +209,24 @@ def _icmp_sum(frame: bytes) -> int:
 
 def fields(frame: bytes) -> dict[str, str]:
     """Return the fields of a frame as text, in the order in which they are compared."""
-    found: dict[str, str] = {
+    values: dict[str, str] = {
         "destination MAC": frame[:6].hex(":"),
         "source MAC": frame[6:12].hex(":"),
         "Ethernet type": f"0x{frame[12:14].hex()}",
     }
     packet, other = frame[ETHERNET:], fields6(frame)
     if other is not None:
-        return found | other
+        return values | other
     if len(packet) < SHORTEST:
-        return found | {"bytes": packet.hex(" ") or "none"}
+        return values | {"bytes": packet.hex(" ") or "none"}
     header = read_header(packet)
-    found |= _header_fields(header)
+    values |= _header_fields(header)
     length = min(max(header.header_length, SHORTEST), len(packet))
     total = min(max(header.total_length, length), len(packet))
-    found["options"] = packet[SHORTEST:length].hex(" ") or "none"
+    values["options"] = packet[SHORTEST:length].hex(" ") or "none"
     body = packet[length:total]
     if header.protocol == ICMP and not header.fragment_offset and len(body) >= ICMP_HEADER:
-        found |= {
+        values |= {
             "ICMP type": str(body[0]),
             "ICMP code": str(body[1]),
             "ICMP value": f"0x{body[4:8].hex()}",
@@ -234,10 +234,10 @@ def fields(frame: bytes) -> dict[str, str]:
             "ICMP checksum": f"0x{body[2:4].hex()}",
         }
     else:
-        found["payload"] = _long(body)
-    found["checksum"] = f"{header.checksum:#06x}"
-    found["behind the packet"] = packet[total:].hex(" ") or "nothing"
-    return found
+        values["payload"] = _long(body)
+    values["checksum"] = f"{header.checksum:#06x}"
+    values["behind the packet"] = packet[total:].hex(" ") or "nothing"
+    return values
 
 
 def _header_fields(header: Header[int]) -> dict[str, str]:

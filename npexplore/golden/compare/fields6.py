@@ -48,10 +48,10 @@ def fields6(frame: bytes) -> dict[str, str] | None:
 
 def summary6(frame: bytes) -> str | None:
     """Return a frame of IPv6 or with labels in few words, None for others."""
-    found = fields6(frame)
-    if found is None:
+    values = fields6(frame)
+    if values is None:
         return None
-    if "label stack" in found:
-        return f"{len(frame) - 14} bytes, labels {found['label stack']}"
-    way = f"{found['IPv6 source']} to {found['IPv6 destination']}"
-    return f"{len(frame) - 14} bytes from {way}, next header {found['next header']}, hop limit {found['hop limit']}"
+    if "label stack" in values:
+        return f"{len(frame) - 14} bytes, labels {values['label stack']}"
+    way = f"{values['IPv6 source']} to {values['IPv6 destination']}"
+    return f"{len(frame) - 14} bytes from {way}, next header {values['next header']}, hop limit {values['hop limit']}"

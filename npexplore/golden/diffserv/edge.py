@@ -69,7 +69,7 @@ def edge_of(record: RulesFile, ports: Sequence[Port], origin: str = "rules") -> 
     rules = rules_of(record.rule, origin, record.policer)
     classes = tuple(record.classes)
     drops = {name: DROPS[policer.drop] for name, policer in record.policer.items()}
-    made = {name: _policer(f"policer {name!r}", policer) for name, policer in record.policer.items()}
+    by_name = {name: _policer(f"policer {name!r}", policer) for name, policer in record.policer.items()}
     policers: list[Policer] = []
     units: list[BytesUnit] = []
     shared: dict[str, int] = {}
@@ -79,7 +79,7 @@ def edge_of(record: RulesFile, ports: Sequence[Port], origin: str = "rules") -> 
         if rule.policer is not None:
             if record.policer[rule.policer].per_rule or rule.policer not in shared:
                 shared[rule.policer] = len(policers)
-                policers.append(made[rule.policer])
+                policers.append(by_name[rule.policer])
                 units.append(record.policer[rule.policer].bytes)
             number = shared[rule.policer]
         treatments.append(_treatment(rule, classes, number, drops.get(rule.policer or "", Colour.RED)))

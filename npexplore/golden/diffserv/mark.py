@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from npexplore._kernels import golden_headers as kernels
 from npexplore.errors import InputError
 from npexplore.golden.checksum import update_checksum
-from npexplore.golden.code_points import MOST
+from npexplore.golden.code_points import MAX_DSCP
 from npexplore.golden.columns import Packets
 from npexplore.golden.ipv4.header import SHORTEST
 from npexplore.golden.pairs import Pair
@@ -33,8 +33,10 @@ def mark_dscps(packets: Packets, dscp: ArrayLike, *, in_place: bool = False) -> 
     Raises InputError for numbers that are not code points, and for `in_place` on a buffer that cannot be written to.
     """
     codes = np.ascontiguousarray(dscp, np.int16)
-    if codes.shape != packets.offset.shape or (len(codes) and not -1 <= int(codes.min()) <= int(codes.max()) <= MOST):
-        raise InputError(f"DSCP must be -1 to {MOST}, one for each of {len(packets)} packets")
+    if codes.shape != packets.offset.shape or (
+        len(codes) and not -1 <= int(codes.min()) <= int(codes.max()) <= MAX_DSCP
+    ):
+        raise InputError(f"DSCP must be -1 to {MAX_DSCP}, one for each of {len(packets)} packets")
     if in_place and not packets.buffer.flags.writeable:
         raise InputError("in_place must have a buffer that can be written to, got a read-only one")
     changed = packets if in_place else packets.copy()

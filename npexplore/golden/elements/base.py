@@ -109,8 +109,8 @@ class Element(ShownByArguments):
         try:
             self.configure(*plain)
         except (ValueError, InputError) as error:
-            told = str(error) if isinstance(error, InputError) else f"cannot read {', '.join(arguments)!r}"
-            raise InputError(f"{place}: {self.kind} {name!r}: {told.removeprefix(f'{self.said.place}: ')}") from None
+            reason = str(error) if isinstance(error, InputError) else f"cannot read {', '.join(arguments)!r}"
+            raise InputError(f"{place}: {self.kind} {name!r}: {reason.removeprefix(f'{self.said.place}: ')}") from None
         self.said.finish({self.kind: self.IRRELEVANT})
 
     def _is_keyword(self, text: str) -> bool:

@@ -60,8 +60,8 @@ def largest(kind: str, field: Field | None) -> int:
         return 0xFFFF
     if kind == "opt":
         return 0xFF
-    found = field if kind == "bytes" and field is not None else FIELDS[kind]
-    return (1 << found.bits) - 1
+    limit = field if kind == "bytes" and field is not None else FIELDS[kind]
+    return (1 << limit.bits) - 1
 
 
 def bare_test(kind: str) -> Test:

@@ -200,11 +200,11 @@ class Graph:
 
     def entries(self) -> dict[str, str]:
         """Return the names of the elements where packets come in, by device."""
-        found = {}
+        entries = {}
         for name, element in self.elements.items():
             if (element.INPUTS == (0, 0) or element.ENTRY) and not element.DECLARES:
-                found[str(getattr(element, "device", name))] = name
-        return found
+                entries[str(getattr(element, "device", name))] = name
+        return entries
 
     def run(self, device: str, frame: bytes) -> list[Passage]:
         """Send a frame in by a device; return its path and those of all packets it causes. Raises UnknownNameError."""
@@ -212,25 +212,25 @@ class Graph:
         first = entries[one_of("device", device, entries)]
         pack = Pack(frame, device, link_broadcast=bool(frame[:1] and frame[0] & 1))
         todo: list[tuple[str, int, Pack, tuple[str, ...]]] = [(first, 0, pack, ())]
-        found: list[Passage] = []
+        passages: list[Passage] = []
         while todo:
             name, port, pack, before = todo.pop()
             element, path = self.elements[name], (*before, name)
             if len(path) > LONGEST:
                 raise InputError(f"{element.place}: a packet goes round for more than {LONGEST} elements")
             if element.EXIT and before:
-                found.append(Passage(path, element.EXIT, pack))
+                passages.append(Passage(path, element.EXIT, pack))
                 continue
-            made = element.take(pack, port) if before else [(0, pack)]
-            if not made:
-                found.append(Passage(path, "rest", pack))
-            for output, changed in reversed(made):
+            outputs = element.take(pack, port) if before else [(0, pack)]
+            if not outputs:
+                passages.append(Passage(path, "rest", pack))
+            for output, changed in reversed(outputs):
                 ends = self._next.get(Port(name, output), [])
                 if not ends:
                     reason = changed.reason or Reason.NO_ROUTE
-                    found.append(Passage(path, "drop", replace(changed, reason=reason)))
+                    passages.append(Passage(path, "drop", replace(changed, reason=reason)))
                 todo += [(end.element, end.port, changed, path) for end in ends[:1]]
-        return found
+        return passages
 
     # ---- cycles
 
@@ -244,18 +244,18 @@ class Graph:
 
     def ways(self, cost: Mapping[str, float] | None = None) -> list[Way]:
         """Return every path from an entry to an exit that visits no element twice, most cycles first."""
-        prices, found = cost or {}, []
+        prices, paths = cost or {}, []
 
         def follow(name: str, path: tuple[str, ...]) -> None:
             if self.elements[name].EXIT:
-                found.append(Way(path, self.elements[name].EXIT, self.cycles(path, prices)))
+                paths.append(Way(path, self.elements[name].EXIT, self.cycles(path, prices)))
             for end in [one.target.element for one in self.joined if one.source.element == name]:
                 if end not in path:
                     follow(end, (*path, end))
 
         for first in self.entries().values():
             follow(first, (first,))
-        return sorted(found, key=lambda way: -way.cycles)
+        return sorted(paths, key=lambda way: -way.cycles)
 
     def traffic(self, frames: Iterable[tuple[str, bytes]], cost: Mapping[str, float] | None = None) -> list[Way]:
         """Run frames (device, bytes) and return the paths that they took, the most frequent first."""

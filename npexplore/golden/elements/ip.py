@@ -118,10 +118,10 @@ class LookupIPRoute(Element):
 
     def take(self, pack: Pack, port: int) -> Out:
         """By the route's output, sent on to its gateway."""
-        found = self.table.lookup(pack.target)
-        if found is None:
+        next_hop = self.table.lookup(pack.target)
+        if next_hop is None:
             return [(-1, replace(pack, reason=Reason.NO_ROUTE))]
-        output, via = self.hops[found]
+        output, via = self.hops[next_hop]
         return [(output, replace(pack, target=via or pack.target))]
 
 
@@ -240,11 +240,11 @@ class IPFragmenter(Element):
             return [(0, pack)]
         if not self.honors and packet[6] >> 5 & DF:
             packet = with_checksum(packet[:6] + bytes([packet[6] & ~(DF << 5) & 255]) + packet[7:])
-        made = fragment(packet, self.mtu, last_in_units=True)
-        if made.reason:
-            return [(1, replace(pack, reason=made.reason))]
+        fragments = fragment(packet, self.mtu, last_in_units=True)
+        if fragments.reason:
+            return [(1, replace(pack, reason=fragments.reason))]
         # a link's header stays in front of the first piece alone, as in Click
-        first, *later = made.packets
+        first, *later = fragments.packets
         return [(0, pack.with_packet(first)), *((0, replace(pack, data=piece, network=0)) for piece in later)]
 
 

@@ -115,13 +115,13 @@ class _Reader:
 
     def _define(self) -> None:
         place = self.next().place
-        found = dict(self.values)
+        values = dict(self.values)
         for one in split_arguments(self.next("arguments").text):
             name, _, value = one.partition(" ")
             if not name.startswith("$") or not value:
                 raise InputError(f"{place}: define(...) takes names with $ and their values, got {one!r}")
-            found[name] = value
-        self.values = found
+            values[name] = value
+        self.values = values
 
     def _class(self) -> None:
         self.next()
@@ -185,9 +185,9 @@ class _Reader:
         elif not self._known(first.text):
             kind = first
             self.unnamed += 1
-            made = Token("word", f"{kind.text}@{self.unnamed}", kind.place)
-            self._declare(self.prefix + made.text, kind.text, self._arguments(), kind.place)
-            names = [made]
+            token = Token("word", f"{kind.text}@{self.unnamed}", kind.place)
+            self._declare(self.prefix + token.text, kind.text, self._arguments(), kind.place)
+            names = [token]
         out = self._port() if self.sees("[") and self._is_output() else 0
         if len(names) > 1:
             return None, None
@@ -235,15 +235,15 @@ class _Reader:
         if kind not in self.classes:
             self.out.elements[full] = Declared(kind, arguments, place)
             return
-        made = self.classes[kind]
+        definition = self.classes[kind]
         if kind in self.within:
             raise InputError(f"{place}: compound class {kind!r} must not contain itself")
-        if len(arguments) != len(made.parameters):
-            wanted = len(made.parameters)
+        if len(arguments) != len(definition.parameters):
+            wanted = len(definition.parameters)
             raise InputError(f"{place}: {kind} {full!r} must have {wanted} arguments, got {len(arguments)}")
         self.compounds.add(full)
-        values = {**self.values, **dict(zip(made.parameters, arguments, strict=True))}
-        inner = _Reader(made.body, self.out, dict(self.classes), full + "/", values, (*self.within, kind))
+        values = {**self.values, **dict(zip(definition.parameters, arguments, strict=True))}
+        inner = _Reader(definition.body, self.out, dict(self.classes), full + "/", values, (*self.within, kind))
         inner.compounds = self.compounds
         inner.read()
 
@@ -271,7 +271,7 @@ def _unfolded(joined: list[Joined]) -> list[Joined]:
     def ends(port: Port) -> list[Port]:
         return [port] if "#" not in port.element else [end for further in beyond.get(port, []) for end in ends(further)]
 
-    found = []
+    links = []
     for one in joined:
         if "#" in one.source.element:
             continue
@@ -279,5 +279,5 @@ def _unfolded(joined: list[Joined]) -> list[Joined]:
         if not reached:
             inside = one.target.element.partition("#")[0]
             raise InputError(f"{one.place}: nothing inside {inside!r} is joined to its port {one.target.port}")
-        found += [Joined(one.source, end, one.place) for end in reached]
-    return found
+        links += [Joined(one.source, end, one.place) for end in reached]
+    return links

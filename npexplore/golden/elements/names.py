@@ -16,10 +16,10 @@ _known: ContextVar[Names | None] = ContextVar("names", default=None)
 
 def read_names(entries: Iterable[str]) -> Names:
     """Return what the entries `NAME ADDRESS...` name: ip, net and mac of each."""
-    found: Names = {}
+    names: Names = {}
     for entry in entries:
         name, *values = entry.split() or [""]
-        own = found.setdefault(name, {})
+        own = names.setdefault(name, {})
         for value in values:
             if value.count(":") + value.count("-") == 5:
                 own["mac"] = value
@@ -28,7 +28,7 @@ def read_names(entries: Iterable[str]) -> Names:
                 own.setdefault("ip", value.partition("/")[0])
             else:
                 own["ip"] = value
-    return found
+    return names
 
 
 @contextmanager

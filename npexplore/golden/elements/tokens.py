@@ -26,7 +26,7 @@ class Token(NamedTuple):
 
 def tokens(text: str, file: str) -> list[Token]:
     """Return the tokens of a configuration; raises InputError with file and line."""
-    found: list[Token] = []
+    result: list[Token] = []
     at, line = 0, 1
     while at < len(text):
         match = _TOKEN.match(text, at)
@@ -36,12 +36,12 @@ def tokens(text: str, file: str) -> list[Token]:
         end, kind = match.end(), str(match.lastgroup)
         if kind == "open":
             end = _closing(text, match.start(), place)
-            found.append(Token("arguments", text[at + 1 : end - 1], place))
+            result.append(Token("arguments", text[at + 1 : end - 1], place))
         elif kind != "skip":
-            found.append(Token(kind, match.group(), place))
+            result.append(Token(kind, match.group(), place))
         line += text.count("\n", at, end)
         at = end
-    return found
+    return result
 
 
 def _closing(text: str, at: int, place: Place) -> int:
@@ -59,18 +59,18 @@ def split_arguments(text: str) -> tuple[str, ...]:
     return tuple(" ".join(part.split()) for part in bare.rstrip(",").split(",")) if bare else ()
 
 
-def declared_names(found: Sequence[Token]) -> set[str]:
+def declared_names(tokens_read: Sequence[Token]) -> set[str]:
     """Return the names in front of `::`, but those inside of compounds."""
     names: set[str] = set()
     depth = 0
-    for k, token in enumerate(found):
+    for k, token in enumerate(tokens_read):
         depth += {"{": 1, "}": -1}.get(token.text, 0) if token.kind == "mark" else 0
         if token.kind == "mark" and token.text == "::" and not depth:
             back = k - 1
-            while back >= 0 and (found[back].kind == "word" or found[back].text == ","):
-                if found[back].kind == "word":
-                    names.add(found[back].text)
-                    if back == 0 or found[back - 1].text != ",":
+            while back >= 0 and (tokens_read[back].kind == "word" or tokens_read[back].text == ","):
+                if tokens_read[back].kind == "word":
+                    names.add(tokens_read[back].text)
+                    if back == 0 or tokens_read[back - 1].text != ",":
                         break
                 back -= 1
     return names

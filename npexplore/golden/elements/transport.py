@@ -148,12 +148,12 @@ class SetTCPChecksum(Element):
         length = (packet[2] << 8 | packet[3]) - start
         if not TCP_HEADER <= length <= len(packet) - start:
             return [(-1, replace(pack, reason=Reason.TOO_SHORT))]
-        words, kept = packet[start + 12] >> 4, packet[start + 12] & 15
+        words, reserved = packet[start + 12] >> 4, packet[start + 12] & 15
         if self.fixes and words < TCP_HEADER // 4:
             words = TCP_HEADER // 4
         elif self.fixes and 4 * words > length and not (packet[6] << 8 | packet[7]) & 0x3FFF:
             words = length // 4
-        packet = packet[: start + 12] + bytes([words << 4 | kept]) + packet[start + 13 :]
+        packet = packet[: start + 12] + bytes([words << 4 | reserved]) + packet[start + 13 :]
         return [(0, pack.with_packet(summed(packet, length, TCP)))]
 
 
@@ -193,11 +193,11 @@ class UDPIPEncap(Element):
         """The packet."""
         udp = self.ports + (8 + len(pack.data)).to_bytes(2, "big") + bytes(2) + pack.data
         destination = pack.target if self.destination is None else self.destination
-        made = write_packet(
+        packet_out = write_packet(
             self.source, destination, udp, protocol=UDP, ttl=ENCAPSULATED_TTL, identification=self.identification
         )
         self.identification = self.identification + 1 & 0xFFFF
-        data = summed(made, len(udp), UDP) if self.sums else made
+        data = summed(packet_out, len(udp), UDP) if self.sums else packet_out
         return [(0, replace(pack, data=data, target=destination, network=0))]
 
 

@@ -26,8 +26,8 @@ def read_arp(packet: bytes) -> Arp | None:
         return None
     operation = int.from_bytes(packet[6:8], "big")
     sender, target = int.from_bytes(packet[14:18], "big"), int.from_bytes(packet[24:28], "big")
-    made = Arp(operation, packet[8:14], sender, target, packet[18:24])
-    return made if operation in (REQUEST, REPLY) else None
+    message = Arp(operation, packet[8:14], sender, target, packet[18:24])
+    return message if operation in (REQUEST, REPLY) else None
 
 
 def write_arp(message: Arp) -> bytes:

@@ -59,10 +59,10 @@ def _piece(head: bytes, data: bytes, flags: int, offset: int) -> bytes:
 
 def _later_header(head: bytes, keep_length: bool) -> bytes:
     """Return the header of all pieces but the first: with the copied options alone."""
-    kept = b""
+    copied = b""
     for octets in raw_options(head) if not keep_length else ():
-        kept += octets if octets[0] >= COPIED else b""
+        copied += octets if octets[0] >= COPIED else b""
     for option in read_options(head).options if keep_length else ():
-        kept += option.octets if option.copied else bytes([NOP]) * len(option.octets)
-    length = len(head) - 20 if keep_length else len(kept) + -len(kept) % 4
-    return bytes([0x40 | 5 + length // 4]) + head[1:20] + kept.ljust(length, b"\0")
+        copied += option.octets if option.copied else bytes([NOP]) * len(option.octets)
+    length = len(head) - 20 if keep_length else len(copied) + -len(copied) % 4
+    return bytes([0x40 | 5 + length // 4]) + head[1:20] + copied.ljust(length, b"\0")

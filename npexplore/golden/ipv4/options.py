@@ -50,38 +50,38 @@ class Options(NamedTuple):
 def raw_options(packet: bytes) -> list[bytes]:
     """Return the octets of each option but No Operation, up to the first wrong length; nothing else is checked."""
     length = min(4 * (packet[0] & 15), len(packet)) if packet else 0
-    found: list[bytes] = []
+    options: list[bytes] = []
     at = SHORTEST
     while at < length and packet[at] != END:
         size = 1 if packet[at] == NOP else packet[at + 1] if at + 1 < length else 0
         if at + size > length or (size < 2 and packet[at] != NOP):
             break
         if packet[at] != NOP:
-            found.append(packet[at : at + size])
+            options.append(packet[at : at + size])
         at += size
-    return found
+    return options
 
 
 def read_options(packet: bytes) -> Options:
     """Return the options of a packet that passed validation, with the first fault of any."""
     length = min(4 * (packet[0] & 15), len(packet)) if packet else 0
-    found: list[Option] = []
+    options: list[Option] = []
     at = SHORTEST
     while at < length and packet[at] != END:
         if packet[at] == NOP:
-            found.append(Option(NOP, at, packet[at : at + 1]))
+            options.append(Option(NOP, at, packet[at : at + 1]))
             at += 1
             continue
         size = packet[at + 1] if at + 1 < length else 0
         if size < 2 or at + size > length:
-            return Options(tuple(found), at)
+            return Options(tuple(options), at)
         option = Option(packet[at], at, packet[at : at + size])
-        wrong = _fault(option, found)
+        wrong = _fault(option, options)
         if wrong is not None:
-            return Options(tuple(found), at + wrong)
-        found.append(option)
+            return Options(tuple(options), at + wrong)
+        options.append(option)
         at += size
-    return Options(tuple(found), None)
+    return Options(tuple(options), None)
 
 
 def option_fault(packet: bytes) -> int:

@@ -95,18 +95,18 @@ def host_answer6(packet: bytes, *, linux: bool = False, joined: int = 0) -> byte
 
     linux, joined: see `carried_by`.
     """
-    found = carried_by(packet, linux=linux, joined=joined)
-    if not isinstance(found, Carried):
-        return found if isinstance(found, IcmpError) else None
+    message = carried_by(packet, linux=linux, joined=joined)
+    if not isinstance(message, Carried):
+        return message if isinstance(message, IcmpError) else None
     header = read_header(packet)
-    data = packet[found.at : SHORTEST + header.payload_length]
-    if found.protocol == ICMP6:
+    data = packet[message.at : SHORTEST + header.payload_length]
+    if message.protocol == ICMP6:
         right = len(data) >= 8 and data[0] == ECHO
         sound = right and checksum(header.source, header.destination, data) == 0
         return bytes([ECHO_REPLY]) + data[1:2] + bytes(2) + data[4:] if sound else None
-    if found.protocol == UDP:
+    if message.protocol == UDP:
         ends = packet[8:SHORTEST] + bytes(2) + b"\0" + bytes([UDP])
         return IcmpError(UNREACHABLE, PORT) if whole_datagram(data, ends, may_lack=False) else None
-    if found.protocol in (TCP, NOTHING):
+    if message.protocol in (TCP, NOTHING):
         return None
-    return IcmpError(PARAMETER_PROBLEM, NEXT_HEADER, found.named)
+    return IcmpError(PARAMETER_PROBLEM, NEXT_HEADER, message.named)

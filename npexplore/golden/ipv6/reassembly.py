@@ -81,53 +81,53 @@ class Reassembly:
         near = address_kind(header.destination) in (Kind.LINK_LOCAL, Kind.MULTICAST)
         ident = int.from_bytes(packet[at + 4 : at + SIZE], "big")
         key = header.source, header.destination, ident, port if near else -1
-        found = self._datagram(key, time_ns)
-        if found is None:
+        datagram = self._datagram(key, time_ns)
+        if datagram is None:
             return None
         if not more:
-            right = end >= found.end and (not found.last or end == found.end)
+            right = end >= datagram.end and (not datagram.last or end == datagram.end)
         else:
-            right = end <= found.end or not found.last
-        placed = found.place(offset, end) if right and end > offset else False
+            right = end <= datagram.end or not datagram.last
+        placed = datagram.place(offset, end) if right and end > offset else False
         if placed is False:
             self._waiting.pop(key, None)
         if not placed:
             return None
-        found.last |= not more
-        found.end = max(found.end, end)
-        found.data[offset] = packet[at + SIZE : at + SIZE + end - offset]
-        found.ecn.add(packet[1] >> 4 & 3)
+        datagram.last |= not more
+        datagram.end = max(datagram.end, end)
+        datagram.data[offset] = packet[at + SIZE : at + SIZE + end - offset]
+        datagram.ecn.add(packet[1] >> 4 & 3)
         if not offset:
-            found.head = packet[:at], piece.named, packet[at]
-        if not found.last or found.head is None or sum(map(len, found.data.values())) < found.end:
+            datagram.head = packet[:at], piece.named, packet[at]
+        if not datagram.last or datagram.head is None or sum(map(len, datagram.data.values())) < datagram.end:
             return None
         del self._waiting[key]
-        return _joined(found)
+        return _joined(datagram)
 
     def _datagram(self, key: tuple[int, int, int, int], time_ns: int) -> _Datagram | None:
         """Return what is there of a datagram; None where there is no room for another one."""
-        late = [one for one, found in self._waiting.items() if time_ns - found.began_ns > TIMEOUT_NS]
+        late = [one for one, datagram in self._waiting.items() if time_ns - datagram.began_ns > TIMEOUT_NS]
         for one in late:
             del self._waiting[one]
         if key not in self._waiting:
-            if sum(len(data) for found in self._waiting.values() for data in found.data.values()) > MAX_BYTES:
+            if sum(len(data) for datagram in self._waiting.values() for data in datagram.data.values()) > MAX_BYTES:
                 return None
             self._waiting[key] = _Datagram(time_ns)
         return self._waiting[key]
 
 
-def _joined(found: _Datagram) -> bytes | None:
+def _joined(datagram: _Datagram) -> bytes | None:
     """Return the packet of a whole datagram; None for one too long, or with marks that no sender sets together."""
-    assert found.head is not None
-    before, named, protocol = found.head
-    data = b"".join(found.data[offset] for offset in sorted(found.data))
+    assert datagram.head is not None
+    before, named, protocol = datagram.head
+    data = b"".join(datagram.data[offset] for offset in sorted(datagram.data))
     length = len(before) - SHORTEST + len(data)
-    if length > LONGEST or (NOT_CAPABLE in found.ecn and len(found.ecn) > 1):
+    if length > LONGEST or (NOT_CAPABLE in datagram.ecn and len(datagram.ecn) > 1):
         return None
     head = bytearray(before)
     head[named] = protocol
     head[LENGTH_AT : LENGTH_AT + 2] = length.to_bytes(2, "big")
-    head[1] |= CONGESTION << 4 if CONGESTION in found.ecn else 0
+    head[1] |= CONGESTION << 4 if CONGESTION in datagram.ecn else 0
     return bytes(head) + data
 
 

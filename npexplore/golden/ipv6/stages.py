@@ -37,9 +37,9 @@ def martians(side: Side6, walk: Walk6) -> Reason:
 
 def chain(side: Side6, walk: Walk6) -> Reason:
     """Walk the extension headers; a chain that is cut can be discarded on the way (RFC 7112 section 5)."""
-    found = read_chain(walk.packet)
-    walk.pointer = found.pointer
-    return by_code(found.reason)
+    headers = read_chain(walk.packet)
+    walk.pointer = headers.pointer
+    return by_code(headers.reason)
 
 
 def options(side: Side6, walk: Walk6) -> Reason:
@@ -47,10 +47,10 @@ def options(side: Side6, walk: Walk6) -> Reason:
     return take_options(walk, read_hop_options(walk.packet))
 
 
-def take_options(walk: Walk6, found: HopOptions) -> Reason:
+def take_options(walk: Walk6, hop_options: HopOptions) -> Reason:
     """Note what is wrong with the hop-by-hop options; the first fault ends the way."""
-    walk.pointer, walk.tell = found.pointer, found.tell or not found.reason
-    return found.reason
+    walk.pointer, walk.tell = hop_options.pointer, hop_options.tell or not hop_options.reason
+    return hop_options.reason
 
 
 def deliver(side: Side6, walk: Walk6) -> Reason:
@@ -138,10 +138,10 @@ def error_or_reply(
         if not isinstance(whole, bytes):
             return whole
         walk.packet = whole
-    found = host_answer6(walk.packet, linux=linux, joined=joined)
-    if not isinstance(found, bytes):
-        return found
-    reply(side, walk, found)
+    answer = host_answer6(walk.packet, linux=linux, joined=joined)
+    if not isinstance(answer, bytes):
+        return answer
+    reply(side, walk, answer)
     return None
 
 

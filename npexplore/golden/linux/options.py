@@ -51,7 +51,7 @@ def compile_options(header: bytearray, address: int, stamps: Asked, time_ms: int
 
     address: of the router towards the sender, recorded for the time being; stamps: see `Asked`.
     """
-    found = KernelOptions()
+    options = KernelOptions()
     at, end = SHORTEST, len(header)
     while at < end:
         if header[at] == END:
@@ -62,18 +62,18 @@ def compile_options(header: bytearray, address: int, stamps: Asked, time_ms: int
             continue
         size = header[at + 1] if at + 1 < end else 0
         if size < 2 or at + size > end:
-            found.pointer = at
-            return found
-        wrong = _compile(found, header, at, size, address, stamps, time_ms)
+            options.pointer = at
+            return options
+        wrong = _compile(options, header, at, size, address, stamps, time_ms)
         if wrong is not None:
-            found.pointer = at + wrong
-            return found
+            options.pointer = at + wrong
+            return options
         at += size
-    return found
+    return options
 
 
 def _compile(
-    found: KernelOptions, header: bytearray, at: int, size: int, address: int, stamps: Asked, time_ms: int
+    options: KernelOptions, header: bytearray, at: int, size: int, address: int, stamps: Asked, time_ms: int
 ) -> int | None:
     """Handle one option; return the place of a wrong octet in it, if any."""
     kind = header[at]
@@ -82,11 +82,11 @@ def _compile(
             return 1
         if header[at + 2] < 4:
             return 2
-        if found.route:
+        if options.route:
             return 0
-        found.route, found.strict = at, kind == STRICT_ROUTE
+        options.route, options.strict = at, kind == STRICT_ROUTE
     elif kind == RECORD_ROUTE:
-        if found.record:
+        if options.record:
             return 0
         if size < 3:
             return 1
@@ -97,24 +97,24 @@ def _compile(
                 return 2
             _write(header, at + header[at + 2] - 1, address)
             header[at + 2] += 4
-            found.record_address = True
-        found.record = at
+            options.record_address = True
+        options.record = at
     elif kind == TIMESTAMP:
-        return _compile_stamp(found, header, at, size, address, stamps, time_ms)
+        return _compile_stamp(options, header, at, size, address, stamps, time_ms)
     elif kind == ROUTER_ALERT:
         return 1 if size < 4 else None
     elif kind == CIPSO:
-        if found.cipso:
+        if options.cipso:
             return 0
-        found.cipso = at
+        options.cipso = at
         return 1 if size < SHORTEST_CIPSO else 2  # too short, or of a domain that nobody has set up
     return None
 
 
 def _compile_stamp(
-    found: KernelOptions, header: bytearray, at: int, size: int, address: int, stamps: Asked, time_ms: int
+    options: KernelOptions, header: bytearray, at: int, size: int, address: int, stamps: Asked, time_ms: int
 ) -> int | None:
-    if found.stamp:
+    if options.stamp:
         return 0
     if size < 4:
         return 1
@@ -127,20 +127,20 @@ def _compile_stamp(
         time: int | None = None
         if flag == TS_ONLY:
             time, step = at + pointer - 1, 4
-            found.stamp_time = True
+            options.stamp_time = True
         elif flag == TS_ADDRESS:
             if pointer + 7 > size:
                 return 2
             time, step = at + pointer + 3, 8
             _write(header, at + pointer - 1, address)
-            found.stamp_address = found.stamp_time = True
+            options.stamp_address = options.stamp_time = True
         elif flag == TS_PRESPECIFIED:
             if pointer + 7 > size:
                 return 2
             step = 0
             if stamps(int.from_bytes(header[at + pointer - 1 : at + pointer + 3], "big")):
                 time, step = at + pointer + 3, 8
-                found.stamp_time = True
+                options.stamp_time = True
         else:
             step = 0
         header[at + 2] += step
@@ -150,7 +150,7 @@ def _compile_stamp(
         if header[at + 3] >> 4 == 15:
             return 3
         header[at + 3] += 16
-    found.stamp = at
+    options.stamp = at
     return None
 
 
@@ -158,21 +158,21 @@ def _write(header: bytearray, at: int, number: int) -> None:
     header[at : at + 4] = number.to_bytes(4, "big")
 
 
-def finish_options(header: bytearray, found: KernelOptions, address: int) -> None:
+def finish_options(header: bytearray, options: KernelOptions, address: int) -> None:
     """Write the address of the port a packet leaves by; let a source route take its step."""
-    if found.record_address:
-        _write(header, found.record + header[found.record + 2] - 5, address)
-    if found.hit is not None:
-        at, size = found.route, header[found.route + 1]
+    if options.record_address:
+        _write(header, options.record + header[options.record + 2] - 5, address)
+    if options.hit is not None:
+        at, size = options.route, header[options.route + 1]
         pointer = header[at + 2]
-        while pointer <= size and int.from_bytes(header[at + pointer - 1 : at + pointer + 3], "big") != found.hit:
+        while pointer <= size and int.from_bytes(header[at + pointer - 1 : at + pointer + 3], "big") != options.hit:
             pointer += 4
         if pointer + 3 <= size:
-            header[16:20] = found.hit.to_bytes(4, "big")
+            header[16:20] = options.hit.to_bytes(4, "big")
             _write(header, at + pointer - 1, address)
             header[at + 2] = pointer + 4
-        if found.stamp_address:
-            _write(header, found.stamp + header[found.stamp + 2] - 9, address)
+        if options.stamp_address:
+            _write(header, options.stamp + header[options.stamp + 2] - 9, address)
 
 
 def without_uncopied(header: bytearray) -> bytes:
@@ -187,51 +187,51 @@ def without_uncopied(header: bytearray) -> bytes:
     return bytes(options)
 
 
-def reply_destination(packet: bytes, found: KernelOptions) -> tuple[int, bytes]:
+def reply_destination(packet: bytes, options: KernelOptions) -> tuple[int, bytes]:
     """Return where an ICMP error about a packet goes first, and the source route it takes (none: to the source)."""
-    if found.route:
-        first, option = _echo_route(packet[found.route : found.route + packet[found.route + 1]], packet[12:16])
+    if options.route:
+        first, option = _echo_route(packet[options.route : options.route + packet[options.route + 1]], packet[12:16])
         if option:
             return first, option
     return int.from_bytes(packet[12:16], "big"), b""
 
 
-def echo_options(packet: bytes, found: KernelOptions, stamps: Asked, address: int, time_ms: int) -> bytes | None:
+def echo_options(packet: bytes, options: KernelOptions, stamps: Asked, address: int, time_ms: int) -> bytes | None:
     """Return the options of an ICMP error about a packet: its routes and stamps go back with it.
 
     address: the source of the error. None where an option has no whole place left: then there is no error.
     """
     echoed = bytearray()
-    if found.record:
-        option = bytearray(packet[found.record : found.record + packet[found.record + 1]])
-        if found.record_address and option[2] <= len(option):
+    if options.record:
+        option = bytearray(packet[options.record : options.record + packet[options.record + 1]])
+        if options.record_address and option[2] <= len(option):
             if option[2] + 3 > len(option):
                 return None
             _write(option, option[2] - 1, address)
             option[2] += 4
         echoed += option
-    if found.stamp:
-        option = bytearray(packet[found.stamp : found.stamp + packet[found.stamp + 1]])
-        if not _echo_stamp(option, found, stamps, address, time_ms):
+    if options.stamp:
+        option = bytearray(packet[options.stamp : options.stamp + packet[options.stamp + 1]])
+        if not _echo_stamp(option, options, stamps, address, time_ms):
             return None
         echoed += option
-    echoed += reply_destination(packet, found)[1]
-    if found.cipso:
-        echoed += packet[found.cipso : found.cipso + packet[found.cipso + 1]]
+    echoed += reply_destination(packet, options)[1]
+    if options.cipso:
+        echoed += packet[options.cipso : options.cipso + packet[options.cipso + 1]]
     return bytes(echoed) + bytes(-len(echoed) % 4)
 
 
-def _echo_stamp(option: bytearray, found: KernelOptions, stamps: Asked, address: int, time_ms: int) -> bool:
+def _echo_stamp(option: bytearray, options: KernelOptions, stamps: Asked, address: int, time_ms: int) -> bool:
     """Fill in the next place of a time stamp option; False if a place is cut off."""
     pointer, size = option[2], len(option)
     if pointer > size:
         return True
-    if found.stamp_address:
+    if options.stamp_address:
         if pointer + 3 > size:
             return False
         _write(option, pointer - 1, address)
         pointer += 4
-    if found.stamp_time:
+    if options.stamp_time:
         if pointer + 3 > size:
             return False
         if option[3] & 15 != TS_PRESPECIFIED:

@@ -41,7 +41,7 @@ QUIET_ICMP = frozenset({1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12})  # types about whic
 LAST_ICMP = 18
 FULL_HEADER = 20
 LAST_PLACE = 0x1FFF
-HERE, AWAY, MANY = Destination.LOCAL, Destination.ELSEWHERE, Destination.DIRECTED_BROADCAST
+HERE, AWAY, DIRECTED = Destination.LOCAL, Destination.ELSEWHERE, Destination.DIRECTED_BROADCAST
 
 
 def route_input(side: Side4, walk: Walk4, source: int, target: int) -> tuple[Reason, Destination, Hop | None]:
@@ -54,8 +54,8 @@ def route_input(side: Side4, walk: Walk4, source: int, target: int) -> tuple[Rea
     if reason:
         return reason, AWAY, None
     if target in side.own or side.links.is_broadcast(target):
-        kind = HERE if target in side.own else MANY
-        passes = kind is MANY and source >> 24 == 0
+        kind = HERE if target in side.own else DIRECTED
+        passes = kind is DIRECTED and source >> 24 == 0
         return (R.NONE if passes else believed(side, source, walk.port, None)), kind, None
     hop = side.route(target, walk.packet or None)  # a question of ARP has no flow to choose by
     if hop is not None and hop.kind == UNICAST:
@@ -123,7 +123,7 @@ def _source_route(side: Side4, walk: Walk4) -> Reason:
             return R.BAD_OPTION
         stop = int.from_bytes(walk.packet[at + pointer - 1 : at + pointer + 3], "big")
         reason, kind, hop = route_input(side, walk, walk.header.source, stop)
-        if reason or kind is MANY or (kind is AWAY and (hop is None or hop.kind != UNICAST)):
+        if reason or kind is DIRECTED or (kind is AWAY and (hop is None or hop.kind != UNICAST)):
             return R.SOURCE_ROUTE_LOST
         if kind is not HERE:
             walk.kind, walk.hop, walk.target, walk.options.hit = kind, hop, stop, stop
@@ -137,7 +137,7 @@ def deliver(side: Side4, walk: Walk4) -> Reason:
     """Keep what is for the router; tell of missing routes; forward nothing that the link layer broadcast."""
     if walk.kind is HERE:
         return R.LOCAL_DELIVERY
-    if walk.kind is MANY:
+    if walk.kind is DIRECTED:
         return R.DIRECTED_BROADCAST
     return side.refusal(walk.hop) or (R.LINK_BROADCAST if walk.link_broadcast else R.NONE)
 
@@ -205,11 +205,11 @@ def tell(side: Side4, walk: Walk4, reason: Reason) -> None:
     """Send the ICMP error that a reason calls for, if the kernel sends one."""
     error = error_for(reason, mtu=walk.mtu, pointer=walk.pointer)
     if reason is R.LOCAL_DELIVERY and side.router.policy.answers:
-        found = host_answer(walk.packet, _milliseconds(walk))
-        if isinstance(found, bytes):
-            reply(side, walk, found)
+        answer = host_answer(walk.packet, _milliseconds(walk))
+        if isinstance(answer, bytes):
+            reply(side, walk, answer)
             return
-        error = found
+        error = answer
         if walk.header.protocol == UDP:  # the rest has gone when no port is found
             at = walk.header.header_length
             walk.packet = walk.packet[: at + int.from_bytes(walk.packet[at + 4 : at + 6], "big")]
@@ -219,12 +219,12 @@ def tell(side: Side4, walk: Walk4, reason: Reason) -> None:
 
 def reply(side: Side4, walk: Walk4, body: bytes) -> None:
     """Send an ICMP reply to a packet for the router, its options along with it, in pieces where the link is short."""
-    found: KernelOptions = walk.options or KernelOptions()
-    target, _ = reply_destination(walk.packet, found)
+    kernel_options: KernelOptions = walk.options or KernelOptions()
+    target, _ = reply_destination(walk.packet, kernel_options)
     source = walk.header.destination
     flow = chosen_fields(Flow(32, source, target, ICMP), side.router.linux)
     hop, mac = reply_route(side, target, source, flow)
-    options = echo_options(walk.packet, found, partial(not_a_host, side), source, _milliseconds(walk))
+    options = echo_options(walk.packet, kernel_options, partial(not_a_host, side), source, _milliseconds(walk))
     if hop is None or options is None or not side.may_tell(walk.time_ns):
         return
     if not may_tell4(side, target, body[0], 0, walk.time_ns):
@@ -251,8 +251,8 @@ def send_error(side: Side4, walk: Walk4, error: IcmpError) -> None:
     """Send an ICMP error about the packet as it stands, its options along with it."""
     if silent(side, walk):
         return
-    found: KernelOptions = walk.options or KernelOptions()
-    target, _ = reply_destination(walk.packet, found)
+    kernel_options: KernelOptions = walk.options or KernelOptions()
+    target, _ = reply_destination(walk.packet, kernel_options)
     local = walk.kind is HERE and walk.options is not None and walk.options.hit is None
     source = walk.header.destination if local else None
     if not local and side.router.linux.icmp_errors_use_inbound_ifaddr:
@@ -263,7 +263,7 @@ def send_error(side: Side4, walk: Walk4, error: IcmpError) -> None:
     if not may_tell4(side, target, error.type, error.code, walk.time_ns):
         return
     source = side.source_by(hop) if source is None else source
-    options = echo_options(walk.packet, found, partial(not_a_host, side), source, _milliseconds(walk))
+    options = echo_options(walk.packet, kernel_options, partial(not_a_host, side), source, _milliseconds(walk))
     if options is None:
         return
     room = min(side.room(hop), LONGEST) - FULL_HEADER - len(options) - 8

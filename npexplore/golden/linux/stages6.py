@@ -106,8 +106,8 @@ def tell(side: Side6, walk: Walk6, reason: Reason) -> None:
     if error is None or not walk.tell:
         return
     if reason is R.LOCAL_DELIVERY and error.type == UNREACHABLE:  # of UDP the rest has gone when no port is found
-        found = carried_by(walk.packet, linux=True)
-        at = found.at if isinstance(found, Carried) else SHORTEST
+        message = carried_by(walk.packet, linux=True)
+        at = message.at if isinstance(message, Carried) else SHORTEST
         walk.packet = walk.packet[: at + int.from_bytes(walk.packet[at + 4 : at + 6], "big")]
     send_error(side, walk, error)
 

@@ -45,8 +45,8 @@ class RouteTable:
 
     def cover(self, value: int, length: int) -> tuple[int, int]:
         """Return (hop, length) of the longest shorter route that holds the prefix; (0, 0) for none."""
-        found = int(kernels.cover(self._value, self._length, self._hop, value, length))
-        return (0, 0) if found < 0 else (found & 0xFFFF, found >> 16)
+        row = int(kernels.cover(self._value, self._length, self._hop, value, length))
+        return (0, 0) if row < 0 else (row & 0xFFFF, row >> 16)
 
     def columns(self) -> tuple[NDArray[np.uint32], NDArray[np.uint8], NDArray[np.uint16]]:
         """Return (value, length, hop) sorted by value, then length."""

@@ -59,7 +59,7 @@ class BatchLabels:
         place = np.cumsum(~exposed) - 1  # of a row among those decided
         sent = rows[leaves]
         port = columns.port[entry[sent]].astype(np.int16)
-        made = Forwarded(
+        forwarded = Forwarded(
             reason[decided], place[sent], port, np.zeros(len(sent), np.bool_), Packets(out, at[leaves], size[leaves])
         )
-        return LabelledMany(decided, made, rows[~leaves], Packets(out, at[~leaves], size[~leaves]))
+        return LabelledMany(decided, forwarded, rows[~leaves], Packets(out, at[~leaves], size[~leaves]))

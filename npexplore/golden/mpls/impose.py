@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from npexplore.golden.ethernet import MPLS_TYPE
-from npexplore.golden.mpls.stack import ENTRY, MOST, Label, label_at, write_stack
+from npexplore.golden.mpls.stack import ENTRY, MAX_TTL, Label, label_at, write_stack
 
 TtlModel = Literal["uniform", "pipe", "short-pipe"]
 COPY = 0  # a time to live that stands for the packet's
@@ -19,7 +19,7 @@ HOP_LIMIT, TTL = 7, 8  # where IPv6 and IPv4 have theirs
 
 def prepared_stack(labels: Sequence[int], model: TtlModel = "uniform") -> bytes:
     """Return the stack of a route, outermost label first; raises InputError for an invalid label."""
-    return write_stack(Label(one, ttl=COPY if model == "uniform" else MOST) for one in labels)
+    return write_stack(Label(one, ttl=COPY if model == "uniform" else MAX_TTL) for one in labels)
 
 
 def impose(packet: bytes, stack: bytes) -> bytes:

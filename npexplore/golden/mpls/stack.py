@@ -21,7 +21,7 @@ LABELS = 1 << 20
 EXPLICIT_NULL4, ROUTER_ALERT, EXPLICIT_NULL6, IMPLICIT_NULL = 0, 1, 2, 3  # RFC 3032 section 2.1
 ENTROPY_INDICATOR = 7  # the next entry is an entropy label, which is never looked up (RFC 6790)
 FIRST_FREE = 16  # labels below are special-purpose (RFC 7274 section 3)
-MOST = 255  # of a time to live
+MAX_TTL = 255  # of a time to live
 
 
 class Label(NamedTuple):
@@ -100,7 +100,7 @@ def write_stack(labels: Iterable[Label]) -> bytes:
     rows = list(labels)
     out = b""
     for number, row in enumerate(rows):
-        if not (0 <= row.label < LABELS and 0 <= row.traffic_class < 8 and 0 <= row.ttl <= MOST):
+        if not (0 <= row.label < LABELS and 0 <= row.traffic_class < 8 and 0 <= row.ttl <= MAX_TTL):
             raise InputError(f"a label has 20 bits, its traffic class 3 and its time to live 8, got {row}")
         out += entry_bytes(row._replace(bottom=int(number == len(rows) - 1)))
     return out

@@ -35,15 +35,15 @@ def labels(side: Side4, walk: Walk4) -> Reason:
     """Do what the label map says: the frame leaves by the entry's port, or IP below the stack is looked at here."""
     known = side.router.labels
     assert known is not None
-    made = switch_labels(walk.packet, known)
-    if made.reason:
-        return by_code(made.reason)
-    kind = MPLS_TYPE if made.labels else IPV6_TYPE if made.packet[0] >> 4 == 6 else IPV4_TYPE
-    if made.entry < 0:
-        walk.exposed = walk.frame[:12] + kind + made.packet
+    switched = switch_labels(walk.packet, known)
+    if switched.reason:
+        return by_code(switched.reason)
+    kind = MPLS_TYPE if switched.labels else IPV6_TYPE if switched.packet[0] >> 4 == 6 else IPV4_TYPE
+    if switched.entry < 0:
+        walk.exposed = walk.frame[:12] + kind + switched.packet
     else:
-        entry = known.entries[made.entry]
-        walk.sent.append(Sent(entry.port, entry.mac + side.router.ports[entry.port].mac + kind + made.packet))
+        entry = known.entries[switched.entry]
+        walk.sent.append(Sent(entry.port, entry.mac + side.router.ports[entry.port].mac + kind + switched.packet))
     return Reason.NONE
 
 

@@ -32,7 +32,7 @@ from npexplore.golden.mpls.stack import (
     EXPLICIT_NULL6,
     FIRST_FREE,
     LABELS,
-    MOST,
+    MAX_TTL,
     ROUTER_ALERT,
     Label,
     check_outgoing,
@@ -154,23 +154,23 @@ def switch_labels(packet: bytes, known: LabelMap) -> Switched:
         unseen = paired and number > 0 and handed is None  # below a label of the pipe model
         if ttl <= 1 and not unseen:
             return Switched(Reason.LABEL_TTL_EXPIRED, b"", levels=number)
-        found, entry = -1, PIPE_NULL if unseen else NULL
+        label_number, entry = -1, PIPE_NULL if unseen else NULL
         if top.label == ROUTER_ALERT and not bottom:
             return Switched(Reason.LABEL_ALERT, b"", levels=number)
         if top.label >= FIRST_FREE:
-            found = known.number.get(top.label, -1)
-            if found < 0:
+            label_number = known.number.get(top.label, -1)
+            if label_number < 0:
                 return Switched(Reason.LABEL_UNKNOWN, b"", levels=after)
-            entry = known.entries[found]
+            entry = known.entries[label_number]
         elif not paired and top.label not in (EXPLICIT_NULL4, EXPLICIT_NULL6):
             return Switched(Reason.LABEL_RESERVED, b"", levels=number)
         if entry.labels:
-            return Switched(Reason.NONE, swapped(top, entry, ttl) + below, found, True, after)
+            return Switched(Reason.NONE, swapped(top, entry, ttl) + below, label_number, True, after)
         if bottom and not is_ip(below, top.label):
             return Switched(Reason.NOT_IP_BELOW, b"", levels=after)
         if entry.port != HERE:
             exposed = with_ttl(below, ttl - 1, not bottom) if entry.uniform else below
-            return Switched(Reason.NONE, exposed, found, not bottom, after)
+            return Switched(Reason.NONE, exposed, label_number, not bottom, after)
         if bottom:
             exposed = with_ttl(below, ttl, False) if entry.uniform else below
             return Switched(Reason.NONE, exposed, -1, False, after)
@@ -179,7 +179,7 @@ def switch_labels(packet: bytes, known: LabelMap) -> Switched:
 
 def swapped(top: Label, entry: LabelEntry, ttl: int) -> bytes:
     """Return the labels that take the place of the top one."""
-    return _in_place_of(top, entry.labels, ttl - 1 if entry.uniform else MOST, ttl - 1)
+    return _in_place_of(top, entry.labels, ttl - 1 if entry.uniform else MAX_TTL, ttl - 1)
 
 
 def _in_place_of(top: Label, labels: tuple[int, ...], first: int, ttl: int) -> bytes:

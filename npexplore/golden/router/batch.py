@@ -80,11 +80,11 @@ class BatchForwarder(ShownByArguments):
             raise InputError(f"port must be 0 to {ports - 1}, got {int(frames.port.min())} to {int(frames.port.max())}")
         plain = self._six is None and self._labels is None
         if self.reference.resolution is not None:
-            made = self._one_by_one(frames)
+            forwarded = self._one_by_one(frames)
         else:
-            made = self._four.forward(frames) if plain else self._mixed(frames)
-        self._count(frames, made)
-        return made
+            forwarded = self._four.forward(frames) if plain else self._mixed(frames)
+        self._count(frames, forwarded)
+        return forwarded
 
     def _one_by_one(self, frames: Frames) -> Forwarded:
         """Ask the reference for all frames: what waits for a neighbour leaves with another frame."""
@@ -103,11 +103,11 @@ class BatchForwarder(ShownByArguments):
         kind = _types(frames.packets)
         labelled = np.flatnonzero((kind == MPLS) | (kind == UPSTREAM))
         if self._labels is not None and len(labelled):
-            made = self._labels.forward(frames.rows(labelled))
-            decided, exposed = labelled[made.decided], labelled[made.exposed]
-            parts.append((decided, made.made))
-            frames = _replaced(frames, exposed, made.frames)
-            kind[decided], kind[exposed] = DECIDED, _types(made.frames)
+            forwarded = self._labels.forward(frames.rows(labelled))
+            decided, exposed = labelled[forwarded.decided], labelled[forwarded.exposed]
+            parts.append((decided, forwarded.made))
+            frames = _replaced(frames, exposed, forwarded.frames)
+            kind[decided], kind[exposed] = DECIDED, _types(forwarded.frames)
         if self._six is not None and len(rows := np.flatnonzero(kind == IPV6)):
             parts.append((rows, self._six.forward(frames.rows(rows))))
             kind[rows] = DECIDED
@@ -115,14 +115,18 @@ class BatchForwarder(ShownByArguments):
             parts.append((rows, self._four.forward(frames.rows(rows))))
         return joined(len(frames), parts)
 
-    def _count(self, frames: Frames, made: Forwarded) -> None:
+    def _count(self, frames: Frames, forwarded: Forwarded) -> None:
         """Count as the reference does."""
         counters, ports = self.reference.counters, self.router.ports
-        for what, column in (("in", frames.port), ("out", made.port[~made.icmp]), ("icmp", made.port[made.icmp])):
+        for what, column in (
+            ("in", frames.port),
+            ("out", forwarded.port[~forwarded.icmp]),
+            ("icmp", forwarded.port[forwarded.icmp]),
+        ):
             for number, packets in enumerate(np.bincount(column, minlength=len(ports)).tolist()):
                 if packets:
                     counters[f"{what}.{ports[number].name}"] += packets
-        for code, packets in enumerate(np.bincount(made.reason).tolist()):
+        for code, packets in enumerate(np.bincount(forwarded.reason).tolist()):
             if code and packets:
                 counters[f"drop.{by_code(code).name}"] += packets
 

@@ -148,7 +148,7 @@ def resolve_router(record: RouterFile, more: RouteFile | None = None) -> Router:
 
 def _neighbours(records: Iterable[NeighbourRecord], links: Sequence[Interface | None], family: Family) -> Listed:
     """Return the MAC addresses of a family's neighbours."""
-    found: Listed = {}
+    listed: Listed = {}
     for k, record in enumerate(records):
         if (":" in record.address) != (family is IPV6):
             continue
@@ -161,10 +161,10 @@ def _neighbours(records: Iterable[NeighbourRecord], links: Sequence[Interface | 
             raise InputError(f"{place}: address must be on the link of a port, got {record.address}")
         if fault := link.not_a_neighbour(address):
             raise InputError(f"{place}: address {record.address} {fault}")
-        if (port, address) in found:
+        if (port, address) in listed:
             raise InputError(f"{place}: {record.address} has a MAC address already")
-        found[port, address] = mac_bytes(f"{place}: mac", record.mac)
-    return found
+        listed[port, address] = mac_bytes(f"{place}: mac", record.mac)
+    return listed
 
 
 def _labels(records: Iterable[LabelRecord], router: Router, ports6: Sequence[Port6 | None]) -> LabelMap | None:

@@ -70,9 +70,9 @@ class FastPath:
         for number, group in side.groups.items():
             first[number], several[number] = group.hops.start, len(group.hops)
             bound[group.hops.start : group.hops.stop] = group.bounds
-        told = side.router.linux
-        policy, fields = told.fib_multipath_hash_policy, told.hash_fields(side.family.bits)
-        return side.family is IPV6, policy, fields, told.fib_multipath_hash_seed, first, several, bound
+        linux = side.router.linux
+        policy, fields = linux.fib_multipath_hash_policy, linux.hash_fields(side.family.bits)
+        return side.family is IPV6, policy, fields, linux.fib_multipath_hash_seed, first, several, bound
 
     @property
     def room(self) -> NDArray[np.int64]:

@@ -46,10 +46,10 @@ def flow_hash(flow: Flow, settings: Settings, *, whole: bool = True) -> int:
     head = bytes([0, 0, flow.protocol, 0]) + label + bytes(20)
     key = (head + b"".join(ports) + bytes(4) + b"".join(ends)).ljust(32 + 2 * size + 8, b"\0")
     seed = settings.fib_multipath_hash_seed
-    found = siphash(key, seed << 32 | seed) & 0xFFFF_FFFF or 1
+    value = siphash(key, seed << 32 | seed) & 0xFFFF_FFFF or 1
     if whole and custom:
-        found = _mixed(found)
-    return found >> 1
+        value = _mixed(value)
+    return value >> 1
 
 
 def _reversed(octets: bytes) -> bytes:
@@ -109,8 +109,8 @@ def flow_of(packet: bytes, settings: Settings) -> Flow:
 def chosen_fields(flow: Flow, settings: Settings) -> Flow:
     """Return a flow without what the settings leave out."""
     fields = settings.hash_fields(flow.bits)
-    kept = (SOURCE, DESTINATION, PROTOCOL, LABEL, SOURCE_PORT, DESTINATION_PORT)
-    return Flow(flow.bits, *(value if fields & bit else 0 for value, bit in zip(flow[1:], kept, strict=True)))
+    allowed = (SOURCE, DESTINATION, PROTOCOL, LABEL, SOURCE_PORT, DESTINATION_PORT)
+    return Flow(flow.bits, *(value if fields & bit else 0 for value, bit in zip(flow[1:], allowed, strict=True)))
 
 
 def _number(octets: bytes) -> int:
@@ -155,5 +155,5 @@ def _transport6(packet: bytes) -> tuple[int, bytes]:
 
 def _ports(packet: bytes, at: int, protocol: int) -> bytes:
     start = at + PORTS_AT.get(protocol, len(packet))
-    found = packet[start : start + 4]
-    return found if len(found) == 4 else bytes(4)
+    ports = packet[start : start + 4]
+    return ports if len(ports) == 4 else bytes(4)

@@ -142,16 +142,16 @@ def send_all(
     port[others] = [one.port for one in sent]
     icmp[others] = [one.icmp for one in sent]
     size[others] = [len(one.frame) for one in sent]
-    told = np.zeros(0, np.int64)
+    position = np.zeros(0, np.int64)
     if messages is not None:
         both = verdict[messages.row] == 0
-        told = (np.cumsum(copies) - copies)[messages.row] + (both & (messages.port > out_port[messages.row]))
-        port[told], icmp[told], size[told], plain[told] = messages.port, True, messages.size, False
+        position = (np.cumsum(copies) - copies)[messages.row] + (both & (messages.port > out_port[messages.row]))
+        port[position], icmp[position], size[position], plain[position] = messages.port, True, messages.size, False
     at = np.cumsum(size) - size
     out = np.empty(int(size.sum()), np.uint8)
     write(packet, plain, at, size, out)
     if messages is not None:
-        messages.write(at[told], out)
+        messages.write(at[position], out)
     for row, one in zip(others.tolist(), sent, strict=True):
         out[at[row] : at[row] + size[row]] = np.frombuffer(one.frame, np.uint8)
     return Forwarded(verdict, packet, port, icmp, Packets(out, at, size))
@@ -160,14 +160,16 @@ def send_all(
 def joined(count: int, parts: Sequence[tuple[NDArray[np.int64], Forwarded]]) -> Forwarded:
     """Return what became of `count` frames from the answers for some rows each, in the order of the rows."""
     reason = np.zeros(count, np.uint8)
-    for rows, made in parts:
-        reason[rows] = made.reason
-    packet = np.concatenate([rows[made.packet] for rows, made in parts])
+    for rows, forwarded in parts:
+        reason[rows] = forwarded.reason
+    packet = np.concatenate([rows[forwarded.packet] for rows, forwarded in parts])
     order = np.argsort(packet, kind="stable")
-    starts = np.cumsum([0, *(len(made.frames.buffer) for _, made in parts[:-1])])
-    offset = np.concatenate([made.frames.offset + s for (_, made), s in zip(parts, starts.tolist(), strict=True)])
-    length = np.concatenate([made.frames.length for _, made in parts])
-    port = np.concatenate([made.port for _, made in parts])
-    icmp = np.concatenate([made.icmp for _, made in parts])
-    buffer = np.concatenate([made.frames.buffer for _, made in parts])
+    starts = np.cumsum([0, *(len(forwarded.frames.buffer) for _, forwarded in parts[:-1])])
+    offset = np.concatenate(
+        [forwarded.frames.offset + s for (_, forwarded), s in zip(parts, starts.tolist(), strict=True)]
+    )
+    length = np.concatenate([forwarded.frames.length for _, forwarded in parts])
+    port = np.concatenate([forwarded.port for _, forwarded in parts])
+    icmp = np.concatenate([forwarded.icmp for _, forwarded in parts])
+    buffer = np.concatenate([forwarded.frames.buffer for _, forwarded in parts])
     return Forwarded(reason, packet[order], port[order], icmp[order], Packets(buffer, offset[order], length[order]))

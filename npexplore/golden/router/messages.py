@@ -44,8 +44,8 @@ class Messages4:
         self._stack = np.array([bool(hop.stack) for hop in hops], np.bool_)
         self._open = np.array([hop.port >= 0 and side.reaches(hop.port, hop.via) for hop in hops], np.bool_)
         self._kind, self._code = np.zeros(256, np.uint8), np.zeros(256, np.uint8)  # by what is asked for
-        asked = {**{int(reason): error_for(reason) for reason in Reason}, REDIRECT: redirect_to(0)}
-        for ask, error in asked.items():
+        errors = {**{int(reason): error_for(reason) for reason in Reason}, REDIRECT: redirect_to(0)}
+        for ask, error in errors.items():
             if error is not None:
                 self._kind[ask], self._code[ask] = error.type, error.code
         self._by_reference = self.by_reference()
@@ -69,15 +69,15 @@ class Messages4:
         odd |= np.isin(back, list(self.side.groups))
         attached = self.via[back] == 0
         head = self.path.heads_of(back, source, attached)
-        told = routed & ~self.silent(buffer, at, source) & self.reached(back, head)
+        answerable = routed & ~self.silent(buffer, at, source) & self.reached(back, head)
         redirect = ask == REDIRECT
         if redirect.any():
             chosen = rows[redirect]
             hop = decided.hop[chosen].astype(np.int64)
             target = np.where(self.via[hop] > 0, self.via[hop], numbers(buffer, at[redirect] + 16, 4))
-            told[redirect] &= self.redirected(frames.port[chosen], source[redirect], back[redirect], hop, target)
+            answerable[redirect] &= self.redirected(frames.port[chosen], source[redirect], back[redirect], hop, target)
         decided.verdict[rows] = np.where(odd, SLOW, np.where(redirect, Reason.NONE, ask))
-        chosen = np.flatnonzero(told & ~odd)
+        chosen = np.flatnonzero(answerable & ~odd)
         return self._written(frames, decided, rows[chosen], back[chosen], head[chosen], size[chosen])
 
     def sizes(self, total: Numbers, back: Numbers) -> Numbers:
@@ -129,7 +129,7 @@ class Messages4:
 
 def numbers(buffer: NDArray[np.uint8], at: Numbers, size: int) -> Numbers:
     """Return the numbers of `size` bytes at some places."""
-    found = np.zeros(len(at), np.int64)
+    values = np.zeros(len(at), np.int64)
     for k in range(size):
-        found = found << 8 | buffer[at + k]
-    return found
+        values = values << 8 | buffer[at + k]
+    return values

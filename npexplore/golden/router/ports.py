@@ -262,13 +262,13 @@ def _with_further(place: str, texts: Iterable[str], port: Port, side: Port6 | No
             raise InputError(f"{place}: the port has the address {text} already")
         if any(_overlap(family, net, one) and (net[1] != one[1]) for one in nets):
             raise InputError(f"{place}: network of {text} overlaps with another one of the port")
-        made: Interface
+        changed: Interface
         if isinstance(link, Port):
-            made = port = replace(port, further=(*port.further, net))
-            sound = made.is_host(net[0])
+            changed = port = replace(port, further=(*port.further, net))
+            sound = changed.is_host(net[0])
         else:
             assert side is not None
-            made = side = replace(side, further=(*side.further, net))
+            changed = side = replace(side, further=(*side.further, net))
             first = net[0] == net[0] & family.mask(net[1]) and net[1] < 127
             sound = address_kind(net[0]) is Kind.ROUTABLE and not first
         if not sound:

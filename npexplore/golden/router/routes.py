@@ -96,8 +96,8 @@ class RouteColumns:
         ]
         columns = np.array(rows, dtype=np.int64).reshape(-1, 8).T
         types = (np.uint32, np.uint8, np.uint8, np.int16, np.uint32, np.int32, np.uint32, np.int32)
-        made = cls(*(column.astype(kind) for column, kind in zip(columns, types, strict=True)))
-        return made, tuple(stacks), tuple(several)
+        table = cls(*(column.astype(kind) for column, kind in zip(columns, types, strict=True)))
+        return table, tuple(stacks), tuple(several)
 
     def followed(
         self, own: int, value: NDArray[np.uint32], length: NDArray[np.uint8], leads: NDArray[np.int64]
@@ -105,9 +105,9 @@ class RouteColumns:
         """Return the first `own` routes, then one for each prefix that leads where row `own + leads` does."""
         rows = np.concatenate([np.arange(own), own + leads])
         columns = {field.name: getattr(self, field.name) for field in fields(self)}
-        made = replace(self, **{name: column[rows] for name, column in columns.items() if column is not None})
+        routes = replace(self, **{name: column[rows] for name, column in columns.items() if column is not None})
         return replace(
-            made, value=np.concatenate([self.value[:own], value]), length=np.concatenate([self.length[:own], length])
+            routes, value=np.concatenate([self.value[:own], value]), length=np.concatenate([self.length[:own], length])
         )
 
 

@@ -88,23 +88,23 @@ class Side(ABC):
         about: the packet or flow that chooses one of several next hops, None: the first; source: the router's address
         in a message, of which the next hops of its own network are preferred.
         """
-        found = self.lpm.lookup(address)
-        if found is None:
+        hop = self.lpm.lookup(address)
+        if hop is None:
             return None
-        if about is not None and found in self.groups:
-            return self._chosen(self.groups[found], about, source)
-        return self.hops[found]
+        if about is not None and hop in self.groups:
+            return self._chosen(self.groups[hop], about, source)
+        return self.hops[hop]
 
     def route_by(self, port: int, address: int, about: bytes | Flow | None = None) -> Hop | None:
         """Return where an address is routed among the routes by one port and those to nowhere, None without a route."""
-        found = self.table_by(port).lookup(address)
-        if found in self.groups:
-            group = self.groups[found]
+        hop = self.table_by(port).lookup(address)
+        if hop in self.groups:
+            group = self.groups[hop]
             chosen = None if about is None else self._chosen(group, about)
             if chosen is not None and chosen.port == port:
                 return chosen
             return next(self.hops[number] for number in group.hops if self.hops[number].port == port)
-        return None if found is None else self.hops[found]
+        return None if hop is None else self.hops[hop]
 
     def _chosen(self, group: Group, about: bytes | Flow, source: int = 0) -> Hop:
         """Return the first of the next hops that suit best: by the source's network, then by the flow's hash."""
@@ -122,10 +122,10 @@ class Side(ABC):
 
     def ports_towards(self, address: int) -> set[int]:
         """Return the ports that packets to an address may leave by, none without a route to somewhere."""
-        found = self.lpm.lookup(address)
-        if found is None or self.hops[found].kind != UNICAST:
+        hop = self.lpm.lookup(address)
+        if hop is None or self.hops[hop].kind != UNICAST:
             return set()
-        return {self.hops[row].port for row in (self.groups[found].hops if found in self.groups else (found,))}
+        return {self.hops[row].port for row in (self.groups[hop].hops if hop in self.groups else (hop,))}
 
     def table_by(self, port: int) -> Lpm:
         """Return the table of the routes by one port and those to nowhere, made when it is first asked for."""
@@ -142,8 +142,8 @@ class Side(ABC):
         chosen = [hop.port == port if hop.kind == UNICAST else refusing for hop in self.hops]
         for number, group in self.groups.items():
             chosen[number] = any(chosen[member] for member in group.hops)
-        kept = np.array(chosen, np.bool_)[rows.next_hop]
-        return rows.value[kept], rows.length[kept], rows.next_hop[kept]
+        matches = np.array(chosen, np.bool_)[rows.next_hop]
+        return rows.value[matches], rows.length[matches], rows.next_hop[matches]
 
     def refusal(self, hop: Hop | None) -> Reason:
         """Return why nothing goes where an address is routed, NONE if something does."""
@@ -199,9 +199,9 @@ class Side(ABC):
             return f"{text(address)} has no route"
         if hop.kind != UNICAST:
             return f"{text(address)} is in a route of kind {KINDS[hop.kind]}"
-        found = self.lpm.lookup(address)
-        if found in self.groups:
-            ways = [self.hops[row] for row in self.groups[found].hops]
+        route_hop = self.lpm.lookup(address)
+        if route_hop in self.groups:
+            ways = [self.hops[row] for row in self.groups[route_hop].hops]
             named = [f"{self.router.ports[way.port].name} via {text(way.via)}" for way in ways]
             return f"{text(address)} goes out by one of {', '.join(named)}, as its flow is hashed"
         via = f" via {text(hop.via)}" if hop.via else ", on its link"

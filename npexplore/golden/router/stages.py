@@ -147,11 +147,11 @@ def write_options(side: Side4, walk: Walk4) -> Reason:
 def fit(side: Side4, walk: Walk4) -> Reason:
     """Fragment the packet if it is longer than the link's MTU."""
     assert walk.hop is not None
-    made = fragment(walk.out[0], side.room(walk.hop))
-    if made.reason:
-        walk.mtu = made.mtu
-        return made.reason
-    walk.out = made.packets
+    fragments = fragment(walk.out[0], side.room(walk.hop))
+    if fragments.reason:
+        walk.mtu = fragments.mtu
+        return fragments.reason
+    walk.out = fragments.packets
     return Reason.NONE
 
 
@@ -169,11 +169,11 @@ def tell(side: Side4, walk: Walk4, reason: Reason) -> None:
     """Send the ICMP error that a reason calls for, if one may be sent."""
     error = error_for(reason, mtu=walk.mtu, pointer=walk.pointer)
     if reason is Reason.LOCAL_DELIVERY and side.router.policy.answers:
-        found = host_answer(walk.packet, walk.time_ns // 1_000_000 % DAY_MS)
-        if isinstance(found, bytes):
-            reply(side, walk, found)
+        answer = host_answer(walk.packet, walk.time_ns // 1_000_000 % DAY_MS)
+        if isinstance(answer, bytes):
+            reply(side, walk, answer)
             return
-        error = found
+        error = answer
     if error is not None:
         send_error(side, walk, error)
 

@@ -29,10 +29,10 @@ def take_tags(side: Side, walk: Walk[Any]) -> Reason:
             return Reason.UNKNOWN_VLAN
         number = int.from_bytes(frame[ETHERNET : ETHERNET + 2], "big") & NUMBER_BITS
         if number:
-            found = side.vlans.get((port, number)) if frame[MACS:ETHERNET] == CUSTOMER else None
-            if found is None:
+            port_number = side.vlans.get((port, number)) if frame[MACS:ETHERNET] == CUSTOMER else None
+            if port_number is None:
                 return Reason.UNKNOWN_VLAN
-            port = found
+            port = port_number
         frame = frame[:MACS] + frame[MACS + TAG :]
     walk.port, walk.exposed = port, frame
     return Reason.NONE

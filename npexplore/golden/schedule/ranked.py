@@ -88,8 +88,8 @@ def ranked(
         own = {"WEIGHT": weight, "rank": staticmethod(rank), "__doc__": rank.__doc__, "__module__": rank.__module__}
         if unfairness is not None:
             own["between"] = staticmethod(unfairness)
-        RANKED[rank.__name__] = made = type(rank.__name__, (Ranked,), own)
-        return made
+        RANKED[rank.__name__] = discipline = type(rank.__name__, (Ranked,), own)
+        return discipline
 
     return listed
 
