@@ -2,8 +2,8 @@
 
     in turn    closed: max-plus recursion of messages; Poisson: latency alone + wait of M/G/1 of its holds, which for
                equal ones is exact (Friedman, Operations Research 13, 1965)
-    at random  Markov chain of two groups of paths that alternate (queueing/route_changes.py); with turns none has a steady
-               state: how many more messages one path had than another is a random walk, as at an assembly line
+    at random  Markov chain of two groups of paths that alternate (queueing/route_changes.py); with turns none has a
+               steady state: how many more messages one path had than another is a random walk, as at an assembly line
                (Harrison, "Assembly-like queues", Journal of Applied Probability 10, 1973)
 
 Elsewhere in a machine, changes and turns are left out (`Server.approximation`).
@@ -120,8 +120,8 @@ def _described(net: StaticStreams, body: Body, path: Expression | None, words: E
         )
     if net.turns and (isinstance(drawn, Draw) or any(list(order) != sorted(order) for order in net.turns.values())):
         raise RefusedError(
-            f"queueing: {net.name}: switches take one message of each path in a fixed order, and packets come in another: "
-            "messages of one path wait without limit, or all threads wait for another path (no steady state)"
+            f"queueing: {net.name}: switches take one message of each path in a fixed order, and packets come in "
+            "another: messages of one path wait without limit, or all threads wait for another path (no steady state)"
         )
     paths = [tuple(tree.before) for tree in net.trees]
     crossing = Crossing(paths, everybody[0], int(words.value), net.change, net.depth, net.hop, frozenset(net.turns))

@@ -6,8 +6,8 @@ import pytest
 
 import npexplore as npx
 from npexplore.errors import NpexploreError, RefusedError
-from npexplore.study.laboratory.gate import DRAWS, Row, explorations
 from npexplore.solve.queueing.bank_chain import bank_throughput
+from npexplore.study.laboratory.gate import DRAWS, Row, explorations
 from npexplore.study.laboratory.theory.line import Line
 
 FEW = ("banks", "bus", "hash", "sram", "crossing", "pool")

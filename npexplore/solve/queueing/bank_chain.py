@@ -37,7 +37,8 @@ def bank_rate(
     """Return visits a second in the long run of times in seconds, each a whole number of picoseconds (or rounded)."""
     times = [round(one / PICOSECOND) for one in (service_s, recovery_s, away_s)]
     tick = gcd(*times)
-    return bank_throughput(threads, banks, *(one // tick for one in times), max_states) / (tick * PICOSECOND)
+    service, recovery, away = (one // tick for one in times)
+    return bank_throughput(threads, banks, service, recovery, away, max_states) / (tick * PICOSECOND)
 
 
 def bank_throughput(

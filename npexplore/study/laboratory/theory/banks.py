@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from npexplore.errors import RefusedError
 from npexplore.machine.resources import BankedMemory
-from npexplore.study.laboratory.lone import LoneResource
 from npexplore.solve.queueing.bank_chain import bank_rate
+from npexplore.study.laboratory.lone import LoneResource
 from npexplore.study.laboratory.theory.line import Line
-
 
 
 def closed_banks(lone: LoneResource, threads: int) -> float:
