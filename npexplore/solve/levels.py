@@ -98,8 +98,8 @@ class Levels(Contention):
         if np.any(np.ptp(self.batch.members[name], axis=1) > ALIKE * self.batch.largest[name]):
             raise RefusedError(f"queueing: members of {name!r}, which differ, stay busy behind a packet")
         network = self._network(chain)
-        away = np.maximum(network.think + recovery, 0.0)
-        both = np.minimum(away, recovery)  # the member recovers while the packet is away: as if it stayed there
+        away = network.think + recovery  # below 0 where other time overlaps
+        both = np.clip(away, 0.0, recovery)  # the member recovers while the packet is away: as if it stayed there
         network, recovery = network._replace(think=away - both), recovery - both
         members, inside, most = self.servers[name].members, self.recovering[name], max(numbers)
         whole = network.residual(most + members)
