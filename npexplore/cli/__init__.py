@@ -30,6 +30,7 @@ from npexplore.progress import reporting
 COMMANDS = {
     "designs": ("npexplore.cli.designs:command", "List the machines that can be explored."),
     "explain": ("npexplore.cli.explain:command", "Say how fast a machine is on a workload, and what holds it back."),
+    "study": ("npexplore.cli.study:command", "Answer the usual questions about a machine on one page."),
     "check": ("npexplore.cli.check:command", "Compare every published number with its prediction."),
     "audit": ("npexplore.cli.audit:command", "Recompute published numbers from each other and report contradictions."),
     "sweep": ("npexplore.cli.sweep:command", "Predict many design points into a Parquet file."),

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from npexplore.study.loading.lossless import LoadSearch as LoadSearch
     from npexplore.study.loading.lossless import search_lossless as search_lossless
     from npexplore.study.loading.mlrsearch import Goal as Goal
+    from npexplore.study.machine_study import MachineStudy as MachineStudy
+    from npexplore.study.machine_study import study_machine as study_machine
     from npexplore.study.sweeping.grid import SweepPoint as SweepPoint
     from npexplore.study.sweeping.landscape import Landscape as Landscape
     from npexplore.study.sweeping.landscape import landscape as landscape

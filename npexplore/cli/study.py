@@ -1,0 +1,94 @@
+"""`npexplore study`: the usual questions about one machine, answered on one page (docs/machine_files.md).
+
+The JSON document: `design, rates[{workload, Mpps, ...}], explanations[...], load, front, refused`; the parts are the
+documents of `explain`, `load` and `optimise`. Exit status 3 if the capture is damaged.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from npexplore.cli.completions import complete_design
+from npexplore.cli.files import OutputFile, refuse_closed, write_page
+from npexplore.cli.options import apply_settings, ending, plain_workload, set_option
+from npexplore.cli.output import emit, json_option, library_option, say, table
+from npexplore.progress import Task
+
+if TYPE_CHECKING:
+    from npexplore.study.explaining.explain import Explanation
+    from npexplore.study.machine_study import MachineStudy
+
+
+@click.command("study")
+@click.argument("design", shell_complete=complete_design)
+@set_option(several=False)
+@click.option("--trace", metavar="FILE", help="Also study the packets of a capture; the page is then about these.")
+@click.option("--prices", "price_files", multiple=True, metavar="TOML",
+              help="What resources cost you (docs/sweeps.md): adds the cost front; repeatable.")  # fmt: skip
+@click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of all runs.")
+@click.option("--html", type=OutputFile(), help="The page; default: NAME_study.html in this folder.")
+@library_option
+@json_option
+def command(
+    design: str, settings: tuple[str, ...], trace: str | None, price_files: tuple[str, ...], seed: int,
+    html: Path | None, shared_library: bool, as_json: bool,
+) -> int:  # fmt: skip
+    """Write one page about DESIGN: rates, what binds, latency under load, what would help, cost, assumptions.
+
+    Packets are Ethernet frames of 64 bytes, the IMIX of testers, and those of --trace.
+    """
+    import npexplore.designs as designs
+    from npexplore.report.study_page import study_page
+    from npexplore.study.machine_study import study_machine, usual_workloads
+    from npexplore.study.optimising.prices import load_prices
+
+    prices = [load_prices(path) for path in price_files]
+    machine = apply_settings(designs.design(design), settings)
+    page = Path(f"{machine.name}_study.html") if html is None else html
+    refuse_closed(page)
+    capture = None if trace is None else plain_workload(trace, None, None, None, None, design=machine)
+
+    def answered(e: Explanation) -> None:
+        if not as_json:
+            say(rate_line(e))
+
+    with Task(machine.name, unit="point") as task:
+
+        def progress(question: str, done: int, total: int) -> None:
+            task.describe(question)
+            task.reach(done, total or None)
+
+        study = study_machine(
+            machine, usual_workloads(machine, capture), prices=prices, seed=seed, answered=answered, progress=progress
+        )
+    words = shlex.join(["npexplore", "study", design, *(word for text in settings for word in ("--set", text)),
+                        *(() if trace is None else ("--trace", trace)),
+                        *(word for path in price_files for word in ("--prices", path))])  # fmt: skip
+    write_page(page, study_page(study, words, page if shared_library else None))
+    emit(study.to_dict() | {"page": str(page)}, lambda: text(study, page), as_json=as_json)
+    return 0 if capture is None else ending(capture)
+
+
+def rate_line(e: Explanation) -> str:
+    """Return how fast a machine is with one workload, in a line."""
+    from npexplore.study.machine_study import rate_row
+
+    row = rate_row(e)
+    line = "" if row["% of line rate"] is None else f", {row['% of line rate']:.3g} % of line rate"
+    return f"{row['workload']}: {row['Mpps']:.4g} Mpps{line}; {row['binds']} binds"
+
+
+def text(study: MachineStudy, page: Path) -> str:
+    """Return what is printed when the page is written: latency under load, the advice, the choice for its cost."""
+    from npexplore.report.study_page import latency_rows
+
+    parts = [str(study.subject).split("\n")[0]]
+    parts += [] if study.load is None else [table(latency_rows(study.load))]
+    chosen = None if study.front is None else study.front.recommended()
+    parts += [] if chosen is None else [chosen[1]]
+    parts += [f"No answer, {question}: {reason}" for question, reason in study.refused.items()]
+    return "\n\n".join([*parts, f"{page}: all answers, single changes, assumptions"])

@@ -1,0 +1,187 @@
+"""The usual study of one machine: how fast with usual packets, what binds, latency under load, what would help, cost.
+
+    workloads   Ethernet frames of 64 bytes, the IMIX of Ethernet testers, the user's capture if there is one
+    subject     the capture, else the 64-byte frames: latency under load, single changes and the front are its
+    front       the priced knobs at half, present and double value, the changes that gain most first
+
+Every answer comes from the study of that question (`explain`, `load_curve`, `optimise`); nothing is computed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from npexplore.designs import Design, DesignLike
+from npexplore.designs import design as design_of
+from npexplore.errors import InputError, ModelError, NpexploreError
+from npexplore.machine.workload import Workload, WorkloadLike, as_workload, workload
+from npexplore.records import content_hash
+from npexplore.results import Result, plain
+from npexplore.study.explaining.explain import Explanation, explain
+from npexplore.study.explaining.whatif import WhatIf, changes_to_try
+from npexplore.study.loading.curve import LoadCurve, load_curve
+from npexplore.study.optimising.optimise import optimise
+from npexplore.study.optimising.optimum import Optimum
+from npexplore.study.optimising.prices import PriceFile
+
+FRAME_BYTES, MIX = 64, "imix_ethernet"
+LOADS = ("10%", "50%", "90%")  # of the highest rate
+MAX_FRONT_KNOBS = 3  # with three values each: 27 estimates of one second
+TIE = 0.01  # ceilings and busy times that differ by a smaller share are equal
+
+
+@dataclass(frozen=True, repr=False)
+class MachineStudy(Result):
+    """A machine's answers to the usual questions. explanations: one for each workload, the subject's last.
+
+    load: of the subject; front: None without prices; refused: why a question has no answer, by its name.
+
+    Example:
+        >>> from npexplore.study import study_machine
+        >>> answer = study_machine("smartnic", workloads=[64], changes=False)
+        >>> answer.design, [one.workload.name for one in answer.explanations], len(answer.load.best)
+        ('smartnic', ['packets of 64 bytes'], 3)
+    """
+
+    design: str
+    explanations: tuple[Explanation, ...]
+    load: LoadCurve | None
+    front: Optimum | None
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+    __hash__ = content_hash
+
+    @property
+    def subject(self) -> Explanation:
+        """The explanation of the workload that the other questions are about."""
+        return self.explanations[-1]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row for each workload: rates, the bytes they count, share of line rate, what binds."""
+        return [rate_row(one) for one in self.explanations]
+
+    def heading(self) -> str:
+        """Return the machine and what the table says."""
+        return f"{self.design}: highest rates"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document of `npexplore study`."""
+        document = {
+            "design": self.design, "rates": self.records(),
+            "explanations": [one.to_dict() for one in self.explanations],
+            "load": None if self.load is None else self.load.to_dict(),
+            "front": None if self.front is None else self.front.to_dict(),
+            "refused": dict(self.refused),
+        }  # fmt: skip
+        return {name: plain(value) for name, value in document.items()}
+
+
+def rate_row(e: Explanation) -> dict[str, Any]:
+    """Return the highest rate with a workload: packets/s, bit/s, the bytes counted, share of line rate, what binds."""
+    best, line = e.best, e.line
+    low, high = best.ci95.get("throughput_bps", (0.0, 0.0))
+    return {
+        "workload": e.workload.name,
+        "Mpps": best.rate_pps / 1e6,
+        "+- %": 50 * (high - low) / best.throughput_bps if best.throughput_bps else None,
+        "Mb/s": best.throughput_bps / 1e6,
+        "counted": best.counted,
+        "line rate Mpps": None if line is None else line.pps / 1e6,
+        "% of line rate": None if line is None else 100 * line.share,
+        "binds": " and ".join(ties(e)),
+        "by": best.solver,
+    }
+
+
+def ties(e: Explanation) -> list[str]:
+    """Return what binds and every resource that is as busy, within 1 %: only together do they gain anything."""
+    name = e.best.bottleneck
+    if name not in e.best.utilization:
+        return [name]
+    busy = e.best.utilization[name].busy
+    return [name, *(other for other, share in e.best.utilization.items()
+                    if other != name and abs(share.busy - busy) <= TIE * busy)]  # fmt: skip
+
+
+def usual_workloads(design: Design, capture: Workload | None = None) -> list[Workload | None]:
+    """Return the workloads of a study, the subject last; a design that brings its own packets has these alone."""
+    if design.own is not None:
+        return [capture]
+    frames, mix = workload(frame_bytes=FRAME_BYTES), workload(mix=MIX)
+    return [mix, frames] if capture is None else [frames, mix, capture]
+
+
+def study_machine(
+    design: DesignLike,
+    workloads: Sequence[WorkloadLike | None] = (),
+    *,
+    prices: Sequence[PriceFile] = (),
+    seed: int = 1,
+    changes: bool = True,
+    workers: int | None = None,
+    answered: Callable[[Explanation], None] | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> MachineStudy:
+    """Return the usual study of a machine, the highest rates first.
+
+    design: the machine. workloads: the packets, the subject last (none: `usual_workloads`). prices: costs of the user's
+    own; without them there is no front. seed: of all runs. changes: also try single changes. workers: threads or
+    processes. answered: called with each workload's explanation. progress: called with the question, and the points
+    done and in all. Raises InputError; a question without an answer is in `refused` instead.
+    """
+    design = design_of(design)
+    loads = [None if one is None else as_workload(one) for one in workloads] or usual_workloads(design)
+
+    def points_of(question: str) -> Callable[[int, int], None]:
+        return lambda done, total: progress(question, done, total) if progress is not None else None
+
+    explanations: list[Explanation] = []
+    for load in loads:
+        changed = changes and load is loads[-1]
+        explanations.append(explain(
+            design, load, seed=seed, elasticities=False, changes=changed, knees=False, workers=workers,
+            progress=points_of("what would help"),
+        ))  # fmt: skip
+        if answered is not None:
+            answered(explanations[-1])
+    refused: dict[str, str] = {}
+    curve: LoadCurve | None = None
+    best: Optimum | None = None
+    try:
+        curve = load_curve(design, loads[-1], rates=LOADS, workers=workers, progress=points_of("latency under load"))
+    except NpexploreError as error:
+        refused["latency under load"] = str(error)
+    if prices:
+        try:
+            knobs = front_knobs(design, loads[-1], prices, explanations[-1].what_if or WhatIf())
+            best = optimise(
+                design, loads[-1], knobs=knobs, prices=prices, seed=seed, workers=workers,
+                progress=None if progress is None else lambda _, done: progress("front", done, 0),
+            )  # fmt: skip
+        except (InputError, ModelError) as error:
+            refused["front"] = str(error)
+    return MachineStudy(design.name, tuple(explanations), curve, best, refused)
+
+
+def front_knobs(
+    design: Design, load: Workload | None, prices: Sequence[PriceFile], tried: WhatIf
+) -> dict[str, list[Any]]:
+    """Return the knobs of the front with their values: priced ones, those whose change gains most first.
+
+    Raises InputError if the prices charge no number that can be changed.
+    """
+    priced = {name for file in prices for name in file.per}
+    values: dict[str, list[Any]] = {}
+    for name, value in changes_to_try(design, load):
+        present = design.parameters[name]
+        if name not in priced or isinstance(present, str) or isinstance(value, str):
+            continue
+        if present / 2 <= value <= present * 2:
+            values.setdefault(name, [present]).append(value)
+    if not values:
+        raise InputError(f"the prices charge no knob of {design.name} that can be changed: {', '.join(sorted(priced))}")
+    gains = [change.knob for change in tried.changes]
+    order = sorted(values, key=lambda name: gains.index(name) if name in gains else len(gains))
+    return {name: sorted(set(values[name])) for name in order[:MAX_FRONT_KNOBS]}
