@@ -79,7 +79,7 @@ def rate_line(e: Explanation) -> str:
 
     row = rate_row(e)
     line = "" if row["% of line rate"] is None else f", {row['% of line rate']:.3g} % of line rate"
-    return f"{row['workload']}: {row['Mpps']:.4g} Mpps{line}; {row['binds']} binds"
+    return f"{row['workload']}: {row['Mpps']:.4g} Mpps{line}; what binds: {row['binds']}"
 
 
 def text(study: MachineStudy, page: Path) -> str:

@@ -96,13 +96,16 @@ def rate_row(e: Explanation) -> dict[str, Any]:
 
 
 def ties(e: Explanation) -> list[str]:
-    """Return what binds and every resource that is as busy, within 1 %: only together do they gain anything."""
-    name = e.best.bottleneck
-    if name not in e.best.utilization:
+    """Return what binds and every resource that works as much of the time, within 1 %: only together do they gain.
+
+    A resource that is taken but held by a packet that waits elsewhere does not count, nor do pools of threads.
+    """
+    name, shares = e.best.bottleneck, e.best.utilization
+    if name not in shares or name.startswith("threads"):
         return [name]
-    busy = e.best.utilization[name].busy
-    return [name, *(other for other, share in e.best.utilization.items()
-                    if other != name and abs(share.busy - busy) <= TIE * busy)]  # fmt: skip
+    working = {other: share.busy - share.blocked for other, share in shares.items() if not other.startswith("threads")}
+    near = TIE * working[name]
+    return [name, *(other for other, share in working.items() if other != name and abs(share - working[name]) <= near)]
 
 
 def usual_workloads(design: Design, capture: Workload | None = None) -> list[Workload | None]:

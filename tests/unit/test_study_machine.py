@@ -14,7 +14,8 @@ from npexplore.study.explaining.whatif import WhatIf
 from npexplore.study.machine_study import front_knobs, ties, usual_workloads
 from npexplore.study.optimising.prices import Price, PriceFile
 
-MACHINE = """
+MACHINE = (
+    """
 name = "small"
 title = "a core behind a port"
 parameter.cores = { kind = "knob", value = 2, min = 1, max = 4, about = "cores", source = "assumed" }
@@ -27,12 +28,14 @@ resource.core = { type = "processor", engines = "= p.cores", clock_hz = "2 GHz" 
 name = "packet"
 count = "= p.cores"
 home = "core"
-program = """ + '''"""
+program = """
+    + '''"""
 m.port.receive(bytes=packet.packet_bytes)
 m.core.compute(cycles=p.cycles)
 m.receive.free(bytes=packet.packet_bytes)
 """
 '''
+)
 ASSUMED = Price(value=1.0, source="assumed for a test")
 
 
@@ -60,8 +63,14 @@ def test_one_page_answers_every_question(capsys: Any, tmp_path: Any) -> None:
 
 
 def test_as_busy_resources_bind_together() -> None:
-    busy = {"rx": 0.99, "tx": 0.985, "core": 0.9}
-    use = {name: SimpleNamespace(busy=share) for name, share in busy.items()}
+    shares = {
+        "rx": (0.99, 0.0),
+        "tx": (0.985, 0.0),
+        "core": (0.9, 0.0),
+        "stage": (0.99, 0.3),
+        "threads.in": (0.99, 0.0),
+    }
+    use = {name: SimpleNamespace(busy=busy, blocked=blocked) for name, (busy, blocked) in shares.items()}
     best = SimpleNamespace(bottleneck="rx", utilization=use)
     assert ties(SimpleNamespace(best=best)) == ["rx", "tx"]  # type: ignore[arg-type]
     best.bottleneck = "threads"
