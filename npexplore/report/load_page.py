@@ -25,5 +25,5 @@ def load_page(
     """
     template = environment().get_template("load.html.j2")
     shown = table(pd.DataFrame(rows), digits=4, height=560)._repr_html_()
-    return template.render(name=curve.design, load=curve.workload, said=said, table=shown,
-                           figure=draw(load_figure(curve)), **library(beside))  # fmt: skip
+    return template.render(heading=f"{curve.design} over the load of {curve.workload}", command="load", said=said,
+                           table=shown, figure=draw(load_figure(curve)), **library(beside))  # fmt: skip

@@ -22,5 +22,5 @@ def resource_page(lone: SingleResource, found: Exploration, beside: Path | None 
     said = f"{found.heading()}. Theory: {theory}."
     shown = table(found.to_frame().dropna(axis=1, how="all"), digits=4, height=560)._repr_html_()
     template = environment().get_template("load.html.j2")
-    return template.render(name=lone.kind, load=lone.visit, said=said, table=shown,
+    return template.render(heading=f"{lone.kind} alone", command="resource", said=said, table=shown,
                            figure=draw(lone.plot()), **library(beside))  # fmt: skip

@@ -2,7 +2,7 @@
 
     in turn    closed: max-plus recursion of messages; Poisson: latency alone + wait of M/G/1 of its holds, which for
                equal ones is exact (Friedman, Operations Research 13, 1965)
-    at random  Markov chain of two groups of paths that alternate (queueing/route_changes.py); with turns none has a
+    at random  Markov chain of two groups of paths that alternate (queueing/route_changes.py). With turns there is no
                steady state: how many more messages one path had than another is a random walk, as at an assembly line
                (Harrison, "Assembly-like queues", Journal of Applied Probability 10, 1973)
 

@@ -1,8 +1,8 @@
 """A machine that is one resource alone, for which an exact or better result than that of stations is known.
 
 A crossing whose routes change (lone_crossing.py), a channel of tokens (queueing/token_bucket.py), a lock whose
-hand-over takes time (queueing/hand_over.py); closed, or behind Poisson arrivals and room without a limit. Banks drawn
-at random, closed (queueing/bank_chain.py).
+hand-over takes time (queueing/hand_over.py); closed, or behind Poisson arrivals and room without a limit. Closed, also
+banks drawn at random (queueing/bank_chain.py).
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from npexplore.errors import InputError, NpexploreError, UnknownNameError
 from npexplore.machine.described.defaults import DEFAULTS, NAMED
 from npexplore.machine.described.part_files import PARTS
 from npexplore.machine.resources import KINDS
+from npexplore.report.resource_page import resource_page
 from npexplore.study.laboratory.parameters import names
 
 ALONE = [name for name in names() if not DEFAULTS[NAMED[name].kind if name in NAMED else name].alone]
@@ -155,3 +156,12 @@ def test_the_command_prints_one_document(capsys):
     listed = json.loads(capsys.readouterr().out)["resources"]
     assert {"banks", "bus", "hash", "sram", "crossing"} <= {row["name"] for row in listed}
     assert main(["resource", "banks", "--threads", "x"]) == 2
+
+
+def test_the_page_says_what_is_alone(tmp_path):
+    lone = npx.resource("hash")
+    table = lone.explore(threads=[1], solvers=["bounds", "queueing", "theory"])
+    lone.explore(rate=[0.5], solvers=["bounds", "queueing", "theory"])
+    text = resource_page(lone, table, tmp_path / "page.html")
+    assert "<h1>hash alone</h1>" in text
+    assert "<b>npexplore</b> resource" in text

@@ -21,7 +21,8 @@ Behind Poisson arrivals, with M(D) the wait of M/G/1, u = X D / m the load of a 
 (members that are always asked for stay in step, and meet no more). The wait is the mean of both; where the members
 together could take more than what they are held over serves, m s > D: apart + u^3 X s (M(s) - M(s) of a share).
 
-Beside exact chains with constant times (2 to 8 members, t up to 16 s, 1 to 16 customers) within 5 %. Behind arrivals of
+Beside exact chains with constant times (1 to 8 members, t up to 16 s, 1 to 24 customers): of 259 within 5 % in 89 %, up
+to 19 % above where times are multiples of each other. Behind arrivals of
 5 to 95 % load, of simulations of four million customers of 200 machines with constant times: within 5 % in 19 of 20; up
 to 25 % above where m s = D just so, of two or three members, and 25 % below where m s is just above D at 95 %.
 """
