@@ -116,12 +116,12 @@ def _banks(batch: Batch, body: Body) -> Alone | None:
     visits = [step for step in body if isinstance(step, Visit)]
     if batch.like.workload.arrivals != "saturated" or len(visits) != 1 or len(batch) > 1:
         return None
-    memory, bank = visits[0].resource, visits[0].operands["bank"]
+    memory = visits[0].resource
     draws = [step for step in body if step is not visits[0]]
     if not isinstance(memory, BankedMemory) or len(draws) != 1 or not isinstance(draws[0], Draw):
         return None
     below = draws[0].below
-    every = draws[0].variable is bank and isinstance(below, Constant) and below.value == memory.banks
+    every = draws[0].variable is visits[0].operands["bank"] and isinstance(below, Constant) and below.value == memory.banks
     if not every or np.any(batch.scv[memory.name] > 0):
         return None
     service = float(batch.seconds[memory.name][0])

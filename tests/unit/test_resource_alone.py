@@ -111,6 +111,8 @@ def test_a_row_a_loop_a_fork_and_a_hold_make_a_machine():
     assert demands["hash.stage"].seconds == pytest.approx(1e-8)
     assert demands["banks"].seconds == pytest.approx(4e-8)
     assert demands["lock"].seconds == pytest.approx(55e-9)
+    looped = npx.machine_of(parts, ["hash", {"loop": 2, "steps": ["banks"]}])
+    assert 0 < looped.queueing(load).rate_pps <= looped.bounds(load).rate_pps
     assert made.bounds(load.with_arrivals("poisson", 1e6)).latency_s.mean > 0  # nothing frees a receive buffer
 
 
