@@ -120,9 +120,10 @@ def _banks(batch: Batch, body: Body) -> Alone | None:
     draws = [step for step in body if step is not visits[0]]
     if not isinstance(memory, BankedMemory) or len(draws) != 1 or not isinstance(draws[0], Draw):
         return None
-    below = draws[0].below
-    every = draws[0].variable is visits[0].operands["bank"] and isinstance(below, Constant) and below.value == memory.banks
-    if not every or np.any(batch.scv[memory.name] > 0):
+    drawn, below = draws[0].variable is visits[0].operands["bank"], draws[0].below
+    if not drawn or not isinstance(below, Constant) or below.value != memory.banks:
+        return None
+    if np.any(batch.scv[memory.name] > 0):
         return None
     service = float(batch.seconds[memory.name][0])
     try:
