@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 @click.option("--speed", metavar="X", type=float, help="The capture's own timing X times as fast.")
 @click.option("--rate", metavar="R", help="Scale all times to this mean rate, for example 2.5Mpps or 4Gb/s.")
 @click.option("--loops", metavar="N", type=click.IntRange(min=1), default=1, help="The packets N times in a row.")
+@click.option("--memory", metavar="SIZE", help="Refuse a run that needs more, such as 4GiB; default: what is there.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of the random numbers.")
 @click.option("--by-resource", is_flag=True, help="Also write each packet's service and waiting at each resource.")
 @click.option(
@@ -52,8 +53,8 @@ if TYPE_CHECKING:
 @json_option
 def command(
     design: str, settings: tuple[str, ...], trace: str | None, speed: float | None, rate: str | None, loops: int,
-    seed: int, by_resource: bool, out: Path | None, router: str | None, named: tuple[str, ...], any_station: bool,
-    html: Path | None, shared_library: bool, as_json: bool,
+    memory: str | None, seed: int, by_resource: bool, out: Path | None, html: Path | None, shared_library: bool,
+    router: str | None, named: tuple[str, ...], any_station: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Send the packets of captures through DESIGN, and say which were sent, which were lost, and where."""
     check_speed(rate, speed)
@@ -72,6 +73,7 @@ def command(
     from npexplore.designs import design as design_of
     from npexplore.golden.router.configuration import load_router
     from npexplore.packets import read_capture
+    from npexplore.units import quantity
 
     config = None if router is None else load_router(router)
     if config is not None:
@@ -80,9 +82,11 @@ def command(
     made = apply_settings(design_of(design), settings)
     with Task(f"packets through {made.name}"):
         arriving = inputs if trace is None else read_capture(trace)
+        by_resource = by_resource or html is not None
         result = made.run(
-            arriving, seed, speed=speed, rate=rate, loops=loops, by_resource=by_resource or html is not None
-        )
+            arriving, seed, speed=speed, rate=rate, loops=loops, by_resource=by_resource,
+            memory_bytes=None if memory is None else quantity("--memory", memory, "bytes"),
+        )  # fmt: skip
     capture = result.capture
     assert capture is not None
     files: dict[str, str] = {}

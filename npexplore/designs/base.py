@@ -283,6 +283,7 @@ class Design:
     def run(
         self, capture: str | Path | Capture | Mapping[str, str | Path], seed: int = 1, *, speed: float | None = None,
         rate: str | float | None = None, loops: int = 1, by_resource: bool = False,
+        memory_bytes: float | None = None,
     ) -> PacketRun:  # fmt: skip
         """Return what becomes of each packet of a capture, at its own times (docs/packet_run.md).
 
@@ -294,14 +295,17 @@ class Design:
             rate: scale all times so that this is the mean rate: packets a second, or text such as "4 Gb/s".
             loops: how often the packets come, one loop after the other.
             by_resource: also say how long each packet was served, waited and was held up at each resource.
+            memory_bytes: refuse a run that needs more (None: more than there is).
 
         Raises:
             RefusedError: a design that cannot take these packets, or that cannot tell packets apart.
-            InputError: a capture without an IP packet or without time stamps, or both a speed and a rate.
+            InputError: a capture without an IP packet or without time stamps, both a speed and a rate, or too little
+                memory.
         """
         from npexplore.machine.workload import looped, timed
         from npexplore.packets import read_capture
         from npexplore.solve.input_ports import InputPorts
+        from npexplore.solve.packet_memory import check_memory
         from npexplore.solve.packet_run import run_packets
 
         if not self.by_engine:
@@ -314,7 +318,9 @@ class Design:
             read = ports.read()
         else:
             read = read_capture(capture) if isinstance(capture, str | Path) else capture
-        packets, rows = looped(*timed(read), loops)
+        packets, rows = timed(read)
+        check_memory(self.name, len(rows) * loops, limit_bytes=memory_bytes)
+        packets, rows = looped(packets, rows, loops)
         if speed is not None:
             packets = packets.at_speed(speed)
         if rate is not None:
@@ -331,6 +337,7 @@ class Design:
             capture=read,
             ports=ports,
             loops=loops,
+            memory_bytes=memory_bytes,
         )
 
     def estimate(

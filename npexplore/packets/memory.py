@@ -29,9 +29,12 @@ def available() -> int | None:
     return max(0, min(found)) if found else None
 
 
-def check_fits(needed_bytes: float, what: str, instead: str) -> None:
-    """Raise InputError if that much memory is not available; `instead` says what needs less."""
+def check_fits(needed_bytes: float, what: str, instead: str, limit_bytes: float | None = None) -> None:
+    """Raise InputError if that much memory is not available, or not allowed; `instead` says what needs less."""
     there = available()
+    if limit_bytes is not None and needed_bytes > limit_bytes:
+        needed, allowed = needed_bytes / 1e9, limit_bytes / 1e9
+        raise InputError(f"{what} needs about {needed:.3g} GB of memory, {allowed:.3g} GB are allowed; {instead}")
     if there is not None and needed_bytes > there:
         raise InputError(
             f"{what} needs about {needed_bytes / 1e9:.1f} GB of memory, {there / 1e9:.1f} GB are there; {instead}"

@@ -30,6 +30,7 @@ from npexplore.machine.workload import CLASS, Workload
 from npexplore.packets.conversations import directions
 from npexplore.results import Result, units_of
 from npexplore.solve.packet_measures import measures
+from npexplore.solve.packet_memory import check_memory
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.simulate import BATCHES, measure
 
@@ -270,6 +271,7 @@ def _seconds(ticks: Integers, tick: float) -> Floats:
 def run_packets(
     name: str, machine: Machine, workload: Workload, model: EngineModel, number: Integers, *, seed: int = 1,
     by_resource: bool = False, capture: Capture | None = None, ports: InputPorts | None = None, loops: int = 1,
+    memory_bytes: float | None = None,
 ) -> PacketRun:  # fmt: skip
     """Run time-stamped packets through a machine, once each; number: of each, its row in the capture.
 
@@ -278,6 +280,9 @@ def run_packets(
     """
     if len(number) != len(workload.packet_bytes):
         raise RefusedError(f"{name}: {len(number)} packets were given, its own {len(workload.packet_bytes)} come")
+    if model.places is not None:
+        columns = engine.F_FIRST + 3 * len(model.places.names) * by_resource
+        check_memory(name, len(number), columns, memory_bytes)
     fates = Fates.of(model, by_place=by_resource)
     result = run(model, seed, len(number), BATCHES, accounts=True, fates=fates)
     last = result.snapshots[-1]

@@ -71,6 +71,8 @@ def test_the_text_says_how_packets_ended(capsys):
         (("--port", "campus=other.pcap"), "give one of both"),
         (("--port", "campus", "--port", "lab"), "has no capture"),
         (("--loops", "0"), "--loops"),
+        (("--memory", "40KB"), "rows of 126 packets needs about 4.16e-05 GB of memory, 4.1e-05 GB are allowed"),
+        (("--loops", "1000000"), "fewer packets or loops need less"),
     ],
 )
 def test_what_does_not_fit_together_is_refused(capsys, more, told):

@@ -1,0 +1,19 @@
+"""The memory that a run of packets with their rows takes: own measurement, docs/packet_run.md."""
+
+from __future__ import annotations
+
+from npexplore._kernels import engine
+from npexplore.packets.memory import check_fits
+
+# Measured with a million packets of soclib, rows of 7 and of 40 columns, their data frame included.
+PACKET_BYTES, COLUMN_BYTES = 330, 13
+
+
+def check_memory(name: str, packets: int, columns: int = engine.F_FIRST, limit_bytes: float | None = None) -> None:
+    """Raise InputError if a run of so many packets with rows of so many columns takes too much memory.
+
+    name: the design's. limit_bytes: what is allowed (None: what is available).
+    """
+    needed = packets * (PACKET_BYTES + COLUMN_BYTES * (columns - engine.F_FIRST))
+    what, instead = f"{name}: a run with rows of {packets:,} packets", "fewer packets or loops need less"
+    check_fits(needed, what, instead, limit_bytes)
