@@ -93,8 +93,8 @@ def _keeps(rows: Integers, drops: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_
                 todo.append(k)
     forks = rows[:, engine.OP] == engine.FORK
     target = np.where(forks, rows[:, engine.TARGET], 0)
-    found: npt.NDArray[np.bool_] = forks & (reaches[target] | (rows[:, engine.X] == engine.JOINED))
-    return found
+    may_keep: npt.NDArray[np.bool_] = forks & (reaches[target] | (rows[:, engine.X] == engine.JOINED))
+    return may_keep
 
 
 @dataclass(frozen=True)

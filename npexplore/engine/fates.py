@@ -61,11 +61,11 @@ class Fates:
         rows = self.rows
         finished, classes = self.finished, len(done)
         latency = rows[:, engine.F_END] - rows[:, engine.F_ARRIVAL]
-        found = np.zeros((classes, 2), dtype=np.int64)
-        np.add.at(found, rows[finished, engine.F_CLASS], np.stack([finished[finished], latency[finished]], axis=1))
+        counts = np.zeros((classes, 2), dtype=np.int64)
+        np.add.at(counts, rows[finished, engine.F_CLASS], np.stack([finished[finished], latency[finished]], axis=1))
         drops = np.bincount(rows[self.lost, engine.F_DROP], minlength=len(counters))
         counted = np.where([name.startswith(DROP) for name in self.model.counters], counters, 0)
-        same = np.array_equal(found, done[:, [engine.D_COUNT, engine.D_LATENCY]]) and np.array_equal(drops, counted)
+        same = np.array_equal(counts, done[:, [engine.D_COUNT, engine.D_LATENCY]]) and np.array_equal(drops, counted)
         if not same or (rows[:, engine.F_ENDS] > 1).any():
             raise RefusedError(
                 "the fate of each packet takes a machine that ends each packet once, as it came; this one finished "

@@ -24,7 +24,7 @@ from npexplore.machine.workload import Workload
 
 DEVIATIONS = 8.0  # of the sum over batches: further is not chance
 UNDER_WAY = 4.0  # packets of each token whose work is done and that are not finished, or the other way round
-LEAST = 200  # packets: fewer say nothing of a mean
+MIN_PACKETS_FOR_MEAN = 200  # packets: fewer say nothing of a mean
 ROUNDING = 1e-3  # of the counts of rare choices
 
 
@@ -36,14 +36,14 @@ def check(
     little_gap: share of the time in the system that is not accounted for (absent: packets are not told apart).
     least_busy: the smallest busy time over packets x demand, and least_busy_at: the server (absent: too few packets).
     """
-    found: dict[str, float | int | str] = {}
+    laws: dict[str, float | int | str] = {}
     gap = little_gap(model, shots[0], shots[-1])
     if gap is not None:
-        found["little_gap"] = gap
+        laws["little_gap"] = gap
     least = least_busy(machine, workload, model, shots)
     if least is not None:
-        found["least_busy"], found["least_busy_at"] = least
-    return found
+        laws["least_busy"], laws["least_busy_at"] = least
+    return laws
 
 
 def little_gap(model: EngineModel, first: Snapshot, last: Snapshot) -> float | None:
@@ -89,7 +89,7 @@ def stands_for(workload: Workload, model: EngineModel, shots: Sequence[Snapshot]
     counts = dict(zip(model.counters, (shots[-1].counters - shots[0].counters).tolist(), strict=True))
     lost = any(amount for name, amount in counts.items() if name.startswith("drop."))
     whole = packets >= rows and abs(packets / rows - round(packets / rows)) * rows <= 0.01 * packets
-    return packets >= LEAST and (rows == 1 or (not lost and (whole or not workload.ordered)))
+    return packets >= MIN_PACKETS_FOR_MEAN and (rows == 1 or (not lost and (whole or not workload.ordered)))
 
 
 def shortfall(

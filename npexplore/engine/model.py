@@ -228,8 +228,8 @@ class MachineCompiler:
         self.machine.ingress.emit_source(asm, columns, self.packets, self.rows, self.cursor, process, times or 0)
         return Token(entry, {}, "arrivals"), times
 
-    def model(self, workload: Workload, found: UnderLoad | None) -> EngineModel:
-        """Return the arrays of the event engine; found: what packets demand, where that can be told.
+    def model(self, workload: Workload, load_demands: UnderLoad | None) -> EngineModel:
+        """Return the arrays of the event engine; load_demands: what packets demand, where that can be told.
 
         The workload may arrive at another rate than the compiler's own, or at other times, in the same way.
         """
@@ -239,13 +239,13 @@ class MachineCompiler:
             with asm.scope():
                 source, times = self._source(asm, workload)
                 tokens = [*tokens, source]
-        model = check_rows(self._arrays(asm, tokens, times, workload, found))
-        if found is not None and workload.arrivals != SATURATED:
-            found.check_freed()
+        model = check_rows(self._arrays(asm, tokens, times, workload, load_demands))
+        if load_demands is not None and workload.arrivals != SATURATED:
+            load_demands.check_freed()
         return model
 
     def _arrays(
-        self, asm: Assembler, tokens: list[Token], times: int | None, workload: Workload, found: UnderLoad | None
+        self, asm: Assembler, tokens: list[Token], times: int | None, workload: Workload, load_demands: UnderLoad | None
     ) -> EngineModel:
         sources: list[Ingress | BoundedQueue] = [self.machine.ingress, *self.machine.queues().values()]
         rows, streams, visited = rows_of(asm.rows), [row.source for row in asm.rows], [row.place for row in asm.rows]
@@ -273,9 +273,9 @@ class MachineCompiler:
             classes=self.classes,
             queues={s.name: (self._counts(s), asm.longest[s.name]) for s in sources if s.name in asm.longest},
             idle=[*(number for source in sources for number in self._counts(source)), *asm.at_rest],
-            patience_s=patience(self.machine, workload, found),
+            patience_s=patience(self.machine, workload, load_demands),
             census=self._census(asm),
-            under_load=found,
+            under_load=load_demands,
         )
 
     def _counts(self, source: Ingress | BoundedQueue) -> range:

@@ -15,9 +15,9 @@ LEAST_S = 1e-3
 UNKNOWN_S = 1.0
 
 
-def patience(machine: Machine, workload: Workload, given: UnderLoad | None) -> float:
+def patience(machine: Machine, workload: Workload, under_load: UnderLoad | None) -> float:
     """Return the seconds; 1 s where the latencies are known only after a run (given: None)."""
-    latencies = UNKNOWN_S if given is None else LATENCIES * machine.threads * given.longest
+    latencies = UNKNOWN_S if under_load is None else LATENCIES * machine.threads * under_load.longest
     starts = max(pool.start.latest(pool.count) for pool in machine.pools)
     credits = sum(queue.credit for queue in machine.queues().values())
     return max(latencies, LEAST_S) + 2 * starts + LATENCIES * credits + _quiet(workload)

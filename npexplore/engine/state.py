@@ -232,11 +232,11 @@ class State:
 
     def _counters(self) -> Integers:
         """Return the counters, with what DRAM controllers count."""
-        found = self.counters[:-1].copy()
+        counters = self.counters[:-1].copy()
         for at, controller in zip(self.D_at.tolist(), self.model.controllers, strict=True):
             for counter, place in controller.counts:
-                found[counter] += self.D[at + place]
-        return found
+                counters[counter] += self.D[at + place]
+        return counters
 
     def _age(self, now: int) -> int:
         """Return the time that the packets in the system have been there, summed over them."""
@@ -261,7 +261,7 @@ class State:
 
     def who_waits(self) -> str:
         """Say in words which tokens wait for what, holding what."""
-        names, told = resource_names(self.model.servers), meanings(self.model.servers)
+        names, meaning_of = resource_names(self.model.servers), meanings(self.model.servers)
         groups: Counter[str] = Counter()
         first: list[str] = []
         for k in np.flatnonzero(self.T[:, engine.T_ALIVE]):
@@ -277,8 +277,8 @@ class State:
             text = f"wait for {what.get(waits) or names.get(waits, '?')}" + (
                 f" holding {', '.join(held)}" if held else ""
             )
-            if waits in told:
-                text += f" ({told[waits]})"
+            if waits in meaning_of:
+                text += f" ({meaning_of[waits]})"
                 first.append(text)
             groups[text] += 1
         order = dict.fromkeys([*first, *(text for text, _ in groups.most_common())])

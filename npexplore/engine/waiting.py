@@ -78,18 +78,22 @@ def circle(servers: Numbered, T: Integers, H: Integers) -> list[str]:
 
 def circle_text(servers: Numbered, T: Integers, H: Integers) -> str:
     """Return the circle in words, "" if there is none."""
-    found = circle(servers, T, H)
-    if not found:
+    waiting_circle = circle(servers, T, H)
+    if not waiting_circle:
         return ""
-    cut = found if len(found) <= MOST_NAMES else [*found[:MOST_NAMES], f"and {len(found) - MOST_NAMES} more"]
+    cut = (
+        waiting_circle
+        if len(waiting_circle) <= MOST_NAMES
+        else [*waiting_circle[:MOST_NAMES], f"and {len(waiting_circle) - MOST_NAMES} more"]
+    )
     return f"; circle, the holder of each waits for the next: {', '.join(cut)}"
 
 
 def _refillers(servers: Numbered) -> dict[int, int]:
     """Return which resource's holder puts units of a semaphore back."""
-    found = {}
+    refillers = {}
     for server, number in servers.values():
         if server.refilled_by is not None:
             _, other = servers[server.refilled_by]
-            found.update({number + member: other + member for member in range(server.members)})
-    return found
+            refillers.update({number + member: other + member for member in range(server.members)})
+    return refillers

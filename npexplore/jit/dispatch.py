@@ -41,10 +41,10 @@ class Dispatcher(CPUDispatcher):
         # Doors for C are never used, doors for Python only of what is more than a part of its callers.
         doors = {"no_cfunc_wrapper": True, "no_cpython_wrapper": kernel.is_part}
         options = {"nopython": True, "nogil": True, "error_model": "numpy", **doors, **kernel.options}
-        made: Any = cls(kernel.py_func, targetoptions=options)
-        made.kernel = kernel
-        made._cache = Cache(kernel, options)
-        return cast(Dispatcher, made)
+        dispatcher: Any = cls(kernel.py_func, targetoptions=options)
+        dispatcher.kernel = kernel
+        dispatcher._cache = Cache(kernel, options)
+        return cast(Dispatcher, dispatcher)
 
     def compile(self, sig: Any) -> Any:
         """Compile for a signature, or for the declared one and no other; return the entry point."""
@@ -156,10 +156,10 @@ def load_arrays() -> None:
     it then: numba asks again.
     """
     linalg: Any = import_module("numba.np.linalg")
-    asked = linalg.ensure_blas
+    ensure_blas = linalg.ensure_blas
     linalg.ensure_blas = lambda: None
     try:
         arrays: Any = import_module("numba.np.arraymath")
     finally:
-        linalg.ensure_blas = asked
-    arrays.ensure_blas = asked
+        linalg.ensure_blas = ensure_blas
+    arrays.ensure_blas = ensure_blas

@@ -169,12 +169,12 @@ def _tell_damage(path: Path, fault: str) -> None:
     _tell("damage", f"the compiled kernel {path} is unusable: {fault}; such kernels are compiled again")
 
 
-_told: set[str] = set()
+_reported: set[str] = set()
 
 
 def _tell(kind: str, text: str) -> None:
     """Print a note on standard error, one of each kind in a process."""
-    if kind not in _told:
-        _told.add(kind)
+    if kind not in _reported:
+        _reported.add(kind)
         with suppress(OSError, ValueError), printing():  # nobody reads standard error, or it is closed
             print(f"npexplore: {text}", file=sys.stderr, flush=True)

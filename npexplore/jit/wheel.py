@@ -25,7 +25,7 @@ def add_kernels(pure: Path, entries: Iterable[Path]) -> Path:
     name, version, *_ = pure.stem.split("-")
     systems = _systems()
     python = f"cp{sys.version_info[0]}{sys.version_info[1]}"
-    made = pure.with_name(f"{name}-{version}-{python}-{python}-{'.'.join(systems)}.whl")
+    platform_wheel = pure.with_name(f"{name}-{version}-{python}-{python}-{'.'.join(systems)}.whl")
     if not zipfile.is_zipfile(pure):
         raise InputError(f"{pure} is no wheel")
     with zipfile.ZipFile(pure) as old:
@@ -33,7 +33,7 @@ def add_kernels(pure: Path, entries: Iterable[Path]) -> Path:
         if sources != {path.name: path.read_bytes() for path in KERNELS.glob("*.py")}:
             raise InputError(f"{pure} holds other kernels than this installation ({KERNELS}); install this wheel first")
         records = []
-        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as new:
+        with zipfile.ZipFile(platform_wheel, "w", zipfile.ZIP_DEFLATED) as new:
 
             def add(member: zipfile.ZipInfo, content: bytes) -> None:
                 digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
@@ -45,15 +45,15 @@ def add_kernels(pure: Path, entries: Iterable[Path]) -> Path:
                     record = member
                 elif member.filename.endswith(".dist-info/WHEEL"):
                     tags = "".join(f"Tag: {python}-{python}-{system}\n" for system in systems)
-                    kept = [line for line in old.read(member).decode().splitlines(True) if line.strip()]
-                    lines = [line for line in kept if not line.startswith(("Root-Is-Purelib", "Tag"))]
+                    record_lines = [line for line in old.read(member).decode().splitlines(True) if line.strip()]
+                    lines = [line for line in record_lines if not line.startswith(("Root-Is-Purelib", "Tag"))]
                     add(member, f"{''.join(lines)}Root-Is-Purelib: false\n{tags}".encode())
                 else:
                     add(member, old.read(member))
             for entry in sorted(entries):
                 add(zipfile.ZipInfo(f"{INSIDE}/compiled/{entry.name}", record.date_time), entry.read_bytes())
             new.writestr(record, f"{''.join(records)}{record.filename},,\n", zipfile.ZIP_DEFLATED)
-    return made
+    return platform_wheel
 
 
 def _systems() -> list[str]:

@@ -28,20 +28,20 @@ def joined(rows: Iterable[Row], lines: Iterable[tuple[str, int, Mapping[str, str
     known = list(rows)
     blind = {row.key: row for row in known if row.role == "blind"}
     others = {row.key: row.role for row in known if row.role != "blind"}
-    found: dict[str, Frozen] = {}
+    predictions: dict[str, Frozen] = {}
     for place, _, cells in lines:
         key = cells["key"]
         if key in others:
             raise InputError(f"{place}: column 'key' must name a blind row, got {key!r} with role {others[key]!r}")
         one_of(f"{place}: column 'key'", key, blind)
-        if key in found:
+        if key in predictions:
             raise InputError(f"{place}: column 'key' must be unique, got {key!r} twice")
-        found[key] = _frozen(place, cells, blind[key])
+        predictions[key] = _frozen(place, cells, blind[key])
     for row in known:
-        if row.role == "blind" and row.key not in found:
+        if row.role == "blind" and row.key not in predictions:
             rule = f"a blind row must have a frozen prediction in {FILE}, got none"
             raise InputError(f"{row.paper}.csv:{row.line}: {rule} (row {row.key!r})")
-        yield msgspec.structs.replace(row, frozen=found[row.key]) if row.role == "blind" else row
+        yield msgspec.structs.replace(row, frozen=predictions[row.key]) if row.role == "blind" else row
 
 
 def _frozen(place: str, cells: Mapping[str, str], row: Row) -> Frozen:

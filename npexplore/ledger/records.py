@@ -158,19 +158,19 @@ COLUMNS = Row.__struct_fields__[:-3]  # as they stand in the files; `paper` and 
 
 def parse_conditions(text: str, knobs: Knobs, place: str) -> Mapping[str, str | float]:
     """Parse `knob=value;...` against the paper's knobs; `baseline_KNOB` is the value on the other side."""
-    found: dict[str, str | float] = {}
+    conditions: dict[str, str | float] = {}
     for pair in filter(None, text.split(";")):
         name, equals, value = pair.partition("=")
-        if not (equals and value) or name in found:
+        if not (equals and value) or name in conditions:
             raise InputError(f"{place}: conditions must be distinct knob=value pairs separated by ';', got {pair!r}")
         base = name if name in knobs else name.removeprefix("baseline_")
         if base not in knobs:
             raise UnknownNameError(f"{place}: knob", name, knobs)
         if knobs[base]:
-            found[name] = "|".join(one_of(f"{place}: {name}", word, knobs[base]) for word in value.split("|"))
+            conditions[name] = "|".join(one_of(f"{place}: {name}", word, knobs[base]) for word in value.split("|"))
         else:
-            found[name] = value if _RANGE.fullmatch(value) else finite(value, f"{place}: {name}")
-    return _read_only(found)
+            conditions[name] = value if _RANGE.fullmatch(value) else finite(value, f"{place}: {name}")
+    return _read_only(conditions)
 
 
 def parse_row(cells: Mapping[str, str], knobs: Knobs, paper: str, place: str, line: int) -> Row:

@@ -48,10 +48,10 @@ class Rule:
         """The value, which is noted as read; several are a tuple."""
         instead = _instead.get() or {}
         value = instead.get(self.name, self.record.value)
-        kept = tuple(value) if isinstance(value, list) else value
-        note(Read(f"rule {self.name}", "rule", kept, "scoring.toml", usual=value == self.record.value,
+        hashable = tuple(value) if isinstance(value, list) else value
+        note(Read(f"rule {self.name}", "rule", hashable, "scoring.toml", usual=value == self.record.value,
                   chosen_after=tuple(self.record.chosen_after)))  # fmt: skip
-        return kept
+        return hashable
 
 
 @cache
@@ -59,14 +59,14 @@ def rules() -> dict[str, Rule]:
     """Return all rules by name, `SUBJECT.NAME`; raises InputError for a faulty file."""
     path = share("models", "scoring.toml")
     tables: dict[str, dict[str, RuleRecord]] = decode(content(path), dict[str, dict[str, RuleRecord]], path)
-    found = {f"{subject}.{name}": record for subject, table in tables.items() for name, record in table.items()}
-    for name, record in found.items():
+    records = {f"{subject}.{name}": record for subject, table in tables.items() for name, record in table.items()}
+    for name, record in records.items():
         if not record.source.strip():
             raise InputError(f"{path.name}: rule {name!r} has no source")
         for other in record.others:
             if type(other) is not type(record.value):
                 raise InputError(f"{path.name}: rule {name!r}: others must be like its value, got {other!r}")
-    return {name: Rule(name, record) for name, record in found.items()}
+    return {name: Rule(name, record) for name, record in records.items()}
 
 
 def rule(name: str) -> Rule:

@@ -37,26 +37,26 @@ class Ties:
 
         `KEY / KEY` is a ratio that is known without its two sides. Names of no row (`prototype`) say nothing.
         """
-        given = frozenset(known)
-        if given not in self._found:
-            self._found[given] = self._closed(given)
-        return self._found[given]
+        known_keys = frozenset(known)
+        if known_keys not in self._found:
+            self._found[known_keys] = self._closed(known_keys)
+        return self._found[known_keys]
 
     def _all_there(self, identity: Identity) -> bool:
         if identity.paper not in self.ledger.papers:
             return False
         return all(f"{self.ledger.prefix(identity.paper)}.{key}" in self.ledger for key in identity.keys)
 
-    def _closed(self, given: frozenset[str]) -> frozenset[str]:
-        rows = [[self.ledger.measurement(key) for key in keys_of(one) if key in self.ledger] for one in given]
-        found = {row[0] for row in rows if len(row) == 1}
+    def _closed(self, known_keys: frozenset[str]) -> frozenset[str]:
+        rows = [[self.ledger.measurement(key) for key in keys_of(one) if key in self.ledger] for one in known_keys]
+        derived = {row[0] for row in rows if len(row) == 1}
         ratios = [{row[0]: 1.0, row[1]: -1.0} for row in rows if len(row) == 2]
         while True:
-            fixed = {key for key in found if self.ledger[key].kind == "number"}
+            fixed = {key for key in derived if self.ledger[key].kind == "number"}
             more = self._by_products(fixed, ratios) | self._one_by_one(fixed)
-            if more <= found:
-                return frozenset(found)
-            found |= more
+            if more <= derived:
+                return frozenset(derived)
+            derived |= more
 
     def _key(self, identity: Identity, key: str) -> str:
         return self.ledger.measurement(f"{self.ledger.prefix(identity.paper)}.{key}")
@@ -84,7 +84,7 @@ class Ties:
     @cached_property
     def _solvable(self) -> list[tuple[set[str], set[str]]]:
         """The measurements of each identity, and those of them that follow if all others are known."""
-        found = []
+        solvable = []
         for identity in self._holding:
             left, relation, right = identity.sides
             alone = left.strip("{}") if left.count("{") == 1 and left[0] == "{" and left[-1] == "}" else None
@@ -96,8 +96,8 @@ class Ties:
                 and (smooth or (key == alone and (relation == "=" or _claims(self.ledger[name], relation))))
             }  # fmt: skip
             if ends:
-                found.append((set(names.values()), ends))
-        return found
+                solvable.append((set(names.values()), ends))
+        return solvable
 
     def _one_by_one(self, known: set[str]) -> set[str]:
         return {name for names, ends in self._solvable for name in ends if names - known == {name}}

@@ -172,17 +172,17 @@ class PacketTable(Mapping[str, Column]):
 
     def first_tag(self, kind: int, shift: int, mask: int) -> NDArray[np.int32]:
         """Return a field of each packet's outermost tag of one kind, -1 where it has none."""
-        found = np.full(self.rows, -1, dtype=np.int32)
+        tags = np.full(self.rows, -1, dtype=np.int32)
         chosen = self.tags.kind == kind
         packets, index = np.unique(self.tags.packet[chosen], return_index=True)
-        found[packets] = self.tags.value[chosen][index] >> shift & mask
-        return found
+        tags[packets] = self.tags.value[chosen][index] >> shift & mask
+        return tags
 
     def flow_label(self) -> NDArray[np.int32]:
         """Return each packet's IPv6 flow label, -1 where it has none."""
-        found = np.full(self.rows, -1, dtype=np.int32)
-        found[self.ipv6.packet] = self.ipv6.flow_label
-        return found
+        labels = np.full(self.rows, -1, dtype=np.int32)
+        labels[self.ipv6.packet] = self.ipv6.flow_label
+        return labels
 
 
 class TableBuilder:

@@ -33,10 +33,10 @@ def tcp_words(files: Files) -> Words:
     """
     parts: list[Words] = []
     rows = 0
-    for table, found in open_captures(files).each(_words):
-        found["row"] += rows
+    for table, words in open_captures(files).each(_words):
+        words["row"] += rows
         rows += table.rows
-        parts.append(found)
+        parts.append(words)
     names = ("row", "seq", "ack", "window", "payload")
     return {name: np.concatenate([part[name] for part in parts] or [np.empty(0, np.int64)]) for name in names}
 
@@ -53,8 +53,8 @@ def _words(table: PacketTable, data: Any, base: int) -> Words:
 
     inside = start[rows] - table["l3_offset"][rows].astype(np.int64)
     payload = table["l3_length"][rows].astype(np.int64) - inside - 4 * (word(12, 1) >> 4)
-    found = {"row": rows, "seq": word(4, 4), "ack": word(8, 4), "window": word(14, 2)}
-    return {**found, "payload": np.maximum(payload, 0)}
+    words = {"row": rows, "seq": word(4, 4), "ack": word(8, 4), "window": word(14, 2)}
+    return {**words, "payload": np.maximum(payload, 0)}
 
 
 class Directions(NamedTuple):
@@ -146,9 +146,9 @@ def _tcp_columns(
     )  # fmt: skip
     tcp = protocol == TCP
     names = ("retransmitted", "out_of_order", "zero_window")
-    found: dict[str, Any] = {
+    columns: dict[str, Any] = {
         name: pd.array(np.where(tcp, counts[:, k], -1), dtype="Int64") for k, name in enumerate(names)
     }
-    for values in found.values():
+    for values in columns.values():
         values[~tcp] = pd.NA
-    return found | {"handshake_s": np.where(tcp & (handshake >= 0), handshake * 1e-9, np.nan)}
+    return columns | {"handshake_s": np.where(tcp & (handshake >= 0), handshake * 1e-9, np.nan)}

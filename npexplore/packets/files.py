@@ -27,29 +27,29 @@ def find_captures(names: Files) -> list[str]:
 
     Raises InputError for a folder or pattern without files, and for a file that is named twice.
     """
-    found: list[str] = []
+    paths: list[str] = []
     for name in [names] if isinstance(names, str | Path) else names:
         text, path = str(name), Path(name)
         if text == "-" or path.is_file():
-            found.append(text)
+            paths.append(text)
             continue
         if path.is_dir():
             inside = sorted(path.iterdir())
         elif glob.has_magic(text) and not path.exists():
             inside = sorted(map(Path, glob.glob(text, recursive=True)))
         else:
-            found.append(text)  # whatever it is, opening it tells
+            paths.append(text)  # whatever it is, opening it tells
             continue
         files = [str(one) for one in inside if one.is_file() and not one.name.startswith(".")]
         if not files:
             raise InputError(f"{text}: {'the folder has' if path.is_dir() else 'the pattern stands for'} no files")
-        found += files
-    if not found:
+        paths += files
+    if not paths:
         raise InputError("a capture must be at least one file, got none")
-    twice = next((one for k, one in enumerate(found) if one in found[:k]), None) if len(set(found)) < len(found) else ""
+    twice = next((one for k, one in enumerate(paths) if one in paths[:k]), None) if len(set(paths)) < len(paths) else ""
     if twice:
         raise InputError(f"{twice}: is named twice; each file counts once")
-    return found
+    return paths
 
 
 class CaptureSeries:
@@ -133,7 +133,7 @@ class CaptureSeries:
 
     def _tables(self, scan: CaptureScan, work: Work[T]) -> Iterator[tuple[PacketTable, T]]:
         numbers: list[int] = []
-        for table, made in scan.each(work):
+        for table, result in scan.each(work):
             for interface in scan.interfaces[len(numbers) :]:
                 if interface not in self.interfaces:
                     if len(self.interfaces) == MAX_INTERFACES:
@@ -141,7 +141,7 @@ class CaptureSeries:
                     self.interfaces.append(interface)
                 numbers.append(self.interfaces.index(interface))
             of_all = np.array(numbers, np.uint16)[table["interface"]]
-            yield replace(table, stored={**table.stored, "interface": of_all}, link_types=self.link_types), made
+            yield replace(table, stored={**table.stored, "interface": of_all}, link_types=self.link_types), result
 
     def _trouble(self, text: str, damage: Damage) -> None:
         self.troubles.append(text)
@@ -160,8 +160,8 @@ def open_captures(files: Files | Scan | BinaryIO, *, workers: int = 1) -> Scan:
         return files
     if not isinstance(files, str | Path | Sequence):
         return CaptureScan(files, workers=workers)
-    found = find_captures(files)
-    return CaptureScan(found[0], workers=workers) if len(found) == 1 else CaptureSeries(found, workers=workers)
+    paths = find_captures(files)
+    return CaptureScan(paths[0], workers=workers) if len(paths) == 1 else CaptureSeries(paths, workers=workers)
 
 
 def paths_of(scan: Scan) -> list[str]:

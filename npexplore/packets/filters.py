@@ -38,7 +38,7 @@ _BINARY: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.GtE: operator.ge,
 }
 # the most that a field of a packet can hold; -1 stands for one that is missing
-MOST = {
+MAX_VALUES = {
     "ttl": 255, "ip_proto": 255, "tos": 255, "dscp": 63, "ecn": 3, "sport": 0xFFFF, "dport": 0xFFFF, "vlan_id": 0xFFF,
     "mpls_label": 0xFFFFF, "flow_label": 0xFFFFF,
 }  # fmt: skip
@@ -50,8 +50,8 @@ def matching_packets(table: PacketTable, expression: str) -> NDArray[np.bool_]:
         tree = syntax.expression(expression)
     except (SyntaxError, ValueError, RecursionError) as error:
         raise InputError(f"filter {expression!r} is not a valid expression: {error}") from None
-    found = np.asarray(_value(table, tree, expression))
-    return np.broadcast_to(found.astype(bool), table.rows)
+    matches = np.asarray(_value(table, tree, expression))
+    return np.broadcast_to(matches.astype(bool), table.rows)
 
 
 def _value(table: PacketTable, node: ast.expr, text: str) -> Any:
@@ -90,7 +90,7 @@ def _value(table: PacketTable, node: ast.expr, text: str) -> Any:
 
 def _check_possible(column: ast.expr, number: ast.expr, text: str) -> None:
     """Raise InputError where a column is compared with a number that no packet can have there."""
-    most = MOST.get(column.id) if isinstance(column, ast.Name) else None
+    most = MAX_VALUES.get(column.id) if isinstance(column, ast.Name) else None
     value = number.value if isinstance(number, ast.Constant) else None
     if most is not None and isinstance(value, int) and value > most:
         raise InputError(f"filter {text!r}: {ast.unparse(column)} must be 0 to {most}, got {value}")
@@ -111,8 +111,8 @@ def _inside(table: PacketTable, side: ast.expr, prefix: str, text: str) -> NDArr
     if network.version == 4:
         known = table["ipv4"] & table["header_complete"]
         return np.asarray(known & (table[side.id] & int(network.netmask) == int(network.network_address)), dtype=bool)
-    found = np.zeros(table.rows, bool)
+    inside = np.zeros(table.rows, bool)
     addresses = table.ipv6.source if side.id == "src" else table.ipv6.destination
     mask, value = (np.frombuffer(part.packed, np.uint8) for part in (network.netmask, network.network_address))
-    found[table.ipv6.packet] = ((addresses & mask) == value).all(axis=1)
-    return found
+    inside[table.ipv6.packet] = ((addresses & mask) == value).all(axis=1)
+    return inside

@@ -13,20 +13,20 @@ _MEMINFO, _GROUP = Path("/proc/meminfo"), Path("/sys/fs/cgroup")
 
 def available() -> int | None:
     """Return the bytes of memory that this process may still take, None if the system does not say."""
-    found: list[int] = []
+    limits: list[int] = []
     with suppress(OSError, ValueError, StopIteration):
         line = next(line for line in _MEMINFO.read_bytes().splitlines() if line.startswith(b"MemAvailable:"))
-        found.append(int(line.split()[1]) * 1024)
+        limits.append(int(line.split()[1]) * 1024)
     with suppress(OSError, ValueError):
-        found.append(int((_GROUP / "memory.max").read_bytes()) - int((_GROUP / "memory.current").read_bytes()))
+        limits.append(int((_GROUP / "memory.max").read_bytes()) - int((_GROUP / "memory.current").read_bytes()))
     with suppress(ImportError, OSError, ValueError):
         import resource  # not on Windows
 
         limit, _ = resource.getrlimit(resource.RLIMIT_AS)
         if limit != resource.RLIM_INFINITY:
             pages = int(Path("/proc/self/statm").read_bytes().split()[0])
-            found.append(limit - pages * resource.getpagesize())
-    return max(0, min(found)) if found else None
+            limits.append(limit - pages * resource.getpagesize())
+    return max(0, min(limits)) if limits else None
 
 
 def check_fits(needed_bytes: float, what: str, instead: str, limit_bytes: float | None = None) -> None:

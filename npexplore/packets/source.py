@@ -102,13 +102,13 @@ class _Compressed:
 
 def _until_damage(engine: Any, piece: bytes) -> bytes:
     """Return what a decompressor gives of a piece before it fails; nothing without one."""
-    found = bytearray()
+    intact = bytearray()
     for k in range(len(piece) if engine is not None else 0):
         try:
-            found += engine.decompress(piece[k : k + 1])
+            intact += engine.decompress(piece[k : k + 1])
         except zlib.error:
             break
-    return bytes(found)
+    return bytes(intact)
 
 
 class ZstdBlocks:

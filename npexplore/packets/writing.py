@@ -98,15 +98,20 @@ class CaptureWriter(ShownByArguments):
         """Return what a pcap file's link type says of frame check sequences; raises InputError for different ones."""
         lengths = {one.fcs_bytes for one in self.interfaces if one.link_type == link} or {None}
         if len(lengths) > 1:
-            told = ", ".join("none stated" if one is None else str(one) for one in lengths)
+            stated = ", ".join("none stated" if one is None else str(one) for one in lengths)
             raise InputError(
-                f"{self.path}: a pcap file has one length of frame check sequences, got {told}; write pcapng"
+                f"{self.path}: a pcap file has one length of frame check sequences, got {stated}; write pcapng"
             )
         fcs = lengths.pop()
         return 0 if fcs is None else 1 << 26 | fcs // 2 << 28
 
     def write(
-        self, data: NDArray[np.uint8], base: int, table: PacketTable, rows: NDArray[np.int64], kept: NDArray[np.int64]
+        self,
+        data: NDArray[np.uint8],
+        base: int,
+        table: PacketTable,
+        rows: NDArray[np.int64],
+        captured: NDArray[np.int64],
     ) -> None:
         """Append rows of a table; data[position - base:] holds a packet's bytes, and `kept` says how many are written.
 
@@ -123,8 +128,8 @@ class CaptureWriter(ShownByArguments):
         bad = (times != NO_TIME) & ((times < 0) | (times > last))
         if bad.any():
             raise InputError(f"{self.path}: {self._form} holds times from 1970 to {until}, got {times[bad][0]} ns")
-        out = np.empty(int(kept[rows].sum()) + 36 * len(rows), dtype=np.uint8)
-        common = rows, table["t_ns"], table["length"], kept, table["position"]
+        out = np.empty(int(captured[rows].sum()) + 36 * len(rows), dtype=np.uint8)
+        common = rows, table["t_ns"], table["length"], captured, table["position"]
         if self._form == "pcapng":
             size = pack_pcapng(out, data, base, table["interface"], *common)
         else:
@@ -169,12 +174,12 @@ def rewrite(
             writer.interfaces = scan.interfaces
         for table, (data, base, known) in told(scan.each(work)):
             rows = np.flatnonzero(matching_packets(table, where)) if where else np.arange(table.rows)
-            kept = table["captured"].astype(np.int64)
+            captured = table["captured"].astype(np.int64)
             if snaplen is not None:
-                kept = np.minimum(kept, snaplen)
+                captured = np.minimum(captured, snaplen)
             if known is not None and not keep_payload:
-                kept = np.minimum(kept, known)
-            writer.write(data, base, table, rows, kept)
+                captured = np.minimum(captured, known)
+            writer.write(data, base, table, rows, captured)
             written += len(rows)
     return written, scan.damage
 

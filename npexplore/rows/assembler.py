@@ -288,11 +288,11 @@ class Assembler(Rows):
         self.rings.append((capacity, width))
         return len(self.rings) - 1
 
-    def dram(self, name: str, made: Callable[[], Sequence[Controller]]) -> int:
+    def dram(self, name: str, make_controllers: Callable[[], Sequence[Controller]]) -> int:
         """Return the number of the first DRAM controller of a resource; the first call makes them."""
         if name not in self._first:
             self._first[name] = len(self.controllers)
-            self.controllers += made()
+            self.controllers += make_controllers()
         return self._first[name]
 
     def ask(self, controller: Operand, bank: Operand, row: Operand, bursts: Operand, write: bool) -> None:

@@ -39,8 +39,8 @@ def choose(
     return asm.value_of(key % members)
 
 
-def check_key(subject: str, policy: str, given: Container[str], operand: str = "key") -> None:
+def check_key(subject: str, policy: str, operands: Container[str], operand: str = "key") -> None:
     """Raise ModelError if a choice by key lacks it, or another choice has one."""
-    if (policy == "key") != (operand in given):
+    if (policy == "key") != (operand in operands):
         verb = "needs" if policy == "key" else "has no"
         raise ModelError(f"{subject} {verb} operand {operand!r} with policy {policy!r}")

@@ -179,8 +179,8 @@ def strict_priority(q: Queues) -> Discipline:
 
     def choose(k: Variable) -> None:
         q.asm.assign(k, 0)
-        with again(q.asm) as found:
-            q.asm.jump(found, q.length[k] > 0)
+        with again(q.asm) as loop:
+            q.asm.jump(loop, q.length[k] > 0)
             q.asm.assign(k, k + 1)
 
     return Discipline(choose)
@@ -197,13 +197,13 @@ def drr(q: Queues) -> Discipline:
             busy[0] = busy[0] + 1
 
     def choose(k: Variable) -> None:
-        with again(asm) as found:
+        with again(asm) as loop:
             asm.assign(k, active[first[0]])
             with when(asm, begins[0] > 0):
                 deficit[k] = deficit[k] + q.weight[k]
             begins[0] = 0
             with asm.scope():
-                asm.jump(found, q.head_bytes(k) <= deficit[k])
+                asm.jump(loop, q.head_bytes(k) <= deficit[k])
             active[(first[0] + busy[0]) % n] = k
             first[0] = (first[0] + 1) % n
             begins[0] = 1
@@ -224,11 +224,11 @@ def priority_drr(q: Queues) -> Discipline:
     asm, n, deficit = q.asm, q.classes, q.words("deficit", q.weights)
 
     def choose(k: Variable) -> None:
-        with again(asm) as found:
+        with again(asm) as loop:
             asm.assign(k, 0)
             with again(asm) as nobody:
                 with when(asm, q.length[k] > 0):
-                    asm.jump(found, q.head_bytes(k) <= deficit[k])
+                    asm.jump(loop, q.head_bytes(k) <= deficit[k])
                 asm.assign(k, k + 1)
                 asm.jump(nobody, k >= n)
             asm.assign(k, 0)
@@ -252,9 +252,9 @@ def wrr(q: Queues) -> Discipline:
 
     def choose(k: Variable) -> None:
         asm.assign(k, current[0])
-        with again(asm) as found:
+        with again(asm) as loop:
             with when(asm, q.length[k] > 0):
-                asm.jump(found, left_over[0] > 0)
+                asm.jump(loop, left_over[0] > 0)
             asm.assign(k, (k + 1) % n)
             left_over[0] = q.weight[k]
         current[0] = k

@@ -56,7 +56,7 @@ def mixed(words):
 def folder(tmp_path, monkeypatch):
     """An empty folder, the only one in which kernels are looked for."""
     monkeypatch.setenv(files.ONLY, str(tmp_path))
-    monkeypatch.setattr(files, "_told", set())
+    monkeypatch.setattr(files, "_reported", set())
     return tmp_path
 
 

@@ -193,12 +193,12 @@ class CaptureCounts:
             int(self.totals[rows.LAST_NS]) - int(self.totals[rows.FIRST_NS]),
         )
         variance = number * _whole(self.squares) - span**2  # times number^2
-        series, found = self.rates, self.hurst()
+        series, scaling = self.rates, self.hurst()
         return {
             "interarrival_mean_s": span / number * 1e-9 if number > 0 else None,
             "interarrival_cov": sqrt(variance) / span if number > 0 and span > 0 else None,
             "backwards_steps": int(self.totals[rows.BACKWARDS]),
-            "hurst": {"value": found.hurst, "low": found.low, "high": found.high} if found else None,
+            "hurst": {"value": scaling.hurst, "low": scaling.low, "high": scaling.high} if scaling else None,
             "index_of_dispersion": [{"bin_s": w, "value": v} for w, v in series.dispersion()] if series else [],
         }
 

@@ -43,9 +43,9 @@ class DistinctSketch:
 
     def copy(self) -> DistinctSketch:
         """Return a sketch of the same keys."""
-        made = DistinctSketch(self.most)
-        made.least, made.theta = self.least, self.theta
-        return made
+        sketch = DistinctSketch(self.most)
+        sketch.least, sketch.theta = self.least, self.theta
+        return sketch
 
     @property
     def count(self) -> float:
@@ -55,9 +55,9 @@ class DistinctSketch:
     @property
     def bounds(self) -> tuple[float, float]:
         """The least and greatest number at 95 % confidence."""
-        kept, share = len(self.least), self._share
-        half = DEVIATIONS * (kept * (1.0 - share)) ** 0.5
-        return max((kept - half) / share, float(kept)), (kept + half) / share
+        hashes, share = len(self.least), self._share
+        half = DEVIATIONS * (hashes * (1.0 - share)) ** 0.5
+        return max((hashes - half) / share, float(hashes)), (hashes + half) / share
 
     @property
     def _share(self) -> float:
@@ -70,6 +70,6 @@ class DistinctSketch:
     @classmethod
     def of_state(cls, state: NDArray[np.uint64], most: int) -> DistinctSketch:
         """Return the sketch whose `state` this is."""
-        made = cls(most)
-        made.theta, made.least = (state[0] if state[0] else None), state[1:]
-        return made
+        sketch = cls(most)
+        sketch.theta, sketch.least = (state[0] if state[0] else None), state[1:]
+        return sketch

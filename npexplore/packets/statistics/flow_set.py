@@ -64,18 +64,18 @@ class FlowSet:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Return the complete state as arrays, 16 bytes a flow."""
-        kept = np.zeros(0, np.uint64) if self._sketch is None else self._sketch.state()
+        hashes = np.zeros(0, np.uint64) if self._sketch is None else self._sketch.state()
         keys = self._table[self._table[:, 1] != 0]
-        return {"flows": keys, "sketch": kept, "most_flows": np.array(self._most)}
+        return {"flows": keys, "sketch": hashes, "most_flows": np.array(self._most)}
 
     @classmethod
     def of_state(cls, state: Mapping[str, NDArray[Any]]) -> "FlowSet":
         """Return the set whose `state` this is."""
-        made = cls(int(state["most_flows"]))
+        flows = cls(int(state["most_flows"]))
         if len(state["sketch"]):
-            made._sketch = DistinctSketch.of_state(state["sketch"], 1 << LG_KEPT)
-        made._join(state["flows"])
-        return made
+            flows._sketch = DistinctSketch.of_state(state["sketch"], 1 << LG_KEPT)
+        flows._join(state["flows"])
+        return flows
 
     def _join(self, keys: NDArray[np.uint64]) -> None:
         # keys that come in order of their hashes would fill one end of a smaller table, which then takes quadratic time

@@ -49,11 +49,11 @@ class LengthCounter(ShownByArguments):
     @classmethod
     def of_state(cls, state: NDArray[np.int64]) -> "LengthCounter":
         """Return the counter whose `state` this is."""
-        made = cls()
+        counter = cls()
         short = state[:, 0] < LENGTHS
-        made.short[state[short, 0]] = state[short, 1]
-        made._longer = dict(state[~short].tolist())
-        return made
+        counter.short[state[short, 0]] = state[short, 1]
+        counter._longer = dict(state[~short].tolist())
+        return counter
 
     def cdf(self) -> LengthCdf:
         """Return the distribution of the lengths counted so far."""

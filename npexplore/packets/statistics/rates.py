@@ -170,10 +170,10 @@ class RateCounter(ShownByArguments):
         if not len(state):
             return cls()
         first, shift, bins = state[0].tolist()
-        made = cls(bins)
-        made._first, made._shift = first, shift
-        made._packets[state[1:, 0]], made._bytes[state[1:, 0]] = state[1:, 1], state[1:, 2]
-        return made
+        counter = cls(bins)
+        counter._first, counter._shift = first, shift
+        counter._packets[state[1:, 0]], counter._bytes[state[1:, 0]] = state[1:, 1], state[1:, 2]
+        return counter
 
     def series(self) -> RateSeries | None:
         """Return the counts so far, None before the first packet with a time stamp."""

@@ -84,20 +84,20 @@ class SeveralCounts:
 
     def notices(self) -> list[str]:
         """Return warnings about the files together: several link types, clocks that step back between files."""
-        told = []
+        lines = []
         kinds = {name for file in self.files for name in file.link_types}
         if len(kinds) > 1:
-            told.append(f"the files have {len(kinds)} link types: {', '.join(sorted(kinds))}")
+            lines.append(f"the files have {len(kinds)} link types: {', '.join(sorted(kinds))}")
         timed = [(file, file.times_ns) for file in self.files if file.times_ns]
         back = [(a, b, t[0] - s[1]) for (a, s), (b, t) in pairwise(timed) if t[0] < s[1]]
         if back:
             before, after, step = back[0]
             more = f" (and {len(back) - 1} more such steps)" if len(back) > 1 else ""
-            told.append(
+            lines.append(
                 f"{after.path} begins {-step / 1e9:.6g} s before {before.path} ends{more}; times between packets take "
                 "the files in this order"
             )
-        return told
+        return lines
 
 
 def count_file(path: str | Path) -> FileCounts:
@@ -111,10 +111,10 @@ def count_file(path: str | Path) -> FileCounts:
 
 def count_files(paths: Sequence[str]) -> SeveralCounts:
     """Count captures one after the other and join their counts."""
-    found = SeveralCounts.of(count_file(paths[0]))
+    counts = SeveralCounts.of(count_file(paths[0]))
     for path in paths[1:]:
-        found.add(SeveralCounts.of(count_file(path)))
-    return found
+        counts.add(SeveralCounts.of(count_file(path)))
+    return counts
 
 
 def tasks(sizes: Sequence[int], slots: int) -> list[int]:
@@ -123,16 +123,16 @@ def tasks(sizes: Sequence[int], slots: int) -> list[int]:
     A task takes its part of what is left, for two tasks a slot, and less than TASK_BYTES: first large ones, which cost
     least to send, then smaller ones, so that all workers end at about the same time. A file is never divided.
     """
-    found: list[int] = []
+    indices: list[int] = []
     left, done = sum(sizes), 0
     while done < len(sizes):
         most = min(TASK_BYTES, left / (2 * slots))
         taken, end = sizes[done], done + 1
         while end < len(sizes) and taken + sizes[end] / 2 <= most:
             taken, end = taken + sizes[end], end + 1
-        found.append(end - done)
+        indices.append(end - done)
         left, done = left - taken, end
-    return found
+    return indices
 
 
 def count_captures(
@@ -145,15 +145,15 @@ def count_captures(
     folder that keeps the counts of finished files, each of which is then a task of its own. Raises InputError if no
     file can be read. Errors of an executor that lost its workers are passed on.
     """
-    found = SeveralCounts()
+    counts = SeveralCounts()
     for some in _kept(paths, executor, 2 * slots, kept) if kept else _joined(paths, executor, slots):
-        found.add(some)
+        counts.add(some)
         for file in some.files:
             progress(file.path)
-    found.files = [_told(file) for file in found.files]
-    if all(file.error for file in found.files):
-        raise InputError(found.files[0].error or "no file was given")
-    return found
+    counts.files = [_told(file) for file in counts.files]
+    if all(file.error for file in counts.files):
+        raise InputError(counts.files[0].error or "no file was given")
+    return counts
 
 
 def _told(file: FileSummary) -> FileSummary:

@@ -55,15 +55,15 @@ def length_shares(link: LengthCdf, ip: LengthCdf) -> pd.DataFrame:
 
     if not len(link.packets):
         raise InputError("the capture has no packet")
-    found = []
+    rows = []
     for name, lengths in (("frames on the link", link), ("IP packets", ip)):
         values, weights = lengths.length_bytes.astype(np.int64), {name: lengths.packets}
         if name == "IP packets":
             weights["bytes of IP packets"] = lengths.packets * values
         for counted, weight in weights.items() if len(values) else ():
             share = np.cumsum(weight) / weight.sum()
-            found.append(pd.DataFrame({"counted": counted, "length_bytes": values, "share": share}))
-    return pd.concat(found, ignore_index=True)
+            rows.append(pd.DataFrame({"counted": counted, "length_bytes": values, "share": share}))
+    return pd.concat(rows, ignore_index=True)
 
 
 def rate_table(counts: CaptureCounts) -> pd.DataFrame:
@@ -111,13 +111,13 @@ def variances(counts: CaptureCounts) -> tuple[pd.DataFrame, HurstEstimate | None
     if series is None or len(sizes) < 3 or not variance.any():
         raise InputError("a variance-time plot needs at least 64 bins of a capture with time stamps that varies")
     frame = pd.DataFrame({"bin_s": sizes * series.width_ns * 1e-9, "variance": variance, "poisson": 1.0 / sizes})
-    found, counted = counts.hurst(), counts.hurst_counts()
-    if found is not None and counted is not None:
-        first_s = counted.width_ns * 1e-9 * 2**found.first_octave
+    hurst, counted = counts.hurst(), counts.hurst_counts()
+    if hurst is not None and counted is not None:
+        first_s = counted.width_ns * 1e-9 * 2**hurst.first_octave
         anchor = int(np.abs(np.log(frame["bin_s"] / first_s)).argmin())
-        fitted = variance[anchor] * (sizes / sizes[anchor]) ** (2 * found.hurst - 2)
+        fitted = variance[anchor] * (sizes / sizes[anchor]) ** (2 * hurst.hurst - 2)
         frame["fitted"] = np.where(sizes >= sizes[anchor], fitted, np.nan)
-    return frame, found
+    return frame, hurst
 
 
 def dispersions(counts: CaptureCounts) -> pd.DataFrame:
@@ -163,11 +163,11 @@ def hit_ratio_table(table: PacketTable) -> pd.DataFrame:
     four, six = (bool((table[version] & table["header_complete"]).any()) for version in ("ipv4", "ipv6"))
     rows = []
     for bits, ipv6_bits in PREFIX_BITS:
-        found = destination_locality(table, prefix_bits=bits, ipv6_prefix_bits=ipv6_bits)
-        sizes = sorted({2**k for k in range(31) if 2**k <= found.distinct} | {found.distinct})
+        locality = destination_locality(table, prefix_bits=bits, ipv6_prefix_bits=ipv6_bits)
+        sizes = sorted({2**k for k in range(31) if 2**k <= locality.distinct} | {locality.distinct})
         lengths = [f"/{length}" for length, there in ((bits, four), (ipv6_bits, six)) if there]
         key = "addresses" if bits == 32 else " and ".join(lengths) + " prefixes"
-        rows += [(key, size, found.hit_ratio(size)) for size in sizes]
+        rows += [(key, size, locality.hit_ratio(size)) for size in sizes]
     return pd.DataFrame(rows, columns=["key", "entries", "hit_ratio"])
 
 
@@ -179,11 +179,11 @@ def train_shares(table: PacketTable) -> pd.DataFrame:
     if not table["has_time"].all():
         without = int((~table["has_time"]).sum())
         raise InputError(f"{without:,} of the {table.rows:,} packets have no time stamp")
-    trains, found = TrainCounter(table), []
+    trains, parts = TrainCounter(table), []
     for gap in TRAIN_GAPS_S:
         lengths = trains.lengths(gap)
-        found.append(ccdf(lengths).assign(gap_s=gap, trains=len(lengths), mean=float(lengths.mean())))
-    return pd.concat(found, ignore_index=True)
+        parts.append(ccdf(lengths).assign(gap_s=gap, trains=len(lengths), mean=float(lengths.mean())))
+    return pd.concat(parts, ignore_index=True)
 
 
 def talkers(counter: FlowCounter, count: int = 10) -> dict[str, pd.DataFrame]:

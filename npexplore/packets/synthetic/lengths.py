@@ -112,5 +112,5 @@ def fit_lengths(
     for part, weight in zip(components, weights.tolist(), strict=True):
         for length, share in zip(part.length_bytes.tolist(), part.share.tolist(), strict=True):
             mixed[length] = mixed.get(length, 0.0) + weight * share
-    found = LengthMix.of(mixed)
-    return LengthMix(found.length_bytes, found.share, float(np.abs(matrix @ weights - target).max()))
+    mix = LengthMix.of(mixed)
+    return LengthMix(mix.length_bytes, mix.share, float(np.abs(matrix @ weights - target).max()))
