@@ -29,9 +29,9 @@ def plain(data: dict[str, Any], file: str) -> dict[str, Any]:
     """
     faults = Faults()
     _rename(data, file, "", faults)
-    told = list(_numbers(data, ""))
-    with_unit = [place for place, _, _, value in told if isinstance(value, str)]
-    for place, holder, key, value in told:
+    numbers = list(_numbers(data, ""))
+    with_unit = [place for place, _, _, value in numbers if isinstance(value, str)]
+    for place, holder, key, value in numbers:
         if isinstance(value, str):
             with faults.one():
                 holder[key] = _number(f"{file}: {place}", value, place)
@@ -67,8 +67,8 @@ def _names(key: str) -> list[str]:
 def _or_text(value: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a value whose numbers may be texts with a unit."""
     if value.get("type") == "number":
-        about = {name: told for name, told in value.items() if name in ("default", "description")}
-        number = {name: told for name, told in value.items() if name not in about}
+        about = {name: entry for name, entry in value.items() if name in ("default", "description")}
+        number = {name: entry for name, entry in value.items() if name not in about}
         return {"anyOf": [number, {"type": "string", "pattern": QUANTITY}], **about}
     inside: dict[str, Any] = {}
     if isinstance(value.get("items"), dict):
@@ -105,8 +105,8 @@ def _number(subject: str, text: str, place: str) -> float:
     """Return a text as a number of seconds or per second, as its place asks."""
     name = place.rpartition(".")[2].partition("[")[0]
     if name in PER_SECOND:
-        found = split(text)
-        unit = PACKETS.get(UNITS[found[1]][0], "Hz") if found else "Hz"
+        parts = split(text)
+        unit = PACKETS.get(UNITS[parts[1]][0], "Hz") if parts else "Hz"
         rate = quantity(subject, text, unit)
         doubt(subject, rate, unit, RATES)
         return rate

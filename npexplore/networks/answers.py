@@ -9,18 +9,18 @@ from npexplore.networks.traffic import Traffic
 from npexplore.solve.queueing.inputs import Floats
 
 
-def by_class(flows: Traffic, found: NetworkResult) -> NetworkResult:
+def by_class(flows: Traffic, result: NetworkResult) -> NetworkResult:
     """Return an answer with a row for each class of the file instead of each chain of classes."""
     file, chains = flows.file, flows.chains
     rows: dict[str, dict[str, StationClassResult]] = {name: {} for name in file.station}
-    ones = list(found.classes.values())
+    ones = list(result.classes.values())
     for k, (name, station) in enumerate(file.station.items()):
         for r, (c, customers) in enumerate(file.classes.items()):
             if name not in customers.service:
                 continue
             chain = chains.of[r]
             x, visits = ones[chain].throughput, flows.class_visits[k, r]
-            whole = found.station_classes.get(name, {}).get(list(found.classes)[chain])
+            whole = result.station_classes.get(name, {}).get(list(result.classes)[chain])
             if x is None or whole is None or whole.mean_number is None:
                 continue
             number = whole.mean_number
@@ -34,14 +34,14 @@ def by_class(flows: Traffic, found: NetworkResult) -> NetworkResult:
                 number *= visits * service / flows.demands[k, chain]
             rows[name][c] = StationClassResult.of(number, x * visits, service, station)
     if file is flows.network:
-        return replace(found, station_classes=rows)
+        return replace(result, station_classes=rows)
     classes = {}
     for r, c in enumerate(file.classes):
         one = ones[chains.of[r]]
         alone = chains.ends[r] > 0.999999999
         x = None if one.throughput is None else one.throughput * float(chains.ends[r])
         classes[c] = replace(one, throughput=x) if alone else ClassResult(x)
-    return replace(found, classes=classes, station_classes=rows)
+    return replace(result, classes=classes, station_classes=rows)
 
 
 def by_wait(flows: Traffic, wait: Floats, approximation: str | None) -> NetworkResult:

@@ -80,8 +80,8 @@ class Markovian(Arrivals, frozen=True, kw_only=True, tag="markovian"):
         whole = np.array(self.quiet) + np.array(self.arrive)
         held = whole.copy()
         held[:, 0] = 1.0
-        found: Floats = np.linalg.solve(held.T, np.eye(len(whole))[0])
-        return found
+        probabilities: Floats = np.linalg.solve(held.T, np.eye(len(whole))[0])
+        return probabilities
 
     def check(self, place: str) -> None:
         """Refuse tables of different sizes, negative rates, rows that do not add up to 0, chains that fall apart."""
@@ -137,8 +137,8 @@ def arrival_phases(arrivals: AnyArrivals) -> tuple[Floats, Floats] | None:
             interval = arrivals.interval
         case _:
             return None
-    found = phases(interval)
-    return None if found is None else (found.rates, np.outer(-found.rates.sum(axis=1), found.first))
+    phase_type = phases(interval)
+    return None if phase_type is None else (phase_type.rates, np.outer(-phase_type.rates.sum(axis=1), phase_type.first))
 
 
 def interval_of(arrivals: AnyArrivals) -> AnyTime | None:

@@ -136,12 +136,12 @@ class ChainTables:
                     raise RefusedError(f"customers {why} at {start!r} cannot wait there for room at {full!r}")
 
     def _phases(self, time: AnyTime, what: str) -> Phases:
-        found = phases(time)
-        if found is None:
+        phase_type = phases(time)
+        if phase_type is None:
             raise RefusedError(f"{what}: a chain needs times of exponential phases, got {_tag(time)}")
-        if len(found.first) >= kernel.PHASES - 1:
-            raise RefusedError(f"{what}: a chain tells {kernel.PHASES - 2} phases apart, got {len(found.first)}")
-        return found
+        if len(phase_type.first) >= kernel.PHASES - 1:
+            raise RefusedError(f"{what}: a chain tells {kernel.PHASES - 2} phases apart, got {len(phase_type.first)}")
+        return phase_type
 
     def _services(self) -> None:
         self.first = np.full((self.K, self.R), -1, np.int64)
@@ -199,15 +199,15 @@ class ChainTables:
                 how = self.classes[r].choose.get(start, "chance")
                 row = self.node[starts[start] * R + r]
                 row[kernel.N_BEGIN] = len(into)
-                found = [(targets[node], self.names.index(other), chance) for node, other, chance in route]
-                if how == "in_turn" and len(found) > 1:
+                branches = [(targets[node], self.names.index(other), chance) for node, other, chance in route]
+                if how == "in_turn" and len(branches) > 1:
                     counts = turn_of([chance for _, _, chance in route]) or []
-                    found = [one for one, n in zip(found, counts, strict=True) for _ in range(n)]
+                    branches = [one for one, n in zip(branches, counts, strict=True) for _ in range(n)]
                     row[kernel.N_VARIABLE] = len(self.variables)
                     self.variables.append(0)
-                into += found
+                into += branches
                 row[kernel.N_END] = len(into)
-                row[kernel.N_HOW] = HOWS[how] if len(found) > 1 else kernel.CHANCE
+                row[kernel.N_HOW] = HOWS[how] if len(branches) > 1 else kernel.CHANCE
         self.target_node = np.array([one[0] for one in into], np.int64)
         self.target_class = np.array([one[1] for one in into], np.int64)
         self.target_chance = np.array([one[2] for one in into])
@@ -224,15 +224,15 @@ class ChainTables:
             self.klass[r, kernel.C_SIZE] = 1
             if one.arrivals is None:
                 continue
-            found = arrival_phases(one.arrivals)
-            if found is None:
+            phase_type = arrival_phases(one.arrivals)
+            if phase_type is None:
                 raise RefusedError(
                     f"arrivals of {name!r}: a chain needs times of exponential phases, got {_tag(one.arrivals)}"
                 )
             if isinstance(one.arrivals, Batch):
                 self.klass[r, kernel.C_SIZE] = one.arrivals.size
                 self.klass[r, kernel.C_GEOMETRIC] = one.arrivals.sizes == "geometric" and one.arrivals.size > 1
-            quiet, arrive = found
+            quiet, arrive = phase_type
             self.arrival[r, 0] = len(begin) - 1
             if len(quiet) > 1:
                 self.arrival[r, 1] = len(self.variables)

@@ -104,12 +104,12 @@ def chains_of(network: Network) -> Chains:
 
 def cache_chances(network: Network) -> dict[str, float]:
     """Return the chances of both ends of each cache."""
-    found: dict[str, float] = {}
+    probabilities: dict[str, float] = {}
     for name, cache in network.cache.items():
         p = np.array(cache.chances())
         hit = float(p @ hit_chances(p, cache.places, cache.replace).hit)
-        found |= {f"{name}{HIT}": hit, f"{name}{MISS}": 1 - hit}
-    return found
+        probabilities |= {f"{name}{HIT}": hit, f"{name}{MISS}": 1 - hit}
+    return probabilities
 
 
 def _connected(names: list[str], ways: list[dict[str, list[tuple[str, str, float]]]]) -> Ints:

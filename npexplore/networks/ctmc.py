@@ -65,12 +65,12 @@ def solve_chain(network: Network, most_states: int = MOST_STATES, most_bytes: in
     most, best, before = FIRST_CUT, None, (0, 1.0)
     while True:
         try:
-            found = _solve(network, closed + most, most_states, most_bytes)
+            solved = _solve(network, closed + most, most_states, most_bytes)
         except RefusedError:
             if best is None:
                 raise
             break
-        best, share = found, _cut(found)
+        best, share = solved, _cut(solved)
         if share <= NEXT_TO_NOBODY or most >= MOST_CUT:
             break
         # who finds no room falls about geometrically with the room
@@ -85,11 +85,11 @@ def solve_chain(network: Network, most_states: int = MOST_STATES, most_bytes: in
     return best
 
 
-def _cut(found: Solved) -> float:
+def _cut(solved: Solved) -> float:
     """Return the share of arrivals that a chain that was cut does not let in."""
-    R = found.tables.R
-    come = sum(one.arrivals.rate for one in found.tables.classes if one.arrivals)
-    return float(found.answer.mean[-R:].sum()) / come
+    R = solved.tables.R
+    come = sum(one.arrivals.rate for one in solved.tables.classes if one.arrivals)
+    return float(solved.answer.mean[-R:].sum()) / come
 
 
 def find_states(tables: ChainTables, most_states: int, most_bytes: int | None) -> tuple[Array, Chain, Floats]:
@@ -141,8 +141,8 @@ def _enter(states: Array, known: int, slots: Array) -> None:
 
 def _solve(network: Network, most: int, most_states: int, most_bytes: int | None) -> Solved:
     tables = ChainTables(network, most)
-    states, found, rewards = find_states(tables, most_states, most_bytes)
-    return Solved(tables, states, found, rewards, stationary(found, rewards))
+    states, transitions, rewards = find_states(tables, most_states, most_bytes)
+    return Solved(tables, states, transitions, rewards, stationary(transitions, rewards))
 
 
 def describe(tables: ChainTables, row: Array) -> str:
@@ -166,10 +166,10 @@ def describe(tables: ChainTables, row: Array) -> str:
     return "; ".join(said[:8]) or "the empty network"
 
 
-def _result(network: Network, found: Solved) -> NetworkResult:
-    tables, mean = found.tables, found.answer.mean
+def _result(network: Network, solved: Solved) -> NetworkResult:
+    tables, mean = solved.tables, solved.answer.mean
     K, R = tables.K, tables.R
-    error = found.answer.error
+    error = solved.answer.error
     number, work = mean[: K * R].reshape(K, R), mean[K * R : K * R + K]
     ended = mean[K * R + K : 2 * K * R + K].reshape(K, R)
     done, lost, inside, _ = mean[2 * K * R + K :].reshape(4, R)
@@ -202,12 +202,12 @@ def _result(network: Network, found: Solved) -> NetworkResult:
         classes[name] = ClassResult(
             float(done[r]), response, loss=float(lost[r]) / gone if gone and not network.switches else None
         )
-    share = _cut(found) if any(one.arrivals for one in tables.classes) else 0.0
+    share = _cut(solved) if any(one.arrivals for one in tables.classes) else 0.0
     how = f"open classes cut at {tables.most} customers, where {share:.1g} of them find no room" if share > 0 else None
     worst = float((error / np.maximum(np.abs(mean), 1e-3)).max())
     answer = NetworkResult(
         "ctmc", share == 0 and worst < 1e-6, stations, classes, how, bottleneck=busiest(stations),
-        station_classes=rows, states=len(found.states), error=worst,
+        station_classes=rows, states=len(solved.states), error=worst,
     )  # fmt: skip
     if how is None and worst >= 1e-6:
         answer = replace(answer, approximation=f"Gauss-Seidel sweeps, certified within {worst:.1g}")

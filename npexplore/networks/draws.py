@@ -42,9 +42,9 @@ def drawn(asm: Assembler, time: AnyTime, source: str, scale: float = 1.0) -> Dra
     if isinstance(time, Trace):
         return _traced(asm, time, scale)
     if isinstance(time, Coxian | PhaseType):
-        found = phases(time)
-        assert found is not None
-        return _phased(asm, found, source, scale)
+        phase_type = phases(time)
+        assert phase_type is not None
+        return _phased(asm, phase_type, source, scale)
     return _quantiles(asm, time, source, scale)
 
 
@@ -95,13 +95,13 @@ def choose(asm: Assembler, chances: list[float], labels: list[Label], source: st
         asm.jump(labels[-1])
 
 
-def _phased(asm: Assembler, found: Phases, source: str, scale: float) -> Drawn:
+def _phased(asm: Assembler, phase_type: Phases, source: str, scale: float) -> Drawn:
     total, over = Variable("time in phases"), Label()
-    labels = [Label() for _ in found.first]
+    labels = [Label() for _ in phase_type.first]
     asm.let(total, 0)
-    used = np.flatnonzero(found.first > 0)
-    choose(asm, [float(found.first[i]) for i in used], [labels[i] for i in used], f"{source}.first")
-    for i, row in enumerate(found.rates):
+    used = np.flatnonzero(phase_type.first > 0)
+    choose(asm, [float(phase_type.first[i]) for i in used], [labels[i] for i in used], f"{source}.first")
+    for i, row in enumerate(phase_type.rates):
         asm.place(labels[i])
         with asm.scope():
             stay = Variable("stay")

@@ -61,7 +61,7 @@ class Graph:
         reached = self._reached()
         stations = {name: node.station for name, node in self.nodes.items() if node.kind == "station"}
         used = {name for name, _ in reached}
-        found: dict[str, Any] = {
+        document: dict[str, Any] = {
             "name": self.name or "network",
             "station": {_plain(n): s for n, s in stations.items() if n in used},
             "fork": {},
@@ -75,16 +75,16 @@ class Graph:
         for name, node in self.nodes.items():
             if node.kind == "fork" and name in used:
                 sent = [_plain(s) for s in self._branches(name) for _ in range(node.tasks.get(s, 1))]
-                found["fork"][_plain(name)] = {"stations": sent}
+                document["fork"][_plain(name)] = {"stations": sent}
         for c, kind in self.classes.items():
             one = self._class(c, kind, reached)
             if one is not None:
-                found["class"][_plain(c)] = one
-        for station in found["station"].values():
+                document["class"][_plain(c)] = one
+        for station in document["station"].values():
             for key in {"weights", "switch_over"} & set(station):
-                station[key] = {_plain(c): w for c, w in station[key].items() if _plain(c) in found["class"]}
+                station[key] = {_plain(c): w for c, w in station[key].items() if _plain(c) in document["class"]}
         try:
-            network = typed(found, Network)
+            network = typed(document, Network)
         except msgspec.ValidationError as error:
             raise InputError(f"{self.name}: {error}") from None
         check_network(network)
@@ -108,7 +108,7 @@ class Graph:
 
     def _ways(self, name: str, c: str, depth: int = 0) -> list[Way]:
         """Return where a customer that leaves a node next takes time, is asked for an item, splits or is done."""
-        found: dict[tuple[str, str], float] = {}
+        probabilities: dict[tuple[str, str], float] = {}
         if depth > LONGEST_WAY:
             raise InputError(f"{self.name}: class {c!r} goes round {name!r} without any time passing")
         for node, other, chance in self.routes.get((name, c), []):
@@ -122,8 +122,8 @@ class Graph:
             else:
                 ways = self._ways(node, other, depth + 1)
             for target, after, share in ways:
-                found[target, after] = found.get((target, after), 0.0) + chance * share
-        return [(node, other, share) for (node, other), share in found.items()]
+                probabilities[target, after] = probabilities.get((target, after), 0.0) + chance * share
+        return [(node, other, share) for (node, other), share in probabilities.items()]
 
     def _is_end(self, node: str, c: str) -> bool:
         kind = self.classes[c]
@@ -144,22 +144,22 @@ class Graph:
         for c, kind in self.classes.items():
             if kind.population or kind.arrivals:
                 todo += [(node, other) for node, other, _ in self._starts(c)]
-        found: set[tuple[str, str]] = set()
+        reached: set[tuple[str, str]] = set()
         while todo:
             node, c = todo.pop()
-            if (node, c) in found:
+            if (node, c) in reached:
                 continue
             if node == OUT:
                 if self.classes[c].population is not None:
-                    found.add((node, c))
+                    reached.add((node, c))
                     todo += [(n, o) for n, o, _ in self._starts(c)]
                 continue
-            found.add((node, c))
+            reached.add((node, c))
             for start, other in self._onward(node, c):
                 todo += [(n, o) for n, o, _ in self._ways(start, other)]
             if self.nodes[node].kind == "fork":
-                found |= {(branch, c) for branch in self._branches(node)}
-        return found
+                reached |= {(branch, c) for branch in self._branches(node)}
+        return reached
 
     def _onward(self, name: str, c: str) -> list[tuple[str, str]]:
         node = self.nodes[name]
@@ -224,24 +224,24 @@ class Graph:
 
     def _choice(self, one: dict[str, Any], start: str, name: str, c: str) -> None:
         """Note how the next is chosen: at the node itself, or at a router that all go to from it."""
-        at, asked = (name, c), self.choose.get((name, c))
+        at, choice = (name, c), self.choose.get((name, c))
         shared = 1
-        while asked is None or asked == "chance":
+        while choice is None or choice == "chance":
             ways = self.routes.get(at, [])
             if len(ways) != 1 or self.nodes[ways[0][0]].kind != "pass":
                 break
             at = ways[0][0], ways[0][1]
-            asked = self.choose.get(at)
+            choice = self.choose.get(at)
             shared = sum(any((n, o) == at for n, o, _ in ways) for ways in self.routes.values())
         deeper = [n for n, _, _ in self.routes.get(at, []) if self.nodes[n].kind == "pass" and self.choose.get((n, c))]
-        if asked in (None, "chance"):
+        if choice in (None, "chance"):
             if deeper and any(self.choose[n, c] != "chance" for n in deeper):
                 raise InputError(f"{self.name}: router {deeper[0]!r} is reached by chance and does not choose by it")
             return
-        if asked == "in_turn" and shared > 1:
+        if choice == "in_turn" and shared > 1:
             raise InputError(f"{self.name}: router {at[0]!r}: turns that several stations share")
         if len(one["route"][start]) > 1:
-            one["choose"][start] = asked
+            one["choose"][start] = choice
 
     def _texts(self, ways: list[Way], c: str) -> dict[str, float]:
         if not ways:
@@ -249,7 +249,7 @@ class Graph:
         total = sum(share for _, _, share in ways)
         if abs(total - 1) > 1e-6:
             raise InputError(f"{self.name}: class {c!r}: probabilities must add up to 1, got {total:.9g}")
-        found: dict[str, float] = {}
+        probabilities: dict[str, float] = {}
         for node, other, share in ways:
             target = node if node == OUT else _plain(node)
             text = (
@@ -257,8 +257,8 @@ class Graph:
                 if other == c or (node == OUT and self.classes[other].population is None)
                 else (f"{target}{AS}{_plain(other)}")
             )
-            found[text] = found.get(text, 0.0) + share / total
-        return found
+            probabilities[text] = probabilities.get(text, 0.0) + share / total
+        return probabilities
 
 
 def _plain(name: str) -> str:

@@ -173,7 +173,7 @@ class _Reader:
         counts = [len(rows) for rows in (modes, servers, times, priorities, weights, takes, inhibits, gives)]
         if len(set(counts)) > 1 or not modes:
             raise timing.refused(f"every mode needs all conditions, got {', '.join(map(str, counts))} entries")
-        found = []
+        fields = []
         for k, mode in enumerate(modes):
             timed, many = times[k], servers[k]
             if timed is not None and (many == 0 or many < -1):
@@ -182,14 +182,14 @@ class _Reader:
                 raise timing.refused(f"mode {mode!r}: its weight must be greater than 0, got {weights[k]:g}")
             if timed is not None and not isinstance(timed, Exponential) and many != 1:
                 self.notes.append(f"{name}, {mode}: which of several clocks stops when tokens leave is not JMT's rule")
-            found.append(Transition(
+            fields.append(Transition(
                 f"{name} {mode}" if len(modes) > 1 else name,
                 self.arcs(takes[k]), self.arcs(gives[k]), inhibit=self.arcs(inhibits[k]),
                 delay=timed, rate=_rate(timed),
                 priority=priorities[k] if timed is None else 0, weight=1.0 if timed is not None else weights[k],
                 servers=None if many < 0 else many,
             ))  # fmt: skip
-        return found
+        return fields
 
     def delay(self, strategy: Entry) -> Distribution | None:
         time = service_of(strategy)
@@ -200,7 +200,7 @@ class _Reader:
 
     def modes(self, section: Entry, name: str) -> list[Vectors]:
         """Return for each mode the tokens by node and class; at sinks none."""
-        found = []
+        modes = []
         for mode in _listed(section, name):
             vectors: Vectors = {}
             for vector in (one for array in mode.of_kind("subParameter") for one in array.of_kind("subParameter")):
@@ -215,12 +215,12 @@ class _Reader:
                     vectors[node] = row
                 elif any(row.values()) and not (self.kinds[node] == "sink" and name == "firingOutcomes"):
                     raise vector.refused(f"tokens of {node!r}, which is a {self.kinds[node]}, are not supported")
-            found.append(vectors)
-        return found
+            modes.append(vectors)
+        return modes
 
     def source(self, name: str, section: Entry, router: Entry) -> list[Transition]:
         """Return a transition for each class that arrives, into the one place behind the source."""
-        found = []
+        fields = []
         targets = self.links[name]
         routing = by_class(router, "RoutingStrategy", self.classes)
         for c, strategy in by_class(section, "ServiceStrategy", self.classes).items():
@@ -235,10 +235,10 @@ class _Reader:
                 raise section.refused(f"a source must lead to one place, got {', '.join(targets) or 'none'}")
             poisson = {"distribution": "exponential", "mean": 1 / arrivals["rate"]} if "rate" in arrivals else None
             time = _time(strategy, poisson or arrivals["interval"])
-            found.append(Transition(
+            fields.append(Transition(
                 self.called(name, c), (), (Arc(self.numbers[targets[0], c], 1),), delay=time, rate=_rate(time)
             ))  # fmt: skip
-        return found
+        return fields
 
 
 def _rate(time: Distribution | None) -> float | None:
@@ -251,6 +251,6 @@ def _listed(section: Entry, name: str) -> list[Entry]:
 
 
 def _time(strategy: Entry, time: Mapping[str, object]) -> Distribution:
-    made: Distribution = typed(dict(time), AnyTime)  # type: ignore[arg-type]
-    made.check(strategy.place)
-    return made
+    distribution: Distribution = typed(dict(time), AnyTime)  # type: ignore[arg-type]
+    distribution.check(strategy.place)
+    return distribution

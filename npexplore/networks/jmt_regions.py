@@ -84,19 +84,19 @@ def _limits(graph: Graph, entry: Entry) -> list[Limit]:
             if c not in graph.classes:
                 raise one.refused(str(UnknownNameError("jobClass", c, graph.classes)))
             groups.setdefault(one.value("@jobGroup"), []).append(c)
-    found: list[Limit] = []
+    limits: list[Limit] = []
     for tag, attribute, counts in (
         ("globalConstraint", "@maxJobs", jobs),
         ("globalMemoryConstraint", "@maxMemory", memory),
     ):
         for limit in [entry.optional(tag)]:
             if limit is not None:
-                found.append((limit, everyone, counts, limit_of(limit, limit.value(attribute))))
+                limits.append((limit, everyone, counts, limit_of(limit, limit.value(attribute))))
     for tag, attribute, counts in (
         ("classConstraint", "@maxJobsPerClass", jobs),
         ("classMemoryConstraint", "@maxMemoryPerClass", memory),
     ):
-        found += [
+        limits += [
             (one, [c], counts, limit_of(one, text)) for c, (one, text) in _of_classes(graph, entry, tag, attribute)
         ]
     for tag, attribute, counts in (
@@ -106,8 +106,8 @@ def _limits(graph: Graph, entry: Entry) -> list[Limit]:
         for group, (one, text) in _of_classes(graph, entry, tag, attribute, "@jobGroup"):
             if group not in groups:
                 raise one.refused(str(UnknownNameError("jobGroup", group, groups)))
-            found.append((one, groups[group], counts, limit_of(one, text)))
-    return [limit for limit in found if math.isfinite(limit[3])]
+            limits.append((one, groups[group], counts, limit_of(one, text)))
+    return [limit for limit in limits if math.isfinite(limit[3])]
 
 
 def _can_bind(graph: Graph, limit: Limit, there: list[str]) -> bool:

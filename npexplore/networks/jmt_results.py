@@ -38,14 +38,14 @@ OF_CLASSES = {"System Response Time": "mean_response", "System Throughput": "thr
 def stored_results(path: Path) -> list[Stored]:
     """Return the means that a file of JMT has, or FILE-result.jsim beside it; raises InputError if there are none."""
     root = read_file(path)
-    found = [*_simulated(root), *_solved(root)]
+    results = [*_simulated(root), *_solved(root)]
     written = [path.with_name(f"{path.name}-result{suffix}") for suffix in (".jsim", ".jsimg")]
     for file in written:  # as JMT's command line writes them
-        if not found and file.is_file():
-            found = [*_written(read_file(file))]
-    if not found:
+        if not results and file.is_file():
+            results = [*_written(read_file(file))]
+    if not results:
         raise InputError(f"{path.name}: no results are stored in this file, nor in {written[0].name}")
-    return found
+    return results
 
 
 def beside(stored: Sequence[Stored], results: Sequence[NetworkResult], network: Network) -> list[dict[str, Any]]:
@@ -150,5 +150,5 @@ def _ours(one: Stored, result: NetworkResult, network: Network) -> float | None:
 
 
 def _field(record: object, name: str) -> float | None:
-    found: float | None = getattr(record, name, None)
-    return found
+    value: float | None = getattr(record, name, None)
+    return value

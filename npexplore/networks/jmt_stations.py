@@ -45,10 +45,10 @@ def station(queue: Entry, server: Entry, classes: Collection[str]) -> Node:
         if kind_of(strategy) != "DisabledServiceTimeStrategy":
             service[c] = service_of(strategy)
     entry, servers = plain(server, "maxJobs", "1")
-    found: dict[str, Any] = {"servers": 1 if kind == "Delay" else entry.whole(servers)}
+    fields: dict[str, Any] = {"servers": 1 if kind == "Delay" else entry.whole(servers)}
     _once(server, "numberOfVisits", classes, "several visits in a row")
     _once(server, "classParallelism", classes, "a customer that takes several servers")
-    found["servers"] = _server_types(server, list(classes), list(service), found["servers"])
+    fields["servers"] = _server_types(server, list(classes), list(service), fields["servers"])
     here = {disciplines[c] for c in service if c in disciplines}
     if (kind == "PreemptiveServer") != bool(here & PREEMPTIVE) and here and kind in ("Server", "PreemptiveServer"):
         raise server.refused(f"{kind} with the queue policy {', '.join(sorted(here))} is not supported")
@@ -62,21 +62,21 @@ def station(queue: Entry, server: Entry, classes: Collection[str]) -> Node:
     if kind == "Delay":
         return Node("station", {"discipline": "delay"}, service)
     if kind == "PSServer":
-        found |= _sharing(server, classes, list(service), found["servers"])
+        fields |= _sharing(server, classes, list(service), fields["servers"])
     elif polling:
-        found |= _polling(server, classes, list(service), visits)
+        fields |= _polling(server, classes, list(service), visits)
     elif len(here) > 1:
         raise queue.refused(f"classes with different queue policies ({', '.join(sorted(here))}) are not supported")
     else:
-        found["discipline"] = here.pop() if here else "fifo"
+        fields["discipline"] = here.pop() if here else "fifo"
     if size > 0:
         said = {rules[c] for c in service if c in rules}
         if len(said) > 1 or not said <= {"drop", "block"}:
             raise queue.refused(
                 f"a capacity with the rule {', '.join(sorted(said))} is not supported (supported: drop, BAS blocking)"
             )
-        found |= {"capacity": size, "when_full": said.pop() if said else "drop"}
-    return Node("station", found, service)
+        fields |= {"capacity": size, "when_full": said.pop() if said else "drop"}
+    return Node("station", fields, service)
 
 
 def check_unused_queue(queue: Entry, classes: Collection[str]) -> None:
@@ -90,13 +90,13 @@ def check_unused_queue(queue: Entry, classes: Collection[str]) -> None:
 
 
 def _puts(queue: Entry, classes: Collection[str]) -> dict[str, str]:
-    found = {}
+    strategies = {}
     for c, strategy in by_class(queue, "QueuePutStrategy", classes).items():
-        found[c] = PUT[one_of(f"{strategy.place}: queue policy of class {c!r}", kind_of(strategy), PUT)]
+        strategies[c] = PUT[one_of(f"{strategy.place}: queue policy of class {c!r}", kind_of(strategy), PUT)]
     for c, strategy in by_class(queue, "Impatience", classes).items():
         if strategy.children and (len(strategy.children) > 1 or value_in(strategy) != "null"):
             raise strategy.refused(f"impatience of class {c!r} is not supported")
-    return found
+    return strategies
 
 
 def _size(queue: Entry) -> int:
@@ -115,18 +115,18 @@ def _rules(queue: Entry, classes: Collection[str]) -> dict[str, str]:
 
 def _visits(queue: Entry) -> tuple[str, int]:
     """Return how a polling server leaves a class and after how many customers; ('', 1) where none polls."""
-    found = [
+    visits = [
         entry
         for entry in queue.children
         if kind_of(entry).lower().endswith("strategy") and "Get" in entry.value("@classPath")
     ]
-    queue.every(*(entry.key for entry in found))
-    if len(found) > 1:
-        raise found[1].refused("a queue is left in one way")
-    if not found:
+    queue.every(*(entry.key for entry in visits))
+    if len(visits) > 1:
+        raise visits[1].refused("a queue is left in one way")
+    if not visits:
         return "", 1
-    how = GET[one_of(f"{found[0].place}: how customers leave the queue", kind_of(found[0]), GET)]
-    most = found[0].optional("subParameter pollingKValue") if how == "limited" else None
+    how = GET[one_of(f"{visits[0].place}: how customers leave the queue", kind_of(visits[0]), GET)]
+    most = visits[0].optional("subParameter pollingKValue") if how == "limited" else None
     return how, whole_in(most) if most else 1
 
 
@@ -195,11 +195,16 @@ def _sharing(server: Entry, classes: Collection[str], served: list[str], servers
 
 def _polling(server: Entry, classes: Collection[str], served: list[str], visits: tuple[str, int]) -> dict[str, Any]:
     """Return the keys of a polling station; JMT's switch-over times are of the class that is come to."""
-    found: dict[str, Any] = {"discipline": "polling", "switch_over": {}, "visits": visits[0], "most_a_visit": visits[1]}
+    fields: dict[str, Any] = {
+        "discipline": "polling",
+        "switch_over": {},
+        "visits": visits[0],
+        "most_a_visit": visits[1],
+    }
     for c, strategy in by_class(server, "SwitchoverStrategy", classes).items():
         if kind_of(strategy) == "DisabledServiceTimeStrategy":
             continue
         time = service_of(strategy)
         if time is not None and c in served:
-            found["switch_over"][served[served.index(c) - 1]] = time
-    return found
+            fields["switch_over"][served[served.index(c) - 1]] = time
+    return fields

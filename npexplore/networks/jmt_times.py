@@ -34,10 +34,10 @@ def _time(kind: Entry, values: Entry) -> dict[str, Any] | None:
         return number_in(values.one(f"subParameter {name}"))
 
     def positive(name: str) -> float:
-        found = number(name)
-        if not 0 < found < float("inf"):
-            raise values.refused(f"{name} must be greater than 0 and finite, got {found}")
-        return found
+        value = number(name)
+        if not 0 < value < float("inf"):
+            raise values.refused(f"{name} must be greater than 0 and finite, got {value}")
+        return value
 
     match one_of(f"{kind.place}: distribution", kind_of(kind), TIMES):
         case "Exponential":

@@ -128,13 +128,13 @@ def _in_a_row(visits: dict[str, float]) -> dict[str, dict[str, float]]:
     names = list(visits)
 
     def onward(k: int) -> dict[str, float]:
-        found, left = {}, 1.0
+        probabilities, left = {}, 1.0
         for name in names[k:]:
             enter = min(visits[name], 1.0)
             if enter:
-                found[name] = left * enter
+                probabilities[name] = left * enter
             left *= 1 - enter
-        return found | ({OUT: left} if left > 0 else {})
+        return probabilities | ({OUT: left} if left > 0 else {})
 
     routes: dict[str, dict[str, float]] = {IN: onward(0)}
     for k, name in enumerate(names):

@@ -109,12 +109,12 @@ def _variability(flows: Traffic, scvs: Floats) -> tuple[Floats, Floats]:
         scv[n], sd[n] = scvs[k], means[k] * scvs[k] ** 0.5
     rest = load, servers, scv, sd, delay
     own = np.array([nodes.index(name) for name in stations])
-    found = arrival_scv(flow, external, spread / np.maximum(external, TINY), *rest)[own]
+    arrival_variability = arrival_scv(flow, external, spread / np.maximum(external, TINY), *rest)[own]
     sizes = batches / np.maximum(flow.sum(axis=0) + external, TINY)  # E X^2 / E X - 1 of all who come
     if not sizes.any():
-        return found, sizes[own]
+        return arrival_variability, sizes[own]
     single = arrival_scv(flow, external, (spread - batches) / np.maximum(external, TINY), *rest)[own]
-    return np.where(sizes[own] > 0, single, found), sizes[own]
+    return np.where(sizes[own] > 0, single, arrival_variability), sizes[own]
 
 
 def _direct(flows: Traffic, k: int, station: Station) -> tuple[float, str] | None:

@@ -161,12 +161,12 @@ class ClassProgram:
             if node in self.network.station or node in self.network.fork:
                 asm.place_name = f"{self.name} at {node}"
                 self._visit(node)
-        for name, kept in self.compiler.caches.items():
+        for name, cache in self.compiler.caches.items():
             if f"{name}{HIT}" in self.routes:
                 asm.place_name = f"{self.name} at {name}"
                 asm.place(self.label(name))
                 ends = {end: Label() for end in (HIT, MISS)}
-                kept.ask(asm, ends[HIT], ends[MISS], f"{self.name}.{name}")
+                cache.ask(asm, ends[HIT], ends[MISS], f"{self.name}.{name}")
                 for end, label in ends.items():
                     asm.place(label)
                     self._move(f"{name}{end}")

@@ -41,18 +41,18 @@ def solve_queueing(flows: Traffic) -> NetworkResult:
     try:
         _refuse_features(flows.file)
         if flows.network.fork:
-            found = _fork_join(flows)
+            result = _fork_join(flows)
         elif any(station.discipline == "polling" for station in stations):
-            found = polling(flows)
+            result = polling(flows)
         elif any(station.capacity is not None for station in stations):
-            found = limited(flows)
+            result = limited(flows)
         elif any(station.discipline in ("priority", "preemptive") for station in stations):
-            found = priority(flows)
+            result = priority(flows)
         else:
-            found = _unlimited(flows)
+            result = _unlimited(flows)
     except RefusedError as error:
         return refusal(flows.file, "queueing", str(error))
-    return by_class(flows, _named_further(flows.file, found))
+    return by_class(flows, _named_further(flows.file, result))
 
 
 def _refuse_features(network: Network) -> None:
@@ -69,7 +69,7 @@ def _refuse_features(network: Network) -> None:
                 raise RefusedError(f"class {name!r}: the shortest line is chosen behind {node!r}")
 
 
-def _named_further(network: Network, found: NetworkResult) -> NetworkResult:
+def _named_further(network: Network, result: NetworkResult) -> NetworkResult:
     """Add to what is not exact: turns and caches whose outcomes are taken as independent."""
     taken = []
     for customers in network.classes.values():
@@ -78,14 +78,16 @@ def _named_further(network: Network, found: NetworkResult) -> NetworkResult:
     for name in network.cache:
         if any(station.discipline != "delay" for station in network.station.values()):
             taken += [f"hits of {name!r} taken as independent"]
-    if found.exact and any(_in_step(network, customers) for customers in network.classes.values()):
+    if result.exact and any(_in_step(network, customers) for customers in network.classes.values()):
         taken += ["constant times taken as if customers never walked in step"]
     if not all(_exact_caches(network)):
         taken += ["characteristic time"]
     if not taken:
-        return found
+        return result
     return replace(
-        found, exact=False, approximation=", ".join([*([found.approximation] if found.approximation else []), *taken])
+        result,
+        exact=False,
+        approximation=", ".join([*([result.approximation] if result.approximation else []), *taken]),
     )
 
 
@@ -164,18 +166,18 @@ def _product_form(flows: Traffic) -> NetworkResult:
                 flows.demands[:, 0], flows.population, flows.think_time, rates, delay=flows.delay, names=names
             )
             return by_number(flows, one.throughput, one.queue_length.T, one.response_time, None)
-        found = queueing.mixed_network(
+        solution = queueing.mixed_network(
             flows.demands, flows.rate, flows.population, flows.think_time, rates, delay=flows.delay, names=names
         )
     except RefusedError as error:
         if flows.rate.any() or any(s.rates for s in stations):
             raise
         servers = [1 if s.discipline == "delay" else s.servers for s in stations]
-        found = queueing.approximate_mva(
+        solution = queueing.approximate_mva(
             flows.demands, flows.population, flows.think_time, servers=servers, delay=flows.delay, names=names
         )
-        found = replace(found, approximation=f"{found.approximation} ({str(error).partition(';')[0]})")
-    result = _of_mva(flows, found)
+        solution = replace(solution, approximation=f"{solution.approximation} ({str(error).partition(';')[0]})")
+    result = _of_mva(flows, solution)
     if not flows.population.any():
         result = replace(result, stations=_with_waits(flows, result))
     first, *others = stations
@@ -187,14 +189,14 @@ def _product_form(flows: Traffic) -> NetworkResult:
 
 def _with_waits(flows: Traffic, result: NetworkResult) -> dict[str, StationResult]:
     """Return the stations with the chance to wait at those of Erlang's kind: open product form, first come."""
-    found = {}
+    wait_by_class = {}
     for k, (name, station) in enumerate(flows.network.station.items()):
-        found[name] = result.stations[name]
+        wait_by_class[name] = result.stations[name]
         load = float(flows.rate @ flows.demands[k])
         if station.discipline in ORDERED and not station.rates and load:
             waits = queueing.chance_to_wait(1.0, load, station.servers).item()
-            found[name] = replace(found[name], p_wait=waits)
-    return found
+            wait_by_class[name] = replace(wait_by_class[name], p_wait=waits)
+    return wait_by_class
 
 
 def _closed_general(flows: Traffic, general: list[int]) -> NetworkResult:
@@ -203,17 +205,17 @@ def _closed_general(flows: Traffic, general: list[int]) -> NetworkResult:
     if any(station.rates for station in stations):
         raise RefusedError("load-dependent rates together with fifo service outside product form")
     servers = [1 if s.discipline == "delay" else s.servers for s in stations]
-    found = queueing.approximate_mva(
+    solution = queueing.approximate_mva(
         flows.demands, flows.population, flows.think_time, "Schweitzer", servers=servers, fifo=flags,
         visits=flows.visits, scv=flows.scv, delay=flows.delay, names=list(flows.network.station),
     )  # fmt: skip
-    return _of_mva(flows, found)
+    return _of_mva(flows, solution)
 
 
-def _of_mva(flows: Traffic, found: queueing.MultiMva) -> NetworkResult:
-    x, number = found.throughput[0], found.queue_length[0]
-    response = found.residence_time[0].sum(axis=0)
-    return by_number(flows, x, number, response, found.approximation)
+def _of_mva(flows: Traffic, solution: queueing.MultiMva) -> NetworkResult:
+    x, number = solution.throughput[0], solution.queue_length[0]
+    response = solution.residence_time[0].sum(axis=0)
+    return by_number(flows, x, number, response, solution.approximation)
 
 
 def _fork_join(flows: Traffic) -> NetworkResult:

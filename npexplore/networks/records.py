@@ -21,15 +21,15 @@ from npexplore.toml import Record
 IN, OUT = "in", "out"
 AS = " as "
 HIT, MISS = " hit", " miss"
-MOST = 10**9  # of whatever is counted: customers, places, ranks
+MAX_COUNT = 10**9  # of whatever is counted: customers, places, ranks
 
 
 def whole(subject: str, got: int) -> None:
-    """Raise InputError for a number below 1 or above MOST."""
+    """Raise InputError for a number below 1 or above MAX_COUNT."""
     if got < 1:
         raise InputError(f"{subject} must be at least 1, got {got}")
-    if got > MOST:
-        raise InputError(f"{subject} must be at most {MOST}, got {got}")
+    if got > MAX_COUNT:
+        raise InputError(f"{subject} must be at most {MAX_COUNT}, got {got}")
 
 
 class Station(Record, frozen=True, kw_only=True):
@@ -118,7 +118,7 @@ class CustomerClass(Record, frozen=True, kw_only=True):
     population: int | None = None
     think_time: AnyTime | None = None
     arrivals: AnyArrivals | None = None
-    priority: Annotated[int, msgspec.Meta(ge=0, le=MOST)] = 0
+    priority: Annotated[int, msgspec.Meta(ge=0, le=MAX_COUNT)] = 0
     service: dict[str, AnyTime] = msgspec.field(default_factory=dict)
     route: dict[str, dict[str, float]]
     choose: dict[str, Literal["chance", "in_turn", "shortest"]] = msgspec.field(default_factory=dict)
@@ -204,10 +204,10 @@ class Network(Record, frozen=True, kw_only=True):
 
     def routes(self, name: str) -> dict[str, list[tuple[str, str, float]]]:
         """Return a class's routes: for each start the (target, class there, probability) of those above 0."""
-        found = {}
+        routes = {}
         for start, route in self.classes[name].route.items():
-            found[start] = [(*target_of(target, name), chance) for target, chance in route.items() if chance]
-        return found
+            routes[start] = [(*target_of(target, name), chance) for target, chance in route.items() if chance]
+        return routes
 
     def polled(self, station: str) -> list[str]:
         """Return the classes that are served at a station, in the order in which a polling server visits them."""

@@ -239,8 +239,8 @@ def _quantiles(
 
 
 def _fields(means: Mapping[str, float], prefix: str) -> dict[str, float | None]:
-    found = {name.removeprefix(prefix): value for name, value in means.items() if name.startswith(prefix)}
-    return {name: value if np.isfinite(value) else None for name, value in found.items()}
+    fields = {name.removeprefix(prefix): value for name, value in means.items() if name.startswith(prefix)}
+    return {name: value if np.isfinite(value) else None for name, value in fields.items()}
 
 
 def _numbers(network: Network, one: Run, a: Snapshot, b: Snapshot) -> Numbers:
@@ -249,7 +249,7 @@ def _numbers(network: Network, one: Run, a: Snapshot, b: Snapshot) -> Numbers:
     seconds = span * model.tick
     counts = dict(zip(model.counters, b.counters - a.counters, strict=True))
     free, waiting = b.integral_free - a.integral_free, b.integral_line - a.integral_line
-    found: Numbers = {}
+    numbers: Numbers = {}
     for name, station in network.station.items():
         server, number = model.servers[name]
         busy = server.units - free[number] / span
@@ -261,7 +261,7 @@ def _numbers(network: Network, one: Run, a: Snapshot, b: Snapshot) -> Numbers:
         per_visit = span * model.tick / visits if visits else np.nan
         response, work = (busy + line) * per_visit, counts.get(f"work.{name}", 0) * model.tick
         shared = station.lets_go
-        found |= {
+        numbers |= {
             f"stations.{name}.utilization": work / seconds / station.fullest if shared else busy / server.units,
             f"stations.{name}.throughput": visits / seconds,
             f"stations.{name}.mean_number": busy + line,
@@ -273,7 +273,7 @@ def _numbers(network: Network, one: Run, a: Snapshot, b: Snapshot) -> Numbers:
                 times, mean = counts.get(f"visits.{name}.{c}", 0), customers.service[name].moments()[0]
                 stay = counts.get(f"stay.{name}.{c}", 0) * model.tick
                 response = stay / times if times else np.nan
-                found |= {
+                numbers |= {
                     f"station_classes.{name}.{c}.throughput": times / seconds,
                     f"station_classes.{name}.{c}.mean_number": stay / seconds,
                     f"station_classes.{name}.{c}.mean_wait": np.nan if station.rates else max(response - mean, 0.0),
@@ -282,9 +282,9 @@ def _numbers(network: Network, one: Run, a: Snapshot, b: Snapshot) -> Numbers:
     done = b.done - a.done
     for number, name in enumerate(network.classes):
         passes, lost = float(done[number, engine.D_COUNT]), float(counts.get(f"lost.{name}", 0))
-        found |= {
+        numbers |= {
             f"classes.{name}.throughput": passes / seconds,
             f"classes.{name}.mean_response": done[number, engine.D_LATENCY] * model.tick / passes if passes else np.nan,
             f"classes.{name}.loss": lost / (passes + lost) if passes + lost else np.nan,
         }
-    return found
+    return numbers

@@ -73,8 +73,8 @@ def _loss(flows: Traffic, name: str, servers: int) -> NetworkResult:
     station = flows.network.station[name]
     rate = float(flows.rate.sum())
     mean = float(flows.rate @ flows.mean[0]) / rate
-    found = queueing.mgcc(rate, mean, servers)
-    loss, x = found.loss.item(), found.throughput.item()
+    solution = queueing.mgcc(rate, mean, servers)
+    loss, x = solution.loss.item(), solution.throughput.item()
     result = StationResult(x * mean / station.fullest, x, x * mean, 0.0, mean, 0.0)
     classes = {
         c: ClassResult(float(one * (1 - loss)), float(service), loss=loss)
@@ -103,8 +103,8 @@ def priority(flows: Traffic) -> NetworkResult:
     )  # classes of one level wait in one line
     preemptive, at = station.discipline == "preemptive", np.searchsorted(order, levels)
     scv = np.maximum(square * rate / mean**2 - 1, 0.0)  # equal constant times round to just below 0
-    found = queueing.mg1_priority(rate, mean / rate, scv, preemptive=preemptive)
-    wait = found.mean_wait[at]
+    solution = queueing.mg1_priority(rate, mean / rate, scv, preemptive=preemptive)
+    wait = solution.mean_wait[at]
     if preemptive:  # who is interrupted depends on the class's own service
         above = (np.cumsum(mean) - mean)[at]
         wait = wait + (flows.mean[0] - (mean / rate)[at]) * above / (1 - above)
@@ -120,13 +120,13 @@ def renewal(flows: Traffic, general: list[int]) -> NetworkResult | None:
     if isinstance(arrivals, Batch) and station.servers == 1 and (station.discipline == "fifo" or not general):
         size = float(arrivals.size)
         square = size * (2 * size - 1) if arrivals.sizes == "geometric" else size**2
-        found = queueing.mxg1(rate, mean, flows.scv[0, 0], size, square)
-        return by_wait(flows, found.mean_wait.reshape(1, 1), None)
+        solution = queueing.mxg1(rate, mean, flows.scv[0, 0], size, square)
+        return by_wait(flows, solution.mean_wait.reshape(1, 1), None)
     interval = None if arrivals is None else interval_of(arrivals)
     if interval is None or general:
         return None
-    found, waits = queueing.gmc(lambda s: transform(interval, s), rate, mean, station.servers)
-    answer = by_wait(flows, found.mean_wait.reshape(1, 1), None)
+    solution, waits = queueing.gmc(lambda s: transform(interval, s), rate, mean, station.servers)
+    answer = by_wait(flows, solution.mean_wait.reshape(1, 1), None)
     name = next(iter(flows.network.station))
     return replace(answer, stations={name: replace(answer.stations[name], p_wait=waits)})
 
@@ -141,12 +141,12 @@ def polling(flows: Traffic) -> NetworkResult:
     if station.visits == "limited" and station.most_a_visit > 1:
         raise RefusedError(f"station {name!r}: visits limited to more than one customer have no closed form")
     ways = [station.switch_over[c].moments() if c in station.switch_over else (0.0, 0.0) for c in classes]
-    found = queueing.polling(
+    solution = queueing.polling(
         flows.rate, flows.mean[0], flows.scv[0], [mean for mean, _ in ways], [scv for _, scv in ways], station.visits
     )
-    if not np.all(np.isfinite(found.mean_wait)):
+    if not np.all(np.isfinite(solution.mean_wait)):
         raise RefusedError(f"station {name!r}: times without a variance")
-    return by_wait(flows, found.mean_wait[None], found.approximation)
+    return by_wait(flows, solution.mean_wait[None], solution.approximation)
 
 
 def speeds(station: Station, customers: Ints) -> Floats:

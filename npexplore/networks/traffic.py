@@ -119,7 +119,7 @@ def traffic(network: Network) -> Traffic:
 
 def _view(network: Network, chains: Chains) -> Network:
     """Return the network with one class for each chain, named after its first class."""
-    names, found = list(network.classes), {}
+    names, view = list(network.classes), {}
     for c in range(chains.count):
         members = [names[r] for r in np.flatnonzero(chains.of == c)]
         ones = [network.classes[name] for name in members]
@@ -149,11 +149,11 @@ def _view(network: Network, chains: Chains) -> Network:
             for target, _, chance in network.routes(name).get(IN, []):
                 first[target] = first.get(target, 0.0) + share * chance
         population = sum(one.population or 0 for one in ones)
-        found[members[0]] = CustomerClass(
+        view[members[0]] = CustomerClass(
             population=population or None, think_time=think, arrivals=_together(arrivals),
             priority=ones[0].priority, service=service, route={IN: first},
         )  # fmt: skip
-    return msgspec.structs.replace(network, classes=found)
+    return msgspec.structs.replace(network, classes=view)
 
 
 def _one(parts: list[AnyTime], weights: list[float]) -> AnyTime:
