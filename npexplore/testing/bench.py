@@ -159,13 +159,13 @@ class Bench(ShownByArguments):
 
     def verdicts(self) -> list[Failure | None]:
         """Return for each frame that came in, in order, what is wrong with its output; None if nothing is."""
-        found = []
+        failures = []
         for one in self._causes:
             wrong = failure(one.port, one.frame, one.outcome, one.sent)
             if wrong is None and one.late:
                 wrong = Failure(one.port, one.frame, one.outcome, tuple(one.sent), ORDER, "sent behind a later one")
-            found.append(wrong)
-        return found
+            failures.append(wrong)
+        return failures
 
     def conformance(self, shrink: Shrink | None = None) -> Conformance:
         """Return the conformance table and the clusters of failures; shrink: reduces a failure, if given."""
@@ -191,12 +191,12 @@ def names_of(frame: bytes) -> list[tuple[bytes, ...]]:
 
     RFC 791 section 3.1: with the destination they name a packet; source routes change that.
     """
-    found: list[tuple[bytes, ...]] = []
+    names: list[tuple[bytes, ...]] = []
     at = ETHERNET
     while len(frame) >= at + SHORTEST and frame[at] >> 4 == IPV4_VERSION:
-        found.append((frame[at + 12 : at + 16], frame[at + 4 : at + 6], frame[at + 9 : at + 10]))
+        names.append((frame[at + 12 : at + 16], frame[at + 4 : at + 6], frame[at + 9 : at + 10]))
         body = at + 4 * (frame[at] & 15)
-        if frame[at + 9] != ICMP or frame[body : body + 1] not in ERRORS or len(found) > 1:
+        if frame[at + 9] != ICMP or frame[body : body + 1] not in ERRORS or len(names) > 1:
             break
         at = body + ICMP_HEADER
-    return found
+    return names

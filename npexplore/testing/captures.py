@@ -157,17 +157,17 @@ def examine_captures(
             bench.expect(port, frame)
         return bench
 
-    def smallest(found: list[Failure]) -> list[Failure]:
+    def smallest(failures: list[Failure]) -> list[Failure]:
         def first(options: list[list[bytes]]) -> list[int | None]:
-            rows = [(one.port, frame) for one, frames in zip(found, options, strict=True) for frame in frames]
+            rows = [(one.port, frame) for one, frames in zip(failures, options, strict=True) for frame in frames]
             verdicts = iter(judged(numbered(rows)).verdicts())
-            kept = [[wrong is not None and wrong.key == one.key for wrong in islice(verdicts, len(frames))]
-                    for one, frames in zip(found, options, strict=True)]  # fmt: skip
-            return [row.index(True) if True in row else None for row in kept]
+            same_failure = [[wrong is not None and wrong.key == one.key for wrong in islice(verdicts, len(frames))]
+                    for one, frames in zip(failures, options, strict=True)]  # fmt: skip
+            return [row.index(True) if True in row else None for row in same_failure]
 
-        small = shrink_all(configuration, [(one.port, one.frame) for one in found], first)
-        again = judged([(one.port, frame) for one, frame in zip(found, small, strict=True)]).verdicts()
-        return [new if new and new.key == old.key else old for old, new in zip(found, again, strict=True)]
+        small = shrink_all(configuration, [(one.port, one.frame) for one in failures], first)
+        again = judged([(one.port, frame) for one, frame in zip(failures, small, strict=True)]).verdicts()
+        return [new if new and new.key == old.key else old for old, new in zip(failures, again, strict=True)]
 
     cases = dict.fromkeys([*probes(configuration), *cases_for(configuration, count)])
     return judged(numbered(cases)).conformance(smallest)

@@ -92,13 +92,13 @@ class Tally:
         """Whether the wanted number of failures has been found."""
         return len(self.failures) >= self.most
 
-    def count(self, outcome: Outcome, found: Failure | None) -> None:
+    def count(self, outcome: Outcome, fault: Failure | None) -> None:
         """Count a frame: all its rules hold, or one fails."""
         self.frames += 1
-        if found is None:
+        if fault is None:
             self.held.update(tried(outcome))
         else:
-            self.failures.append(found)
+            self.failures.append(fault)
 
     def conformance(self, shrink: Shrink | None = None) -> Conformance:
         """Return the table and the clusters, the largest first, each with its shortest frame, shrunk."""
@@ -216,12 +216,12 @@ class Conformance:
         rows = "".join(
             "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>" for cells in self._cells()
         )
-        found = "".join(
+        failures_html = "".join(
             f"<details><summary>{one.failures} times: {html.escape(one.title)}</summary>"
             f"<pre>{html.escape(str(one.smallest))}</pre></details>"
             for one in self.clusters
         )
-        return f"<p>{html.escape(self.headline())}</p>{found}<table><tr>{head}</tr>{rows}</table>"
+        return f"<p>{html.escape(self.headline())}</p>{failures_html}<table><tr>{head}</tr>{rows}</table>"
 
     def without_unexercised(self) -> Conformance:
         """Return the result without the rules that no frame tried."""

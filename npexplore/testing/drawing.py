@@ -38,12 +38,12 @@ def cases_for(
 
     cases: a strategy to use instead of `frames(router)`; start: a seed, to draw others.
     """
-    found: list[Case] = []
+    chosen: list[Case] = []
 
     @example_settings(count)
     @given(frames_for(router) if cases is None else cases)
     def collect(case: Case) -> None:
-        found.append(case)
+        chosen.append(case)
 
     (collect if start is None else seed(start)(collect))()
-    return found[:count]
+    return chosen[:count]

@@ -74,16 +74,16 @@ def examine_router(
             refuse_port(configuration, number, data)
         return outcome, failure(port, frame, outcome, got)
 
-    def smallest(found: Failure) -> Failure:
+    def smallest(fault: Failure) -> Failure:
         def fails_alike(frame: bytes) -> bool:
-            again = judged(found.port, frame)
-            return again is not None and again[1] is not None and again[1].key == found.key
+            again = judged(fault.port, frame)
+            return again is not None and again[1] is not None and again[1].key == fault.key
 
         def first(options: Sequence[bytes]) -> int | None:
             return next((k for k, frame in enumerate(options) if fails_alike(frame)), None)
 
-        again = judged(found.port, shrink(configuration, found.port, found.frame, first))
-        return (again and again[1]) or found
+        again = judged(fault.port, shrink(configuration, fault.port, fault.frame, first))
+        return (again and again[1]) or fault
 
     for case in tried(configuration, max_examples, cases):
         if tally.full:
@@ -91,7 +91,7 @@ def examine_router(
         if case not in seen and (verdict := judged(*case)) is not None:
             tally.count(*verdict)
         seen.add(case)
-    return tally.conformance(lambda found: [smallest(one) for one in found])
+    return tally.conformance(lambda faults: [smallest(one) for one in faults])
 
 
 def tried(router: Router, count: int, cases: st.SearchStrategy[Case] | None = None) -> Iterator[Case]:

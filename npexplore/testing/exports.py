@@ -36,10 +36,10 @@ XDP_CALL = """    sent = {router}.forward(port, bytes.fromhex(frame))
 """
 
 
-def write_captures(found: Conformance, folder: str | Path) -> list[Path]:
+def write_captures(conformance: Conformance, folder: str | Path) -> list[Path]:
     """Write NN/in.PORT.pcap, NN/expected.PORT.pcap and NN/got.PORT.pcap for each cluster's smallest failure."""
     written = []
-    for number, cluster in enumerate(found.clusters, start=1):
+    for number, cluster in enumerate(conformance.clusters, start=1):
         one, place = cluster.smallest, Path(folder) / f"{number:02d}"
         place.mkdir(parents=True, exist_ok=True)
         rows: dict[str, Sequence[tuple[int, bytes]]] = {
@@ -48,7 +48,7 @@ def write_captures(found: Conformance, folder: str | Path) -> list[Path]:
             "got": one.sent,
         }
         for kind, frames in rows.items():
-            for port in found.router.ports:
+            for port in conformance.router.ports:
                 mine = [frame for out, frame in frames if out == port.number]
                 if mine:
                     path = place / f"{kind}.{port.name}.pcap"
@@ -57,7 +57,7 @@ def write_captures(found: Conformance, folder: str | Path) -> list[Path]:
     return written
 
 
-def write_tests(found: Conformance, path: str | Path, forward: str | XdpRouter) -> None:
+def write_tests(conformance: Conformance, path: str | Path, forward: str | XdpRouter) -> None:
     """Write a pytest file in which each cluster's smallest failure is one test.
 
     Args:
@@ -76,7 +76,7 @@ def write_tests(found: Conformance, path: str | Path, forward: str | XdpRouter) 
         module, _, name = forward.partition(":")
         imports, names, call = f"import pytest\nfrom {module} import {name} as forward", "compare", CALL
     cases = []
-    for number, cluster in enumerate(found.clusters, start=1):
+    for number, cluster in enumerate(conformance.clusters, start=1):
         one = cluster.smallest
         sent = "".join(
             f"Sent({row.port}, bytes.fromhex({row.frame.hex()!r}), {row.icmp}), " for row in one.outcome.sent

@@ -83,9 +83,9 @@ class Told:
                 return False
         messages = [sent.frame for sent in outcome.sent if sent.icmp and sent.frame[12:14] == IPV6_TYPE]
         redirect = any(message[54] == REDIRECT6 for message in messages)
-        asked = 1 + (frame[SOURCE6] == frame[DESTINATION6])  # both are asked for leave, perhaps the same one twice
-        if redirect and (self.redirects6 + asked > 5 or self.told & {frame[SOURCE6], frame[DESTINATION6]}):
+        questions = 1 + (frame[SOURCE6] == frame[DESTINATION6])  # both are asked for leave, perhaps the same one twice
+        if redirect and (self.redirects6 + questions > 5 or self.told & {frame[SOURCE6], frame[DESTINATION6]}):
             return False
-        self.redirects6 += asked * any(sent.port == port and not sent.icmp for sent in outcome.sent)
+        self.redirects6 += questions * any(sent.port == port and not sent.icmp for sent in outcome.sent)
         self.told |= {message[DESTINATION6] for message in messages if message[54] != REDIRECT6}
         return True

@@ -160,23 +160,23 @@ def _route(prefix: str, hosts: list[tuple[int, int]], ports: int, numbers: Any =
 
 def addresses_of(router: Router) -> list[int]:
     """Return IPv6 addresses that matter to a router: its own, hosts of links, inside and beside of routes, odd ones."""
-    found = set(_ODD6)
+    addresses = set(_ODD6)
     if router.six is None:
-        return sorted(found)
+        return sorted(addresses)
     for link in router.six.ports:
         if link:
-            found |= {*link.own, link.network + 2, link.network + 0x77, link.link_local ^ 1}
-            found |= {(own & ~0xFFFF) + 2 for own, _ in link.further}
+            addresses |= {*link.own, link.network + 2, link.network + 0x77, link.link_local ^ 1}
+            addresses |= {(own & ~0xFFFF) + 2 for own, _ in link.further}
     for route in router.six.routes:
         last = route.value | ((1 << 128 - route.length) - 1)
-        found |= {
+        addresses |= {
             route.value,
             last,
             (route.value + last) // 2,
             (route.value - 1) % (1 << 128),
             route.via or route.value,
         }
-    return sorted(found)
+    return sorted(addresses)
 
 
 def frames6(router: Router) -> st.SearchStrategy[tuple[int, bytes]]:
@@ -269,12 +269,12 @@ def address_messages(router: Router) -> st.SearchStrategy[tuple[int, bytes]]:
         to = router.ports[who[0]].mac if alone else BROADCAST_MAC
         return who[0], arp_frame(to, Arp(operation, mac, who[1], target))
 
-    asked = st.builds(
+    request_messages = st.builds(
         arp, st.sampled_from(near), st.sampled_from((1, 2, 2)), macs, st.one_of(own, router_addresses(router)),
         st.booleans(),
     )  # fmt: skip
     if router.six is None:
-        return asked
+        return request_messages
     links = {number: link for number, link in enumerate(router.six.ports) if link}
     near6 = [(number, host) for number, link in links.items() for host in (link.network + 2, LINK_LOCAL | 2)]
     near6 += [(hop.port, hop.via) for route in router.six.routes for hop, _ in route.next_hops]
@@ -296,7 +296,7 @@ def address_messages(router: Router) -> st.SearchStrategy[tuple[int, bytes]]:
         discovery, st.sampled_from(near6), st.sampled_from((SOLICITATION, ADVERTISEMENT)), macs, flags,
         st.sampled_from((True, True, False)), st.booleans(), st.integers(0, 3),
     )  # fmt: skip
-    return st.one_of(asked, six_asked)
+    return st.one_of(request_messages, six_asked)
 
 
 def any_frames(router: Router) -> st.SearchStrategy[tuple[int, bytes]]:

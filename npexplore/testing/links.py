@@ -49,7 +49,7 @@ MARK = b"npexplore: done "
 EXPERIMENTAL = 253  # RFC 3692 section 2.1
 MOST_LOST = 3  # in a row, until no packet goes behind the frames of a port
 LONGEST_NAME = 15  # IFNAMSIZ of netdevice(7), less the end
-MOST = 256  # frames for one: a packet of 64 KiB has fewer pieces at an MTU of 576
+MAX_FRAMES_FOR_ONE = 256  # frames for one: a packet of 64 KiB has fewer pieces at an MTU of 576
 
 
 class LinkRouter(ShownByArguments, Between):
@@ -159,10 +159,10 @@ class LinkRouter(ShownByArguments, Between):
             self._start()
         self._left()
         before = self._asked
-        found = self._exchange(port, [frame])
-        if self._again and not found and self._asked > before:
-            found = self._exchange(port, [frame])
-        return sorted(found, key=lambda row: row[0])
+        sent = self._exchange(port, [frame])
+        if self._again and not sent and self._asked > before:
+            sent = self._exchange(port, [frame])
+        return sorted(sent, key=lambda row: row[0])
 
     def _exchange(self, port: int, frames: list[bytes]) -> list[tuple[int, bytes]]:
         """Send frames to a port and, if one is known, a packet that must pass behind them; return what leaves."""
@@ -171,22 +171,24 @@ class LinkRouter(ShownByArguments, Between):
         for frame in [*frames, marker + name] if marker else frames:
             self._sockets[port].send(frame)
         end = time.monotonic() + (self.ready_s if marker else self.quiet_s)
-        found, done = list[tuple[int, bytes]](), False
+        sent, done = list[tuple[int, bytes]](), False
         while select.select(self._sockets, [], [], 0 if done else self.quiet_s)[0] or (
             not done and time.monotonic() < end
         ):
             left = self._left()
             done |= any(data.endswith(name) for _, data in left)
-            found += [row for row in left if MARK not in row[1]]
-            if len(found) > MOST:
+            sent += [row for row in left if MARK not in row[1]]
+            if len(sent) > MAX_FRAMES_FOR_ONE:
                 self._end()
-                raise InputError(f"{running(self.command)} must not flood: it sent more than {MOST} frames for one")
+                raise InputError(
+                    f"{running(self.command)} must not flood: it sent more than {MAX_FRAMES_FOR_ONE} frames for one"
+                )
             self._must_run()
         self._must_run()
         self._lost[port] = 0 if done else self._lost[port] + 1
         if self._lost[port] > MOST_LOST:
             self._behind[port] = b""
-        return found
+        return sent
 
     def _passing(self, port: int) -> bytes:
         """Return a frame, less its mark, that must come in by a port and leave; none if there is none."""
@@ -208,11 +210,11 @@ class LinkRouter(ShownByArguments, Between):
         ]
 
     def _answered(self, port: int, frame: bytes) -> bool:
-        asked = read_arp(frame[14:]) if frame[12:14] == ARP_TYPE else None
-        if asked is None or asked.operation != REQUEST:
+        request = read_arp(frame[14:]) if frame[12:14] == ARP_TYPE else None
+        if request is None or request.operation != REQUEST:
             return False
-        mac = self.router.mac_of(port, asked.target)
-        reply = write_arp(Arp(REPLY, mac, asked.target, asked.sender, asked.sender_mac))
-        self._sockets[port].send(asked.sender_mac + mac + ARP_TYPE + reply)
+        mac = self.router.mac_of(port, request.target)
+        reply = write_arp(Arp(REPLY, mac, request.target, request.sender, request.sender_mac))
+        self._sockets[port].send(request.sender_mac + mac + ARP_TYPE + reply)
         self._asked += 1
         return True

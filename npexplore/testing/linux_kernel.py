@@ -137,9 +137,9 @@ class LinuxKernel(Between):
         else:
             links = [f"r{k}" for k, port in enumerate(self.router.six.ports) if port]
             write_settings("ipv6", {"conf/mark/disable_ipv6": 1, **linux_kernel6.settings(links, self.router.linux)})
-        told, deaf = self.router.linux, {"icmp_echo_ignore_all": int(not self.router.policy.answers)}
-        write_settings("ipv4", {**SETTINGS, **deaf, **{key: int(getattr(told, key)) for key in TOLD}})
-        each = {**LINK_SETTINGS, **{key: int(getattr(told, key)) for key in TOLD_OF_LINKS}}
+        linux_settings, deaf = self.router.linux, {"icmp_echo_ignore_all": int(not self.router.policy.answers)}
+        write_settings("ipv4", {**SETTINGS, **deaf, **{key: int(getattr(linux_settings, key)) for key in TOLD}})
+        each = {**LINK_SETTINGS, **{key: int(getattr(linux_settings, key)) for key in TOLD_OF_LINKS}}
         for link in ("all", "default", *(f"r{port.number}" for port in self.router.ports)):
             write_settings("ipv4", {f"conf/{link}/{name}": value for name, value in each.items()})
         if not self._clock:
@@ -182,12 +182,12 @@ class LinuxKernel(Between):
     def _to_ports(self) -> dict[int, dict[int, list[int]]]:
         """Return the prefixes that lead to ports without a next hop, but small links: {length: {value: ports}}."""
         routes = self.router.routes
-        found: dict[int, dict[int, list[int]]] = {}
+        ports: dict[int, dict[int, list[int]]] = {}
         for row in np.flatnonzero((routes.via == 0) & (routes.kind == 0)).tolist():
             length, value = int(routes.length[row]), int(routes.value[row])
             if row >= self._made or 1 << 32 - length > HOSTS_LISTED:
-                found.setdefault(length, {}).setdefault(value, []).append(int(routes.port[row]))
-        return found
+                ports.setdefault(length, {}).setdefault(value, []).append(int(routes.port[row]))
+        return ports
 
     def _neighbours(self, port: Port) -> Iterator[int]:
         """Return the addresses of a link that need an entry: all of a small link, the next hops of a large one."""

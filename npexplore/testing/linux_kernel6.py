@@ -34,15 +34,15 @@ LINK_SETTINGS6 = {
 }
 
 
-def settings(links: list[str], told: LinuxSettings) -> dict[str, int]:
+def settings(links: list[str], linux_settings: LinuxSettings) -> dict[str, int]:
     """Return what to write under net/ipv6: for all links, those to come, and these."""
     every = ("all", "default", *links)
     each = {f"conf/{link}/{key}": value for link in every for key, value in LINK_SETTINGS6.items()}
     return {
         **each,
         **SETTINGS6,
-        **{key: getattr(told, key) for key in TOLD6},
-        "icmp/ratelimit": told.ipv6_icmp_ratelimit,
+        **{key: getattr(linux_settings, key) for key in TOLD6},
+        "icmp/ratelimit": linux_settings.ipv6_icmp_ratelimit,
     }
 
 
@@ -56,8 +56,8 @@ def commands(router: Router) -> Iterator[str]:
             for address, length in port.subnets:
                 yield f"address add {address_text(address)}/{length} dev r{number} nodad"
             yield f"address add {address_text(port.link_local)}/64 dev r{number} nodad"
-    made = sum(len(port.networks) for port in six.ports if port)
-    latest = {(route.value, route.length): route for route in six.routes[made:]}
+    networks = sum(len(port.networks) for port in six.ports if port)
+    latest = {(route.value, route.length): route for route in six.routes[networks:]}
     for route in in_order(list(latest.values()), [port.subnets if port else () for port in six.ports]):
         where = f"dev r{route.port}" if route.kind == 0 else ""
         through = f"via {address_text(route.via)} onlink" if route.via else ""  # whatever other routes say of it
@@ -108,18 +108,18 @@ def introductions(router: Router, frame: bytes, port: int) -> list[str]:
     six, packet = router.six, frame[14:]
     if six is None or frame[12:14] != IPV6_TYPE or len(packet) < SHORTEST:
         return []
-    found = []
+    neighbours = []
     for at in (8, 24):
         address = int.from_bytes(packet[at : at + 16], "big")
         kind = address_kind(address)
         if kind is Kind.LINK_LOCAL and six.ports[port]:
-            found.append(_neighbour(router, address, port))
+            neighbours.append(_neighbour(router, address, port))
         if kind is not Kind.ROUTABLE or any(own and address in own.own for own in six.ports):
             continue
         direct = [row for row in six.routes if not row.via and not row.kind]
         attached = {row.port for row in direct if not (address ^ row.value) & mask_of(row.length)}
-        found += [_neighbour(router, address, number) for number in sorted(attached)]
-    return found
+        neighbours += [_neighbour(router, address, number) for number in sorted(attached)]
+    return neighbours
 
 
 def _neighbour(router: Router, address: int, port: int) -> str:

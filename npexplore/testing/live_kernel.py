@@ -66,8 +66,8 @@ class LiveKernel(ShownByArguments):
         if self._kernel is not None:
             self._kernel.close()
         self._kernel, self._told, self._left = None, Told(self.router), self._left - 1
-        made = LinuxKernel(self.router)
-        self._kernel = made.__enter__()
+        kernel = LinuxKernel(self.router)
+        self._kernel = kernel.__enter__()
         return True
 
     def ask(self, cases: Sequence[Case]) -> None:

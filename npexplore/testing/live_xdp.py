@@ -15,7 +15,7 @@ from npexplore.programs.linux import LinuxProgram, is_available
 from npexplore.programs.records import Program
 from npexplore.programs.result import verdict_name
 from npexplore.programs.running import Contents
-from npexplore.testing.namespaces import NEAR, Between, inside, make_namespace, run_batch
+from npexplore.testing.namespaces import FIRST_LINK_NUMBER, Between, inside, make_namespace, run_batch
 from npexplore.testing.xdp import XdpRouter
 
 LEAST_BYTES = 14  # of a frame that the kernel takes for a test run
@@ -53,7 +53,7 @@ class LiveXdpRouter(Between, XdpRouter):
         self._namespaces = [make_namespace()]
         ports = range(LOOPBACK + 1, len(self.router.ports) + 1)
         pair = "link add name port{n} index {n} type veth peer name far{n} index {far}"
-        run_batch(self._namespaces[0], [pair.format(n=n, far=NEAR + n) for n in ports])
+        run_batch(self._namespaces[0], [pair.format(n=n, far=FIRST_LINK_NUMBER + n) for n in ports])
         self._loaded = LinuxProgram(self.program, self.maps)
 
     def close(self) -> None:

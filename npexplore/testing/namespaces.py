@@ -27,7 +27,7 @@ ALL_PROTOCOLS = 3  # ETH_P_ALL of packet(7)
 IGNORE_OUTGOING = 23  # PACKET_IGNORE_OUTGOING of packet(7)
 PACKET_LEVEL = 263  # SOL_PACKET
 NO_IPV6 = {"conf/all/disable_ipv6": 1, "conf/default/disable_ipv6": 1}
-NEAR = 1001  # the number of the first near end of a link: more than a namespace has of its own
+FIRST_LINK_NUMBER = 1001  # the number of the first near end of a link: more than a namespace has of its own
 PATIENCE_S = 60.0  # until links are up, on a machine that is busy with other things
 
 
@@ -44,12 +44,12 @@ def why_no_namespaces() -> str | None:
 
 def in_thread(work: Callable[[], Result]) -> Result:
     """Run something in a thread of its own, whose namespace may change; return its result or raise its error."""
-    found: list[Result] = []
+    results: list[Result] = []
     wrong: list[BaseException] = []
 
     def run() -> None:
         try:
-            found.append(work())
+            results.append(work())
         except BaseException as error:  # handed to the caller, whatever it is
             wrong.append(error)
 
@@ -58,7 +58,7 @@ def in_thread(work: Callable[[], Result]) -> Result:
     thread.join()
     if wrong:
         raise wrong[0]
-    return found[0]
+    return results[0]
 
 
 def _new_namespace() -> None:
@@ -118,7 +118,7 @@ def pair(number: int, near: str, far: str, namespace: int) -> str:
     net/core/link_watch.c).
     """
     place = f"/proc/{os.getpid()}/fd/{namespace}"
-    return f"link add index {NEAR + number} name {near} type veth peer name {far} netns {place}"
+    return f"link add index {FIRST_LINK_NUMBER + number} name {near} type veth peer name {far} netns {place}"
 
 
 def await_links(namespaces: Sequence[int], count: int) -> None:

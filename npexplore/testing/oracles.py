@@ -57,11 +57,11 @@ def check_router(
     """
     configuration = as_router(router)
     if failures > 1:
-        found = examine_router(
+        conformance = examine_router(
             forward, configuration, profile=profile, cases=cases, max_examples=max_examples, failures=failures
         )
-        found.raise_if_failed()
-        return found.frames
+        conformance.raise_if_failed()
+        return conformance.frames
     golden = judge_of(configuration, profile)
     compared: list[int] = []
 

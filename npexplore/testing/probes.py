@@ -53,7 +53,7 @@ def probes(router: Router) -> Iterator[tuple[int, bytes]]:
 
 def numbered(frames: Iterable[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
     """Return the frames with consecutive identifications, to recognise the output. Wrong checksums stay wrong."""
-    found = []
+    numbers = []
     for number, (port, frame) in enumerate(frames, start=1):
         head, packet = frame[:ETHERNET], frame[ETHERNET:]
         length = 4 * (packet[0] & 15) if packet else 0
@@ -63,8 +63,8 @@ def numbered(frames: Iterable[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
             header = with_checksum(packet[:4] + tag + packet[6:length])
             checksum = int.from_bytes(header[10:12], "big") ^ error
             packet = header[:10] + checksum.to_bytes(2, "big") + header[12:] + packet[length:]
-        found.append((port, head + packet))
-    return found
+        numbers.append((port, head + packet))
+    return numbers
 
 
 def _packets(router: Router, source: int, ways: list[int]) -> Iterator[bytes]:

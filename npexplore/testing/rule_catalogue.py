@@ -53,9 +53,9 @@ def catalogue(router: Router) -> list[Rule]:
     left_out |= set() if router.labels else {by_code(code) for code in LABEL_REASONS}
     names = [name for name in CLAUSES if router.six or router.labels or name not in CLAUSES6]
     names = [name for name in names if name not in WHOLE]
-    found = [_reason_rule(reason) for reason in Reason if reason not in left_out]
-    found += [PASSES, BY_PORT, NOTHING_ELSE, *(_field_rule(name, False) for name in names)]
-    return [*found, ANSWERS, *(_field_rule(name, True) for name in names)]
+    rules = [_reason_rule(reason) for reason in Reason if reason not in left_out]
+    rules += [PASSES, BY_PORT, NOTHING_ELSE, *(_field_rule(name, False) for name in names)]
+    return [*rules, ANSWERS, *(_field_rule(name, True) for name in names)]
 
 
 def tried(outcome: Outcome) -> Iterator[Rule]:

@@ -31,20 +31,20 @@ def shrink_all(
     router: Router, cases: Sequence[tuple[int, bytes]], first_kept: Callable[[list[list[bytes]]], list[int | None]]
 ) -> list[bytes]:
     """Shrink many frames at once: `first_kept` gets the options of each, so that one run tries them all."""
-    found, active = [frame for _, frame in cases], set(range(len(cases)))
+    smallest, active = [frame for _, frame in cases], set(range(len(cases)))
     for _ in range(ROUNDS):
         options = [
             list(dict.fromkeys(one for one in _plainer(router, port, frame) if one != frame)) if k in active else []
-            for k, ((port, _), frame) in enumerate(zip(cases, found, strict=True))
+            for k, ((port, _), frame) in enumerate(zip(cases, smallest, strict=True))
         ]
         for k, place in enumerate(first_kept(options)):
             if place is None:
                 active.discard(k)
             else:
-                found[k] = options[k][place]
+                smallest[k] = options[k][place]
         if not active:
             break
-    return found
+    return smallest
 
 
 def _plainer(router: Router, port: int, frame: bytes) -> Iterator[bytes]:

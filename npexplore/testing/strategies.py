@@ -80,19 +80,21 @@ def in_sequence(steps: "list[Route | int]") -> list[Update]:
 def addresses_near(routes: "Sequence[tuple[Any, Any]]", family: Family = IPV4) -> list[int]:
     """Return the addresses at which a lookup in these routes can change: first, last, and just outside each prefix."""
     highest = (1 << family.bits) - 1
-    found = {0, highest}
+    edges = {0, highest}
     for prefix, _ in routes:
         value, length = family.prefix_pair(prefix)
         last = value | ~family.mask(length) & highest
-        found |= {value, last, (value - 1) & highest, (last + 1) & highest}
-    return sorted(found)
+        edges |= {value, last, (value - 1) & highest, (last + 1) & highest}
+    return sorted(edges)
 
 
 def _listed(kind: int, extra: int, unit: int, slots: st.SearchStrategy[int] | None) -> st.SearchStrategy[bytes]:
     """Options with a pointer and slots of `unit` bytes behind `extra` bytes: type, length, pointer, extra, slots."""
     content: st.SearchStrategy[bytes] = st.binary(max_size=36)
     if slots is not None:
-        named = st.lists(slots, max_size=4).map(lambda found: b"".join(address.to_bytes(4, "big") for address in found))
+        named = st.lists(slots, max_size=4).map(
+            lambda chosen: b"".join(address.to_bytes(4, "big") for address in chosen)
+        )
         content = st.one_of(named, named, content)
 
     def build(slots: int, pointer: int, more: bytes, content: bytes) -> bytes:

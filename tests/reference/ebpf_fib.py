@@ -18,7 +18,7 @@ from npexplore.golden.router.configuration import NeighbourRecord, PortRecord, R
 from npexplore.programs.linux import LinuxProgram
 from npexplore.testing import forwarding_tables
 from npexplore.testing.linux_kernel import LinuxKernel
-from npexplore.testing.namespaces import NEAR, inside
+from npexplore.testing.namespaces import FIRST_LINK_NUMBER, inside
 
 RECORDED = FOLDER / "answers_fib.txt"
 PARAMETERS, IFINDEX = 22, 30  # where struct bpf_fib_lookup stands in a frame, and its interface
@@ -100,10 +100,10 @@ def live(frames):
 
         def asked():
             with LinuxProgram(program) as loaded:
-                return [loaded.run(moved(frame, NEAR - 1))[:2] for frame in frames]
+                return [loaded.run(moved(frame, FIRST_LINK_NUMBER - 1))[:2] for frame in frames]
 
         answers = inside(kernel._namespaces[0], asked)
-    return [(verdict, moved(frame, 1 - NEAR)) for verdict, frame in answers]
+    return [(verdict, moved(frame, 1 - FIRST_LINK_NUMBER)) for verdict, frame in answers]
 
 
 def explained(frame):
