@@ -13,25 +13,27 @@ from npexplore.plot.line_plots import with_layout
 if TYPE_CHECKING:
     from npexplore.solve.breakdown import Breakdown
 
-MOST = len(theme.COLORWAY) - 1  # resources with a colour of their own; the others are one
+COLOURED_RESOURCES = len(theme.COLORWAY) - 1  # resources with a colour of their own; the others are one
 KINDS = {  # by field of a part: what it is called, pattern and opacity
     "service_s": ("service", "", 1.0), "waiting_s": ("waiting", "/", 0.75), "held_s": ("held by others", "x", 0.5),
 }  # fmt: skip
 
 
-def breakdown(found: Mapping[str, Breakdown]) -> go.Figure:
+def breakdown(breakdowns: Mapping[str, Breakdown]) -> go.Figure:
     """Return stacked bars of latencies (ns), from top to bottom in the order given, each followed by its quantiles."""
     bars = {}
-    for name, broken in found.items():
+    for name, broken in breakdowns.items():
         bars[name] = broken
         bars.update({f"{name}, around {q}": one for q, one in broken.quantiles.items()})
     most: dict[str, float] = {}
-    for broken in found.values():
+    for broken in breakdowns.values():
         for part in broken.parts:
             most[part.resource] = max(most.get(part.resource, 0.0), part.total_s / broken.latency_s)
     order = sorted(most, key=lambda name: -most[name])
     figure = go.Figure()
-    for number, resource in enumerate([*order[:MOST], None] if len(order) > MOST else order):
+    for number, resource in enumerate(
+        [*order[:COLOURED_RESOURCES], None] if len(order) > COLOURED_RESOURCES else order
+    ):
         label = "all others" if resource is None else resource or "elsewhere"
         for kind, (what, pattern, opacity) in KINDS.items():
             lengths = [
@@ -58,4 +60,4 @@ def breakdown(found: Mapping[str, Breakdown]) -> go.Figure:
 
 
 def _belongs(resource: str, wanted: str | None, order: list[str]) -> bool:
-    return resource == wanted if wanted is not None else resource not in order[:MOST]
+    return resource == wanted if wanted is not None else resource not in order[:COLOURED_RESOURCES]

@@ -78,13 +78,15 @@ def gaps(table: pd.DataFrame) -> go.Figure:
 def bursts(variance: pd.DataFrame, dispersion: pd.DataFrame) -> go.Figure:
     """Return the variance-time plot and the index of dispersion (`variances`, `dispersions`), both logarithmic."""
     figure = make_subplots(1, 2, subplot_titles=("Variance of the rate", "Index of dispersion"), horizontal_spacing=0.1)
-    told = "bins of %{x:.3~s}s: %{y:.3~g}"
+    hover_text = "bins of %{x:.3~s}s: %{y:.3~g}"
     curves = [("variance", "this capture", theme.BLUE, "solid"), ("poisson", "Poisson (slope -1)", theme.GREY, "dash")]
     curves += [("fitted", "slope of the Hurst estimate", theme.VERMILION, "dot")] if "fitted" in variance else []
     for column, name, colour, dash in curves:
-        trace = _line(variance["bin_s"], variance[column], name, told).update(line={"color": colour, "dash": dash})
+        trace = _line(variance["bin_s"], variance[column], name, hover_text).update(
+            line={"color": colour, "dash": dash}
+        )
         figure.add_trace(trace.update(mode="lines+markers" if dash == "solid" else "lines"), 1, 1)
-    trace = _line(dispersion["bin_s"], dispersion["value"], "this capture", told)
+    trace = _line(dispersion["bin_s"], dispersion["value"], "this capture", hover_text)
     figure.add_trace(trace.update(line={"color": theme.BLUE}, mode="lines+markers", showlegend=False), 1, 2)
     figure.add_hline(y=1, line={"color": theme.GREY, "dash": "dash"}, row=1, col=2)
     figure.update_xaxes(title_text="width of a bin", **_log(variance["bin_s"]), **TIME_TICKS)
@@ -135,9 +137,11 @@ def trains(table: pd.DataFrame) -> go.Figure:
     """Return how long packet trains are, for several largest gaps within a train (`train_shares`)."""
     figure = go.Figure()
     for gap, part in table.groupby("gap_s"):
-        told = "%{x} packets or more: %{y:.2%} of the trains"
+        hover_text = "%{x} packets or more: %{y:.2%} of the trains"
         name = f"gaps up to {seconds(float(gap))}"
-        figure.add_trace(_line(part["value"], part["share"], name, told).update(mode="lines+markers", marker_size=4))
+        figure.add_trace(
+            _line(part["value"], part["share"], name, hover_text).update(mode="lines+markers", marker_size=4)
+        )
     figure.update_xaxes(title_text="packets in a train", **_doublings(table["value"]))
     figure.update_yaxes(title_text="share of trains at least so long", tickformat="~%", **_log(table["share"]))
     return with_layout(figure, "Packet trains between two hosts", 440)
@@ -221,10 +225,10 @@ def seconds(value: float) -> str:
     return f"{value / 1e-9:.3g} ns"
 
 
-def _line(x: object, y: object, name: str, told: str, *, step: bool = False) -> go.Scatter:
+def _line(x: object, y: object, name: str, hover_text: str, *, step: bool = False) -> go.Scatter:
     return go.Scatter(
         x=x, y=y, name=name, mode="lines", line_shape="hv" if step else "linear",
-        hovertemplate=f"{told}<extra>{name}</extra>",
+        hovertemplate=f"{hover_text}<extra>{name}</extra>",
     )  # fmt: skip
 
 

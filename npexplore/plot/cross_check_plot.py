@@ -45,17 +45,17 @@ def cross_check(rows: pd.DataFrame, names: Mapping[str, str], *, title: str) -> 
     )  # fmt: skip
     marks = {"bounds": ("triangle-up-open", "bound"), "queueing": ("diamond-open", "queueing"),
              "simulated": ("circle", "simulated")}  # fmt: skip
-    for solver, (symbol, told) in marks.items():
+    for solver, (symbol, label) in marks.items():
         known = [(row, line) for row, line in zip(chosen, lines, strict=True) if _number(row[solver])]
         if not known:
             continue
         figure.add_trace(
             go.Scatter(
-                x=[100 * row[solver] / _reference(row) for row, _ in known], y=[line for _, line in known], name=told,
+                x=[100 * row[solver] / _reference(row) for row, _ in known], y=[line for _, line in known], name=label,
                 mode="markers", marker={"symbol": symbol, "size": 11, "color": theme.ORIGIN_COLOURS[solver],
                                         "line": {"color": theme.ORIGIN_COLOURS[solver], "width": 2}},
                 customdata=[[row["key"], _told(row, number(row[solver], 3))] for row, _ in known],
-                hovertemplate=f"{told}: %{{customdata[1]}}<br>%{{customdata[0]}}<extra></extra>",
+                hovertemplate=f"{label}: %{{customdata[1]}}<br>%{{customdata[0]}}<extra></extra>",
             )
         )  # fmt: skip
     figure.update_xaxes(title_text="% of the published number", rangemode="tozero", ticksuffix=" %")

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from npexplore.study.explaining.sensitivity import Sensitivity
 
 
-def elasticities(found: Mapping[str, Sensitivity], *, title: str) -> go.Figure:
+def elasticities(sensitivities: Mapping[str, Sensitivity], *, title: str) -> go.Figure:
     """Return simulated elasticities with their noise, a colour for each named setting; only those above it."""
     largest: dict[str, float] = {}
-    for changes in found.values():
+    for changes in sensitivities.values():
         for e in changes.found:
             largest[e.knob] = max(largest.get(e.knob, 0.0), abs(e.elasticity))
     order = sorted(largest, key=largest.__getitem__)
     figure = go.Figure()
-    for number, (name, changes) in enumerate(found.items()):
+    for number, (name, changes) in enumerate(sensitivities.items()):
         known = {e.knob: e for e in changes.found}
         shown = [known[knob] for knob in order if knob in known]
         figure.add_trace(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from npexplore.study.explaining.explain import Explanation
     from npexplore.study.explaining.whatif import Change
 
-MOST = 12  # bars in a panel
+MAX_BARS = 12  # bars in a panel
 
 
 def picture(e: Explanation) -> go.Figure:
@@ -42,7 +42,7 @@ def picture(e: Explanation) -> go.Figure:
 
 
 def _ceilings(figure: go.Figure, column: int, ceilings: dict[str, float], bottleneck: str, reached: float) -> int:
-    shown = list(ceilings.items())[:MOST][::-1]
+    shown = list(ceilings.items())[:MAX_BARS][::-1]
     figure.add_trace(
         go.Bar(
             orientation="h", x=[bps / 1e9 for _, bps in shown], y=[name for name, _ in shown], showlegend=False,
@@ -63,7 +63,7 @@ def _ceilings(figure: go.Figure, column: int, ceilings: dict[str, float], bottle
 
 
 def _busy(figure: go.Figure, column: int, e: Explanation) -> int:
-    shares = sorted(e.best.utilization.items(), key=lambda item: item[1].busy)[-MOST:]
+    shares = sorted(e.best.utilization.items(), key=lambda item: item[1].busy)[-MAX_BARS:]
     for name, part, colour in (
         ("at work", [u.busy - u.blocked for _, u in shares], theme.BLUE),
         ("held, its holder waits", [u.blocked for _, u in shares], theme.SKY),
@@ -81,7 +81,7 @@ def _busy(figure: go.Figure, column: int, e: Explanation) -> int:
 
 def _one_a_value(changes: list[Change]) -> list[Change]:
     """Return the changes with the largest effects, gains first."""
-    return sorted(sorted(changes, key=lambda c: -abs(c.gain))[:MOST], key=lambda c: c.gain)
+    return sorted(sorted(changes, key=lambda c: -abs(c.gain))[:MAX_BARS], key=lambda c: c.gain)
 
 
 def _gains(figure: go.Figure, column: int, changes: list[Change]) -> int:

@@ -127,12 +127,12 @@ class Explorer:
         """Return the figure and, if widgets are installed, the interactive form; the viewer shows the one it can."""
         import json
 
-        found: dict[str, Any] = {FIGURE: json.loads(self.figure().to_json())}
+        bundle: dict[str, Any] = {FIGURE: json.loads(self.figure().to_json())}
         try:
             live = self.widget()
         except ImportError:
-            return found
-        return found | {WIDGET: live.get_view_spec(), "text/plain": repr(self)}
+            return bundle
+        return bundle | {WIDGET: live.get_view_spec(), "text/plain": repr(self)}
 
     def __repr__(self) -> str:
         knobs = ", ".join(f"{knob} ({len(values)})" for knob, values in self.values.items())

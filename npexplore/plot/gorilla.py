@@ -26,11 +26,11 @@ def program(calls: Mapping[str, Sequence[str]], pieces: Mapping[str, int], data:
     d = Drawing(920, 610, data, label="Steps of the router program for IPv4, IPv6 and MPLS")
 
     def box(name: str, x: float, y: float) -> None:
-        told = ", ".join(calls.get(name, ())) or "computes"
+        calls_text = ", ".join(calls.get(name, ())) or "computes"
         many = f" ({pieces[name]} steps)" if pieces.get(name, 1) > 1 else ""
         d.box(x - 92, y - 24, 184, 48, fill=CALLS if calls.get(name) else "white", tip=name)
         d.text(x, y - 3, name + many, bold=True)
-        d.text(x, y + 14, told, size=12)
+        d.text(x, y + 14, calls_text, size=12)
 
     places: dict[str, tuple[float, float]] = {"dispatch": (460, 36), "ethernet": (460, 116)}
     for protocol, column in COLUMNS.items():
@@ -125,8 +125,8 @@ def lookup(levels: Sequence[int], facts: Any, data: pd.DataFrame) -> Drawing:
     d.block(190, 170, step * len(levels) - 60, 56, [
         f"rate adaptation: {facts.core_mhz} MHz to {facts.qdr_mhz} MHz, {facts.qdr_mhz // facts.core_mhz} reads a cycle"
     ])  # fmt: skip
-    told = f"a packet waits {facts.lookup_cycles:g} cycles, {facts.ipv6_delay_ratio} times that for IPv6"
-    d.text(190, 26, told, size=12, anchor="start", colour=theme.GREY)
+    hover_text = f"a packet waits {facts.lookup_cycles:g} cycles, {facts.ipv6_delay_ratio} times that for IPv6"
+    d.text(190, 26, hover_text, size=12, anchor="start", colour=theme.GREY)
     return d
 
 

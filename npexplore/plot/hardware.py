@@ -81,7 +81,7 @@ def waveform(
     """
     figure = go.Figure()
     cycles = len(next(iter(signals.values())))
-    for k, (name, told) in enumerate(lanes.items()):
+    for k, (name, lane) in enumerate(lanes.items()):
         values, foot = signals[name], -k * LANE
         colour = theme.COLORWAY[k % len(theme.COLORWAY)]
         if name in words:
@@ -98,10 +98,10 @@ def waveform(
                 )  # fmt: skip
         levels = [foot + HIGH * (value > 0) for value in values]
         figure.add_scatter(
-            x=list(range(cycles + 1)), y=[*levels, levels[-1]], name=told, mode="lines", line_shape="hv",
+            x=list(range(cycles + 1)), y=[*levels, levels[-1]], name=lane, mode="lines", line_shape="hv",
             line={"color": colour, "width": 0 if name in words else 2}, showlegend=False,
             customdata=[words.get(name, {}).get(value, value) for value in (*values, values[-1])],
-            hovertemplate=f"<b>{told}</b><br>cycle %{{x}}: %{{customdata}}<extra></extra>",
+            hovertemplate=f"<b>{lane}</b><br>cycle %{{x}}: %{{customdata}}<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(title_text="cycle", range=[0, cycles], dtick=2)
     figure.update_yaxes(
@@ -153,17 +153,17 @@ def shares(records: Sequence[Mapping[str, Any]], names: Mapping[str, str], *, ti
     )  # fmt: skip
     drawn = {"unfitted": ("unfitted", "circle", theme.BLUE),
              "scaled": ("with one scale from one cell", "diamond-open", theme.VERMILION)}  # fmt: skip
-    for of, (told, symbol, colour) in drawn.items():
+    for of, (label, symbol, colour) in drawn.items():
         spread = {
             "array": [100 * (one["high"] - one[of]) / one["published"] for one in chosen],
             "arrayminus": [100 * (one[of] - one["low"]) / one["published"] for one in chosen],
             "thickness": 6, "width": 0,
         } if of == "unfitted" else None  # fmt: skip
         figure.add_scatter(
-            x=[100 * one[of] / one["published"] for one in chosen], y=lines, name=told, mode="markers", error_x=spread,
+            x=[100 * one[of] / one["published"] for one in chosen], y=lines, name=label, mode="markers", error_x=spread,
             marker={"symbol": symbol, "size": 11, "color": colour, "line": {"color": colour, "width": 2}},
             customdata=[one[of] for one in chosen],
-            hovertemplate=f"{told}: %{{customdata:.0f}} % of the device<br>%{{y}}<extra></extra>",
+            hovertemplate=f"{label}: %{{customdata:.0f}} % of the device<br>%{{y}}<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(title_text="% of the published number", rangemode="tozero", ticksuffix=" %")
     figure.update_yaxes(categoryorder="array", categoryarray=lines[::-1], tickfont_size=12)

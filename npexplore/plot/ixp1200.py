@@ -34,10 +34,10 @@ def machine(demands: pd.DataFrame, facts: Any) -> Drawing:
         if rows.empty:
             d.block(x, y, w, h, lines)
             return
-        asked = f"{rows['ns_per_packet'].sum():,.0f} ns a packet"
+        demand_text = f"{rows['ns_per_packet'].sum():,.0f} ns a packet"
         full = f"full at {rows['ceiling_mpps'].min():.3g} Mpps"
-        tip = f"{', '.join(rows.index)}: {asked} in {rows['visits'].sum():.3g} visits; {full}"
-        d.block(x, y, w, h, [*lines, asked], load=float(rows["load"].max()), tip=tip)
+        tip = f"{', '.join(rows.index)}: {demand_text} in {rows['visits'].sum():.3g} visits; {full}"
+        d.block(x, y, w, h, [*lines, demand_text], load=float(rows["load"].max()), tip=tip)
 
     d.box(230, 30, 480, 400, fill="#fafbfc", dash="6 4", radius=12)
     d.text(242, 50, "IXP1200", size=12, anchor="start", colour=theme.GREY)

@@ -24,9 +24,9 @@ def machine(demands: pd.DataFrame, facts: Any) -> Drawing:
             d.block(x, y, w, h, [*lines, "not used"])
             return
         row = known.loc[server]
-        asked = f"{row.ns_per_packet:,.4g} ns a packet"
-        tip = f"{server}: {asked} in {row.visits:.3g} visits; full at {row.ceiling_mpps:.3g} Mpps"
-        d.block(x, y, w, h, [*lines, asked], load=float(row.load), tip=tip)
+        demand_text = f"{row.ns_per_packet:,.4g} ns a packet"
+        tip = f"{server}: {demand_text} in {row.visits:.3g} visits; full at {row.ceiling_mpps:.3g} Mpps"
+        d.block(x, y, w, h, [*lines, demand_text], load=float(row.load), tip=tip)
 
     d.box(150, 40, 530, 400, fill="#fafbfc", dash="6 4", radius=12)
     d.text(162, 60, "on chip", size=12, anchor="start", colour=theme.GREY)

@@ -81,15 +81,15 @@ class _Graph(Generic[Node]):
 
     def _walk(self) -> list[int]:
         """Return all points so that those that hang together stand together."""
-        found: dict[int, None] = {}
+        visited: dict[int, None] = {}
         for first in sorted(range(len(self.layer)), key=self.layer.__getitem__):
             stack = [first]
             while stack:
                 k = stack.pop()
-                if k not in found:
-                    found[k] = None
+                if k not in visited:
+                    visited[k] = None
                     stack += [other for other, _ in (*self.above[k], *self.below[k])][::-1]
-        return list(found)
+        return list(visited)
 
     def order(self) -> None:
         """Put the points of each layer in the order of the fewest crossings that is found."""

@@ -99,12 +99,12 @@ def curves(
 def _thinned(part: pd.DataFrame, y: str) -> pd.DataFrame:
     """Return a step curve without steps lower than 1/STEPS of its height, which no screen shows."""
     values = part[y].to_numpy(float)
-    least, last, kept = np.ptp(values) / STEPS if len(values) else 0.0, np.inf, []
+    least, last, indices = np.ptp(values) / STEPS if len(values) else 0.0, np.inf, []
     for k, value in enumerate(values):
         if abs(value - last) >= least or k == len(values) - 1:
-            kept.append(k)
+            indices.append(k)
             last = value
-    return part.iloc[kept]
+    return part.iloc[indices]
 
 
 def published_points(
@@ -137,11 +137,11 @@ def interval(rows: pd.DataFrame, of: str) -> dict[str, Any] | None:
 
 def legend_once(figure: go.Figure) -> go.Figure:
     """List each kind of trace once in the legend; a click on it hides that kind in all panels."""
-    told: set[str] = set()
+    named: set[str] = set()
     for trace in figure.data:
         if trace.name and len(trace.x):
-            trace.update(legendgroup=trace.name, showlegend=trace.name not in told)
-            told.add(trace.name)
+            trace.update(legendgroup=trace.name, showlegend=trace.name not in named)
+            named.add(trace.name)
     return figure
 
 
@@ -190,8 +190,8 @@ def _band(part: pd.DataFrame, x: str, band: tuple[str, str], colour: str) -> go.
 
 
 def _hover(x_title: str, y_title: str, name: str, hover: Sequence[str], percent: bool) -> str:
-    told = "".join(f"<br>{column.replace('_', ' ')}: %{{customdata[{k}]}}" for k, column in enumerate(hover))
+    extra_lines = "".join(f"<br>{column.replace('_', ' ')}: %{{customdata[{k}]}}" for k, column in enumerate(hover))
     return (
         f"<b>{name}</b><br>{x_title}: %{{x}}<br>{y_title}: "
-        f"%{{y{FORMATS['%'] if percent else ':.4g'}}}{told}<extra></extra>"
+        f"%{{y{FORMATS['%'] if percent else ':.4g'}}}{extra_lines}<extra></extra>"
     )

@@ -32,8 +32,8 @@ def load_figure(curve: LoadCurve) -> go.Figure:
         if known and solver in (first, "queueing"):
             figure.add_trace(_band(known, colour), 1, 1)
         figure.add_trace(_line(points, "mean", f"mean, {solver}", line), 1, 1)
-        for name, told in QUANTILES.items() if solver == first else ():
-            figure.add_trace(_line(points, name, told, {"color": SHADES[name], "width": 1.4}), 1, 1)
+        for name, label in QUANTILES.items() if solver == first else ():
+            figure.add_trace(_line(points, name, label, {"color": SHADES[name], "width": 1.4}), 1, 1)
         figure.add_trace(
             go.Scatter(
                 x=[p.offered_pps / 1e6 for p in points], y=[p.loss for p in points], line=line, mode="lines+markers",
@@ -57,12 +57,12 @@ def load_figure(curve: LoadCurve) -> go.Figure:
     return with_layout(figure, title, 620, legend_rows=2)
 
 
-def _line(points: list[LoadPoint], name: str, told: str, line: dict[str, Any]) -> go.Scatter:
+def _line(points: list[LoadPoint], name: str, label: str, line: dict[str, Any]) -> go.Scatter:
     latencies = [p.latency_s[name] for p in points]
     return go.Scatter(
-        x=[p.offered_pps / 1e6 for p in points], y=[None if s is None else s * 1e9 for s in latencies], name=told,
+        x=[p.offered_pps / 1e6 for p in points], y=[None if s is None else s * 1e9 for s in latencies], name=label,
         mode="lines+markers", line=line, marker={"size": 5},
-        hovertemplate=f"{told}<br>offered %{{x:.4g}} Mpps<br>%{{y:,.0f}} ns<extra></extra>",
+        hovertemplate=f"{label}<br>offered %{{x:.4g}} Mpps<br>%{{y:,.0f}} ns<extra></extra>",
     )  # fmt: skip
 
 

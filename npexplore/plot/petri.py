@@ -96,11 +96,11 @@ def _lines(net: Net) -> Iterator[Line]:
     for one in net.transitions:
         bar = ("transition", family(one.name))
         taken = {family(net.places[arc.place].name) for arc in one.take}
-        given = {family(net.places[arc.place].name) for arc in one.give}
-        for name in sorted(taken & given):
+        given_families = {family(net.places[arc.place].name) for arc in one.give}
+        for name in sorted(taken & given_families):
             yield Line(("place", name), bar, "held")
         for arc in one.take:
-            if (name := family(net.places[arc.place].name)) not in given:
+            if (name := family(net.places[arc.place].name)) not in given_families:
                 yield Line(("place", name), bar, "normal")
         for arc in one.give:
             if (name := family(net.places[arc.place].name)) not in taken:
@@ -120,8 +120,8 @@ def _layout(net: Net) -> Layout:
     inside = [node for node in nodes if node in moved or node[0] == "transition"]
     arcs = [(line.source, line.target) for line in lines if line.kind == "normal"]
     looks = [(line.source, line.target) for line in lines if line.kind == "inhibitor" and line.source in moved]
-    found = routed(inside, arcs, looks, {node: _room(node) for node in inside})
-    at = {node: (x, -float(y)) for node, (x, y) in found.at.items()}
+    layout = routed(inside, arcs, looks, {node: _room(node) for node in inside})
+    at = {node: (x, -float(y)) for node, (x, y) in layout.at.items()}
     right = max((x + _room(node)[1] for node, (x, _) in at.items()), default=0.0) + LEFT
     aside = [node for node in nodes if node not in at]
     wanted = {node: [at[line.target][1] for line in lines if line.source == node] for node in aside}
@@ -131,7 +131,7 @@ def _layout(net: Net) -> Layout:
         at[node] = (right, -y)
     ways = {}
     for line in lines:
-        way = found.ways.get((line.source, line.target)) if line.kind != "held" else None
+        way = layout.ways.get((line.source, line.target)) if line.kind != "held" else None
         ways[line] = [at[line.source], at[line.target]] if way is None else [(x, -float(y)) for x, y in way]
     return Layout(at, ways)
 
@@ -182,13 +182,13 @@ def _arcs(figure: go.Figure, layout: Layout) -> None:
 
 def _ends(line: Line, way: Sequence[Point]) -> list[Point]:
     """Return an arc from rim to rim of its symbols; it comes to a bar where it comes from, not all in the middle."""
-    found = list(way)
+    points = list(way)
     for end, beside, node in ((0, 1, line.source), (-1, -2, line.target)):
         (x, y), (other, height) = way[end], way[beside]
         rim = (4 if node[0] == "transition" else 12 if line.kind == "normal" or end == 0 else 14) / ROW
         shift = max(-BAR, min(BAR, (other - x) / 6)) if node[0] == "transition" else 0.0
-        found[end] = (x + shift, y + (rim if height > y else -rim if height < y else 0.0))
-    return found
+        points[end] = (x + shift, y + (rim if height > y else -rim if height < y else 0.0))
+    return points
 
 
 def _path(points: Sequence[Point], *, curved: bool) -> str:

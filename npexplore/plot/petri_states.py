@@ -16,8 +16,8 @@ from npexplore.plot import theme
 from npexplore.plot.layers import layered
 from npexplore.solve.petri.graph import Graph, find_graph
 
-MOST = 300  # markings that a picture can hold
-FEW = 60  # arcs that names are written beside
+MAX_MARKINGS = 300  # markings that a picture can hold
+MAX_NAMED_ARCS = 60  # arcs that names are written beside
 ROW = 90  # pixels a layer
 
 
@@ -29,19 +29,19 @@ class Move(NamedTuple):
     names: tuple[str, ...]
 
 
-def draw_markings(net: Net, most: int = MOST, title: str = "") -> go.Figure:
+def draw_markings(net: Net, most: int = MAX_MARKINGS, title: str = "") -> go.Figure:
     """Return a drawing of all markings that a net can reach; raises RefusedError for more than `most` of them.
 
     net: the net to explore. most: the largest number of markings that is drawn. title: of the figure.
     """
     graph = find_graph(net, most)
     moves = _moves(graph)
-    found = layered(range(len(graph.states)), _downwards(moves))
-    at = {node: (x, -float(y)) for node, (x, y) in found.items()}
-    few = len(moves) <= FEW
+    layout = layered(range(len(graph.states)), _downwards(moves))
+    at = {node: (x, -float(y)) for node, (x, y) in layout.items()}
+    few = len(moves) <= MAX_NAMED_ARCS
     shapes: list[dict[str, Any]] = []
     notes: list[dict[str, Any]] = []
-    told: list[tuple[float, float, str]] = []
+    arc_labels: list[tuple[float, float, str]] = []
     for move in moves:
         (x0, y0), (x1, y1) = at[move.source], at[move.target]
         bend = 0.0 if y1 < y0 else 0.3 + 0.08 * abs(y1 - y0)
@@ -58,12 +58,12 @@ def draw_markings(net: Net, most: int = MOST, title: str = "") -> go.Figure:
             "x": x, "y": y, "ax": -10 * dx / length, "ay": 10 * dy / length, "text": "", "showarrow": True,
             "arrowhead": 2, "arrowsize": 1.2, "arrowwidth": 1.1, "arrowcolor": theme.GREY,
         })  # fmt: skip
-        told.append((x, y, ", ".join(move.names)))
+        arc_labels.append((x, y, ", ".join(move.names)))
     figure = go.Figure()
     figure.add_trace(go.Scatter(
-        x=[x for x, _, _ in told], y=[y for _, y, _ in told], mode="markers+text" if few else "markers",
-        text=[f"  {name}" for _, _, name in told], textposition="middle right", textfont={"size": 10},
-        hovertext=[name for _, _, name in told], hoverinfo="text", marker={"size": 8, "opacity": 0},
+        x=[x for x, _, _ in arc_labels], y=[y for _, y, _ in arc_labels], mode="markers+text" if few else "markers",
+        text=[f"  {name}" for _, _, name in arc_labels], textposition="middle right", textfont={"size": 10},
+        hovertext=[name for _, _, name in arc_labels], hoverinfo="text", marker={"size": 8, "opacity": 0},
     ))  # fmt: skip
     figure.add_trace(_circles(net, graph.states, at, set(graph.dead.tolist()), graph.vanishing))
     depth = max(-y for _, y in at.values())
@@ -79,10 +79,10 @@ def draw_markings(net: Net, most: int = MOST, title: str = "") -> go.Figure:
 def _moves(graph: Graph) -> list[Move]:
     """Return the arcs of a graph, firings between the same two markings as one."""
     sources = graph.origin().tolist()
-    found: dict[tuple[int, int], list[str]] = {}
+    moves: dict[tuple[int, int], list[str]] = {}
     for source, target, t in zip(sources, graph.target.tolist(), graph.which.tolist(), strict=True):
-        found.setdefault((source, target), []).append(graph.firing.net.transitions[t].name)
-    return [Move(source, target, tuple(said)) for (source, target), said in found.items()]
+        moves.setdefault((source, target), []).append(graph.firing.net.transitions[t].name)
+    return [Move(source, target, tuple(said)) for (source, target), said in moves.items()]
 
 
 def _downwards(moves: list[Move]) -> list[tuple[int, int]]:

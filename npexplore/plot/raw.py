@@ -69,10 +69,10 @@ def chip(layout: Layout, title: str = "") -> go.Figure:
     }
     for tile in range(layout.grid.tiles):
         stage, number = owner.get(tile, (0, 0))
-        told = f"<br>{stage}: {STAGES.get(stage, 'stage')}<br>pipeline {number}"
+        hover_text = f"<br>{stage}: {STAGES.get(stage, 'stage')}<br>pipeline {number}"
         if crowded:
-            told = f"<br>{STAGES.get(stage, 'stage')}<br>{number}"
-        text = f"<b>{tile}</b>" + (told if stage else "")
+            hover_text = f"<br>{STAGES.get(stage, 'stage')}<br>{number}"
+        text = f"<b>{tile}</b>" + (hover_text if stage else "")
         drawing.box(centre(layout, tile), (0.36, 0.36), TINTS[stage % len(TINTS)], text, 9 if crowded else 10)
     _devices(drawing, layout)
     colours = {"static1": theme.BLUE, "static2": theme.ORANGE}

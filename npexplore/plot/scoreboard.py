@@ -36,24 +36,24 @@ def _paper(name: str, lines: Sequence[Line]) -> dict[str, Cell]:
     numbers = next((one for one in whole if not one["claims"]), {})
     claims = next((one for one in whole if one["claims"]), {})
     unseen = next((one for one in blind if not one["claims"]), {})
-    found: dict[str, Cell] = {"paper": (name, False)}
+    cells: dict[str, Cell] = {"paper": (name, False)}
     for label in LABELS:
         of = blind if label == "blind" else whole
-        found[label.replace("_", " ")] = (str(sum(one[label] for one in of)), False)
-    found["rms predicted"] = error(numbers.get("rms_predicted"))
-    found["rms post hoc"] = error(numbers.get("rms_post_hoc"))
-    found["rms blind"] = error(unseen.get("rms"))
-    found["reader"] = reader(numbers)
-    found["skill"] = skill(numbers)
-    found["reader is nearer"] = nearer(numbers)
-    found["blind: reader is nearer"] = nearer(unseen)
-    found["claims that hold"] = held(claims)
-    found["claims: skill"] = skill(claims)
-    found["over what is left open"] = span(numbers, *(one for one in lines if one["claims"] and known(one["low"])))
-    found["free parameters"] = (str(max((one["free_parameters"] for one in lines), default=0)), False)
+        cells[label.replace("_", " ")] = (str(sum(one[label] for one in of)), False)
+    cells["rms predicted"] = error(numbers.get("rms_predicted"))
+    cells["rms post hoc"] = error(numbers.get("rms_post_hoc"))
+    cells["rms blind"] = error(unseen.get("rms"))
+    cells["reader"] = reader(numbers)
+    cells["skill"] = skill(numbers)
+    cells["reader is nearer"] = nearer(numbers)
+    cells["blind: reader is nearer"] = nearer(unseen)
+    cells["claims that hold"] = held(claims)
+    cells["claims: skill"] = skill(claims)
+    cells["over what is left open"] = span(numbers, *(one for one in lines if one["claims"] and known(one["low"])))
+    cells["free parameters"] = (str(max((one["free_parameters"] for one in lines), default=0)), False)
     off = sum(len(one["off"]) for one in (*whole, *blind))
-    found["off"] = (str(off), off > 0)
-    return found
+    cells["off"] = (str(off), off > 0)
+    return cells
 
 
 def groups(lines: Sequence[Line]) -> list[dict[str, Cell]]:
@@ -122,13 +122,13 @@ def held(one: Line) -> Cell:
 
 def span(*lines: Line) -> Cell:
     """Return the range of a score over all parameter sets that calibration admits."""
-    told = []
+    parts = []
     for one in lines:
         if one and known(one["low"]):
             of = f" of {one['low_of']} claims" if one["claims"] else f" {one['unit']}"
             low, high = (f"{one[end]:.0f}" if one["claims"] else f"{one[end]:.1f}" for end in ("low", "high"))
-            told.append(f"{low} to {high}{of}")
-    return ", ".join(dict.fromkeys(told)) or NONE, False
+            parts.append(f"{low} to {high}{of}")
+    return ", ".join(dict.fromkeys(parts)) or NONE, False
 
 
 def known(value: Any) -> bool:
@@ -157,10 +157,10 @@ def by_paper(lines: Sequence[Line], pages: Mapping[str, str] | None = None) -> T
         name = escape(row["paper"][0])
         page = (pages or {}).get(row["paper"][0])
         for column, (text, red) in row.items():
-            told = UNBROKEN.sub("&nbsp;", text)
+            cell_html = UNBROKEN.sub("&nbsp;", text)
             if text.startswith("none: "):  # in a narrow column six lines; the index says below its table what it means
-                told = f'<span title="{text.removeprefix("none: ")}">none</span>'
-            row[column] = told, red
+                cell_html = f'<span title="{text.removeprefix("none: ")}">none</span>'
+            row[column] = cell_html, red
         row["paper"] = (f'<a href="{escape(page, quote=True)}">{name}</a>' if page else name, False)
     return as_html(rows, pd.DataFrame(list(lines)), ("paper", "reader", "over what is left open"))
 

@@ -26,9 +26,17 @@ def application(path: Sequence[tuple[str, float]], fast: Sequence[str], data: pd
     total = sum(cycles for _, cycles in path)
     middle = [(90 + 160 * (k % ACROSS), 55 + 120 * (k // ACROSS)) for k in range(len(path))]
     for k, ((name, cycles), (x, y)) in enumerate(zip(path, middle, strict=True)):
-        told = f"{cycles:,.0f} cycles" if cycles else "not timed"
+        cycles_text = f"{cycles:,.0f} cycles" if cycles else "not timed"
         share = cycles / total if total else 0.0
-        d.block(x - 68, y - 32, 136, 64, [name, told], load=min(1.0, 3 * share), tip=f"{name}: {share:.1%} of the way")
+        d.block(
+            x - 68,
+            y - 32,
+            136,
+            64,
+            [name, cycles_text],
+            load=min(1.0, 3 * share),
+            tip=f"{name}: {share:.1%} of the way",
+        )
         if k and k % ACROSS:
             d.arrow((x - 92, y), (x - 69, y))
         elif k:

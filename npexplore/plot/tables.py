@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # Colours of a page, which has a dark theme too; elsewhere those of JupyterLab, or of white paper.
 BAD, SOFT = "var(--bad, #b42318)", "var(--soft, #57606a)"
 PAPER = "var(--paper, var(--jp-layout-color0, #fff))"
-FRAMED, MANY = 640, 24  # pixels, and rows from which a table of pandas scrolls
+FRAMED, SCROLLS_ABOVE_ROWS = 640, 24  # pixels, and rows from which a table of pandas scrolls
 PAD = "padding:.3rem .5rem"
 ROUNDING = 1e-9  # what is smaller, in the units of the published rows, is nought
 
@@ -49,8 +49,8 @@ class Table:
             line = ";border-bottom:0" if note else ""
             body.append("".join(f'<td style="{align[name]};{PAD}{line}">{row[name]}</td>' for name in names))
             if note:
-                told = f'<div class="note">{note}</div>'
-                body.append(f'<td colspan="{len(names)}" style="text-align:left;{PAD};padding-top:0">{told}</td>')
+                note_html = f'<div class="note">{note}</div>'
+                body.append(f'<td colspan="{len(names)}" style="text-align:left;{PAD};padding-top:0">{note_html}</td>')
         rows = "".join(f"<tr>{cells}</tr>" for cells in body)
         box = f"max-height:{self._height}px;overflow:auto" if self._height else "overflow-x:auto"
         return (
@@ -103,17 +103,17 @@ def framed(data: pd.DataFrame) -> Table:
     flat = whole.set_axis(
         [" ".join(map(str, one)) if isinstance(one, tuple) else str(one) for one in whole.columns], axis=1
     )
-    return table(flat, digits=4, height=FRAMED if len(flat) > MANY else None)
+    return table(flat, digits=4, height=FRAMED if len(flat) > SCROLLS_ABOVE_ROWS else None)
 
 
-def identity_table(found: Sequence[Finding], *, height: int | None = 720) -> Table:
+def identity_table(findings: Sequence[Finding], *, height: int | None = 720) -> Table:
     """Return identities between printed numbers (`ledger.audit`), those that do not hold first.
 
     What an identity that does not hold assumes, and why it fails, stand below it.
     """
     import pandas as pd
 
-    ranked = sorted(found, key=lambda one: one.verdict != "inconsistent")
+    ranked = sorted(findings, key=lambda one: one.verdict != "inconsistent")
     frame = pd.DataFrame(
         {name: [getattr(one, name) for one in ranked] for name in ("id", "formula", "printed", "recomputed", "unit")}
         | {"verdict": [one.verdict for one in ranked]}
