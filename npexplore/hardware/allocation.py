@@ -33,8 +33,8 @@ class StepBits:
     def __init__(self, step: LoweredStep, sizes: Mapping[str, int]) -> None:
         self.step, self._sizes = step, sizes
         self._sources = Sources(step.graph)
-        asked = [at for one in step.requests for at in (one.when, *one.arguments)]
-        self.asked = frozenset(self._all_of([step.next, *asked]))
+        read_nodes = [at for one in step.requests for at in (one.when, *one.arguments)]
+        self.asked = frozenset(self._all_of([step.next, *read_nodes]))
         self.written = {
             name: self._sources.of(at, sizes[name]) for name, at in step.writes.items() if name in sizes
         }  # fmt: skip
@@ -81,26 +81,26 @@ class Allocation:
     @cached_property
     def needed(self) -> Mapping[Point, set[Bit]]:
         """What is needed at each point."""
-        found: dict[Point, set[Bit]] = {point: set() for point in self.after}
+        bits: dict[Point, set[Bit]] = {point: set() for point in self.after}
         while True:
-            before = sum(map(len, found.values()))
+            before = sum(map(len, bits.values()))
             for point in reversed(list(self.after)):
                 for name in self.after[point]:
-                    found[point] |= self.answer if name == ENDS else self.steps[name].needs(found[name])
-            if sum(map(len, found.values())) == before:
-                return found
+                    bits[point] |= self.answer if name == ENDS else self.steps[name].needs(bits[name])
+            if sum(map(len, bits.values())) == before:
+                return bits
 
     @cached_property
     def given(self) -> Mapping[Point, set[str]]:
         """The registers that have been given a value on some way to each point."""
-        found: dict[Point, set[str]] = {START: set(self.program.begins) & self.sizes.keys()}
-        found |= {name: set(step.written) for name, step in self.steps.items()}
+        names: dict[Point, set[str]] = {START: set(self.program.begins) & self.sizes.keys()}
+        names |= {name: set(step.written) for name, step in self.steps.items()}
         while True:
-            before = sum(map(len, found.values()))
+            before = sum(map(len, names.values()))
             for name, points in self.before.items():
-                found[name] = found[name].union(*(found[point] for point in points))
-            if sum(map(len, found.values())) == before:
-                return found
+                names[name] = names[name].union(*(names[point] for point in points))
+            if sum(map(len, names.values())) == before:
+                return names
 
     @cached_property
     def held(self) -> Mapping[Point, list[Bit]]:
@@ -154,22 +154,22 @@ class Allocation:
     @cached_property
     def _kin(self) -> dict[Bit, dict[Bit, None]]:
         """By bit, those that it may be a copy of, and those that may be copies of it."""
-        found: dict[Bit, dict[Bit, None]] = {}
+        neighbours: dict[Bit, dict[Bit, None]] = {}
         for step in self.steps.values():
             for bit in _bits(step.written):
                 for one in step.kin(bit):
-                    found.setdefault(bit, {})[one] = None
-                    found.setdefault(one, {})[bit] = None
-        return found
+                    neighbours.setdefault(bit, {})[one] = None
+                    neighbours.setdefault(one, {})[bit] = None
+        return neighbours
 
     def _written(self, name: str, at: Mapping[Bit, int]) -> dict[int, Bit]:
         """Return what a step puts where; what it copies from the same place stays there."""
-        found: dict[int, Bit] = {}
+        written: dict[int, Bit] = {}
         for bit in self.held[name]:
             source = self.steps[name].source(bit)
             if source is not None and at.get(source) != at[bit]:  # type: ignore[arg-type]
-                found.setdefault(at[bit], bit)
-        return found
+                written.setdefault(at[bit], bit)
+        return written
 
 
 class _Context:
@@ -218,9 +218,9 @@ def _bits(registers: Mapping[str, tuple[Source, ...]]) -> Iterator[Bit]:
     return ((name, k) for name, bits in registers.items() for k in range(len(bits)))
 
 
-def _numbered(told: Mapping[Bit, object]) -> dict[Bit, int]:
+def _numbered(bits: Mapping[Bit, object]) -> dict[Bit, int]:
     numbers: dict[object, int] = {}
-    return {bit: numbers.setdefault(one, len(numbers)) for bit, one in told.items()}
+    return {bit: numbers.setdefault(one, len(numbers)) for bit, one in bits.items()}
 
 
 def places_of(program: LoweredProgram) -> Places:

@@ -118,27 +118,27 @@ def parts() -> tuple[PartSynthesis, ...]:
 def part_luts(module: str, parameters: str, stores: str = "registers", family: str = "xc7") -> Luts:
     """Return the LUTs of a part; raises InputError for one that the table does not have."""
     wanted = module, parameters, stores, family
-    found = [one.luts for one in parts() if (one.module, one.parameters, one.stores, one.family) == wanted]
-    if not found:
+    luts = [one.luts for one in parts() if (one.module, one.parameters, one.stores, one.family) == wanted]
+    if not luts:
         known = sorted({one.parameters for one in parts() if one.module == module})
         raise InputError(f"no part {wanted} was synthesised; of {module} there are {known}")
-    return Luts(min(found), fmean(found), max(found))
+    return Luts(min(luts), fmean(luts), max(luts))
 
 
 def part_hash(text: str, module: str) -> str:
     """Return what tells a module's Verilog, in the text of several, from others; raises InputError without it."""
-    found = re.search(rf"^module {module} .*?^endmodule$", text, re.MULTILINE | re.DOTALL)
-    if found is None:
+    module_text = re.search(rf"^module {module} .*?^endmodule$", text, re.MULTILINE | re.DOTALL)
+    if module_text is None:
         raise InputError(f"the text has no module {module!r}")
-    return hashlib.sha256(found.group().encode()).hexdigest()[:16]
+    return hashlib.sha256(module_text.group().encode()).hexdigest()[:16]
 
 
 def hashes(text: str) -> tuple[str, str]:
     """Return what tells an engine's Verilog from others: of its steps, and of the template around them."""
-    found = TEMPLATE.search(text)
-    if found is None:
+    match = TEMPLATE.search(text)
+    if match is None:
         raise InputError("the text of an engine must have a module beside its steps, got none")
-    parts = text[: found.start()], text[found.start() :]
+    parts = text[: match.start()], text[match.start() :]
     steps, template = (hashlib.sha256(part.strip().encode()).hexdigest()[:16] for part in parts)
     return steps, template
 
@@ -152,18 +152,18 @@ def engine_luts(
     "registers" or "lut_ram". family: of the FPGA, as the synthesis tool calls it. scheduler: "ready" or "round_robin".
     Raises InputError for an engine that the table does not have.
     """
-    found = [
+    parts_luts = [
         one.luts for one in syntheses()
         if (one.program, one.threads, one.stores, one.family) == (program, threads, stores, family)
         and one.scheduler == scheduler and one.tool.startswith(tool)
     ]  # fmt: skip
-    if not found:
+    if not parts_luts:
         known = sorted(
             {(o.program, o.threads, o.stores, o.scheduler, o.family) for o in syntheses() if o.program == program}
         )
         wanted = program, threads, stores, scheduler, family
         raise InputError(f"no engine {wanted} was synthesised; the nearest are {known}")
-    return Luts(min(found), fmean(found), max(found))
+    return Luts(min(parts_luts), fmean(parts_luts), max(parts_luts))
 
 
 def lut_slope(points: Sequence[tuple[int, float]]) -> float:

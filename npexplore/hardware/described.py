@@ -85,20 +85,20 @@ class StepHardware:
 
         What is drawn are ends of ranges, numbers that the program compares with and their neighbours, and any others.
         """
-        found = [dict(one) for one in (self.cases(count) if self.cases is not None else ())][:count]
+        cases = [dict(one) for one in (self.cases(count) if self.cases is not None else ())][:count]
         rng, near = np.random.default_rng(seed), _compared(self.lowered)
-        while len(found) < count:
-            found.append({name: _drawn(shape, name, rng, near) for name, shape in self.begins.items()})
-        return found
+        while len(cases) < count:
+            cases.append({name: _drawn(shape, name, rng, near) for name, shape in self.begins.items()})
+        return cases
 
 
 def _answering(run: Callable[..., Any]) -> Accelerator:
-    return lambda *given: Answer(run(*given))
+    return lambda *arguments: Answer(run(*arguments))
 
 
 def _compared(program: LoweredProgram) -> dict[str, list[int]]:
     """Return by register the numbers that it, or some bits of it, are compared with; under "" all such numbers."""
-    found: dict[str, set[int]] = {}
+    compared: dict[str, set[int]] = {}
     for step in program.steps.values():
         nodes = step.graph.nodes
         for node in nodes:
@@ -109,8 +109,8 @@ def _compared(program: LoweredProgram) -> dict[str, list[int]]:
                     of = nodes[of.args[0]] if of.op == "and" else of
                     near = {one.value + by << shift for by in (-1, 0, 1)}
                     for name in {"", of.value if of.op == "input" else ""}:
-                        found.setdefault(name, set()).update(near)
-    return {name: sorted(numbers) for name, numbers in found.items()}
+                        compared.setdefault(name, set()).update(near)
+    return {name: sorted(numbers) for name, numbers in compared.items()}
 
 
 def _drawn(shape: Shape, name: str, rng: np.random.Generator, near: Mapping[str, Sequence[int]]) -> Any:

@@ -48,8 +48,8 @@ def engine_text(
     """
     steps = [step_module(program, step, context, ports) for step in program.steps.values()]
     one_of("scheduler", scheduler, SCHEDULERS)
-    made = _engine(program, pieces, context, ports, begins, results, scheduler, store(stores))
-    return "\n".join([*steps, made.replace("\n);\n", "\n);\n  /*verilator hier_block*/\n", 1) if apart else made])
+    text = _engine(program, pieces, context, ports, begins, results, scheduler, store(stores))
+    return "\n".join([*steps, text.replace("\n);\n", "\n);\n  /*verilator hier_block*/\n", 1) if apart else text])
 
 
 def _engine(

@@ -26,13 +26,13 @@ def run_graphs(
             raise ModelError(f"program {program.name!r} does not end: {MOST_STEPS} steps, the last one {name!r}")
         passed.append(name)
         step = program.steps[name]
-        asked = [at for one in step.requests for at in (one.when, *one.arguments)]
+        read_nodes = [at for one in step.requests for at in (one.when, *one.arguments)]
         inputs = dict(registers)
-        found = step.graph.evaluate(inputs, asked)
+        node_values = step.graph.evaluate(inputs, read_nodes)
         for one in step.requests:
             inputs |= {leaf: 0 for leaf, _, _ in one.reply}
-            if found[one.when]:
-                reply = answers(one.accelerator, [found[at] for at in one.arguments])
+            if node_values[one.when]:
+                reply = answers(one.accelerator, [node_values[at] for at in one.arguments])
                 inputs |= {f"reply.{one.name}{suffix}": value for suffix, value in reply.items()}
         done = step.graph.evaluate(inputs, [step.next, *step.writes.values()])
         registers |= {leaf: done[at] for leaf, at in step.writes.items()}

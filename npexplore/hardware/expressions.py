@@ -39,7 +39,7 @@ class Expressions(Operators):
         self.kept = dict(kept)
         self.line, self.depth = "", 0
 
-    def call(self, function: Any, given: list[Any], named: dict[str, Any]) -> Any:
+    def call(self, function: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
         """Call a function."""
         raise RefusedError(f"{function!r} is called")
 
@@ -110,10 +110,10 @@ class Expressions(Operators):
                 if of.parts[name] is UNBOUND:
                     raise RefusedError(f"text {name!r} of {of.kind.__name__} is known only in hardware")
                 return of.parts[name]
-            found = getattr(of.kind, name)
-            if isinstance(found, property):
-                return self.call(found.fget, [of], {})
-            return types.MethodType(found, of) if isinstance(found, types.FunctionType) else found
+            member = getattr(of.kind, name)
+            if isinstance(member, property):
+                return self.call(member.fget, [of], {})
+            return types.MethodType(member, of) if isinstance(member, types.FunctionType) else member
         if isinstance(of, (Num, Bytes)):
             return Method(of, name)
         if isinstance(of, tuple) and not known(of) and isinstance(getattr(type(of), name, None), property):
@@ -122,37 +122,39 @@ class Expressions(Operators):
 
     def _of_call(self, node: ast.Call, frame: Frame) -> Any:
         function = self.value(node.func, frame)
-        given: list[Any] = []
+        arguments: list[Any] = []
         for one in node.args:
             if isinstance(one, ast.Starred):
-                given += [item for _, item in self.known.items(self.value(one.value, frame))]
+                arguments += [item for _, item in self.known.items(self.value(one.value, frame))]
             else:
-                given.append(self.value(one, frame))
+                arguments.append(self.value(one, frame))
         named = {str(one.arg): self.value(one.value, frame) for one in node.keywords}
-        return self.call(function, given, named)
+        return self.call(function, arguments, named)
 
-    def call_other(self, function: Any, given: list[Any], named: dict[str, Any]) -> Any:
+    def call_other(self, function: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
         """Call what is not written as a Python function: classes, methods of values, built-in functions."""
         if isinstance(function, Method):
-            return self._method(function, given, named)
+            return self._method(function, arguments, named)
         if isinstance(function, type) and issubclass(function, enum.Enum):
-            return given[0]  # numbers have no names in hardware
+            return arguments[0]  # numbers have no names in hardware
         if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
-            return function(*given, **named)
+            return function(*arguments, **named)
         own = getattr(function, "__self__", None)
         if isinstance(own, Mapping) and function.__name__ == "get":
-            return self._looked_up(own, given[0], given[1] if len(given) > 1 else None)
+            return self._looked_up(own, arguments[0], arguments[1] if len(arguments) > 1 else None)
         if function == int.from_bytes:
-            return self._number_of(*given, **named)
+            return self._number_of(*arguments, **named)
         if function in self.known.of:
-            return self.known.of[function](*given, **named)
+            return self.known.of[function](*arguments, **named)
         raise RefusedError(f"{getattr(function, '__name__', function)!r} is called with a value known only in hardware")
 
-    def _method(self, method: Method, given: list[Any], named: dict[str, Any]) -> Any:
+    def _method(self, method: Method, arguments: list[Any], named: dict[str, Any]) -> Any:
         if isinstance(method.of, Choice):
-            return self.values.spread(method.of, lambda one: self.call(self.attribute(one, method.name), given, named))
+            return self.values.spread(
+                method.of, lambda one: self.call(self.attribute(one, method.name), arguments, named)
+            )
         if method.name == "to_bytes" and isinstance(method.of, Num):
-            return self._bytes_of(method.of, given[0])
+            return self._bytes_of(method.of, arguments[0])
         raise RefusedError(f"{method.name!r} of {told(method.of)}")
 
     def _of_subscript(self, node: ast.Subscript, frame: Frame) -> Any:
@@ -227,17 +229,17 @@ class Expressions(Operators):
     _of_setcomp = _of_listcomp
 
     def _listed(self, generators: Sequence[ast.comprehension], item: ast.expr, frame: Frame) -> Any:
-        found: list[tuple[int, Any]] = []
-        self._turn(generators, item, frame.copy(), self.graph.const(1), found)
-        if all(self.graph.constant(when) == 1 for when, _ in found):
-            return [one for _, one in found]
-        return Some(tuple(found))
+        items: list[tuple[int, Any]] = []
+        self._turn(generators, item, frame.copy(), self.graph.const(1), items)
+        if all(self.graph.constant(when) == 1 for when, _ in items):
+            return [one for _, one in items]
+        return Some(tuple(items))
 
     def _turn(
-        self, left: Sequence[ast.comprehension], item: ast.expr, frame: Frame, sure: int, found: list[tuple[int, Any]]
+        self, left: Sequence[ast.comprehension], item: ast.expr, frame: Frame, sure: int, items: list[tuple[int, Any]]
     ) -> None:
         if not left:
-            found.append((sure, self.value(item, frame)))
+            items.append((sure, self.value(item, frame)))
             return
         for when, one in self.known.items(self.value(left[0].iter, frame)):
             mark = self.graph.mark()
@@ -249,7 +251,7 @@ class Expressions(Operators):
                 here = self.graph.binary("and", here, passed)
                 self.graph.assume(passed, True)
             if self.graph.constant(here) != 0:
-                self._turn(left[1:], item, frame, here, found)
+                self._turn(left[1:], item, frame, here, items)
             self.graph.undo(mark)
 
     def store(self, target: ast.expr, value: Any, frame: Frame) -> None:

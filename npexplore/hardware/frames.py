@@ -19,6 +19,6 @@ class Frame:
 
     def copy(self) -> Frame:
         """Return a frame that goes its own way from here."""
-        made = Frame(self.outer, self.file)
-        made.names = dict(self.names)
-        return made
+        frame = Frame(self.outer, self.file)
+        frame.names = dict(self.names)
+        return frame

@@ -53,11 +53,11 @@ class Graph:
         """Return the number of a node, which is made where there is none like it."""
         if lo == hi and op != "const":
             return self.const(lo)
-        made = Node(op, args, value, lo, hi)
-        at = self._known.get(made)
+        new_node = Node(op, args, value, lo, hi)
+        at = self._known.get(new_node)
         if at is None:
-            at = self._known[made] = len(self.nodes)
-            self.nodes.append(made)
+            at = self._known[new_node] = len(self.nodes)
+            self.nodes.append(new_node)
         return at
 
     def const(self, value: int) -> int:
@@ -156,9 +156,9 @@ class Graph:
         lo, hi = combined(op, self.range(a), self.range(b))
         if op == "add":
             lo, hi = self._folded(a, b, lo, hi)
-        made = self.node(op, (a, b), None, lo, hi)
-        value = self.constant(made)
-        return made if value is None else self.const(value)
+        result = self.node(op, (a, b), None, lo, hi)
+        value = self.constant(result)
+        return result if value is None else self.const(value)
 
     def _simple(self, op: str, a: int, b: int, right: int | None) -> int | None:
         lo, hi = self.range(a)
@@ -291,11 +291,11 @@ class Graph:
         key = tuple(wanted)
         if key in self._under:
             return self._under[key]
-        found, todo = set[int](), list(key)
+        reached, todo = set[int](), list(key)
         while todo:
             at = todo.pop()
-            if at not in found:
-                found.add(at)
+            if at not in reached:
+                reached.add(at)
                 todo.extend(self.nodes[at].args)
-        self._under[key] = sorted(found)
+        self._under[key] = sorted(reached)
         return self._under[key]

@@ -31,23 +31,23 @@ class Interpreter(Expressions):
 
     on_return: Callable[[Any], None] | None = None
 
-    def run(self, function: Any, *given: Any) -> Any:
+    def run(self, function: Any, *arguments: Any) -> Any:
         """Return what a function returns; raises RefusedError with file and line."""
         self.line, self.depth = "", 0
         try:
-            return self.call(function, list(given), {})
+            return self.call(function, list(arguments), {})
         except RefusedError as error:
             raise RefusedError(f"{self.line}: {error}" if self.line else str(error)) from None
         except (TypeError, ValueError, AttributeError, IndexError, KeyError) as error:
             raise RefusedError(f"{self.line}: {type(error).__name__}: {error}") from error
 
-    def invoke(self, function: types.FunctionType, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    def invoke(self, function: types.FunctionType, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
         """Run a function of Python on values."""
         tree = tree_of(function.__code__)
         if self.depth > MOST_CALLS:
             raise RefusedError(f"a loop without bound: {function.__name__!r} calls itself")
         frame = Frame(names_of(function), function.__code__.co_filename)
-        frame.names = self._bound(function, tree.args, given, named)
+        frame.names = self._bound(function, tree.args, arguments, named)
         mark, line, kept = self.graph.mark(), self.line, self.kept
         self.depth += 1
         try:
@@ -78,14 +78,14 @@ class Interpreter(Expressions):
 
     @staticmethod
     def _bound(
-        function: types.FunctionType, wanted: ast.arguments, given: Sequence[Any], named: Mapping[str, Any]
+        function: types.FunctionType, wanted: ast.arguments, arguments: Sequence[Any], named: Mapping[str, Any]
     ) -> dict[str, Any]:
         order = [one.arg for one in (*wanted.posonlyargs, *wanted.args)]
         names = dict(zip(reversed(order), reversed(function.__defaults__ or ()), strict=False))
         names |= function.__kwdefaults__ or {}
-        names |= dict(zip(order, given, strict=False)) | dict(named)
+        names |= dict(zip(order, arguments, strict=False)) | dict(named)
         if wanted.vararg is not None:
-            names[wanted.vararg.arg] = tuple(given[len(order) :])
+            names[wanted.vararg.arg] = tuple(arguments[len(order) :])
         return names
 
     def block(self, statements: Sequence[ast.stmt], frame: Frame) -> None:
@@ -215,33 +215,33 @@ class Interpreter(Expressions):
         self.line = place(frame.file, statement.lineno)
         raise RefusedError(f"a loop without bound: its test may still hold after {MOST_ROUNDS} rounds")
 
-    def call(self, function: Any, given: list[Any], named: dict[str, Any]) -> Any:
+    def call(self, function: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
         """Call whatever is called: Python's own, a class, a method, a function of steps."""
         if isinstance(function, partial):
-            return self.call(function.func, [*function.args, *given], {**function.keywords, **named})
-        if self._native(function, given, named):
-            return function(*given, **named)
+            return self.call(function.func, [*function.args, *arguments], {**function.keywords, **named})
+        if self._native(function, arguments, named):
+            return function(*arguments, **named)
         if isinstance(function, types.MethodType):
             if function.__name__ == "_replace" and isinstance(function.__self__, tuple):
-                return function(*given, **named)  # only puts values elsewhere
-            return self.call(function.__func__, [function.__self__, *given], named)
+                return function(*arguments, **named)  # only puts values elsewhere
+            return self.call(function.__func__, [function.__self__, *arguments], named)
         if isinstance(function, types.FunctionType):
-            for k, one in enumerate(given):
+            for k, one in enumerate(arguments):
                 if isinstance(one, Choice) and (_each(one, _of_known_length) or _each(one, _is_plain_tuple)):
-                    ways = partial(self._with, function, given, named, k)
+                    ways = partial(self._with, function, arguments, named, k)
                     return self.values.spread(one, ways)
-            return self.invoke(function, given, named)
-        return self.call_other(function, given, named)
+            return self.invoke(function, arguments, named)
+        return self.call_other(function, arguments, named)
 
-    def _with(self, function: Any, given: list[Any], named: dict[str, Any], at: int, one: Any) -> Any:
+    def _with(self, function: Any, arguments: list[Any], named: dict[str, Any], at: int, one: Any) -> Any:
         """Call with one of the strings of bytes that an argument may be: each has its own length."""
-        return self.call(function, [*given[:at], one, *given[at + 1 :]], named)
+        return self.call(function, [*arguments[:at], one, *arguments[at + 1 :]], named)
 
-    def _native(self, function: Any, given: Sequence[Any], named: Mapping[str, Any]) -> bool:
+    def _native(self, function: Any, arguments: Sequence[Any], named: Mapping[str, Any]) -> bool:
         """Say whether Python itself can call: everything is known, and what the step keeps is out of reach."""
         inner = getattr(function, "__self__", None)
-        all_known = known(list(given)) and known(list(named.values())) and known(inner)
-        return callable(function) and all_known and not any(map(self.is_context, (*given, inner)))
+        all_known = known(list(arguments)) and known(list(named.values())) and known(inner)
+        return callable(function) and all_known and not any(map(self.is_context, (*arguments, inner)))
 
 
 def _each(value: Choice, what: Callable[[Any], bool]) -> bool:

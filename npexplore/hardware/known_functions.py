@@ -70,24 +70,24 @@ class Builtins:
             total = self.values.binary("add", total, self.values.merge(when, one, 0))
         return total
 
-    def min(self, *given: Any) -> Any:
+    def min(self, *arguments: Any) -> Any:
         """Return the least of numbers."""
-        return self._least(given, self.values.least)
+        return self._least(arguments, self.values.least)
 
-    def max(self, *given: Any) -> Any:
+    def max(self, *arguments: Any) -> Any:
         """Return the largest of numbers."""
-        return self._least(given, self.values.most)
+        return self._least(arguments, self.values.most)
 
-    def _least(self, given: Any, better: Callable[[Any, Any], Any]) -> Any:
-        items = given if len(given) > 1 else [one for _, one in self.items(given[0])]
+    def _least(self, arguments: Any, better: Callable[[Any, Any], Any]) -> Any:
+        items = arguments if len(arguments) > 1 else [one for _, one in self.items(arguments[0])]
         out = items[0]
         for one in items[1:]:
             out = better(out, one)
         return out
 
-    def range(self, *given: Any) -> Any:
+    def range(self, *arguments: Any) -> Any:
         """Return the numbers up to an end that may be known only in hardware; raises RefusedError for a far one."""
-        first, end, by = (0, *given, 1) if len(given) == 1 else (*given, 1)[:3]
+        first, end, by = (0, *arguments, 1) if len(arguments) == 1 else (*arguments, 1)[:3]
         if not isinstance(end, Num):
             if not known((first, by)):
                 raise RefusedError("the start or step of a loop is a number known only in hardware")

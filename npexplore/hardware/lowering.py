@@ -48,9 +48,9 @@ def _check_widths(compiled: Compiled, shapes: Mapping[str, Shape]) -> None:
     """Hold the registers of kept numbers to what steps declare; several steps may keep one name, the widest counts."""
     declared: dict[str, tuple[int, str]] = {}
     for step in compiled.program.steps.values():
-        for kept in step.keeps:
-            most = ((1 << kept.bits) - 1) * kept.unit
-            declared[kept.name] = max(declared.get(kept.name, (0, "")), (most, step.name))
+        for register in step.keeps:
+            most = ((1 << register.bits) - 1) * register.unit
+            declared[register.name] = max(declared.get(register.name, (0, "")), (most, step.name))
     for name, (most, step_name) in declared.items():
         shape = shapes.get(name)
         if isinstance(shape, Whole) and shape.hi > most:
@@ -65,15 +65,15 @@ def _trimmed(
     results: Sequence[str],
 ) -> LoweredProgram:  # fmt: skip
     """Return a program without the registers that nothing looks at."""
-    every = {leaf[0]: leaf for kept, shape in shapes.items() for leaf in leaves(shape, kept)}
+    every = {leaf[0]: leaf for register, shape in shapes.items() for leaf in leaves(shape, register)}
     answer = tuple(leaf[0] for one in results for leaf in leaves(shapes[one], one))
     needed = set(answer)
     while True:
         before = len(needed)
         for step in steps.values():
-            asked = [at for one in step.requests for at in (one.when, *one.arguments)]
+            read_nodes = [at for one in step.requests for at in (one.when, *one.arguments)]
             left = [at for leaf, at in step.writes.items() if leaf in needed]
-            needed |= {leaf for leaf in step.inputs([step.next, *asked, *left]) if leaf in every}
+            needed |= {leaf for leaf in step.inputs([step.next, *read_nodes, *left]) if leaf in every}
         if len(needed) == before:
             break
     cut = {

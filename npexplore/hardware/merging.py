@@ -103,16 +103,16 @@ class Merging:
 
     def _chosen(self, test: int, a: Any, b: Any) -> Any:
         graph = self.graph
-        found: dict[tuple[Any, ...], tuple[int, Any]] = {}
+        choices: dict[tuple[Any, ...], tuple[int, Any]] = {}
         for sure, side in ((test, a), (graph.invert(test), b)):
             for when, value in side.entries if isinstance(side, Choice) else ((graph.const(1), side),):
                 here, kind = graph.binary("and", sure, when), kind_of(value)
-                if kind in found:
-                    before, other = found[kind]
-                    found[kind] = graph.binary("or", before, here), self.merge(before, other, value)
+                if kind in choices:
+                    before, other = choices[kind]
+                    choices[kind] = graph.binary("or", before, here), self.merge(before, other, value)
                 else:
-                    found[kind] = here, value
-        entries = tuple((when, value) for when, value in found.values() if graph.constant(when) != 0)
+                    choices[kind] = here, value
+        entries = tuple((when, value) for when, value in choices.values() if graph.constant(when) != 0)
         return entries[0][1] if len(entries) == 1 else Choice(entries)
 
     def pruned(self, value: Any) -> Any:

@@ -58,9 +58,9 @@ class Operators:
                 f"a table of {len(table)} entries is read outside a call; at most {MOST_CONSTANTS} become constants"
             )
         out = otherwise
-        for one, found in table.items():
+        for one, value in table.items():
             test = self.values.same(key, one)
-            out = self.values.merge(self.values.node(test), found, out)
+            out = self.values.merge(self.values.node(test), value, out)
         return out
 
     def _cut(self, of: Any, first: Any, end: Any) -> Any:

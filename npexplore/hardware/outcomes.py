@@ -9,24 +9,24 @@ from npexplore.errors import ModelError
 from npexplore.hardware.graph import Graph
 from npexplore.hardware.programs import LoweredProgram
 
-FEW = 2  # numbers of a register that are told by its range
+MAX_SPAN = 2  # largest high - low of a computed value whose numbers are all listed, exclusive
 
 
 def values_of(program: LoweredProgram, register: str) -> set[int]:
     """Return the numbers that a register may be given by any step; raises ModelError where they are computed."""
-    found, done, todo = set[int](), {register}, [register]
+    values, done, todo = set[int](), {register}, [register]
     while todo:
         name = todo.pop()
         for step in program.steps.values():
             if name in step.writes:
                 numbers, taken = _ends(step.graph, step.writes[name], f"step {step.name!r}: {name}")
-                found |= numbers
+                values |= numbers
                 todo += taken - done
                 done |= taken
-    return found
+    return values
 
 
-def _ends(graph: Graph, at: int, told: str) -> tuple[set[int], set[str]]:
+def _ends(graph: Graph, at: int, subject: str) -> tuple[set[int], set[str]]:
     """Return the numbers at the ends of a node's choices, and the registers there."""
     numbers, names, todo = set[int](), set[str](), [at]
     seen = set(todo)
@@ -42,8 +42,8 @@ def _ends(graph: Graph, at: int, told: str) -> tuple[set[int], set[str]]:
             numbers.add(int(node.value))
         elif node.op == "input":
             names.add(node.value)
-        elif node.hi - node.lo < FEW:
+        elif node.hi - node.lo < MAX_SPAN:
             numbers |= set(range(node.lo, node.hi + 1))
         else:
-            raise ModelError(f"{told} is computed, not chosen; its values are {node.lo} to {node.hi}")
+            raise ModelError(f"{subject} is computed, not chosen; its values are {node.lo} to {node.hi}")
     return numbers, names

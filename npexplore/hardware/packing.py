@@ -40,9 +40,9 @@ def _filled_bytes(shape: Octets, value: Any, name: str) -> dict[str, int]:
     if not isinstance(value, bytes) or not low <= len(value) <= most:
         raise InputError(f"{name or 'a reply'} must be {low} to {most} bytes, got {value!r}")
     data = value[: shape.window] + bytes(max(0, shape.window - len(value)))
-    found = {f"{name}.{k}": byte for k, byte in enumerate(data)}
-    found |= filled(Whole(*shape.count), max(shape.count[0], min(len(value), shape.count[1])), f"{name}.count")
-    return found | filled(Whole(*shape.length), len(value), f"{name}.length")
+    inputs = {f"{name}.{k}": byte for k, byte in enumerate(data)}
+    inputs |= filled(Whole(*shape.count), max(shape.count[0], min(len(value), shape.count[1])), f"{name}.count")
+    return inputs | filled(Whole(*shape.length), len(value), f"{name}.length")
 
 
 def taken(shape: Shape, registers: Mapping[str, int], name: str, tail: bytes = b"") -> Any:

@@ -48,11 +48,11 @@ class Calls:
     def executed(self, cases: Sequence[Case]) -> list[dict[str, Any]]:
         """Return the results of the step program; raises InputError for an accelerator that has a state."""
         own = dataclasses.replace(self.hardware, compiled=self._by_ports())
-        units, found = {port: self._noted(port) for port in self.ports.asks}, list[dict[str, Any]]()
+        units, calls = {port: self._noted(port) for port in self.ports.asks}, list[dict[str, Any]]()
         for case in cases:
             context = own.run(case, units).context
-            found.append({name: getattr(context, name) for name in self.hardware.results})
-        return found
+            calls.append({name: getattr(context, name) for name in self.hardware.results})
+        return calls
 
     def rows(self, widths: Mapping[str, tuple[int, int]]) -> dict[str, list[int]]:
         """Return by port what was asked with its answer behind, sorted; raises InputError for too many.
@@ -91,21 +91,21 @@ class Calls:
         own, unit, packed = self.hardware.answering[name], self.hardware.units[name], self.ports.replies[port]
         assert isinstance(unit, Outside)
 
-        def answer(*given: Any) -> Answer:
-            found, ask, low = own(*given), 0, 0
-            flat = [part for one in given for part in (one if isinstance(one, tuple | bytes) else (one,))]
+        def answer(*arguments: Any) -> Answer:
+            answered, ask, low = own(*arguments), 0, 0
+            flat = [part for one in arguments for part in (one if isinstance(one, tuple | bytes) else (one,))]
             for part, bits in zip(flat, self.ports.widths[port], strict=True):
                 ask |= (part & (1 << bits) - 1) << low
                 low += bits
-            known = unit.table is not None and found.value is not None
-            value = list(unit.table or ()).index(found.value) if known else found.value
+            known = unit.table is not None and answered.value is not None
+            value = list(unit.table or ()).index(answered.value) if known else answered.value
             registers, whole = filled(unit.reply, value, ""), 0
             for leaf, (at_bit, bits) in packed.at.items():
                 whole |= (registers.get(leaf, 0) & (1 << bits) - 1) << at_bit
             self.asked[port, ask] += 1
             if self.answers.setdefault((port, ask), whole) != whole:
                 raise InputError(f"accelerator {name!r} answers one call in two ways; to be verified it has no state")
-            return found
+            return answered
 
         return answer
 
@@ -114,17 +114,24 @@ class Calls:
 
         ports: those that come out of the design.
         """
-        found, asked = Counter[Call](), Counter({call: n for call, n in self.asked.items() if call[0] in ports})
+        seen_calls, expected_calls = (
+            Counter[Call](),
+            Counter({call: n for call, n in self.asked.items() if call[0] in ports}),
+        )
         for line in text.splitlines():
             unit, ask = line.split()
             known = not set(ask.lower()) & set("xz")
-            found[ports[int(unit)], int(ask, 16) if known else -1] += 1
-        wrong = sorted(call for call in found.keys() | asked.keys() if found[call] != asked[call])
+            seen_calls[ports[int(unit)], int(ask, 16) if known else -1] += 1
+        wrong = sorted(
+            call for call in seen_calls.keys() | expected_calls.keys() if seen_calls[call] != expected_calls[call]
+        )
         if not wrong:
             return 0, ""
         port, call = wrong[0]
-        told = f"{port} is asked {call:#x} {found[wrong[0]]} times, by the step program {asked[wrong[0]]}"
-        return len(wrong), told
+        message = (
+            f"{port} is asked {call:#x} {seen_calls[wrong[0]]} times, by the step program {expected_calls[wrong[0]]}"
+        )
+        return len(wrong), message
 
 
 def played_back(port: str, ask: int, reply: int) -> str:

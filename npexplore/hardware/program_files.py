@@ -104,28 +104,28 @@ class ProgramFiles(ShownByArguments):
 
     def _summed(self) -> dict[str, tuple[int, ...]]:
         """Return the ports that integrity units answer, with the bits of each byte that they are asked."""
-        found = dict[str, tuple[int, ...]]()
+        sums = dict[str, tuple[int, ...]]()
         for port, name in self.ports.accelerator.items():
             unit = self.hardware.units[name]
             if isinstance(unit, Outside) and unit.template == INTEGRITY:
-                found[port] = tuple(self.ports.widths[port])
-                if max(found[port]) > BYTE_BITS:
-                    raise InputError(f"{name}: an integrity unit takes a field of bytes, got {max(found[port])} bits")
-        return found
+                sums[port] = tuple(self.ports.widths[port])
+                if max(sums[port]) > BYTE_BITS:
+                    raise InputError(f"{name}: an integrity unit takes a field of bytes, got {max(sums[port])} bits")
+        return sums
 
     def design(self) -> str:
         """Return the engine or pipeline with its steps, and what is around it."""
-        made = self.knobs
+        knobs = self.knobs
         context, ports, ends = self.context, self.ports, (self.begins, self.results)
         if self.pipeline:
-            text = pipeline_text(self.program, context, ports, *ends, self.member, made.threads)
+            text = pipeline_text(self.program, context, ports, *ends, self.member, knobs.threads)
         else:
             pieces = {name: len(self.hardware.compiled.pieces[name]) for name in self.program.steps}
-            text = engine_text(self.program, pieces, context, ports, *ends, made.scheduler, made.lut_structures)
+            text = engine_text(self.program, pieces, context, ports, *ends, knobs.scheduler, knobs.lut_structures)
         texts = [text]
-        if made.engines > 1 or self.pipeline:
-            texts.append(streams_text(store(made.lut_structures), valve=False))
-        if made.engines > 1:
+        if knobs.engines > 1 or self.pipeline:
+            texts.append(streams_text(store(knobs.lut_structures), valve=False))
+        if knobs.engines > 1:
             texts.append(group_text(self.group, self.member, TAG))
         if self.summed:
             texts += [integrity_text(), summed_text(self.inner, self.summed, 800_000)]
@@ -149,9 +149,9 @@ class ProgramFiles(ShownByArguments):
 
     def readme(self) -> str:
         """Return what the files are, the ports, and what stands where in a packet and its verdict."""
-        made, name = self.knobs, self.hardware.compiled.program.name
-        one = f"{made.threads} places in each stage" if self.pipeline else f"{made.threads} threads"
-        many = f"{made.engines} {made.template}s of {one}" if made.engines > 1 else one
+        knobs, name = self.knobs, self.hardware.compiled.program.name
+        one = f"{knobs.threads} places in each stage" if self.pipeline else f"{knobs.threads} threads"
+        many = f"{knobs.engines} {knobs.template}s of {one}" if knobs.engines > 1 else one
 
         def rows(packed: Packed) -> list[str]:
             return [f"| `{one}` | {low + bits - 1}:{low} |" for one, (low, bits) in packed.at.items()]
@@ -162,7 +162,7 @@ class ProgramFiles(ShownByArguments):
         return "\n".join([
             f"# {name}: {many}", "",
             f"`{DESIGN}`: the design (Verilog 2005), top module `{self.top.name}`"
-            + (f", to be read with `{VALVES}`." if made.engines > 1 or self.summed else "."),
+            + (f", to be read with `{VALVES}`." if knobs.engines > 1 or self.summed else "."),
             *(f"Inside: `{port}_*`, answered by an integrity unit." for port in self.summed),
             f"`{BENCH}`: a test bench with valves that stall at random: `+stalls=S` of 16 cycles, `+packets=N`.", "",
             "Streams are ready/valid: data is taken on a rising edge of `clk` where both are 1; `rst` is synchronous.",
@@ -194,9 +194,9 @@ class ProgramFiles(ShownByArguments):
         calls = Calls(self.hardware, self.ports)
         expected = calls.executed(cases)
         rows = calls.rows(self.top.ports)
-        for port, found in rows.items():
+        for port, port_rows in rows.items():
             width = -(-sum(self.top.ports[port]) // 4)
-            text = "".join(f"{row:0{width}x}\n" for row in sorted(found)) or "0\n"
+            text = "".join(f"{row:0{width}x}\n" for row in sorted(port_rows)) or "0\n"
             (folder / f"{port}.hex").write_text(text, encoding="utf-8")
         width = -(-self.begins.bits // 4)
         lines = [f"{self._number(case):0{width}x}\n" for case in cases]
@@ -204,12 +204,12 @@ class ProgramFiles(ShownByArguments):
         name = simulator_name or simulator(len(cases))
         command = build_bench(folder, [DESIGN, BENCH], name, packets=len(cases))
         wrong, first, overtaken, cycles = 0, "", 0, 0
-        sizes = {f"rows_{port}": len(found) for port, found in rows.items()}
+        sizes = {f"rows_{port}": len(port_rows) for port, port_rows in rows.items()}
         for stalls in (STALLS, MOST_STALLS, 0):
             left, cycles = run_built(folder, command, packets=len(cases), stalls=stalls, **sizes)
-            more, told, overtaken = self._differences(cases, expected, left)
+            more, messages, overtaken = self._differences(cases, expected, left)
             also, call = calls.differences(list(self.top.ports), (folder / "asked.txt").read_text(encoding="utf-8"))
-            wrong, first = wrong + more + also, first or told or call
+            wrong, first = wrong + more + also, first or messages or call
             if self.in_order and overtaken:
                 wrong, first = wrong + overtaken, first or f"{overtaken} packets were overtaken"
             if wrong and brief:
@@ -235,14 +235,16 @@ class ProgramFiles(ShownByArguments):
             number = int(tag, 16) if not set(line.lower()) & set("xz") else -1
             order.append(number)
             if number in seen or not 0 <= number < len(cases):
-                told = f"packet {number} came twice" if number in seen else f"a packet left undefined, as {line[:40]}"
-                wrong, first = wrong + 1, first or told
+                message = (
+                    f"packet {number} came twice" if number in seen else f"a packet left undefined, as {line[:40]}"
+                )
+                wrong, first = wrong + 1, first or message
             else:
                 seen[number] = text
         for k, (case, one) in enumerate(zip(cases, expected, strict=True)):
-            found = self._verdict(seen[k], case) if k in seen else "nothing: it was lost"
-            if found != one:
-                wrong, first = wrong + 1, first or f"packet {k}: hardware says {found}, the step program {one}"
+            actual = self._verdict(seen[k], case) if k in seen else "nothing: it was lost"
+            if actual != one:
+                wrong, first = wrong + 1, first or f"packet {k}: hardware says {actual}, the step program {one}"
         return wrong, first, sum(a > b for a, b in pairwise(order))
 
     def _verdict(self, text: str, case: Case) -> object:

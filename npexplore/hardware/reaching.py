@@ -65,8 +65,8 @@ def reached(
             raise ModelError(
                 f"program {program.name!r}: a loop without bound: {', '.join(wide)} grows with every round of its steps"
             )
-        kept = entries[place].filled | run.left
-        seen[place] = _Seen(entries[place], {one: structure(shapes[one]) for one in kept}, times)
+        filled = entries[place].filled | run.left
+        seen[place] = _Seen(entries[place], {one: structure(shapes[one]) for one in filled}, times)
         for one in run.exits:
             for to in one.goes:
                 _arrives(program, name, to, one.leaves, loops, entries)
@@ -74,22 +74,22 @@ def reached(
 
 def _comes_back(program: StepProgram, name: str) -> bool:
     """Say whether a step may be passed again behind itself."""
-    found, todo = set[str](), list(program.steps[name].goes)
+    reachable, todo = set[str](), list(program.steps[name].goes)
     while todo:
         one = todo.pop()
-        if one not in found:
-            found.add(one)
+        if one not in reachable:
+            reachable.add(one)
             todo.extend(program.steps[one].goes)
-    return name in found
+    return name in reachable
 
 
 def _first(begins: Mapping[str, Shape]) -> Entry:
     """Return what the first step begins with: all that the shapes of a packet's registers hold."""
     values = Values(Graph())
-    found = [
+    first_steps = [
         leaf for name, shape in begins.items() for leaf in spans(values, shape, decoded(values, shape, name), name)
     ]
-    return Entry(frozenset(begins), {name: (lo, hi) for name, lo, hi in found})
+    return Entry(frozenset(begins), {name: (lo, hi) for name, lo, hi in first_steps})
 
 
 def _place(step: str, entry: Entry, loops: set[str]) -> Place:
@@ -115,10 +115,10 @@ def _lowered(
     compiled: Compiled, units: Mapping[str, Unit], shapes: dict[str, Shape], entries: Mapping[Place, Entry]
 ) -> dict[str, LoweredStep]:
     """Return each step as one graph, over all that it may begin with."""
-    found = {}
+    lowered = {}
     for name in compiled.program.steps:
         here = [one for (step, _), one in entries.items() if step == name]
         if here:
             entry = reduce(Entry.joined, here)
-            found[name] = SteppedOver(compiled, compiled.program.steps[name], units, dict(shapes), entry).lowered()
-    return found
+            lowered[name] = SteppedOver(compiled, compiled.program.steps[name], units, dict(shapes), entry).lowered()
+    return lowered

@@ -105,11 +105,11 @@ def join(a: Shape | None, b: Shape) -> Shape:
         return Octets(max(a.window, b.window), count, length, a.tail or b.tail)
     if isinstance(a, Parts) and isinstance(b, Parts) and a.kind is b.kind and len(a.parts) == len(b.parts):
         return Parts(a.kind, tuple(join(x, y) for x, y in zip(a.parts, b.parts, strict=True)))
-    found: dict[tuple[Any, ...], Shape] = {}
+    shapes: dict[tuple[Any, ...], Shape] = {}
     for side in (a, b):
         for kind, shape in side.choices if isinstance(side, OneOf) else ((_kind(side), side),):
-            found[kind] = join(found.get(kind), shape)
-    return OneOf(tuple(found.items()))
+            shapes[kind] = join(shapes.get(kind), shape)
+    return OneOf(tuple(shapes.items()))
 
 
 def structure(shape: Shape) -> Any:

@@ -10,8 +10,8 @@ from pathlib import Path
 from npexplore.errors import InputError
 
 LONGEST_S = 1200  # of a simulation or of its compilation
-MANY = 3000  # packets from which on Verilator's compilation pays
-FEW = 10_000  # packets below which C++ that is compiled quickly ends first, though it runs six times as long
+VERILATOR_FROM_PACKETS = 3000  # packets from which on Verilator's compilation pays
+OPTIMISED_FROM_PACKETS = 10_000  # fewer: C++ compiled without optimisation ends first, though it runs six times as long
 MAIN = "main.cpp"  # its own: of modules compiled apart Verilator 5.006 makes one for each, which do not link
 MAIN_TEXT = """#include "Vbench.h"
 #include "verilated.h"
@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
 
 def simulator(packets: int) -> str:
     """Return the simulator to use, `iverilog` or `verilator`; raises InputError where there is none."""
-    order = ("verilator", "iverilog") if packets >= MANY else ("iverilog", "verilator")
+    order = ("verilator", "iverilog") if packets >= VERILATOR_FROM_PACKETS else ("iverilog", "verilator")
     for name in order:
         if shutil.which(name):
             return name
@@ -43,7 +43,7 @@ def simulator(packets: int) -> str:
 
 
 def build_bench(
-    folder: Path, files: Sequence[str], name: str, apart: bool = False, packets: int = FEW
+    folder: Path, files: Sequence[str], name: str, apart: bool = False, packets: int = OPTIMISED_FROM_PACKETS
 ) -> list[str]:  # fmt: skip
     """Return the command that runs the bench in a folder, built by a simulator of this name.
 
@@ -56,9 +56,9 @@ def build_bench(
     (folder / MAIN).write_text(MAIN_TEXT, encoding="utf-8")
     options = ["--cc", "--exe", "--build", "--timing", "-O3", "-Wno-fatal", "-j", "2"]
     options += ["--hierarchical"] if apart else []
-    level = "-O1" if packets >= FEW else "-O0"
-    for told in ("VM_PARALLEL_BUILDS=0", f"OPT_FAST={level}", f"OPT_GLOBAL={level}"):  # each file has all headers
-        options += ["-MAKEFLAGS", told]
+    level = "-O1" if packets >= OPTIMISED_FROM_PACKETS else "-O0"
+    for option in ("VM_PARALLEL_BUILDS=0", f"OPT_FAST={level}", f"OPT_GLOBAL={level}"):  # each file has all headers
+        options += ["-MAKEFLAGS", option]
     _run(["verilator", *options, "--top-module", "bench", "-Mdir", "built", *files, MAIN], folder)
     return ["built/Vbench"]
 
@@ -82,6 +82,6 @@ def _run(command: list[str], folder: Path) -> None:
     except subprocess.TimeoutExpired as late:
         raise InputError(f"{command[0]} in {folder} has not come to an end after {LONGEST_S} s") from late
     if done.returncode:
-        told = (done.stderr or done.stdout).strip().splitlines()
-        told = [line for line in told if "rror" in line] or told
-        raise InputError(f"{command[0]} failed: {' / '.join(told[:5])}")
+        messages = (done.stderr or done.stdout).strip().splitlines()
+        messages = [line for line in messages if "rror" in line] or messages
+        raise InputError(f"{command[0]} failed: {' / '.join(messages[:5])}")

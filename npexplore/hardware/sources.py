@@ -15,24 +15,24 @@ Function = ast.FunctionDef | ast.Lambda
 @cache
 def _functions(file: str) -> dict[tuple[str, int], list[Function]]:
     """Return the functions of a file, by name and first line (that of the first decorator)."""
-    found: dict[tuple[str, int], list[Function]] = {}
+    functions: dict[tuple[str, int], list[Function]] = {}
     for node in ast.walk(ast.parse("".join(linecache.getlines(file)))):
         if isinstance(node, ast.FunctionDef):
             line = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            found.setdefault((node.name, line), []).append(node)
+            functions.setdefault((node.name, line), []).append(node)
         elif isinstance(node, ast.Lambda):
-            found.setdefault(("<lambda>", node.lineno), []).append(node)
-    return found
+            functions.setdefault(("<lambda>", node.lineno), []).append(node)
+    return functions
 
 
 def tree_of(code: CodeType) -> Function:
     """Return the syntax tree of a function; raises RefusedError where its text is not found, or twice."""
-    found = _functions(code.co_filename).get((code.co_name, code.co_firstlineno), [])
-    if len(found) != 1:
+    candidates = _functions(code.co_filename).get((code.co_name, code.co_firstlineno), [])
+    if len(candidates) != 1:
         raise RefusedError(
             f"the text of {code.co_name!r} is not found, line {code.co_firstlineno} of {code.co_filename}"
         )
-    return found[0]
+    return candidates[0]
 
 
 def names_of(function: FunctionType) -> dict[str, object]:

@@ -115,17 +115,17 @@ class SteppedOver:
         """Note that the body returns: where to, and what is kept."""
         ways = value.entries if isinstance(value, Choice) else ((self.graph.const(1), value),)
         goes = tuple(ENDS if one is None else str(one) for when, one in ways if self.graph.constant(when) != 0)
-        found: dict[str, tuple[int, int]] = {}
+        ranges: dict[str, tuple[int, int]] = {}
         for name, kept in self.run.kept.items():
             if kept is UNBOUND:
                 continue
             if kept is not self.began.get(name, UNBOUND):
                 shape = shape_of(self.values, self.values.pruned(kept))
                 self.shapes[name] = join(self.shapes.get(name), shape)
-            found |= {leaf: (lo, hi) for leaf, lo, hi in spans(self.values, self.shapes[name], kept, name)}
+            ranges |= {leaf: (lo, hi) for leaf, lo, hi in spans(self.values, self.shapes[name], kept, name)}
         filled = frozenset(name for name, kept in self.run.kept.items() if kept is not UNBOUND)
         self.left |= filled
-        self.exits.append(Exit(goes, Entry(filled, found)))
+        self.exits.append(Exit(goes, Entry(filled, ranges)))
 
     def lowered(self) -> LoweredStep:
         """Return the step as nodes of its graph."""

@@ -33,12 +33,12 @@ class Packed:
     @classmethod
     def of(cls, leaves: Iterable[Leaf]) -> Packed:
         """Return registers packed in their order, the first one lowest; at least one bit."""
-        found: dict[str, tuple[int, int]] = {}
+        fields: dict[str, tuple[int, int]] = {}
         low = 0
         for leaf in leaves:
-            found[leaf[0]] = low, bits_of(leaf)
+            fields[leaf[0]] = low, bits_of(leaf)
             low += bits_of(leaf)
-        return cls(found, max(1, low))
+        return cls(fields, max(1, low))
 
     def slice(self, name: str) -> str:
         """Return the place of a register as Verilog has it."""
@@ -48,8 +48,8 @@ class Packed:
     def value(self, whole: int, name: str, signed: bool = False) -> int:
         """Return a register out of the whole vector's number."""
         low, bits = self.at[name]
-        found = whole >> low & (1 << bits) - 1
-        return found - (1 << bits) if signed and found >> bits - 1 else found
+        bits_value = whole >> low & (1 << bits) - 1
+        return bits_value - (1 << bits) if signed and bits_value >> bits - 1 else bits_value
 
 
 class Text:
@@ -121,8 +121,8 @@ class Text:
 
     def _mux(self, at: int, node: Node) -> str:
         test = node.args[0]
-        told = f"n{test}" if self.graph.nodes[test].bits == 1 else f"(|n{test})"
-        return f"{told} ? {self.extended(node.args[1], node.bits)} : {self.extended(node.args[2], node.bits)}"
+        condition = f"n{test}" if self.graph.nodes[test].bits == 1 else f"(|n{test})"
+        return f"{condition} ? {self.extended(node.args[1], node.bits)} : {self.extended(node.args[2], node.bits)}"
 
     def _table(self, at: int, node: Node) -> str:
         index, mask = self.graph.nodes[node.args[0]].bits, (1 << node.bits) - 1
@@ -200,7 +200,7 @@ def step_module(program: LoweredProgram, step: LoweredStep, context: Places, por
     text, graph = Text(step.graph), step.graph
     names = list(program.steps)
     width = len(names).bit_length()
-    asked = [at for one in step.requests for at in (one.when, *one.arguments)]
+    read_nodes = [at for one in step.requests for at in (one.when, *one.arguments)]
     source = {name: context.read(name, "held") for name in context.at}
     heads = [f"  input [{context.bits - 1}:0] held", f"  output [{context.bits - 1}:0] after"]
     heads.append(f"  output [{width - 1}:0] following")
@@ -210,7 +210,7 @@ def step_module(program: LoweredProgram, step: LoweredStep, context: Places, por
         heads += [f"  output when_{port}", f"  output [{ports.asks[port] - 1}:0] ask_{port}"]
         source |= {f"reply.{one.name}{leaf}": f"reply_{port}{packed.slice(leaf)}" for leaf in packed.at}
     put = dict.fromkeys(name for name, _ in context.writes[step.name].values())
-    for at in graph.under([step.next, *(step.writes[name] for name in put), *asked]):
+    for at in graph.under([step.next, *(step.writes[name] for name in put), *read_nodes]):
         text.node(at, source)
     text.lines.append(f"  assign following = {_following(text, step, names, width)};")
     for one, port in zip(step.requests, ports.of[step.name], strict=True):

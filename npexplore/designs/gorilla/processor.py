@@ -22,7 +22,7 @@ from npexplore.golden.lookup.multibit import MultibitTrie
 from npexplore.hardware.bench import MOST_PACKETS
 from npexplore.hardware.engine import store
 from npexplore.hardware.playback import MOST_STALLS, STALLS, Found
-from npexplore.hardware.simulators import FEW, build_bench, run_built, simulator
+from npexplore.hardware.simulators import OPTIMISED_FROM_PACKETS, build_bench, run_built, simulator
 from npexplore.hardware.templates.bench import Beside, Kind, Unit, bench_text
 from npexplore.hardware.templates.channels import Processor, processor_text
 from npexplore.hardware.templates.group import Face, Group, at, group_text
@@ -281,7 +281,7 @@ class ProcessorFiles(EngineFiles):
                 found[cut(call, self.ports.widths[port])] += 1
         return found
 
-    def build(self, folder: Path, name: str, packets: int = FEW) -> list[str]:
+    def build(self, folder: Path, name: str, packets: int = OPTIMISED_FROM_PACKETS) -> list[str]:
         """Return the command of the bench in a folder, built by a simulator of this name for so many packets."""
         files = [PROCESSOR, ACCELERATORS, BENCH] if self.walks else [PROCESSOR, BENCH]
         return build_bench(folder, files, name, apart=True, packets=packets)

@@ -103,9 +103,9 @@ def answer_text(kind: Kind, bits: int) -> str:
         f"{head} reg [{bits - 1}:0] answer);", "  reg hit;", "  reg [31:0] hop;", "  always @* begin",
         "    hit = 1'b0; hop = 32'd0; answer = 0;", *rows,
     ]  # fmt: skip
-    for name, found in ((".kind", "hit"), (".is1", "hop")):
+    for name, field in ((".kind", "hit"), (".is1", "hop")):
         low, size = kind.reply.at[name]
-        lines.append(f"    answer[{low + size - 1}:{low}] = {found}{f'[{size - 1}:0]' if found == 'hop' else ''};")
+        lines.append(f"    answer[{low + size - 1}:{low}] = {field}{f'[{size - 1}:0]' if field == 'hop' else ''};")
     return "\n".join([*lines, "  end", "endmodule", ""])
 
 

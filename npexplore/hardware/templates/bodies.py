@@ -231,17 +231,17 @@ def _framed(f: Framing, seed: int) -> str:
 
 def _made(sent: Sequence[int], words: int) -> list[str]:
     """Return the header that leaves, byte by byte in words, with zeros behind."""
-    found = [f"  assign made[{place(k) + 7}:{place(k)}] = v[{low + 7}:{low}];" for k, low in enumerate(sent)]
+    assigns = [f"  assign made[{place(k) + 7}:{place(k)}] = v[{low + 7}:{low}];" for k, low in enumerate(sent)]
     rest = range(len(sent), words * BYTES)
-    return [*found, *(f"  assign made[{place(k) + 7}:{place(k)}] = 8'd0;" for k in rest)]
+    return [*assigns, *(f"  assign made[{place(k) + 7}:{place(k)}] = 8'd0;" for k in rest)]
 
 
 def _wide(name: str, bits: int, wanted: int) -> str:
     return f"{{{wanted - bits}'d0, {name}[{bits - 1}:0]}}" if wanted > bits else f"{name}[{bits - 1}:0]"
 
 
-def _slices(told: Sequence[tuple[int, int]]) -> str:
-    return ", ".join(f"v[{low + bits - 1}:{low}]" for low, bits in reversed(told))
+def _slices(ranges: Sequence[tuple[int, int]]) -> str:
+    return ", ".join(f"v[{low + bits - 1}:{low}]" for low, bits in reversed(ranges))
 
 
 def frames_text(framing: Framing, inner: str, lanes: Sequence[str], others: Sequence[str]) -> str:

@@ -38,18 +38,18 @@ class Face:
 
     def heads(self) -> list[str]:
         """Return its ports as a module declares them."""
-        found = [
+        lines = [
             "  input clk", "  input rst", "  input in_valid", "  output in_ready", f"  input [{self.tag - 1}:0] in_tag",
             f"  input [{self.begins - 1}:0] in_packet", "  output out_valid", "  input out_ready",
             f"  output [{self.tag - 1}:0] out_tag", f"  output [{self.results - 1}:0] out_packet",
         ]  # fmt: skip
         for port, (ask, reply) in self.ports.items():
-            found += [
+            lines += [
                 f"  output {port}_valid", f"  input {port}_ready", f"  output [{self.who - 1}:0] {port}_who",
                 f"  output [{ask - 1}:0] {port}_ask", f"  input {port}_done", f"  output {port}_take",
                 f"  input [{self.who - 1}:0] {port}_for", f"  input [{reply - 1}:0] {port}_reply",
             ]  # fmt: skip
-        return found
+        return lines
 
     def head(self) -> str:
         """Return the first lines of the module."""
@@ -96,13 +96,13 @@ class Group:
 
 def group_text(group: Group, member: Face, tag: int) -> str:
     """Return the group's module. member: what is inside, with tags as wide as `tag` and the ticket."""
-    made, n = group.face(member, tag), group.members
+    face, n = group.face(member, tag), group.members
     inner = member.tag
     if inner != tag + group.ticket:
         raise ModelError(f"{group.name}: members need tags of {tag + group.ticket} bits, got {inner}")
     packet_in, packet_out = inner + member.begins, inner + member.results
     note = ["  /*verilator hier_block*/"] if group.apart else []
-    lines = [made.head(), *note, *_way_in(group, n, packet_in)]
+    lines = [face.head(), *note, *_way_in(group, n, packet_in)]
     lines += [
         f"  wire [{n - 1}:0] done_valid, done_ready;", f"  wire [{n * packet_out - 1}:0] done_data;",
         *(line for k in range(n) for line in _member(group, member, k, packet_in, packet_out)),
@@ -220,13 +220,13 @@ def _gathered(group: Group, member: Face, number: int, port: str) -> list[str]:
     def side(end: str) -> str:
         return ", ".join(f"{port}_{end}{k}" for k in order)
 
-    asked = ", ".join(f"{port}_who{k}, {port}_ask{k}" for k in order)
+    requests = ", ".join(f"{port}_who{k}, {port}_ask{k}" for k in order)
     readies = "{" + side("ready") + "}"
     lines = [
         f"  wire {port}_av, {port}_ar, {port}_bv, {port}_br;", f"  wire [{at(n) + width - 1}:0] {port}_ad;",
         f"  wire [{at(n) + back - 1}:0] {port}_bd;",
         f"  arbiter #(.N({n}), .AT({at(n)}), .WIDTH({width}), .FAIR({int(group.fair)})) to_{port} (.clk(clk), "
-        f".rst(rst), .in_valid({{{side('valid')}}}), .in_ready({readies}), .in_data({{{asked}}}), "
+        f".rst(rst), .in_valid({{{side('valid')}}}), .in_ready({readies}), .in_data({{{requests}}}), "
         f".out_valid({port}_av), .out_ready({port}_ar), .out_data({port}_ad));",
         valve(
             f"ask_{port}", seed, at(n) + width, (f"{port}_av", f"{port}_ar", f"{port}_ad"),

@@ -126,14 +126,14 @@ class Lanes:
 
     def heads(self) -> list[str]:
         """Return the ports of the lanes' streams as a module declares them."""
-        found = list[str]()
+        lines = list[str]()
         for k in self.lanes:
-            found += [
+            lines += [
                 f"  input in{k}_valid", f"  output in{k}_ready", f"  input [{self.tag - 1}:0] in{k}_tag",
                 f"  input [{self.begins - 1}:0] in{k}_packet", f"  output out{k}_valid", f"  input out{k}_ready",
                 f"  output [{self.tag - 1}:0] out{k}_tag", f"  output [{self.results - 1}:0] out{k}_packet",
             ]  # fmt: skip
-        return found
+        return lines
 
 
 @dataclass(frozen=True)
@@ -252,8 +252,8 @@ def _counters(port: str, bits: tuple[int, int, int], counting: Counting, seed: i
 
 def _linked() -> list[str]:
     """Return the links of a module's streams to streams of the same names."""
-    found = [".clk(clk)", ".rst(rst)"]
-    return [*found, *(f".{way}_{end}({way}_{end})" for way in ("in", "out") for end in STREAM)]
+    ports = [".clk(clk)", ".rst(rst)"]
+    return [*ports, *(f".{way}_{end}({way}_{end})" for way in ("in", "out") for end in STREAM)]
 
 
 def counter_chip_text(flow: int, delay: int) -> str:

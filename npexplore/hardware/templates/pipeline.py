@@ -85,14 +85,14 @@ def _stage(
 def _asking(name: str, k: int, ports: Ports, face: Face, wide: int, width: int, places: int) -> list[str]:
     """Return the first half of a stage with calls: they go out, the packet waits, the answers are gathered."""
     calls, whole = ports.of[name], width + face.tag + wide
-    kept = len(calls) + whole
+    registers = len(calls) + whole
     links = [f".held(word{k}[{wide - 1}:0])", ".after()", ".following()"]
     lines = [
         f"  wire enter{k}, join{k}, go{k};",
         f"  wire here{k} = word{k}[{whole - 1}:{whole - width}] == {width}'d{k};",
         f"  wire space{k}, there{k};",
     ]
-    lines += [f"  wire [{kept - 1}:0] head{k};", f"  wire [{len(calls) - 1}:0] want{k}, idle{k}, has{k};"]
+    lines += [f"  wire [{registers - 1}:0] head{k};", f"  wire [{len(calls) - 1}:0] want{k}, idle{k}, has{k};"]
     for j, port in enumerate(calls):
         ask, reply = ports.asks[port], ports.replies[port].bits
         links += [f".reply_{port}({reply}'d0)", f".when_{port}(when_{port})", f".ask_{port}(ask_{port})"]
@@ -111,9 +111,9 @@ def _asking(name: str, k: int, ports: Ports, face: Face, wide: int, width: int, 
     lines += [
         f"  step_{name} asks{k} ({', '.join(links)});",
         f"  assign ready[{k}] = space{k} & (&(idle{k} | ~want{k}));", f"  assign enter{k} = valid[{k}] & ready[{k}];",
-        f"  queue #(.PLACES({places}), .AT({at(places)}), .WIDTH({kept})) wait{k} (.clk(clk), .rst(rst), "
+        f"  queue #(.PLACES({places}), .AT({at(places)}), .WIDTH({registers})) wait{k} (.clk(clk), .rst(rst), "
         f".in_valid(valid[{k}] & (&(idle{k} | ~want{k}))), .in_ready(space{k}), .in_data({{want{k}, word{k}}}), "
         f".out_valid(there{k}), .out_ready(go{k}), .out_data(head{k}));",
-        f"  assign join{k} = there{k} & (&(has{k} | ~head{k}[{kept - 1}:{whole}]));",
+        f"  assign join{k} = there{k} & (&(has{k} | ~head{k}[{registers - 1}:{whole}]));",
     ]  # fmt: skip
     return lines
