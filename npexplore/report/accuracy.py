@@ -67,15 +67,15 @@ def accuracy(
     return "\n".join(text) + "\n"
 
 
-def _solvers(found: Sequence[Distance]) -> list[str]:
+def _solvers(distances: Sequence[Distance]) -> list[str]:
     head = (
         "design", "load", "points", "refused", "median", "nine of ten", "worst", "bounds: median",
         "bounds: nine of ten", "latency: median", "worst point",
     )  # fmt: skip
     rows = []
-    for name in dict.fromkeys(one.design for one in found):
-        for load in dict.fromkeys(one.load for one in found if one.design == name):
-            mine = [one for one in found if (one.design, one.load) == (name, load)]
+    for name in dict.fromkeys(one.design for one in distances):
+        for load in dict.fromkeys(one.load for one in distances if one.design == name):
+            mine = [one for one in distances if (one.design, one.load) == (name, load)]
             near = [one for one in mine if one.distance is not None]
             far = sorted(near, key=lambda one: abs(one.distance or 0.0))
             sizes = [abs(one.distance or 0.0) for one in near]
@@ -84,10 +84,10 @@ def _solvers(found: Sequence[Distance]) -> list[str]:
             latency = _share(float(np.median(waits))) if waits else "-"
             shares += _roofline(mine)
             worst = f"{far[-1].changed or 'as it is'}, {far[-1].packets}" if far else "-"
-            told = "saturated" if load is None else f"{load:g} of it, Poisson"
-            rows.append([name, told, str(len(mine)), str(len(mine) - len(near)), *shares, latency, worst])
+            load_text = "saturated" if load is None else f"{load:g} of it, Poisson"
+            rows.append([name, load_text, str(len(mine)), str(len(mine) - len(near)), *shares, latency, worst])
     apart, full = ([np.inf if one.distance is None else abs(one.distance) for one in some]
-                   for some in (found, [one for one in found if one.load is None] or found))  # fmt: skip
+                   for some in (distances, [one for one in distances if one.load is None] or distances))  # fmt: skip
     reached = [_share(value) for some in (apart, full) for value in np.quantile(some, [0.5, 0.9], method="lower")]
     return [
         "",
@@ -95,32 +95,33 @@ def _solvers(found: Sequence[Distance]) -> list[str]:
         "",
         *_table(head, rows),
         "",
-        f"Of all {len(found)} points {100 * np.isinf(apart).mean():.0f} % are refused (aim: {100 * REFUSED:.0f} %); "
+        f"Of all {len(distances)} points {100 * np.isinf(apart).mean():.0f} % are refused "
+        f"(aim: {100 * REFUSED:.0f} %); "
         f"with these as misses the median is {reached[0]} (aim: {100 * MEDIAN:.0f} %), nine of ten: "
         f"{reached[1]} (aim: {100 * NINE_OF_TEN:.0f} %); of the saturated alone {reached[2]} and {reached[3]}: below "
-        f"saturation what leaves is what comes. The bounds alone, saturated: {' and '.join(_roofline(found))}. "
+        f"saturation what leaves is what comes. The bounds alone, saturated: {' and '.join(_roofline(distances))}. "
         "Refused:",
         "",
-        *(f"- {reason}" for reason in dict.fromkeys(one.refused for one in found if one.refused)),
+        *(f"- {reason}" for reason in dict.fromkeys(one.refused for one in distances if one.refused)),
     ]
 
 
-def _roofline(found: Sequence[Distance]) -> list[str]:
+def _roofline(distances: Sequence[Distance]) -> list[str]:
     """Return the median and nine of ten of the bounds' distances, which saturated points have; dashes for none."""
-    sizes = [abs(one.bounds) for one in found if one.bounds is not None]
+    sizes = [abs(one.bounds) for one in distances if one.bounds is not None]
     return [f"{100 * value:.1f} %" for value in np.quantile(sizes, [0.5, 0.9])] if sizes else ["-"] * 2
 
 
-def _memory(found: Sequence[Mapping[str, Any]]) -> list[str]:
+def _memory(simulator_rows: Sequence[Mapping[str, Any]]) -> list[str]:
     head = ("simulator", "device", "experiments", "rows", "mean error", "worst", "aim")
     rows = []
-    for one in found:
+    for one in simulator_rows:
         missed = abs(one["worst"]) > one["aim"]
         worst = f"**{100 * one['worst']:+.1f} %**" if missed else f"{100 * one['worst']:+.1f} %"
         shares = f"{100 * one['mean']:.1f} %", worst, f"{100 * one['aim']:.0f} %"
         rows.append([one["simulator"], one["device"], one["experiment"], str(one["rows"]), *shares])
-    told = "The DRAM controller against recorded runs of two simulators (data/dram/simulators.csv), nothing fitted:"
-    return ["", told, "", *_table(head, rows)]
+    sentence = "The DRAM controller against recorded runs of two simulators (data/dram/simulators.csv), nothing fitted:"
+    return ["", sentence, "", *_table(head, rows)]
 
 
 def _share(value: float) -> str:

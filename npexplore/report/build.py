@@ -59,9 +59,9 @@ def build(
     out.mkdir(parents=True, exist_ok=True)
     if not single_file:
         library(out / "index.html")
-    kept = Kept(out, single_file=single_file)
+    page_cache = Kept(out, single_file=single_file)
     files = [notebook.path for notebook in notebooks]
-    sources, every = {page_of(path): kept.source(path) for path in files}, kept.sources(files)
+    sources, every = {page_of(path): page_cache.source(path) for path in files}, page_cache.sources(files)
     known = {notebook.name: None if force else stored(notebook, out / STORE) for notebook in notebooks}
     to_run = [notebook for notebook in notebooks if known[notebook.name] is None]
     index = Index(notebooks, out, single_file=single_file)
@@ -69,11 +69,11 @@ def build(
     def write(run: Run) -> None:
         name = page_of(run.notebook.path)
         source = sources[name]
-        if run is not known[run.notebook.name] or not kept.good(name, source):
+        if run is not known[run.notebook.name] or not page_cache.good(name, source):
             with replacing("-", out / name) as part:
                 part.write_text(page(run, single_file=single_file), encoding="utf-8")
             if run.error is None:
-                kept.note(name, source, run.seconds)
+                page_cache.note(name, source, run.seconds)
         index.put(run)
 
     def arrive(run: Run) -> None:
@@ -92,14 +92,14 @@ def build(
     for notebook in notebooks:
         for name in downloads(notebook.path, single_file):
             (out / name).write_text(as_ipynb(notebook), encoding="utf-8")
-            kept.note(name, sources[page_of(notebook.path)])
+            page_cache.note(name, sources[page_of(notebook.path)])
     for run in known.values():
         if run is not None:
             write(run)
     tell(index.path)
     with Task("pages", unit="cell", total=sum(notebook.code_cells for notebook in to_run)) as task:
         try:
-            ran = asyncio.run(_all(begin_order(to_run, kept), out / STORE, task, begin, arrive)) if to_run else {}
+            ran = asyncio.run(_all(begin_order(to_run, page_cache), out / STORE, task, begin, arrive)) if to_run else {}
         except KeyboardInterrupt:
             index.stop()
             index.write()
@@ -107,25 +107,25 @@ def build(
     runs = tuple(run or ran[name] for name, run in known.items())
     if not any(run.error for run in runs):
         for name in shared_files(single_file):
-            kept.note(name, every)
+            page_cache.note(name, every)
     return Report(index.path, runs)
 
 
-def begin_order(notebooks: Sequence[Notebook], kept: Kept) -> list[Notebook]:
+def begin_order(notebooks: Sequence[Notebook], page_cache: Kept) -> list[Notebook]:
     """Return the notebooks in the order in which they are begun: the shortest one about a paper, then longest first."""
-    longest = longest_first(notebooks, kept)
+    longest = longest_first(notebooks, page_cache)
     first = [notebook for notebook in longest if notebook.on_paper][-1:]
     return first + [notebook for notebook in longest if notebook not in first]
 
 
-def longest_first(notebooks: Sequence[Notebook], kept: Kept) -> list[Notebook]:
+def longest_first(notebooks: Sequence[Notebook], page_cache: Kept) -> list[Notebook]:
     """Return the notebooks by how long they ran last, longest first, so that no long one is left for the end.
 
     One that never ran here stands where the seconds noted beside it would put it at this machine's pace, and without
     such a note where its text's length would.
     """
     sizes = {one.name: float(len("".join(cell.source for cell in one.cells.cells))) for one in notebooks}
-    took = {one.name: seconds for one in notebooks if (seconds := kept.seconds(page_of(one.path))) is not None}
+    took = {one.name: seconds for one in notebooks if (seconds := page_cache.seconds(page_of(one.path))) is not None}
     for guess in (_noted({one.path.parent for one in notebooks}), sizes):
         both = [name for name in took if guess.get(name)]
         pace = sum(took[name] for name in both) / sum(guess[name] for name in both) if both else 1.0
@@ -135,10 +135,10 @@ def longest_first(notebooks: Sequence[Notebook], kept: Kept) -> list[Notebook]:
 
 def _noted(folders: Iterable[Path]) -> dict[str, float]:
     """Return the seconds that notebooks took when they were measured, by name: `seconds.toml` beside them."""
-    found = [folder / "seconds.toml" for folder in folders]
+    files = [folder / "seconds.toml" for folder in folders]
     return {
         name: seconds
-        for path in found
+        for path in files
         if path.is_file()
         for name, seconds in decode(path.read_bytes(), dict[str, float], path).items()
     }

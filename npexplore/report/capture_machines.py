@@ -16,10 +16,10 @@ def machines(subject: Subject) -> Content:
     """Return the section: throughput and bottleneck of each machine with the capture's packets."""
     import pandas as pd
 
-    found = compare_on_capture(subject.workload)
+    comparison = compare_on_capture(subject.workload)
     own = subject.document["rate"]["packets_per_s"]
     lines = []
-    for row in found.to_dict("records"):
+    for row in comparison.to_dict("records"):
         half = (row["high_bps"] - row["low_bps"]) / 2e9 if _known(row["high_bps"]) else None
         plus = f" &plusmn;&thinsp;{half:.2g}" if half is not None else ""
         rate_pps = row["rate_pps"] if _known(row["rate_pps"]) else None
@@ -45,8 +45,8 @@ def machines(subject: Subject) -> Content:
         "Machines count the bits of different things; their packets can be compared. Left out, since nobody states "
         f"their clocks: {', '.join(machines_without_clock()) or 'none'}."
     )
-    shown = Table(found, cells, left=("machine", "bottleneck", "bits of"))
-    return Content(about, parts=(shown._repr_html_(), draw(figures.machines(packet_rates(found)))))
+    shown = Table(comparison, cells, left=("machine", "bottleneck", "bits of"))
+    return Content(about, parts=(shown._repr_html_(), draw(figures.machines(packet_rates(comparison)))))
 
 
 def _gigabits(bps: float | None) -> str:

@@ -29,12 +29,12 @@ def read(
     told: wraps the iteration, for example in a progress bar.
     """
     scan = open_captures(path)
-    builder, streams, kept = TableBuilder(KEPT_COLUMNS), Streams.within(memory_bytes), 0
+    builder, streams, packets = TableBuilder(KEPT_COLUMNS), Streams.within(memory_bytes), 0
     for part in told(scan):
         streams.add(part)
-        if kept < keep:
+        if packets < keep:
             builder.append(part)
-            kept += part.rows
+            packets += part.rows
     capture = Capture(
         shown(scan.path), scan.format, tuple(scan.interfaces), builder.finish(scan.link_types), scan.damage
     )

@@ -26,21 +26,21 @@ def summary(subject: Subject) -> Content:
     """Return key numbers, and the fields of `trace stats`."""
     d, counts = subject.document, subject.counts
     rate, burst = d["rate"], d["burstiness"]
-    found = [("packets", f"{d['packets']:,}"), ("bytes on the link", si(d["bytes"], "B"))]
+    facts = [("packets", f"{d['packets']:,}"), ("bytes on the link", si(d["bytes"], "B"))]
     if rate["duration_s"] is not None:
-        found.append(("duration", si(rate["duration_s"], "s")))
+        facts.append(("duration", si(rate["duration_s"], "s")))
     if rate["packets_per_s"] is not None:
-        found += [
+        facts += [
             ("mean packet rate", si(rate["packets_per_s"], "pps")),
             ("mean bit rate", si(rate["bits_per_s"], "b/s")),
         ]
     if counts.packets:
-        found += [("mean length", f"{d['mean_length']:.1f} B"), ("IP flows", f"{subject.streams.flows.count:,}")]
+        facts += [("mean length", f"{d['mean_length']:.1f} B"), ("IP flows", f"{subject.streams.flows.count:,}")]
     if burst["hurst"]:
         low, high = burst["hurst"]["low"], burst["hurst"]["high"]
-        found.append((f"Hurst parameter (95 %: {low:.2f} to {high:.2f})", f"{burst['hurst']['value']:.2f}"))
+        facts.append((f"Hurst parameter (95 %: {low:.2f} to {high:.2f})", f"{burst['hurst']['value']:.2f}"))
     if narrow := counts.narrow_share():
-        found.append(("of 64-byte accesses narrow", f"{narrow:.0%}"))
+        facts.append(("of 64-byte accesses narrow", f"{narrow:.0%}"))
     names = {
         "vlan": "with VLAN tags", "mpls": "with MPLS labels", "fragments": "fragments",
         "with_options": "with IPv4 options",
@@ -64,7 +64,7 @@ def summary(subject: Subject) -> Content:
     lines |= {label: f"{d[name]:,}" for name, label in names.items() if d[name]}
     if burst["backwards_steps"]:
         lines["time stamps that step back"] = f"{burst['backwards_steps']:,}"
-    return Content(headlines=tuple(found), parts=(listing(lines),))
+    return Content(headlines=tuple(facts), parts=(listing(lines),))
 
 
 def lengths(subject: Subject) -> Content:
@@ -72,10 +72,10 @@ def lengths(subject: Subject) -> Content:
     link, ip = subject.counts.lengths(), subject.streams.ip_lengths.cdf()
     shares = tables.length_shares(link, ip)
     has_ip = len(ip.packets) > 0
-    told = ", ".join(f"{length} ({share:.1%})" for length, share in (ip if has_ip else link).modes(6))
+    modes_text = ", ".join(f"{length} ({share:.1%})" for length, share in (ip if has_ip else link).modes(6))
     what = "IP packet" if has_ip else "frame"
     dots = " Dotted: the lengths that dominate classic wide-area traces." if has_ip else ""
-    return Content(f"Commonest {what} lengths in bytes: {told}.{dots}", parts=(draw(figures.lengths(shares)),))
+    return Content(f"Commonest {what} lengths in bytes: {modes_text}.{dots}", parts=(draw(figures.lengths(shares)),))
 
 
 def rate(subject: Subject) -> Content:
@@ -99,17 +99,17 @@ def gaps(subject: Subject) -> Content:
 
 def burstiness(subject: Subject) -> Content:
     """Return variance-time plot, index of dispersion, Hurst estimate."""
-    variance, found = tables.variances(subject.counts)
-    if found is None:
+    variance, hurst = tables.variances(subject.counts)
+    if hurst is None:
         about = "Too few packets for an estimate of the Hurst parameter (some thousand are needed)."
     else:
         about = (
-            f"Hurst parameter {found.hurst:.3f}, 95 % interval {found.low:.3f} to {found.high:.3f}, by wavelets over "
-            f"octaves {found.first_octave} to {found.last_octave} of bins that hold ten packets on average. 0.5 means "
+            f"Hurst parameter {hurst.hurst:.3f}, 95 % interval {hurst.low:.3f} to {hurst.high:.3f}, by wavelets over "
+            f"octaves {hurst.first_octave} to {hurst.last_octave} of bins that hold ten packets on average. 0.5 means "
             "that bursts even out over long times as those of a Poisson process do; towards 1 they do not. The "
             "interval assumes Gaussian counts."
         )
-        if found.hurst > 1:
+        if hurst.hurst > 1:
             about += " Above 1 the rate drifts over these times, and no stationary process describes it."
     return Content(about, parts=(draw(figures.bursts(variance, tables.dispersions(subject.counts))),))
 
@@ -121,8 +121,8 @@ def flows(subject: Subject) -> Content:
     counter = subject.streams.flows
     if not counter.packets:
         raise InputError(f"none of the {subject.counts.packets:,} packets has a whole IP header")
-    found, names, sample = counter.flows(), counter.endpoints(), counter.sample()
-    timed = bool((found["first_ns"] != NO_TIME).all())
+    by_flow, names, sample = counter.flows(), counter.endpoints(), counter.sample()
+    timed = bool((by_flow["first_ns"] != NO_TIME).all())
     sizes = {
         "packets": tables.ccdf(sample["packets"].to_numpy()),
         "bytes": tables.ccdf(sample["bytes"].to_numpy()),
@@ -130,16 +130,16 @@ def flows(subject: Subject) -> Content:
     if timed and (sample["duration_s"] > 0).any():
         sizes["duration"] = tables.ccdf(sample["duration_s"].to_numpy())
     six = int((sample["src"] >= FIRST_IPV6).sum()) * counter.sampled
-    told = f", {six:,} of them IPv6" if six else ""
-    large = elephants(found)
+    ipv6_text = f", {six:,} of them IPv6" if six else ""
+    large = elephants(by_flow)
     count = int(large["weight"].sum()) if "weight" in large else len(large)
     largest = "The largest one carries" if count == 1 else f"The {count:,} largest carry"
     about = (
-        f"{counter.count:,} directed flows (5-tuples){told}. {largest} 80 % of the bytes; "
+        f"{counter.count:,} directed flows (5-tuples){ipv6_text}. {largest} 80 % of the bytes; "
         f"{(sample['packets'] == 1).mean():.1%} of the flows have a single packet."
     )
-    top = found.nlargest(10, "bytes", keep="first")
-    total = (found["bytes"] * found["weight"]).sum() if "weight" in found else found["bytes"].sum()
+    top = by_flow.nlargest(10, "bytes", keep="first")
+    total = (by_flow["bytes"] * by_flow["weight"]).sum() if "weight" in by_flow else by_flow["bytes"].sum()
     shown = pd.DataFrame(
         {
             "from": _sockets(names.text(top["src"]), top["sport"]),
@@ -152,7 +152,7 @@ def flows(subject: Subject) -> Content:
     )
     if timed:
         shown["duration"] = [si(s, "s") for s in top["duration_s"]]
-    drawn = draw(figures.flows(sizes, tables.lorenz_curve(found)))
+    drawn = draw(figures.flows(sizes, tables.lorenz_curve(by_flow)))
     return Content(about, parts=(drawn, table(shown, left=("from", "to", "protocol"))._repr_html_()))
 
 
@@ -169,16 +169,16 @@ def locality(subject: Subject) -> Content:
 
 def trains(subject: Subject) -> Content:
     """Return lengths of packet trains."""
-    found = tables.train_shares(subject.packets)
-    told = "; ".join(
+    by_length = tables.train_shares(subject.packets)
+    means_text = "; ".join(
         f"{figures.seconds(float(gap))}: {number(float(part['mean'].iloc[0]), 3)}"
-        for gap, part in found.groupby("gap_s")
+        for gap, part in by_length.groupby("gap_s")
     )
     about = (
         f"{subject.of_the_first}A train is a run of packets between two hosts, either way, with no gap above a limit. "
-        f"Mean packets of a train by that limit: {told}."
+        f"Mean packets of a train by that limit: {means_text}."
     )
-    return Content(about, parts=(draw(figures.trains(found)),))
+    return Content(about, parts=(draw(figures.trains(by_length)),))
 
 
 def talkers(subject: Subject) -> Content:
@@ -189,19 +189,19 @@ def talkers(subject: Subject) -> Content:
 def shares(subject: Subject) -> Content:
     """Return shares of layers, protocols, DSCP and checksum verdicts."""
     about = "By the outermost headers. A checksum is unverified where its header was cut off."
-    found = tables.shares(subject.document)
-    shown = found.assign(share=[f"{share:.2%}" for share in found["share"]])
-    return Content(about, parts=(draw(figures.shares(found)), table(shown, left=("kind", "name"))._repr_html_()))
+    rows = tables.shares(subject.document)
+    shown = rows.assign(share=[f"{share:.2%}" for share in rows["share"]])
+    return Content(about, parts=(draw(figures.shares(rows)), table(shown, left=("kind", "name"))._repr_html_()))
 
 
 def narrow(subject: Subject) -> Content:
     """Return the share of narrow accesses against the size of a cell."""
-    found = tables.narrow_shares(subject.counts)
+    rows = tables.narrow_shares(subject.counts)
     about = (
         "A packet buffer that stores packets in cells moves less than a cell with the last access of most packets; "
         "memories that are fast for whole cells only lose time there."
     )
-    return Content(about, parts=(draw(figures.narrow_shares(found)),))
+    return Content(about, parts=(draw(figures.narrow_shares(rows)),))
 
 
 SECTIONS: dict[str, Callable[[Subject], Content]] = {

@@ -71,8 +71,8 @@ class Subject:
     @property
     def of_the_first(self) -> str:
         """The opening of a section that uses only the packets kept, if these are not all; else empty."""
-        kept = self.packets.rows
-        return f"Of the first {kept:,} packets of {self.counts.packets:,}. " if kept < self.counts.packets else ""
+        packets = self.packets.rows
+        return f"Of the first {packets:,} packets of {self.counts.packets:,}. " if packets < self.counts.packets else ""
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -96,10 +96,10 @@ class Subject:
     @property
     def of_the_ip_packets(self) -> str:
         """Which packets `workload` has."""
-        kept, used = int(np.count_nonzero(self.packets["l3_length"])), len(self.workload.packet_bytes)
-        if used == kept:
+        ip_packets, used = int(np.count_nonzero(self.packets["l3_length"])), len(self.workload.packet_bytes)
+        if used == ip_packets:
             return f"The {used:,} IP packets in their order"
-        return f"Of {kept:,} IP packets {RUNS} runs of {RUN_PACKETS:,} in a row, evenly spread, in their order"
+        return f"Of {ip_packets:,} IP packets {RUNS} runs of {RUN_PACKETS:,} in a row, evenly spread, in their order"
 
 
 def notices(subject: Subject) -> list[str]:

@@ -18,12 +18,12 @@ VERBS = {  # of one row and of several
 }  # fmt: skip
 
 
-def changed_page(found: Changed, what: str, beside: Path | None = None) -> str:
+def changed_page(changes: Changed, what: str, beside: Path | None = None) -> str:
     """Return the page; it needs no network. what: the change, in words.
 
     beside: the page's file, to put plotly.js in a file next to it (shared by pages); None puts it into the page.
     """
-    rows = [row for change in CHANGES[:-1] for row in found.rows() if row["change"] == change]
+    rows = [row for change in CHANGES[:-1] for row in changes.rows() if row["change"] == change]
     cells = [
         {"row": escape(row["key"]), "change": NAMES.get(row["change"], "no answer"), "unit": escape(row["unit"]),
          "published": escape(str(row["published"] or "\N{EN DASH}")), "before": number(row["before"]),
@@ -34,17 +34,19 @@ def changed_page(found: Changed, what: str, beside: Path | None = None) -> str:
     ]  # fmt: skip
     frame = pd.DataFrame(cells)
     body = Table(frame, frame, left=("row", "change", "unit"))._repr_html_() if cells else "<p>No row changes.</p>"
-    figure = draw(errors(found.rows(), "Errors before and after"))
+    figure = draw(errors(changes.rows(), "Errors before and after"))
     page = environment().get_template("changed.html.j2")
-    return page.render(what=what, told=said(found), body=body, figure=figure, **library(beside))
+    return page.render(what=what, told=said(changes), body=body, figure=figure, **library(beside))
 
 
-def said(found: Changed) -> str:
+def said(changes: Changed) -> str:
     """Return the outcome as a sentence."""
-    document = found.to_dict()
+    document = changes.to_dict()
     counts, rms = document["counts"], document["rms"]
-    told = ", ".join(f"{counts[change]} {VERBS[change][counts[change] != 1]}" for change in CHANGES if counts[change])
-    told = f"Of {sum(counts.values())} rows {told}"
+    sentence = ", ".join(
+        f"{counts[change]} {VERBS[change][counts[change] != 1]}" for change in CHANGES if counts[change]
+    )
+    sentence = f"Of {sum(counts.values())} rows {sentence}"
     if rms["before"] is None:
-        return f"{told}."
-    return f"{told}. Root mean square error {100 * rms['before']:.1f} % before, {100 * rms['after']:.1f} % after."
+        return f"{sentence}."
+    return f"{sentence}. Root mean square error {100 * rms['before']:.1f} % before, {100 * rms['after']:.1f} % after."

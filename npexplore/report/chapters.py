@@ -56,11 +56,11 @@ def chapters(body: str) -> tuple[str, list[Chapter]]:
     if not heads:
         return body, []
     ends = [*(head.start() for head in heads[1:]), len(body)]
-    found = [
+    sections = [
         Chapter(head[1], head[2].strip(), '<section class="cell prose">' + body[head.end() : end])
         for head, end in zip(heads, ends, strict=True)
     ]
-    return body[: heads[0].start()], found
+    return body[: heads[0].start()], sections
 
 
 def _parts(source: str) -> list[str]:

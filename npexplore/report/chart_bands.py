@@ -33,11 +33,11 @@ def bands(trace: dict[str, Any], width: int, top: float, bottom: float) -> str:
         high, middle = scale * value, (x0 + x1) / 2
         a, b = offset[source], offset[target]
         offset[source], offset[target] = a + high, b + high
-        told = escape(f"{labels[source]} → {labels[target]}: {value:,} packets")
+        label = escape(f"{labels[source]} → {labels[target]}: {value:,} packets")
         parts.append(
             f'<path d="M{x0:.1f} {a:.1f}C{middle:.1f} {a:.1f} {middle:.1f} {b:.1f} {x1:.1f} {b:.1f}V{b + high:.1f}'
             f'C{middle:.1f} {b + high:.1f} {middle:.1f} {a + high:.1f} {x0:.1f} {a + high:.1f}Z" fill="{ink}">'
-            f"<title>{told}</title></path>"
+            f"<title>{label}</title></path>"
         )
     for k, name in enumerate(labels):
         at, high = place[k], max(1.0, scale * sizes[k])

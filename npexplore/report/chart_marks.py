@@ -21,14 +21,14 @@ def width_of(words: str) -> float:
 
 def lines(words: str, room: int) -> list[str]:
     """Return a text in lines of at most `room` letters; long names are cut behind underscores."""
-    made = [""]
+    parts = [""]
     for word in re.findall(r"[^\s_]+_*|_+", words):
-        glue = "" if made[-1][-1:] in ("", "_") else " "
-        if made[-1] and len(made[-1] + glue + word) > room:
-            made.append("")
+        glue = "" if parts[-1][-1:] in ("", "_") else " "
+        if parts[-1] and len(parts[-1] + glue + word) > room:
+            parts.append("")
             glue = ""
-        made[-1] += glue + word
-    return made
+        parts[-1] += glue + word
+    return parts
 
 
 def text(x: float, y: float, words: str, *, cls: str = "", anchor: str = "start", turn: int = 0) -> str:
@@ -60,6 +60,6 @@ def course(points: Sequence[tuple[float, float]], *, stepped: bool) -> str:
 
 def said(trace: dict[str, Any], over: Any, value: Any) -> str:
     """Return what a mark or bar says when it is pointed at."""
-    told = [one if isinstance(one, str) else f"{one:.5g}" for one in (over, value)]
+    values = [one if isinstance(one, str) else f"{one:.5g}" for one in (over, value)]
     name = f"{trace['name']}: " if trace.get("name") else ""
-    return f"<title>{escape(unescape(name + ', '.join(told)))}</title>"
+    return f"<title>{escape(unescape(name + ', '.join(values)))}</title>"

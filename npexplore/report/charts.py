@@ -70,12 +70,12 @@ class Plot:
         self.stacked = layout.get("barmode") == "stack"
         for name, axis in self.axes.items():
             along = [t for t in traces if self._axis(t, name[0]) == name or self._matches(t, name)]
-            found = [value for trace in along for value in trace[name[0]]]
+            values = [value for trace in along for value in trace[name[0]]]
             bars = [trace for trace in along if trace["type"] == "bar"]
-            found += self._sums(bars, name[0]) if self.stacked else []
+            values += self._sums(bars, name[0]) if self.stacked else []
             shapes = [shape for shape in layout.get("shapes", ()) if shape.get(f"{name[0]}ref") == name[0] + name[5:]]
-            found += [shape[name[0] + end] for shape in shapes for end in "01"]
-            axis.fit(found, from_zero=bool(bars) or any(t.get("fill") for t in along if name[0] == "y"))
+            values += [shape[name[0] + end] for shape in shapes for end in "01"]
+            axis.fit(values, from_zero=bool(bars) or any(t.get("fill") for t in along if name[0] == "y"))
         self.height = self._place(top)
 
     def drawn(self) -> tuple[str, float]:
@@ -179,8 +179,8 @@ class Plot:
             radius = float(trace.get("marker", {}).get("size", 8)) / 2
             for (a, b), over, value in zip(points, trace["x"], trace["y"], strict=True):
                 if math.isfinite(a + b):
-                    told = said(trace, over, value)
-                    yield f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{radius:g}" fill="{ink}">{told}</circle>'
+                    hover_text = said(trace, over, value)
+                    yield f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{radius:g}" fill="{ink}">{hover_text}</circle>'
 
     def _bars(self, trace: dict[str, Any], ink: str) -> Iterator[str]:
         """Yield bars, beside one another or stacked, with the text in them."""

@@ -27,33 +27,33 @@ def write_conformance_page(conformance: Conformance, path: str | Path, name: str
     Path(path).write_text(conformance_page(conformance, name), encoding="utf-8")
 
 
-def conformance_page(found: Conformance, name: str) -> str:
+def conformance_page(conformance: Conformance, name: str) -> str:
     """Return the page as HTML; it needs no network."""
-    ports = ", ".join(f"{port.name} (MTU {port.mtu:,})" for port in found.router.ports)
-    failing = "" if found.clusters else "every frame came out as it must"
+    ports = ", ".join(f"{port.name} (MTU {port.mtu:,})" for port in conformance.router.ports)
+    failing = "" if conformance.clusters else "every frame came out as it must"
     sections = [
-        Section("Summary", _summary(found)),
-        Section("Failures by rule", Content() if failing else _clusters(found), failing or None),
-        Section("Conformance table", _table(found)),
+        Section("Summary", _summary(conformance)),
+        Section("Failures by rule", Content() if failing else _clusters(conformance), failing or None),
+        Section("Conformance table", _table(conformance)),
     ]
     return environment().get_template("conformance.html.j2").render(
         name=f"Conformance of {name}", file=f"ports {ports}", damage="", notices=[], sections=sections, plotly_js=None
     )  # fmt: skip
 
 
-def _summary(found: Conformance) -> Content:
-    verdicts = Counter(row.verdict for row in found.rows)
-    numbers = [("frames tried", f"{found.frames:,}"), ("failures", f"{found.failures:,}")]
-    numbers.append(("clusters of failures", f"{len(found.clusters):,}"))
+def _summary(conformance: Conformance) -> Content:
+    verdicts = Counter(row.verdict for row in conformance.rows)
+    numbers = [("frames tried", f"{conformance.frames:,}"), ("failures", f"{conformance.failures:,}")]
+    numbers.append(("clusters of failures", f"{len(conformance.clusters):,}"))
     numbers += [(f"rules {name}", f"{verdicts[name]:,}") for name in ("held", "failed", "not exercised")]
     return Content(headlines=tuple(numbers))
 
 
-def _clusters(found: Conformance) -> Content:
+def _clusters(conformance: Conformance) -> Content:
     parts = [
         f"<details><summary>{one.failures:,} times: {escape(one.title)}</summary>"
         f"<pre>{escape(str(one.smallest))}</pre></details>"
-        for one in found.clusters
+        for one in conformance.clusters
     ]
     return Content(
         "Failures of a cluster break the same rule in the same way. Open one to see its smallest frame, what must "
@@ -62,9 +62,9 @@ def _clusters(found: Conformance) -> Content:
     )
 
 
-def _table(found: Conformance) -> Content:
+def _table(conformance: Conformance) -> Content:
     order = {"failed": 0, "held": 1, "not exercised": 2}
-    rows = sorted(found.rows, key=lambda row: order[row.verdict])
+    rows = sorted(conformance.rows, key=lambda row: order[row.verdict])
     cells = [(*row.rule, row.tried, row.held, row.failed, row.verdict) for row in rows]
     listed = pd.DataFrame(cells, columns=[*COLUMNS, "verdict"])
     about = (

@@ -114,10 +114,10 @@ def index_page(runs: Sequence[Run], *, single_file: bool = False) -> str:
 
 
 def _page(entries: Sequence[Entry], *, single_file: bool) -> str:
-    told = [(line, entry.notebook) for entry in entries for line in entry.scores]
-    lines = [line for line, _ in told]
-    pages = {str(line["paper"]): page_of(notebook.path) for line, notebook in told}
-    titles = {str(line["paper"]): notebook.title for line, notebook in told}
+    scores = [(line, entry.notebook) for entry in entries for line in entry.scores]
+    lines = [line for line, _ in scores]
+    pages = {str(line["paper"]): page_of(notebook.path) for line, notebook in scores}
+    titles = {str(line["paper"]): notebook.title for line, notebook in scores}
     inside = {"search_js": search_js(line for entry in entries for line in entry.search)}
     return (
         templates()

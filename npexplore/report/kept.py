@@ -76,13 +76,15 @@ class Kept:
 
 def unchanged(notebooks: Sequence[Path], out: Path, *, single_file: bool = False) -> Path | None:
     """Return the index page of a report of these notebooks if all of it is up to date; else None."""
-    kept = Kept(out, single_file=single_file)
-    if not kept.files:
+    page_cache = Kept(out, single_file=single_file)
+    if not page_cache.files:
         return None
-    every = kept.sources(notebooks)
-    pages = {name: kept.source(path) for path in notebooks for name in (page_of(path), *downloads(path, single_file))}
+    every = page_cache.sources(notebooks)
+    pages = {
+        name: page_cache.source(path) for path in notebooks for name in (page_of(path), *downloads(path, single_file))
+    }
     shared = dict.fromkeys(shared_files(single_file), every)
-    return out / "index.html" if all(kept.good(*one) for one in (pages | shared).items()) else None
+    return out / "index.html" if all(page_cache.good(*one) for one in (pages | shared).items()) else None
 
 
 def page_of(notebook: Path) -> str:

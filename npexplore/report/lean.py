@@ -25,12 +25,12 @@ def lean(body: str) -> tuple[str, str]:
     names = {style: f"c{k}" for k, (style, count) in enumerate(counts.most_common()) if count >= OFTEN}
     usual = next((style for style, _ in Counter(s for tag, _, s in found_styles if tag == "td").most_common(1)), None)
 
-    def cell(found: re.Match[str]) -> str:
-        tag = found[1] + (found[2] or "")
-        if found[1] == "td" and found[3] == usual:
+    def cell(match: re.Match[str]) -> str:
+        tag = match[1] + (match[2] or "")
+        if match[1] == "td" and match[3] == usual:
             return f"<{tag}>"
-        name = names.get(found[3])
-        return f"<{tag} class={name}>" if name else found[0]
+        name = names.get(match[3])
+        return f"<{tag} class={name}>" if name else match[0]
 
     rules = {f".{name}.{name}.{name}": style for style, name in names.items()}  # before the page's own
     if usual is not None:

@@ -89,13 +89,13 @@ def find_files(folder: Path | None = None, designs: Sequence[str] = ()) -> list[
     without a notebook, InputError for a folder without notebooks.
     """
     folder = share("notebooks") if folder is None else folder
-    found = sorted(folder.glob("[0-9]*_*.py"))
-    if not found:
+    files = sorted(folder.glob("[0-9]*_*.py"))
+    if not files:
         raise InputError(f"{folder} holds no notebook named NN_SUBJECT.py")
     for name in designs:
-        if not _about(name, found):
-            raise UnknownNameError("design with a notebook", name, {_subject(path) for path in found})
-    return _about(designs, found) if designs else found
+        if not _about(name, files):
+            raise UnknownNameError("design with a notebook", name, {_subject(path) for path in files})
+    return _about(designs, files) if designs else files
 
 
 def find_notebooks(folder: Path | None = None, designs: Sequence[str] = ()) -> list[Notebook]:

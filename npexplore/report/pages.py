@@ -69,9 +69,9 @@ def prose(source: str) -> str:
 @cache
 def templates() -> jinja2.Environment:
     """Return the page templates; what every page shares is a global of theirs."""
-    made = environment()
-    made.filters["markdown_line"] = inline_markdown
-    return made
+    jinja = environment()
+    jinja.filters["markdown_line"] = inline_markdown
+    return jinja
 
 
 def page(run: Run, *, single_file: bool = False) -> str:
@@ -87,14 +87,14 @@ def page(run: Run, *, single_file: bool = False) -> str:
     body, said_once = lean(body)
     first, rest = chapters(body)
     drawn = "data-figure" in body
-    found = {} if not drawn else library(None) if single_file else {"plotly_file": PLOTLY_JS}
+    libraries = {} if not drawn else library(None) if single_file else {"plotly_file": PLOTLY_JS}
     search = None if single_file else SEARCH_JS
     template = templates().get_template("page.html.j2")
     link = f"{run.notebook.name}.ipynb"
     if single_file:
         link = f"data:application/x-ipynb+json;base64,{b64encode(as_ipynb(run.notebook).encode()).decode()}"
     return template.render(run=run, link=link, first=first, chapters=rest, search_file=search, said_once=said_once,
-                           plays="data-play" in body, code_style=code_style(body), **found)  # fmt: skip
+                           plays="data-play" in body, code_style=code_style(body), **libraries)  # fmt: skip
 
 
 def code_style(body: str) -> str:

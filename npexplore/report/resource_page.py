@@ -13,14 +13,18 @@ if TYPE_CHECKING:
     from npexplore.study.laboratory.resource import SingleResource
 
 
-def resource_page(lone: SingleResource, found: Exploration, beside: Path | None = None) -> str:
+def resource_page(lone: SingleResource, exploration: Exploration, beside: Path | None = None) -> str:
     """Return the page of a resource with the answers that were asked for; it needs no network.
 
     beside: the page's file, to put plotly.js in a file next to it (shared by pages); None puts it into the page.
     """
-    theory = "no exact result" if found.theory is None else f"{found.theory['name']}, {found.theory['source']}"
-    said = f"{found.heading()}. Theory: {theory}."
-    shown = table(found.to_frame().dropna(axis=1, how="all"), digits=4, height=560)._repr_html_()
+    theory = (
+        "no exact result"
+        if exploration.theory is None
+        else f"{exploration.theory['name']}, {exploration.theory['source']}"
+    )
+    said = f"{exploration.heading()}. Theory: {theory}."
+    shown = table(exploration.to_frame().dropna(axis=1, how="all"), digits=4, height=560)._repr_html_()
     template = environment().get_template("load.html.j2")
     return template.render(heading=f"{lone.kind} alone", command="resource", said=said, table=shown,
                            figure=draw(lone.plot()), **library(beside))  # fmt: skip

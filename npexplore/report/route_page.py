@@ -17,7 +17,7 @@ from npexplore.report.shell import draw, environment, library, listing, si
 if TYPE_CHECKING:
     from npexplore.golden.captures.routed import Routed
 
-MOST = 16  # ports on each side that a picture shows by name
+NAMED_PORTS = 16  # ports on each side that a picture shows by name
 OTHERS = "other ports"
 
 
@@ -48,8 +48,8 @@ def route_page(run: Routed, name: str, beside: Path | None = None) -> str:
 
 
 def _filled(fill: Callable[[Routed], Content | str], run: Routed) -> tuple[Content, str | None]:
-    found = fill(run)
-    return (Content(), found) if isinstance(found, str) else (found, None)
+    fills = fill(run)
+    return (Content(), fills) if isinstance(fills, str) else (fills, None)
 
 
 def summary(run: Routed) -> Content:
@@ -94,21 +94,21 @@ def ways(run: Routed) -> Content | str:
 
 def _few(rows: pd.DataFrame, names: pd.Series[Any]) -> pd.Series[Any]:
     """Return the names with most packets, all others joined into one."""
-    largest = rows.groupby(names)["packets"].sum().nlargest(MOST).index
+    largest = rows.groupby(names)["packets"].sum().nlargest(NAMED_PORTS).index
     return names.where(names.isin(largest), OTHERS)
 
 
 def drops(run: Routed) -> Content | str:
     """Return drops by reason with meaning and clause, and by port."""
-    found = run.tally.drops()
-    if not found:
+    dropped = run.tally.drops()
+    if not dropped:
         return "no packet was dropped"
-    order = {row["reason"]: place for place, row in enumerate(found)}
+    order = {row["reason"]: place for place, row in enumerate(dropped)}
     rows = pd.DataFrame([row for row in run.tally.ways() if row["dropped"]])
     rows = rows.rename(columns={"from": "port", "to": "reason"}).sort_values(
         "reason", key=lambda names: names.map(order), kind="stable"
     )
-    listed = pd.DataFrame(found)[["reason", "packets", "meaning", "clause"]]
+    listed = pd.DataFrame(dropped)[["reason", "packets", "meaning", "clause"]]
     return Content(parts=(draw(figures.drops(rows)), table(listed)._repr_html_()))
 
 
@@ -121,8 +121,8 @@ def ports(run: Routed) -> Content:
         }
         for row in run.tally.ports()
     ]  # fmt: skip
-    told = "Frames are counted, each piece of a packet once; bytes are those of frames without their check sequence."
-    return Content(told, parts=(table(pd.DataFrame(rows), left=("port",))._repr_html_(),))
+    note = "Frames are counted, each piece of a packet once; bytes are those of frames without their check sequence."
+    return Content(note, parts=(table(pd.DataFrame(rows), left=("port",))._repr_html_(),))
 
 
 def counters(run: Routed) -> Content:
@@ -137,12 +137,12 @@ def comparison(run: Routed) -> Content | str:
     if run.verdict is None:
         return "no captures of another router were given (--compare DIR)"
     alike = f"{run.verdict.alike:,} frames are as they must be"
-    found = run.verdict.difference
-    if found is None:
+    difference = run.verdict.difference
+    if difference is None:
         return Content(f"{alike}; there is no difference.")
-    port = run.replay.router.ports[found.port].name
-    lines = {"port": port, "packet": f"{found.frame:,}", "field": found.field, "ours": found.expected}
-    lines |= {"theirs": found.got, "clause": found.clause}
+    port = run.replay.router.ports[difference.port].name
+    lines = {"port": port, "packet": f"{difference.frame:,}", "field": difference.field, "ours": difference.expected}
+    lines |= {"theirs": difference.got, "clause": difference.clause}
     return Content(f"{alike}; the first difference:", parts=(listing(lines),))
 
 

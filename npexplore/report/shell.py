@@ -29,11 +29,11 @@ _ESCAPED = re.compile(r"\\\\|\\u003e|\\u002f")  # a backslash of the text itself
 
 def environment() -> jinja2.Environment:
     """Return the page templates; what every page shares is a global of theirs."""
-    made = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True)
+    jinja = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True)
     scripts = {f"{name}_js": _short(TEMPLATES / f"{name}.js") for name in ("page", "tables", "figures", "play")}
     figures = as_json({"config": CONFIG, "template": _template()})
-    made.globals.update(version=__version__, style=_short(TEMPLATES / "style.css"), figures=figures, **scripts)
-    return made
+    jinja.globals.update(version=__version__, style=_short(TEMPLATES / "style.css"), figures=figures, **scripts)
+    return jinja
 
 
 def _short(path: Path) -> str:
@@ -42,12 +42,12 @@ def _short(path: Path) -> str:
     return "\n".join(line for line in lines if line and not line.startswith(("//", "/*")))
 
 
-def as_json(found: Any) -> str:
+def as_json(value: Any) -> str:
     """Return JSON that may stand in a script element: plotly's encoder writes <, > and / as escapes.
 
     That of < is enough to keep the element open; the others are a fiftieth of a page.
     """
-    return _ESCAPED.sub(lambda one: _PLAIN.get(one[0], one[0]), str(to_json_plotly(found)))
+    return _ESCAPED.sub(lambda one: _PLAIN.get(one[0], one[0]), str(to_json_plotly(value)))
 
 
 @cache
@@ -61,20 +61,20 @@ def figure_div(figure: dict[str, Any], div_id: str) -> str:
     Equal figures give equal divs. The theme that all figures share is not repeated in each.
     """
     encoded = str(to_json_plotly({"data": figure.get("data", []), "layout": figure.get("layout", {})}))
-    made = json.loads(_LINKS.sub("&lt;", encoded))
-    made["data"] = lean_trace(made["data"])
-    layout = made["layout"]
+    spec = json.loads(_LINKS.sub("&lt;", encoded))
+    spec["data"] = lean_trace(spec["data"])
+    layout = spec["layout"]
     template = layout.get("template", {})
     height = int(layout.get("height") or template.get("layout", {}).get("height") or 450)
     if template == _template():
         layout["template"] = "npexplore"
     title = layout.get("title", {})
     text = title.get("text") if isinstance(title, dict) else title
-    told = escape(re.sub("<[^>]*>", " ", text or "figure"), quote=True)
+    plain_text = escape(re.sub("<[^>]*>", " ", text or "figure"), quote=True)
     return (
-        f'<div id="{escape(div_id)}" class="plotly-graph-div" data-figure role="figure" aria-label="{told}" '
+        f'<div id="{escape(div_id)}" class="plotly-graph-div" data-figure role="figure" aria-label="{plain_text}" '
         f'style="height:{height}px; width:100%;"></div>'
-        f'<script type="application/json" id="{escape(div_id)}-data">{as_json(made)}</script>'
+        f'<script type="application/json" id="{escape(div_id)}-data">{as_json(spec)}</script>'
     )
 
 

@@ -12,7 +12,7 @@ from npexplore.plot.theme import COLORWAY, GREY
 
 WIDTH, HEIGHT, EDGE = 360, 120, 8
 NAMES = 4  # of a key, on one line
-MOST = 400  # points of a line that a picture of this size can show
+MAX_POINTS = 400  # points of a line that a picture of this size can show
 Point = tuple[float, float]
 
 
@@ -27,7 +27,7 @@ def small(figure: Mapping[str, Any], label: str) -> str:
             continue
         x, y = (_values(trace.get(of, []), place, log) for of, place, log in zip("xy", places, logs, strict=True))
         x = x or [float(k) for k in range(len(y))]
-        known = [(a, b) for a, b in zip(x, y, strict=False) if isfinite(a) and isfinite(b)][:MOST]
+        known = [(a, b) for a, b in zip(x, y, strict=False) if isfinite(a) and isfinite(b)][:MAX_POINTS]
         if known:
             shapes.append((trace, known))
     if not shapes:
@@ -59,8 +59,8 @@ def _key(traces: Iterable[tuple[int, Mapping[str, Any]]]) -> str:
 
 def _colour(trace: Mapping[str, Any], k: int) -> str:
     line, marker = trace.get("line") or {}, trace.get("marker") or {}
-    told = (line.get("color"), marker.get("color"), (marker.get("line") or {}).get("color"))
-    return escape(next((c for c in told if isinstance(c, str)), COLORWAY[k % len(COLORWAY)]), quote=True)
+    colours = (line.get("color"), marker.get("color"), (marker.get("line") or {}).get("color"))
+    return escape(next((c for c in colours if isinstance(c, str)), COLORWAY[k % len(COLORWAY)]), quote=True)
 
 
 def _shape(trace: Mapping[str, Any], points: Sequence[Point], k: int) -> str:
@@ -76,22 +76,22 @@ def _shape(trace: Mapping[str, Any], points: Sequence[Point], k: int) -> str:
     if "lines" in mode and len(points) > 1:
         way = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         drawn = f'<polyline points="{way}" fill="none" stroke="{colour}" stroke-width="2"/>'
-    if "markers" in mode and len(points) <= MOST // 4:
+    if "markers" in mode and len(points) <= MAX_POINTS // 4:
         drawn += "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in points)
     return drawn
 
 
-def _values(found: Any, places: dict[str, int], log: bool) -> list[float]:
+def _values(encoded: Any, places: dict[str, int], log: bool) -> list[float]:
     """Return an axis' values as numbers; names stand in the order in which they come, downwards as a reader reads."""
-    values: Iterable[Any] = found
-    if isinstance(found, dict):
-        values = np.frombuffer(base64.b64decode(found["bdata"]), dtype=np.dtype(found["dtype"]))
-    made = []
+    values: Iterable[Any] = encoded
+    if isinstance(encoded, dict):
+        values = np.frombuffer(base64.b64decode(encoded["bdata"]), dtype=np.dtype(encoded["dtype"]))
+    numbers = []
     for value in values:
         if isinstance(value, str):
-            made.append(-float(places.setdefault(value, len(places))))
+            numbers.append(-float(places.setdefault(value, len(places))))
         elif value is None or (log and value <= 0):
-            made.append(float("nan"))
+            numbers.append(float("nan"))
         else:
-            made.append(log10(value) if log else float(value))
-    return made
+            numbers.append(log10(value) if log else float(value))
+    return numbers
