@@ -49,8 +49,8 @@ first_screen(
         "How fast would a machine carry it, and what binds?": f"An IXP2400 carries "
         f"{answers[-1].throughput_bps / 1e9:.2f} Gb/s of such packets ({low:.2f} to {high:.2f} with 95 % confidence) "
         f"and {answers[0].throughput_bps / 1e9:.2f} at most; {answers[0].bottleneck} binds.",
-        "How far can that be trusted?": f"Of the throughputs printed of it, {agreement_sentence(check)} "
-        "Other numbers of the study are met less often: see its page.",
+        "How far can that be trusted?": f"Throughputs alone: {agreement_sentence(check)} "
+        "Predictions of other values of this study are less accurate: see its page.",
     },
     cross_check(check.to_frame(), printed, title="What was measured of this machine, and what comes out here"),
     tries={"what is in a capture": "#What-is-in-a-capture", "more threads": "#What-it-would-do-to-a-machine",

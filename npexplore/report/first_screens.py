@@ -45,10 +45,10 @@ class Words:
     tries: dict[str, str]
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        told = "".join(f"<dt>{escape(of)}</dt><dd>{escape(what)}</dd>" for of, what in self.answers.items())
-        html = f'<dl class="answer">{told}</dl>'
+        answers_html = "".join(f"<dt>{escape(of)}</dt><dd>{escape(what)}</dd>" for of, what in self.answers.items())
+        html = f'<dl class="answer">{answers_html}</dl>'
         plain = "\n".join(f"{of} {what}" for of, what in self.answers.items())
-        record = {name: list(map(list, found.items())) for name, found in asdict(self).items()}  # a store sorts keys
+        record = {name: list(map(list, value.items())) for name, value in asdict(self).items()}  # a store sorts keys
         return {MIME: record, "text/html": html, "text/plain": plain}
 
 
@@ -95,9 +95,9 @@ def first_screen(
     """
     if len(answers) != SENTENCES:
         raise InputError(f"a first screen has {SENTENCES} answers, got {len(answers)}")
-    for of, told in answers.items():
-        if not any(sign.isdigit() for sign in told):
-            raise InputError(f"answer to {of!r} must state a number, got {told!r}")
+    for of, answer in answers.items():
+        if not any(sign.isdigit() for sign in answer):
+            raise InputError(f"answer to {of!r} must state a number, got {answer!r}")
     figure.update_layout(height=FIGURE)
     score = score_line(check.scores()) if check is not None else dict(scored or {})
     return FirstScreen(Words(dict(answers), score, dict(tries)), figure)
@@ -143,7 +143,7 @@ def score_line(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     claims = next((one for one in mine if one["group"] == "all" and one["claims"]), {})
     row = papers(mine)[0]
     labels = [f"{row[of][0]} {of}" for of in LABELS]
-    found = {
+    parts = {
         ROWS: ", ".join(one for one in labels if not one.startswith("0 ")) or "none",
         "typical error (rms)": error(numbers.get("rms"))[0],
         "of a reader without a model": reader(numbers)[0],
@@ -151,14 +151,14 @@ def score_line(lines: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         "claims that hold": held(claims)[0],
         "free parameters": row["free parameters"][0],
     }
-    return {of: what for of, what in found.items() if what != NONE}
+    return {of: what for of, what in parts.items() if what != NONE}
 
 
 def words_for(labels: str) -> str:
     """Return what the words of a score line mean (HTML), of labels those that are named; nothing for none."""
-    told = "; ".join(f"<b>{label}</b>: {what}" for label, what in LABELS.items() if label in labels)
-    return told and (
-        f'<p class="words">A row is a printed number, or a claim: a statement in words. {told}. The <b>reader '
+    definitions = "; ".join(f"<b>{label}</b>: {what}" for label, what in LABELS.items() if label in labels)
+    return definitions and (
+        f'<p class="words">A row is a printed number, or a claim: a statement in words. {definitions}. The <b>reader '
         "without a model</b> reads between the paper's other numbers or takes one for all; <b>skill</b> is 1 &minus; "
         "error / the reader's error.</p>"
     )
@@ -181,18 +181,21 @@ def row_sentences(check: Check) -> Callable[[str], str]:
 
 
 def agreement_sentence(check: Check) -> str:
-    """Return in one sentence how near a cross-check's predictions come to the printed numbers they may not read."""
+    """Return how well a cross-check's predictions agree with published values that no parameter was fitted to."""
     rows = [
         row for row in check.rows if row["role"] == "check" and not row["same_as"] and row["label"] in SCORED
     ]  # fmt: skip
     near = sum(row["verdict"] in HOLDS for row in rows)
     numbers = next((one for one in check.scores() if one["group"] == "all" and not one["claims"]), {})
-    told = f"{near} of {len(rows)} printed numbers and claims that no fit touched are met (to 5 % or rounding)"
+    sentence = (
+        f"The model reproduces {near} of the {len(rows)} published values and claims that were not used for fitting, "
+        "within 5 % or the rounding of the printed value"
+    )
     if known(numbers.get("rms")):
-        told += f"; numbers are typically off by {numbers['rms']:.0f} %"
+        sentence += f". Root-mean-square error of the values: {numbers['rms']:.0f} %"
     if known(numbers.get("baseline_error")):
-        told += (
-            f"; where a reader without a model can say anything, he is off by {numbers['baseline_error']:.0f} %, "
-            f"the model by {numbers['error']:.0f} %"
+        sentence += (
+            f". Baseline (the paper's other values alone, no model): "
+            f"{numbers['baseline_error']:.0f} % error; model, same values: {numbers['error']:.0f} %"
         )
-    return told + "."
+    return sentence + "."

@@ -31,7 +31,7 @@ FEWER = {  # the same questions with fewer packets, at fewer points
     },
 }
 ANSWERED = set(FEWER) - {"64_play"}  # sliders are an answer of their own
-CLOSE = r"\d+ of \d+ printed numbers .*; numbers are typically off by \d+ %"
+CLOSE = r"reproduces \d+ of the \d+ published values .* error of the values: \d+ %"
 FACTS = {  # what a reader learns in a minute, by question
     "65_your_program": {
         "What becomes of my packets?": ["Of 136: "],

@@ -57,7 +57,7 @@ def test_a_minute_is_enough(html):
         assert fact in told["How fast?"]
     for fact in ["lock", "(printed: 28)"]:
         assert fact in told["What binds?"]
-    assert re.search(r"\d+ of \d+ printed numbers .*; numbers are typically off by \d+ %", told[QUESTIONS[2]])
+    assert re.search(r"reproduces \d+ of the \d+ published values .* error of the values: \d+ %", told[QUESTIONS[2]])
 
 
 def test_a_reader_in_a_browser_finds_nothing_amiss(page):

@@ -111,7 +111,7 @@ def test_the_screen_of_a_study_closes_with_how_close_it_comes_and_shows_rows_no_
     two = dict(list(THREE.items())[:2])
     made = paper_screen(check, two, "paper.", tries={}, source="measurements", play="soclib")
     assert made.words.answers["How close to the measurements?"] == agreement_sentence(check)
-    assert made.words.answers["How close to the measurements?"].startswith("25 of 25 ")
+    assert made.words.answers["How close to the measurements?"].startswith("The model reproduces 25 of the 25 ")
     assert made.words.tries == {"turn the knobs": "64_play.html#soclib"}
     shown = [told[0] for told in made.figure.data[0].customdata]
     assert len(shown) == LINES
