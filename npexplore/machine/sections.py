@@ -176,7 +176,8 @@ class Progress:
 
     def where(self, part: Value) -> Progress:
         """Return the progress of a part of the packets (shape n, or one probability)."""
-        return replace(self, share=self.share * part, units=dict(self.units), base=len(self.open))
+        share, units, base = self.share * part, dict(self.units), len(self.open)
+        return Progress(self.clock, share, units, self.open, self.forked, self.turns, self.aside, base, self.come)
 
     def rejoin(self, parts: Sequence[Value], sides: Sequence[Progress]) -> None:
         """Go on where the parts of the packets have come to."""

@@ -6,67 +6,69 @@ count, hands out the unit, and waits for `.done`. Where no way takes time it wai
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from npexplore.engine.model import Token
 from npexplore.networks.draws import nap
-from npexplore.rows.assembler import Label
+from npexplore.networks.records import Network
+from npexplore.rows.assembler import Assembler, Label
 from npexplore.rows.expressions import Variable
 from npexplore.rows.server import Server
 
-if TYPE_CHECKING:
-    from npexplore.networks.program import NetworkCompiler
 
+class Polling:
+    """The polling stations of a network."""
 
-def declare(compiler: NetworkCompiler, name: str) -> None:
-    """Declare the semaphores and globals of a polling station."""
-    for c in compiler.network.polled(name):
-        compiler.asm.declare(Server(f"{name}.go.{c}", units=0))
-        compiler.waiting[name, c] = compiler.asm.new_global()
-    compiler.asm.declare(Server(f"{name}.done", units=0))
-    compiler.asm.declare(Server(f"{name}.asked", units=0))
+    def __init__(self, network: Network, asm: Assembler) -> None:
+        self.network, self.asm = network, asm
+        self.waiting: dict[tuple[str, str], int] = {}  # by station and class: the global that counts them
 
+    def declare(self, name: str) -> None:
+        """Declare the semaphores and globals of a polling station."""
+        for c in self.network.polled(name):
+            self.asm.declare(Server(f"{name}.go.{c}", units=0))
+            self.waiting[name, c] = self.asm.new_global()
+        self.asm.declare(Server(f"{name}.done", units=0))
+        self.asm.declare(Server(f"{name}.asked", units=0))
 
-def ask(compiler: NetworkCompiler, name: str, c: str) -> None:
-    """Let a customer of class c wait for the server."""
-    compiler.asm.fetch_add(Variable("before"), compiler.waiting[name, c], 1)
-    if not compiler.network.station[name].switch_over:
-        compiler.asm.put(f"{name}.asked")
-    compiler.asm.consume(f"{name}.go.{c}")
+    def ask(self, name: str, c: str) -> None:
+        """Let a customer of class c wait for the server."""
+        self.asm.fetch_add(Variable("before"), self.waiting[name, c], 1)
+        if not self.network.station[name].switch_over:
+            self.asm.put(f"{name}.asked")
+        self.asm.consume(f"{name}.go.{c}")
 
-
-def emit_server(compiler: NetworkCompiler, name: str) -> None:
-    """Append the rows of the server of a polling station, and its token."""
-    asm, station = compiler.asm, compiler.network.station[name]
-    asm.place_name = f"server of {name}"
-    compiler.tokens.append(Token(len(asm.rows), name=f"server of {name}"))
-    around = Label()
-    asm.place(around)
-    for c in compiler.network.polled(name):
-        waiting, again, onward = compiler.waiting[name, c], Label(), Label()
-        with asm.scope():
-            left = Variable("left")
-            if station.visits == "gated":
-                asm.let(left, asm.read(waiting))
-            else:
-                asm.let(left, station.most_a_visit)
-            asm.place(again)
-            if station.visits != "exhaustive":
-                asm.jump(onward, left == 0)
-                asm.assign(left, left - 1)
+    def server(self, name: str) -> Token:
+        """Append the rows of the server of a polling station; returns its token."""
+        asm, station = self.asm, self.network.station[name]
+        asm.place_name = f"server of {name}"
+        token = Token(len(asm.rows), name=f"server of {name}")
+        around = Label()
+        asm.place(around)
+        for c in self.network.polled(name):
+            waiting, again, onward = self.waiting[name, c], Label(), Label()
             with asm.scope():
-                asm.jump(onward, asm.read(waiting) == 0)
-            with asm.scope():
-                asm.fetch_add(Variable("before"), waiting, -1)
-            if not station.switch_over:
-                asm.consume(f"{name}.asked")
-            asm.put(f"{name}.go.{c}")
-            asm.consume(f"{name}.done")
-            asm.jump(again)
-            asm.place(onward)
-        if c in station.switch_over:
-            nap(asm, station.switch_over[c], f"switch_over.{c}.{name}")
-    if not station.switch_over:
-        asm.consume(f"{name}.asked")
-        asm.put(f"{name}.asked")
-    asm.jump(around)
+                left = Variable("left")
+                if station.visits == "gated":
+                    asm.let(left, asm.read(waiting))
+                else:
+                    asm.let(left, station.most_a_visit)
+                asm.place(again)
+                if station.visits != "exhaustive":
+                    asm.jump(onward, left == 0)
+                    asm.assign(left, left - 1)
+                with asm.scope():
+                    asm.jump(onward, asm.read(waiting) == 0)
+                with asm.scope():
+                    asm.fetch_add(Variable("before"), waiting, -1)
+                if not station.switch_over:
+                    asm.consume(f"{name}.asked")
+                asm.put(f"{name}.go.{c}")
+                asm.consume(f"{name}.done")
+                asm.jump(again)
+                asm.place(onward)
+            if c in station.switch_over:
+                nap(asm, station.switch_over[c], f"switch_over.{c}.{name}")
+        if not station.switch_over:
+            asm.consume(f"{name}.asked")
+            asm.put(f"{name}.asked")
+        asm.jump(around)
+        return token

@@ -17,10 +17,10 @@ from npexplore._kernels import engine
 from npexplore.engine.model import EngineModel, Token, rows_of
 from npexplore.engine.rows_check import check_rows
 from npexplore.errors import RefusedError
-from npexplore.networks import polling
 from npexplore.networks.caches import KeptItems
 from npexplore.networks.chains import chains_of
 from npexplore.networks.draws import arrive, choose, drawn, nap
+from npexplore.networks.polling import Polling
 from npexplore.networks.records import HIT, IN, MISS, OUT, CustomerClass, Network, Station
 from npexplore.networks.routes import in_turn, shortest
 from npexplore.networks.times import AnyTime
@@ -59,7 +59,7 @@ class NetworkCompiler:
         if max(self.most, *(p.size for p in arrivals if isinstance(p, Batch)), 0) > MOST_TOKENS:
             raise RefusedError(f"more than {MOST_TOKENS} customers at once are too many to simulate")
         self.labels: dict[tuple[str, str], Label] = {}
-        self.waiting: dict[tuple[str, str], int] = {}  # by polling station and class: the global that counts them
+        self.polling = Polling(network, self.asm)
         chains = chains_of(network)
         self.closed = [chains.closed[c] for c in chains.of]
         for name, station in network.station.items():
@@ -75,7 +75,7 @@ class NetworkCompiler:
             ClassProgram(self, name, customers, number).emit()
         for name, station in network.station.items():
             if station.discipline == "polling":
-                polling.emit_server(self, name)
+                self.tokens.append(self.polling.server(name))
 
     def _declare(self, name: str, station: Station) -> None:
         if station.discipline in ("random", "last_preempts") or station.weights:
@@ -88,7 +88,7 @@ class NetworkCompiler:
         if station.capacity is not None:
             self.asm.declare(Server(f"{name}.room", units=station.capacity))
         if station.discipline == "polling":
-            polling.declare(self, name)
+            self.polling.declare(name)
         times = [c.service[name].longest() for c in self.network.classes.values() if name in c.service]
         room = LONGEST * self.asm.tick / max(times, default=self.asm.tick)
         if station.progressive and room < 1:
@@ -268,7 +268,7 @@ class ClassProgram:
                     asm.put(station)
                 return
             if kind.discipline == "polling":
-                polling.ask(self.compiler, station, self.name)
+                self.compiler.polling.ask(station, self.name)
                 asm.count(f"work.{station}", round(time.moments()[0] / asm.tick))
                 self._wait(time, source)
                 asm.put(f"{station}.done")

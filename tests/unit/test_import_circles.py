@@ -19,18 +19,12 @@ LISTED = {
     ("npexplore.designs.base", "npexplore.study.explaining.explain"): "a design explains itself when it is asked to",
     ("npexplore.designs.base", "npexplore.study.formulas.search"): "a design finds its formulas when it is asked to",
     ("npexplore.designs.prepared", "npexplore.designs.base"): "the type of what it makes ready, which asks it to",
-    (
-        "npexplore.machine.described.resources",
-        "npexplore.machine.described.parts",
-    ): "parts hold resources, some of them parts",
     ("npexplore.machine.resources.base", "npexplore.machine.visits"): "the types of what a visit is recorded with",
     ("npexplore.machine.resources.ddr_commands", "npexplore.machine.resources.ddr_controller"): "the controller's type",
     ("npexplore.machine.workload", "npexplore.machine.mixes"): "a workload is made by the name of a mix, too",
-    ("npexplore.networks.polling", "npexplore.networks.program"): "the type of the compiler that it emits for",
     ("npexplore.programs.records", "npexplore.programs.running"): "a program runs itself on packets",
     ("npexplore.programs.records", "npexplore.programs.result"): "the type of what that returns",
     ("npexplore.solve.prediction", "npexplore.plot.prediction"): "a prediction draws itself",
-    ("npexplore.study.checking.scores", "npexplore.study.checking.check"): "the type of what it scores",
     ("npexplore.study.explaining.explain", "npexplore.plot.explanation"): "an explanation draws itself",
     ("npexplore.study.explaining.words", "npexplore.study.explaining.explain"): "the type of what it puts into words",
 }

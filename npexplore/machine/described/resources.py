@@ -12,14 +12,14 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
-from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+from typing import Any, Protocol, get_args, get_type_hints
 
 import msgspec
 
 from npexplore.dimensions import unit_named
 from npexplore.errors import Faults, InputError, ModelError, NpexploreError, UnknownNameError, one_of, told_at
 from npexplore.machine.described.formula import Formulas
-from npexplore.machine.described.records import Resources
+from npexplore.machine.described.records import PartFile, Resources
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.resources import KINDS, DramTiming, Processor
 from npexplore.machine.resources.base import Resource
@@ -28,9 +28,6 @@ from npexplore.machine.resources.dram_timing import NANOSECOND, dram_parts
 from npexplore.machine.tree import Visit, visit
 from npexplore.toml import typed
 from npexplore.units import SPOKEN, UNITS, converted, doubt, in_unit, unit_of
-
-if TYPE_CHECKING:
-    from npexplore.machine.described.parts import Parts
 
 TYPE = "type"
 ALONE = re.compile(r"\s*=\s*p\.(\w+)\s*")
@@ -70,6 +67,17 @@ def resolve(value: Any, formulas: Formulas, place: str, unit: str | None = None)
     if isinstance(value, dict):
         return {key: resolve(one, formulas, f"{place}.{key}", unit_of(key)) for key, one in value.items()}
     return value
+
+
+class Parts(Protocol):
+    """The parts that a type may name (described/parts.py)."""
+
+    @property
+    def names(self) -> list[str]: ...
+
+    def file(self, kind: str) -> PartFile: ...
+
+    def made(self, kind: str, name: str, given: Mapping[str, Any]) -> Resource: ...
 
 
 class ResourceTables:

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from npexplore.ledger import Ledger
+from npexplore.reads import Reads
 from npexplore.study.checking.baselines import CLAIMS, NUMBERS, Reader, difference
 from npexplore.study.checking.groups import SCORES, Group
 from npexplore.study.checking.labels import LABELS, free
@@ -25,12 +26,18 @@ from npexplore.study.checking.labels import LABELS, free
 if TYPE_CHECKING:
     import pandas as pd
 
-    from npexplore.study.checking.check import Check
-
 HOLDS = ("inside", "close")
 SCORED = ("predicted", "post_hoc")
 ALL, BLIND = "all", "blind rows, frozen predictions"
 Entry = Mapping[str, Any]  # a row of a cross-check
+
+
+class Check(Protocol):
+    """What is scored: rows, what was read for each, values with each of a design's recorded parameter sets."""
+
+    rows: list[dict[str, Any]]
+    traces: dict[str, Reads]
+    sets: dict[str, list[dict[str, float | None]]]
 
 
 def scores(check: Check, ledger: Ledger, groups: Mapping[str, Sequence[Group]] = SCORES) -> pd.DataFrame:
