@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from npexplore.machine.machine import Machine
-from npexplore.machine.program import Body, Branch, Fork, Loop, Parallel, Visit
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.resources.queue import BoundedQueue
+from npexplore.machine.tree import Body, Branch, Visit, bodies
 from npexplore.machine.workload import Workload
 
 
@@ -33,7 +33,7 @@ def _puts(body: Body, freed: bool) -> Iterator[tuple[str, bool]]:
     for step in body:
         if isinstance(step, Visit) and isinstance(step.resource, BoundedQueue):
             yield step.resource.name, freed
-        for inner in _inside(step):
+        for inner in bodies(step):
             yield from _puts(inner, freed)
 
 
@@ -42,15 +42,7 @@ def _frees(body: Body) -> bool:
     for step in body:
         if isinstance(step, Visit) and isinstance(step.resource, Ingress):
             return True
-        inner = [_frees(part) for part in _inside(step)]
+        inner = [_frees(part) for part in bodies(step)]
         if any(inner) and (not isinstance(step, Branch) or all(inner)):
             return True
     return False
-
-
-def _inside(step: object) -> list[Body]:
-    if isinstance(step, Branch):
-        return [step.then, step.otherwise]
-    if isinstance(step, Loop | Fork):
-        return [step.body]
-    return list(step.bodies) if isinstance(step, Parallel) else []

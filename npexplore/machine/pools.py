@@ -9,6 +9,7 @@ from typing import Literal, get_args
 from npexplore.errors import ModelError, one_of, positive
 from npexplore.machine.program import Body, Branch, Fork, Loop, Packet, Parallel, Recorder, Visit
 from npexplore.machine.resources.base import Ends, time_of
+from npexplore.machine.tree import bodies
 
 Begin = Literal["simultaneous", "staggered", "random"]
 Idle = Literal["sleep", "poll"]
@@ -82,14 +83,8 @@ def visits(body: Body, aside: bool = False) -> Iterator[tuple[Visit, bool]]:
     for step in body:
         if isinstance(step, Visit):
             yield step, aside
-        elif isinstance(step, Loop):
-            yield from visits(step.body, aside)
-        elif isinstance(step, Branch):
-            yield from visits([*step.then, *step.otherwise], aside)
-        elif isinstance(step, Fork):
-            yield from visits(step.body, True)
-        elif isinstance(step, Parallel):
-            yield from visits([inner for part in step.bodies for inner in part], True)
+        for inner in bodies(step):
+            yield from visits(inner, aside or isinstance(step, Fork | Parallel))
 
 
 def guests(pool: Pool, body: Body) -> list[str]:

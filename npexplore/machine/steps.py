@@ -61,11 +61,11 @@ from npexplore.rows.expressions import (
 
 def steps(asm: Assembler, body: Body) -> None:
     """Emit recorded steps."""
-    _Emitter(asm).body(body)
+    Emitter(asm).body(body)
 
 
 @dataclass
-class _Emitter:
+class Emitter:
     """Emits steps; inside a visit `names` has what its operands, and what was computed from them, stand for."""
 
     asm: Assembler
@@ -197,7 +197,7 @@ class _Emitter:
                     result = resource.emit(step.method, operands, asm)
                 else:
                     made = recorded(resource, step.method, step.operands)
-                    inside = _Emitter(asm, {made.operands[name]: value for name, value in operands.items()}, True)
+                    inside = Emitter(asm, {made.operands[name]: value for name, value in operands.items()}, True)
                     for one in made.body:
                         inside.step(one)
                     result = None if made.result is None else inside.of(made.result)

@@ -253,6 +253,15 @@ Step: TypeAlias = (
 )
 
 
+def bodies(step: Step) -> list[Body]:
+    """Return the bodies inside a step of a program."""
+    if isinstance(step, Branch):
+        return [step.then, step.otherwise]
+    if isinstance(step, Loop | Fork):
+        return [step.body]
+    return step.bodies if isinstance(step, Parallel) else []
+
+
 def visit(resource: Resource, method: str, **operands: Measured) -> Visit:
     """Return a visit of a resource.
 

@@ -19,7 +19,7 @@ from npexplore.machine.described.resources import ResourceTables, resolve
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.ranges import Value, checked
 from npexplore.machine.resources.base import Resource, Server, count_of
-from npexplore.machine.tree import Body, Branch, Fork, Loop, Step, Units
+from npexplore.machine.tree import Body, Step, Units, bodies
 from npexplore.machine.tree import Visit as VisitStep
 from npexplore.machine.visits import Operands, VisitRecorder, recorded
 from npexplore.units import unit_of
@@ -273,7 +273,5 @@ def _steps(body: Body) -> Iterator[Step]:
     """Yield all steps of a recorded body, also those inside others."""
     for step in body:
         yield step
-        if isinstance(step, Loop | Fork):
-            yield from _steps(step.body)
-        elif isinstance(step, Branch):
-            yield from _steps([*step.then, *step.otherwise])
+        for inner in bodies(step):
+            yield from _steps(inner)
