@@ -180,11 +180,12 @@ class Progress:
         return Progress(self.clock, share, units, self.open, self.forked, self.turns, self.aside, base, self.come)
 
     def rejoin(self, parts: Sequence[Value], sides: Sequence[Progress]) -> None:
-        """Go on where the parts of the packets have come to."""
+        """Go on where these parts of the packets have come to; the others stay where they are."""
         pairs = list(zip(parts, sides, strict=True))
         self.clock = self.clock + sum(part * (side.clock - self.clock) for part, side in pairs)
         for name in {name: None for side in sides for name in side.units}:
-            self.units[name] = sum(part * side.units.get(name, 0.0) for part, side in pairs)
+            held = self.units.get(name, 0.0)
+            self.units[name] = held + sum(part * (side.units.get(name, 0.0) - held) for part, side in pairs)
 
     def side_by_side(self, goes_on: Values) -> Progress:
         """Return the progress of turns that start here; goes_on: who takes part in each (0 or 1, shape turns x n)."""

@@ -21,6 +21,7 @@ from npexplore import design
 from npexplore.designs.listed import LISTED
 from npexplore.engine.model import build
 from npexplore.errors import InputError, ModelError, RefusedError
+from npexplore.machine.demands import demands
 from npexplore.machine.flows import flows
 from npexplore.machine.mixes import load_mix
 from npexplore.solve.machine_chain.chain import machine_chain
@@ -61,8 +62,11 @@ def answer(function):
 
 
 def demanded(machine, load):
+    """Return the demands of all pools, and of the first turn by turn of its loops, a tenth of the packets left out."""
     distinct, weights = load.distinct()
-    return flows(machine, distinct, weights, apart=True)
+    found, first = flows(machine, distinct, weights, apart=True), machine.record_pools(load.columns)[0]
+    columns = {variable: np.asarray(distinct[name], dtype=float) for name, variable in first.columns.items()}
+    return found, demands(first.body, columns, np.where(np.arange(len(weights)) % 10 == 9, 0.0, weights), at_once=1)
 
 
 def states(machine, load):

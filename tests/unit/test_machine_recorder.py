@@ -280,6 +280,21 @@ def test_turns_that_come_one_by_one_have_a_lower_limit():
         demands(body, {}, np.ones(1), at_once=1)
 
 
+def test_a_hold_around_uneven_loops_is_the_same_turn_by_turn():
+    bus, stage, size = FifoServer("bus", 9e-9), Delay("stage", 5e-9), Variable("packet_bytes")
+
+    def program(m, packet):
+        held = m.take("bus")
+        with m.loop(packet.packet_bytes):
+            m.stage.wait()
+        m.give(held)
+
+    body = record(program, {"bus": bus, "stage": stage}, {"packet_bytes": size})
+    for at_once in (1, 8192):
+        found = demands(body, {size: np.array([1.0, 3.0])}, np.array([0.5, 0.5]), at_once)
+        assert found.servers["bus"].seconds == pytest.approx(10e-9, rel=1e-12)
+
+
 def test_random_bank_counts_as_spread_evenly():
     def program(m, packet):
         m.dram.read(bytes=64, bank=m.draw(4, "bank"))
