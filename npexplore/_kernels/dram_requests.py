@@ -56,6 +56,39 @@ def _dram_unchain(D, q, head, tail):
         D[after + M_R_BEFORE] = before
 
 
+@kernel(_nrt=False)
+def _dram_in_order(D, b, oldest):
+    """Leave commands to the oldest request of a bank alone, in line from when request and bank were ready for them."""
+    for w in range(2):
+        q = D[b + M_B_GO + w]
+        if q >= 0:
+            D[b + M_B_KEY + w] = max(D[q + M_R_TIME], D[b + M_B_READ + w], D[b + M_B_LAST])
+            if D[q + M_R_SEQUENCE] > oldest:
+                D[b + M_B_GO + w] = -1
+    q = D[b + M_B_GO + 2]
+    if q >= 0:
+        D[b + M_B_KEY + 2] = max(D[q + M_R_TIME], D[b + M_B_CLOSE] if D[b + M_B_SHUT] == 1 else D[b + M_B_ACT])
+
+
+@kernel(forceinline=True, _nrt=False)
+def _dram_earlier(D, b, which, key, q):
+    """Say whether a bank's next command of a kind goes before that of request `q` (-1: none) with a key."""
+    mine = D[b + M_B_KEY + which]
+    return mine < key or q < 0 or D[D[b + M_B_GO + which] + M_R_SEQUENCE] < D[q + M_R_SEQUENCE]
+
+
+@kernel(_nrt=False)
+def _dram_passes(D, o, key):
+    """Say whether a column command with this key would pass one that has been in line for longer."""
+    active = o + D[o + M_ACTIVE_AT]
+    for n in range(D[o + M_ACTIVE]):
+        b = D[active + n]
+        for w in range(2):
+            if D[b + M_B_GO + w] >= 0 and D[b + M_B_KEY + w] < key:
+                return True
+    return False
+
+
 @kernel(forceinline=True, _nrt=False)
 def _dram_choose(D, o, b):
     """Say which requests of a bank may have the next column command of each direction, and the next row command.
@@ -69,6 +102,8 @@ def _dram_choose(D, o, b):
         w = D[owner + M_R_WRITE]
         D[b + M_B_GO + w] = owner
         D[b + M_B_KEY + w] = D[owner + M_R_SEQUENCE] - M_HALF  # before all others
+        if D[o + M_IN_ORDER] == 1:
+            D[b + M_B_KEY + w] = D[b + M_B_READ + w]
         return
     u = D[b + M_B_UNIT]
     if D[u + M_U_PENDING] == 1 and (D[o + M_REFRESH_SETS] == 1 or D[b + M_B_SET] == D[u + M_U_SET]):
@@ -90,11 +125,15 @@ def _dram_choose(D, o, b):
             if q >= 0 and (other < 0 or D[q + M_R_SEQUENCE] < D[other + M_R_SEQUENCE]):
                 other = q
     if other < 0:
+        if D[o + M_IN_ORDER] == 1:
+            _dram_in_order(D, b, hit)
         return
     D[b + M_B_SHUT] = D[b + M_B_ROW] >= 0
     if D[b + M_B_ROW] < 0 or (D[other + M_R_SEQUENCE] < hit and (hit == M_NEVER or D[b + M_B_USES] >= D[o + M_CAP])):
         D[b + M_B_GO + 2] = other
         D[b + M_B_KEY + 2] = D[other + M_R_SEQUENCE]
+    if D[o + M_IN_ORDER] == 1:
+        _dram_in_order(D, b, min(hit, D[other + M_R_SEQUENCE]))
 
 
 @kernel(_nrt=False)

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.ddr_commands import Command, Traced, commands, faults
+from reference.ddr_commands import Command, commands, faults
 from reference.small_machines import NS, machine
 
 from npexplore._kernels import engine
-from npexplore.machine.resources import AddressMap, Delay, DramTiming, WriteBuffer
+from npexplore.machine.resources import AddressMap, DdrController, Delay, DramTiming, WriteBuffer
 from npexplore.machine.resources.dram_timing import dram_parts
 from npexplore.machine.workload import Workload
 from npexplore.solve.bounds import bounds
@@ -47,18 +47,15 @@ def timings(draw):
 @st.composite
 def controllers(draw):
     """Every option; with an address map in half of the cases."""
-    channels = draw(st.integers(1, 2))
     banks = draw(st.sampled_from([1, 2, 4, 8]))
     mapped = draw(st.booleans())
     order = draw(st.sampled_from(["row bank column", "row column bank", "bank row column"]))
-    address_map = AddressMap(
-        f"channel {order}" if channels > 1 else order, row_bytes=256, rows=8, permutation=draw(st.booleans())
-    )
+    address_map = AddressMap(order, row_bytes=256, rows=8, permutation=draw(st.booleans()))
     entries = draw(st.integers(0, 6))
     high = draw(st.integers(1, max(entries, 1)))
-    return Traced(
+    return DdrController(
         "ddr", draw(timings()), banks, 8, draw(st.integers(1, 12)), draw(st.sampled_from([2, 4, 8])),
-        page=draw(st.sampled_from(["closed", "open"])), channels=channels, whole_clocks=draw(st.booleans()),
+        page=draw(st.sampled_from(["closed", "open"])), whole_clocks=draw(st.booleans()),
         address_map=address_map if mapped else None, first=draw(st.sampled_from([None, "column", "row"])),
         write_buffer=WriteBuffer(entries, high, draw(st.integers(0, high - 1))) if entries else None,
     )  # fmt: skip
@@ -74,7 +71,7 @@ ACCESSES = st.lists(
 @given(resource=controllers(), accesses=ACCESSES, threads=st.integers(1, 12), rounds=st.integers(1, 4))
 def test_no_command_comes_too_early(resource, accesses, threads, rounds):
     writes, banks, rows, sizes, gaps = (np.array(column, dtype=np.int64) for column in zip(*accesses, strict=True))
-    banks = banks % (resource.banks * resource.channels)
+    banks = banks % (resource.banks)
 
     def program(m, packet):
         where = {"bank": packet.bank, "row": packet.row}
@@ -111,7 +108,7 @@ def test_no_command_comes_too_early(resource, accesses, threads, rounds):
 @given(resource=controllers(), read_share=st.sampled_from([0.0, 0.5, 1.0]), threads=st.integers(1, 40))
 def test_a_simulation_stays_below_its_roofline(resource, read_share, threads):
     def program(m, packet):
-        bank = m.draw(resource.banks * resource.channels, "bank")
+        bank = m.draw(resource.banks, "bank")
         row = m.draw(2, "row")
         where = {"address": m.draw(1 << 16, "address")} if resource.address_map else {"bank": bank, "row": row}
         with m.branch(read_share, "way"):
@@ -120,7 +117,6 @@ def test_a_simulation_stays_below_its_roofline(resource, read_share, threads):
             m.ddr.write(bytes=64, **where)
         m.think.wait(seconds=1 * NS)
 
-    resource.room = 1 << 20
     made = machine([resource, Delay("think")], program, threads=threads)
     load = Workload("64 bytes", {"packet_bytes": np.array([64])})
     answer, limit = simulate(made, load, packets=1600), bounds(made, load)

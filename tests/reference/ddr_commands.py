@@ -13,23 +13,9 @@ import numpy as np
 from npexplore._kernels import engine
 from npexplore.engine.model import build
 from npexplore.engine.state import State
-from npexplore.machine.resources.ddr_controller import DdrController
-from npexplore.rows.expressions import expression
 
 COMMANDS = ("ACT", "RD", "WR", "PRE", "PREA", "REF")
-
-
-class Traced(DdrController):
-    """A controller whose commands are also put into a ring: command, bank and row as one number, and the time."""
-
-    room = 40_001  # how its ring is known
-
-    def note(self, asm, command, access, time):
-        if "commands" not in asm.named:
-            asm.named["commands"] = asm.ring(self.room, 2)
-        what = (expression(access.row) * 1024 + access.bank) * len(COMMANDS) + COMMANDS.index(command)
-        with asm.scope():
-            asm.push((asm.named["commands"], 0), [what, time])
+ROOM = 40_000
 
 
 @dataclass(frozen=True)
@@ -43,26 +29,15 @@ class Command:
     row: int
 
 
-def commands(made, workload, seed=1, packets=None, until_ticks=None):
-    """Return the commands of a run in order of time (one time: in order of issue), and the state at its end."""
-    model = build(made, workload)
-    state = State(model, seed)
-    goal = packets if packets is not None else 4 * 10**18
-    until = until_ticks if until_ticks is not None else 4 * 10**18
-    status = state.advance(until, goal, 10**15)
-    assert status in (engine.COUNT_UP, engine.TIME_UP, engine.FINISHED, engine.DEADLOCK), status
-    (traced,) = (resource for resource in made.resources.values() if isinstance(resource, Traced))
-    rings = [at for at in state.ring_at.tolist() if at[1] == traced.room]
-    assert len(rings) == 1
-    start, capacity, width, head, count = rings[0]
-    found = []
-    for k in range(count):
-        place = start + (head + k) % capacity * (width + 1)
-        what, time = state.ring[place + 1 : place + 1 + width].tolist()
-        what, command = divmod(what, len(COMMANDS))
-        row, bank = divmod(what, 1024)
-        found.append(Command(time, COMMANDS[command], bank // traced.banks, bank, row))
-    return sorted(found, key=lambda c: c.time), state
+def commands(made, workload, seed=1, packets=None):
+    """Return the commands of a run with one channel, in order of time, and the state at its end."""
+    state = State(build(made, workload), seed, ROOM)
+    status = state.advance(4 * 10**18, packets if packets is not None else 4 * 10**18, 10**15)
+    assert status in (engine.COUNT_UP, engine.FINISHED, engine.DEADLOCK), status
+    written = int(state.orders[0, 0])
+    assert written < ROOM
+    orders = state.orders[1 : 1 + written].tolist()
+    return [Command(time, COMMANDS[command], 0, bank, row) for time, command, bank, row in orders], state
 
 
 def faults(stream, timing, *, burst, banks, page, tick=1e-12, whole_clocks=False):

@@ -1,7 +1,6 @@
 """Time lines: holds from the engine's log agree with the run's own statistics and with accesses worked out by hand."""
 
 import pytest
-from reference.small_machines import STRICT, ddr, machine, packets
 
 from npexplore.designs import design
 from npexplore.engine.model import build
@@ -75,19 +74,3 @@ def test_too_small_a_log_is_refused(busy_dram):
 def test_an_impossible_stretch_is_refused(busy_dram, wrong):
     with pytest.raises(InputError, match="of a time line"):
         timeline(*busy_dram, **wrong)
-
-
-def test_a_ddr_controller_s_time_line_holds_nothing_twice():
-    """Banks, row commands, command bus and data bus one at a time; of the window's four places never more."""
-    resource = ddr(timing=STRICT, banks=8)
-    made = machine([resource], lambda m, packet: m.ddr.read(bytes=32, bank=m.draw(8, "bank")), threads=12)
-    table = timeline(made, packets(64), start_s=2e-6, length_s=LENGTH)
-    assert set(table["server"]) >= {f"ddr.{name}" for name in ("slots", "bank", "activate", "window", "command", "bus")}
-    for (server, _), holds in table.groupby(["server", "member"]):
-        places = {"ddr.slots": 8, "ddr.window": 4}.get(server, 1)
-        ordered = holds.sort_values("start_s")
-        starts, ends = ordered["start_s"].to_numpy(), ordered["end_s"].sort_values().to_numpy()
-        assert (starts[places:] >= ends[: len(ends) - places] - 1e-15).all()
-    bank = table[table["server"] == "ddr.bank"]
-    whole = bank[bank["end_s"] < 2e-6 + LENGTH - 1e-9]  # without those cut off at the end
-    assert (whole["end_s"] - whole["start_s"]).min() >= STRICT.t_rc * (1 - 1e-9)

@@ -16,8 +16,8 @@ from npexplore._kernels import dram
 from npexplore.errors import ModelError
 from npexplore.machine.resources.address_map import AddressMap
 from npexplore.machine.resources.base import Example, Hold, OwnFaces, Server, Uses, count_of, known
-from npexplore.machine.resources.dram_device import DramDevice
-from npexplore.machine.resources.dram_policy import DramPolicy, Integers, block, refreshes
+from npexplore.machine.resources.dram_device import TIMES, DramDevice
+from npexplore.machine.resources.dram_policy import LATENCIES, DramPolicy, Integers, block, refreshes
 from npexplore.rows.assembler import Assembler, Controller
 from npexplore.rows.expressions import Expression, Operand, Values, Variable, ceildiv, maximum
 
@@ -64,24 +64,32 @@ class DramController(OwnFaces, kind="dram_controller"):
                     f"{name}: the address map needs row_bytes = {device.row_bytes}, got {address_map.row_bytes}"
                 )
         refreshes(device, self.policy)
-        t = device.seconds
+        t = self.seconds
         self.same = t("t_ccd_l") or t("t_ccd")
         self.cycle = max(t("t_rc"), t("t_ras") + t("t_rp"))
-        self.closed = self.policy.page == "closed"
+        self.closed, self.grouped = self.policy.page == "closed", device.groups > 1
+        self.until_data = self.policy.entries_until == "data"
+
+    def seconds(self, rule: str) -> float:
+        """Return a rule in seconds as this controller keeps it: whole clocks, but for latencies of data."""
+        exact: float = getattr(self.device, rule) * 1e-9
+        return exact if rule in LATENCIES or not self.policy.whole_clocks else self.device.seconds(rule)
 
     def opening(self, read: bool) -> float:
         """Return the seconds from a row command to a column command."""
-        return self.device.seconds("t_rcd" if read or not self.device.t_rcd_write else "t_rcd_write")
+        return self.seconds("t_rcd" if read or not self.device.t_rcd_write else "t_rcd_write")
 
     def last(self, read: bool) -> float:
         """Return the seconds from a column command to the end of its data."""
         d = self.device
         early = d.column_clocks - 1
-        return d.seconds("t_cl" if read else "t_wl") + (d.burst_clocks + early) * d.t_ck * 1e-9
+        return self.seconds("t_cl" if read else "t_wl") + (d.burst_clocks + early) * d.t_ck * 1e-9
 
     def clocks(self, needed: bool = False) -> dict[str, float]:
-        """The distance of the edges at which commands begin: a clock, or half of one."""
+        """The distance of the edges at which commands begin: a clock, or half of one; without edges, every rule."""
         d = self.device
+        if not self.policy.whole_clocks:
+            return {name: seconds for name in ("t_ck", *TIMES) if (seconds := getattr(d, name) * 1e-9)}
         half = d.close_clocks % 1 or d.row_clocks % 1
         return {"half t_ck": d.t_ck * 0.5e-9} if half else {"t_ck": d.t_ck * 1e-9}
 
@@ -92,17 +100,20 @@ class DramController(OwnFaces, kind="dram_controller"):
         each = getattr(d, rule) / (max(sets, 1) * interval) if sets else 0.0  # of a bank's time
         whole = each if sets == 1 else 0.0  # of the time of all, where all banks refresh at once
         told = "refresh as time lost" if sets else None
-        t = d.seconds
+        t, slots = self.seconds, self.policy.reads
         missed, opened = (0.0, 0.0) if self.closed else (self.cycle / d.banks, t("t_rp") + t("t_rcd"))
         servers = [
-            Server(f"{name}.slots", units=self.channels * self.policy.reads, role="limit"),
+            Server(f"{name}.slots", members=self.channels, units=slots, role="limit")
+            if self.until_data
+            else Server(f"{name}.slots", units=self.channels * slots, role="limit"),
             Server(f"{name}.bank", members=self.units * d.banks, away=each, approximation=told),
-            Server(f"{name}.group", members=self.units * d.groups, away=whole),
             Server(f"{name}.activate", members=self.units, away=whole),
             Server(f"{name}.window", members=self.units, units=4, away=whole),
             Server(f"{name}.command", members=self.channels, units=d.command_buses),
             Server(f"{name}.bus", members=self.units, away=whole, unseen_busy_s=missed, unseen_s=opened),
         ]
+        if self.grouped:
+            servers.insert(2, Server(f"{name}.group", members=self.units * d.groups, away=whole))
         if self.policy.writes:
             servers.append(Server(f"{name}.buffer", units=self.channels * self.policy.writes, role="hidden"))
         return servers
@@ -120,7 +131,7 @@ class DramController(OwnFaces, kind="dram_controller"):
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
         """What one access occupies without contention; unless pages are closed, one that hits its row."""
         self._check(method, values)
-        d, name, read, t = self.device, self.name, method == "read", self.device.seconds
+        d, name, read, t = self.device, self.name, method == "read", self.seconds
         bank = values["address"] if self.address_map else values["bank"]
         if bank is not None and self.address_map:
             bank = self.address_map.bank_of(bank, d.banks, self.units)
@@ -137,10 +148,9 @@ class DramController(OwnFaces, kind="dram_controller"):
         commands = (bursts * d.column_clocks + (d.row_clocks if self.closed else 0.0)) * clock
         grouped = bursts * (self.same if read else max(t("t_ccd_l_write"), self.same))
         # inside the bank's time; for queueing the scarcest of them keeps its time, and the bank what is left
-        rules = {
-            "command": (commands, commands * d.pseudo_channels / d.command_buses, channel),
-            "group": (grouped, grouped / d.groups, group),
-        }  # fmt: skip
+        rules = {"command": (commands, commands * d.pseudo_channels / d.command_buses, channel)}
+        if self.grouped:
+            rules["group"] = (grouped, grouped / d.groups, group)
         if self.closed:
             rules["bank"] = (busy, busy / d.banks, bank)
             rules["activate"] = (nothing + t("t_rrd"), nothing + t("t_rrd"), unit)
@@ -150,10 +160,10 @@ class DramController(OwnFaces, kind="dram_controller"):
         others = sum((kept[rule] for rule in rules if rule != "bank"), nothing)
         posted = self.policy.writes > 0 and not read
         early = self.policy.bank_queue > 0 or (self.closed and self.policy.entries_until == "row")
-        holds = [] if posted else [Hold(f"{name}.slots", nothing if early else issued, nothing)]  # early: at once
-        holds += [
-            Hold(f"{name}.bus", bursts * t("t_ccd"), member=unit),
-        ]
+        entry = latency if self.until_data else nothing if early else issued  # early: at once
+        place = channel if self.until_data else None
+        holds = [] if posted else [Hold(f"{name}.slots", entry, nothing, member=place)]
+        holds.append(Hold(f"{name}.bus", bursts * t("t_ccd"), member=unit))
         if self.closed:
             holds.append(Hold(f"{name}.bank", busy, np.maximum(busy - others, 0.0), member=bank))
         for rule, (seconds, _, member) in rules.items():
@@ -183,14 +193,14 @@ class DramController(OwnFaces, kind="dram_controller"):
                 bank = kept
                 asm.check_below(bank, total, f"{self.name}.bank has members")
             bursts = asm.value_of(maximum(ceildiv(operands["bytes"], d.burst_bytes), 1), "bursts")
-            several = self.channels > 1
-            asm.ask(
-                bank // each + first if several else first,
-                bank % each if several else bank,
-                row,
-                bursts,
-                method == "write",
-            )
+            several, write = self.channels > 1, method == "write"
+            channel = asm.value_of(bank // each, "channel") if several else 0
+            entry = None
+            if self.until_data and not (write and self.policy.writes):
+                entry = asm.take(f"{self.name}.slots", channel)
+            asm.ask(channel + first if several else first, bank % each if several else bank, row, bursts, write)
+            if entry is not None:
+                asm.give(entry)
             asm.count(f"{self.name}.bytes", bursts * d.burst_bytes)
 
     def controllers(self, asm: Assembler) -> list[Controller]:
@@ -200,10 +210,9 @@ class DramController(OwnFaces, kind="dram_controller"):
         D = made(0, 0)
         found = []
         for k in range(self.channels):
-            busy = [
-                (asm.number(f"{self.name}.slots"), dram.M_BUSY_SLOTS),
-                (asm.number(f"{self.name}.command") + k, dram.M_BUSY_COMMAND),
-            ]
+            busy = [(asm.number(f"{self.name}.command") + k, dram.M_BUSY_COMMAND)]
+            if not self.until_data:
+                busy.append((asm.number(f"{self.name}.slots"), dram.M_BUSY_SLOTS))
             if self.policy.writes:
                 busy.append((asm.number(f"{self.name}.buffer"), dram.M_BUSY_BUFFER))
             for what, each, at, width, place in (
@@ -213,6 +222,8 @@ class DramController(OwnFaces, kind="dram_controller"):
                 ("activate", 1, dram.M_UNITS_AT, dram.M_UNIT, dram.M_U_ROWS),
                 ("window", 1, dram.M_UNITS_AT, dram.M_UNIT, dram.M_U_WINDOW),
             ):
+                if what == "group" and not self.grouped:
+                    continue
                 n = each * d.pseudo_channels
                 server = asm.number(f"{self.name}.{what}") + k * n
                 busy += [(server + j, int(D[at]) + j * width + place) for j in range(n)]

@@ -25,6 +25,9 @@ Integers = npt.NDArray[np.int64]
 Page = Literal["open", "closed", "adaptive"]
 Refresh = Literal["all-bank", "bank", "none"]
 PAGES = get_args(Page)
+FIRST = ("oldest", "column", "row")
+LATENCIES = ("t_cl", "t_wl", "t_rtw")  # of data: 2.5 clocks are possible
+FINEST_S = 1.5e-15  # ticks of 1 fs round what they cannot hold; coarser ones refuse it
 LONG_AGO = -(10**15)
 CAUSES = (
     "data bus", "bank group", "turn-around", "row opening", "bank", "row commands apart", "window of four", "refresh",
@@ -45,9 +48,15 @@ class DramPolicy:
     bank_queue: 0: one queue, reads or writes at a time. Else reads and writes, drained down to none, move on one a
     clock into a line for each bank of so many places, where they mix; more than `low` writes also go while no line has
     work.
-    entries_until: an entry is free again when the column command has gone, or already with the row command.
+    entries_until: an entry is free again when the column command has gone, already with the row command, or when the
+    data have passed (of a machine's accesses; an entry of the write buffer with the column command).
     refresh: all banks at once, as many as the device refreshes at a time, or never.
     refresh_holds: accesses of the banks to be refreshed wait for it, or all.
+    order: "oldest" issues what all rules allow, for the oldest access first. "ready" schedules nothing: a bank serves
+    its accesses in order of arrival, commands go in the order in which banks became ready for them, and no column
+    command passes another one that waits for the data bus.
+    first: where a row and a column command could go in the same clock: that of the oldest access, or always one kind.
+    whole_clocks: commands go at clock edges and rules are rounded up to clocks; else at any tick of the simulation.
 
     Example:
         >>> from npexplore.machine import DramPolicy
@@ -63,13 +72,18 @@ class DramPolicy:
     high: int = 26
     low: int = 6
     bank_queue: int = 0
-    entries_until: Literal["column", "row"] = "column"
+    entries_until: Literal["column", "row", "data"] = "column"
     refresh: Refresh = "all-bank"
     refresh_holds: Literal["banks", "all"] = "banks"
+    order: Literal["oldest", "ready"] = "oldest"
+    first: Literal["oldest", "column", "row"] = "oldest"
+    whole_clocks: bool = True
 
     def __post_init__(self) -> None:
         one_of("DRAM policy: page", self.page, PAGES)
-        one_of("DRAM policy: entries_until", self.entries_until, ("column", "row"))
+        one_of("DRAM policy: entries_until", self.entries_until, ("column", "row", "data"))
+        one_of("DRAM policy: first", self.first, FIRST)
+        one_of("DRAM policy: order", self.order, ("oldest", "ready"))
         one_of("DRAM policy: refresh", self.refresh, get_args(Refresh))
         one_of("DRAM policy: refresh_holds", self.refresh_holds, ("banks", "all"))
         time_of("DRAM policy: close_after_s", self.close_after_s)
@@ -95,7 +109,7 @@ def ticks_of(device: DramDevice, tick: float) -> tuple[int, int]:
                 f"DRAM device: half a clock must be at least a tick of {tick!r} s, got {clock / 2:.3g} ticks"
             )
         return half, 2 * half
-    if abs(clock - round(clock)) > 1e-6 or round(clock) < 1:
+    if (abs(clock - round(clock)) > 1e-6 and tick > FINEST_S) or round(clock) < 1:
         raise ModelError(f"DRAM device: t_ck must be a whole number of ticks of {tick!r} s, got {clock:.6g}")
     return round(clock), round(clock)
 
@@ -132,7 +146,7 @@ def block(device: DramDevice, policy: DramPolicy, tick: float, room: int, start:
         places.append(at)
         at += size
     D = np.zeros(at, dtype=np.int64)
-    for name, value in _rules(device, policy, edge, clock).items():
+    for name, value in _rules(device, policy, edge, clock, tick).items():
         D[getattr(dram, f"M_{name}")] = value
     names = ("UNITS_AT", "GROUPS_AT", "BANKS_AT", "ACTIVE_AT", "REQUESTS_AT", "DONE_AT")
     for name, place in zip(names, places, strict=True):
@@ -167,11 +181,22 @@ def _at_rest(D: Integers, units: int, groups: int, banks: int, room: int, start:
     D[dram.M_FREE] = start + request[0]
 
 
-def _rules(device: DramDevice, policy: DramPolicy, edge: int, clock: int) -> dict[str, int]:
-    """Return rules and policy by the names of the block, in ticks."""
+def _rules(device: DramDevice, policy: DramPolicy, edge: int, clock: int, tick: float) -> dict[str, int]:
+    """Return rules and policy by the names of the block, in ticks; raises ModelError for times between ticks."""
 
     def t(name: str, instead: str = "") -> int:
-        return device.clocks(name if getattr(device, name) or not instead else instead) * clock
+        name = name if getattr(device, name) or not instead else instead
+        if policy.whole_clocks and name not in LATENCIES:
+            return device.clocks(name) * clock
+        ticks: float = getattr(device, name) / device.t_ck * clock
+        if abs(ticks - round(ticks)) > 1e-6 and tick > FINEST_S:
+            raise ModelError(
+                f"DRAM device: {name} = {getattr(device, name)!r} ns is not a whole number of ticks of {tick!r} s"
+            )
+        return round(ticks)
+
+    def up(ticks: int) -> int:
+        return -(-ticks // clock) * clock if policy.whole_clocks else ticks
 
     row, column, close = (
         round(getattr(device, f"{what}_clocks") * clock / edge) * edge for what in ("row", "column", "close")
@@ -179,23 +204,28 @@ def _rules(device: DramDevice, policy: DramPolicy, edge: int, clock: int) -> dic
     late, early = row - edge, column - edge  # from the first to the last edge of a command
     burst = device.burst_clocks * clock
     sets, interval, rule = refreshes(device, policy)
-    same = t("t_ccd_l", "t_ccd")
+    same, interval = t("t_ccd_l", "t_ccd"), interval / device.t_ck + 1e-6
+    if not policy.whole_clocks:
+        edge = 1
     return {
-        "EDGE": edge, "CLOCK": clock, "UNITS": device.pseudo_channels, "GROUPS": device.groups,
+        "EDGE": edge, "CLOCK": clock if policy.whole_clocks else 1,
+        "UNITS": device.pseudo_channels, "GROUPS": device.groups,
         "ROW_TIME": row, "COLUMN_TIME": column, "CLOSE_TIME": close,
         "DUAL": device.command_buses - 1, "SPLIT": t("t_aad"),
         "RCD_READ": t("t_rcd") + late - early, "RCD_WRITE": t("t_rcd_write", "t_rcd") + late - early,
         "RP": t("t_rp") - late, "RAS": t("t_ras") + late, "RC": max(t("t_rc"), t("t_ras") + t("t_rp")),
-        "READ_CLOSE": t("t_rtp") + early, "WRITE_CLOSE": t("t_wl") + burst + t("t_wr") + early,
+        "READ_CLOSE": t("t_rtp") + early, "WRITE_CLOSE": up(t("t_wl") + burst + t("t_wr")) + early,
         "RRD_S": t("t_rrd"), "RRD_L": t("t_rrd_l", "t_rrd"), "FAW": t("t_faw"), "PPD": t("t_ppd"),
         "CCD_S": t("t_ccd"), "CCD_L": same, "CCD_S_WRITE": t("t_ccd"), "CCD_L_WRITE": t("t_ccd_l_write") or same,
-        "READ_WRITE": t("t_cl") + burst + t("t_rtw") - t("t_wl"),
-        "WRITE_READ_S": t("t_wl") + burst + t("t_wtr"), "WRITE_READ_L": t("t_wl") + burst + t("t_wtr_l", "t_wtr"),
-        "REFRESH_SETS": sets, "REFI": int(interval / device.t_ck + 1e-6) * clock, "RFC": t(rule) - late,
-        "RREFD": t("t_rrefd") - late, "RFC_REF": t("t_ref_ref") if sets > 1 else t(rule),
+        "READ_WRITE": up(max(t("t_cl") + burst + t("t_rtw") - t("t_wl"), t("t_ccd"))),
+        "WRITE_READ_S": up(t("t_wl") + burst + t("t_wtr")),
+        "WRITE_READ_L": up(t("t_wl") + burst + t("t_wtr_l", "t_wtr")),
+        "REFRESH_SETS": sets, "REFI": int(interval) * clock if policy.whole_clocks else int(interval * clock),
+        "RFC": t(rule) - late, "RREFD": t("t_rrefd") - late, "RFC_REF": t("t_ref_ref") if sets > 1 else t(rule),
         "STALL": policy.refresh_holds == "all", "PAGE": PAGES.index(policy.page),
         "IDLE": round(policy.close_after_s / (device.t_ck * 1e-9)) * clock, "CAP": policy.cap,
         "READS": policy.reads, "WRITES": policy.writes, "HIGH": policy.high, "LOW": policy.low,
-        "BANK_QUEUE": policy.bank_queue, "EARLY": policy.entries_until == "row",
+        "BANK_QUEUE": policy.bank_queue, "EARLY": policy.entries_until == "row", "FIRST": FIRST.index(policy.first),
+        "IN_ORDER": policy.order == "ready",
         "READ_LAST": t("t_cl") + burst + early, "WRITE_LAST": t("t_wl") + burst + early,
     }  # fmt: skip

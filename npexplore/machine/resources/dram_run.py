@@ -113,6 +113,8 @@ def run_accesses(
     channels: how many channels the memory has.
     """
     policy = policy or DramPolicy()
+    if policy.entries_until == "data":
+        raise ModelError('DRAM accesses: entries_until must be "column" or "row" without a machine, got "data"')
     given = [np.asarray(one) for one in (bank, row, write, channel, bursts, time_s)]
     n = max(one.size for one in given)
     whole = [np.ascontiguousarray(np.broadcast_to(one, n), dtype=np.int64) for one in given[:5]]

@@ -20,7 +20,6 @@ from npexplore.errors import one_of
 from npexplore.machine.machine import Machine
 from npexplore.machine.resources import (
     BoundedQueue,
-    DdrController,
     Dram,
     DramController,
     LineCard,
@@ -110,12 +109,6 @@ def counted(resource: Resource) -> dict[str, float]:
 def _(resource: Dram) -> dict[str, float]:
     wanted = BYTE / resource.byte * resource.timing.t_ck / fact("transfers_per_clock")
     return _ddr(resource.banks, 1, wanted if resource.bus_bits is None else resource.bus_bits)
-
-
-@counted.register
-def _(resource: DdrController) -> dict[str, float]:
-    transfers = fact("transfers_per_clock") * resource.burst / resource.timing.t_ck
-    return _ddr(resource.banks, resource.channels, BYTE * resource.burst_bytes / transfers)
 
 
 @counted.register

@@ -14,7 +14,7 @@ import math
 from typing import NamedTuple
 
 from npexplore.errors import RefusedError
-from npexplore.machine.resources import DdrController, DramController
+from npexplore.machine.resources import DramController
 from npexplore.study.laboratory.lone import LoneResource
 from npexplore.study.laboratory.theory.line import Line
 
@@ -70,34 +70,22 @@ def _read(lone: LoneResource) -> _Read:
     length = lone.packet_bytes if size == "packet.packet_bytes" else float(size)
     if lone.visit != "read":
         raise RefusedError("theory: of DRAM reads alone have a result")
-    if isinstance(dram, DramController):
-        t, clock = dram.device.seconds, dram.device.t_ck * 1e-9
-        if dram.policy.refresh != "none" or dram.units > 1 or dram.policy.page == "adaptive":
-            raise RefusedError("theory: of DRAM one channel without refresh has a result, its pages open or closed")
-        if (dram.policy.cap and not dram.closed) or dram.address_map is not None:
-            raise RefusedError("theory: DRAM's results need a bank and a row, and no cap on hits")
-        bursts = -(-length // dram.device.burst_bytes)
-        issued, last = (bursts - 1) * dram.same, dram.last(True)
-        opening, closing = dram.opening(True), t("t_rtp") + t("t_rp")
-        cycle, rows = max(dram.cycle, opening + issued + closing), max(t("t_rrd"), t("t_faw") / 4)
-        bus, banks, closed = (
-            max(bursts * t("t_ccd"), bursts * dram.same / dram.device.groups),
-            dram.device.banks,
-            dram.closed,
-        )
-        bus = bus if closed else bursts * dram.same
-    elif isinstance(dram, DdrController):
-        clock = dram.timing.t_ck if dram.whole_clocks else 0.0
-        if dram.timing.t_rfc or dram.channels > 1 or dram.address_map is not None:
-            raise RefusedError("theory: of DRAM one channel without refresh and address map has a result")
-        bursts = -(-length // dram.burst_bytes)
-        issued, last = (bursts - 1) * dram.same, dram.timing.t_cl + dram.burst
-        opening, closing = max(dram.timing.t_rcd, dram.timing.t_ck), dram.read_close + dram.timing.t_rp
-        cycle = max(dram.cycle, opening + issued + closing)
-        rows = max(dram.timing.t_rrd, dram.timing.t_faw / 4, (bursts + 1) * dram.timing.t_ck)
-        bus, banks, closed = bursts * dram.same, dram.banks, dram.page == "closed"
-    else:
+    if not isinstance(dram, DramController):
         raise RefusedError("theory: the controller of the paper has options, and no result")
+    t, device, policy = dram.seconds, dram.device, dram.policy
+    refreshed = policy.refresh != "none" and device.t_rfc > 0
+    if refreshed or dram.units > 1 or policy.page == "adaptive":
+        raise RefusedError("theory: of DRAM one channel without refresh has a result, its pages open or closed")
+    if (policy.cap and not dram.closed) or dram.address_map is not None:
+        raise RefusedError("theory: DRAM's results need a bank and a row, and no cap on hits")
+    clock = device.t_ck * 1e-9
+    bursts = -(-length // device.burst_bytes)
+    issued, last = (bursts - 1) * dram.same, dram.last(True)
+    opening, closing = dram.opening(True), t("t_rtp") + t("t_rp")
+    commands = (bursts * device.column_clocks + device.row_clocks) * clock / device.command_buses
+    cycle, rows = max(dram.cycle, opening + issued + closing), max(t("t_rrd"), t("t_faw") / 4, commands)
+    bus = max(bursts * t("t_ccd"), bursts * dram.same / device.groups) if dram.closed else bursts * dram.same
+    edge, banks, closed = clock if policy.whole_clocks else 0.0, device.banks, dram.closed
     if closed:
-        return _Read(opening + issued + last, cycle, bus, rows, clock, banks)
-    return _Read(issued + last, bus, bus, 0.0, clock, banks)
+        return _Read(opening + issued + last, cycle, bus, rows, edge, banks)
+    return _Read(issued + last, bus, bus, 0.0, edge, banks)

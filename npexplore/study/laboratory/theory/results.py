@@ -9,7 +9,6 @@ from functools import partial
 from npexplore.errors import RefusedError
 from npexplore.machine.resources import (
     BankedMemory,
-    DdrController,
     DramController,
     Lock,
     Policer,
@@ -49,7 +48,7 @@ def theory_of(lone: LoneResource) -> Theory | None:
             "Bhandarkar, IEEE Trans. Computers C-24, 1975, with a unit and recovery", partial(closed_banks, lone),
             partial(open_banks, lone), bounded=True,
         )  # fmt: skip
-    if isinstance(lone.resource, (DdrController, DramController)):
+    if isinstance(lone.resource, DramController):
         return Theory(
             "M/D/1 of a bank's cycle, or of row hits; closed: the data sheet's scarcest rule",
             "JEDEC JESD79-4: tRC, tFAW, tRRD, tCCD; Pollaczek, Mathematische Zeitschrift 32, 1930",
