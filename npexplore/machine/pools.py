@@ -83,6 +83,7 @@ def visits(body: Body, aside: bool = False) -> Iterator[tuple[Visit, bool]]:
     for step in body:
         if isinstance(step, Visit):
             yield step, aside
+            continue
         for inner in bodies(step):
             yield from visits(inner, aside or isinstance(step, Fork | Parallel))
 

@@ -304,7 +304,10 @@ class Sections:
     def tie(self, path: Progress, strand: Progress, parallel: bool) -> None:
         """Go on with the units that side by side work has left; what it took itself it must have given back."""
         for name, held in strand.units.items():
-            gained, kept = (held - path.units.get(name, 0.0)) * path.share, self.by_server[name]
+            before = path.units.get(name, 0.0)
+            if held is before:
+                continue
+            gained, kept = (held - before) * path.share, self.by_server[name]
             kept.untied |= bool(np.any(gained > SMALL))
             kept.lent |= bool(np.any(gained > SMALL))
             kept.outlives |= bool(np.any(np.abs(gained) > SMALL)) and not parallel

@@ -112,7 +112,7 @@ class Walk:
 
     def overlaps(self, path: Progress, chain: Chain, seconds: Value) -> None:
         """Note that time was spent while the packet, or others of its own, went on."""
-        if not path.aside and np.any(np.abs(seconds) > TINY):
+        if not path.aside and any_of(abs(seconds) > TINY):
             self.total = self.total - seconds
             self.uses.overlap[chain] = self.uses.overlap.get(chain, 0.0) + seconds
 
