@@ -57,7 +57,7 @@ def totals(html, told):
                    if label in ("predicted", "post hoc"))  # fmt: skip
     assert by_label == judged
     (close,) = (what for of, what in told.items() if of.startswith("How close to the "))
-    assert int(re.match(r"\d+ of (\d+) printed", close)[1]) == judged
+    assert int(re.match(r"The model reproduces \d+ of the (\d+) published", close)[1]) == judged
     assert int(told["free parameters"]) == max(int(row["free"]) for row in rows(html, "rows"))
     held = [row["claims that hold"] for row in claims]
     assert held == [told[name] for name in ("claims that hold",) if name in told]
