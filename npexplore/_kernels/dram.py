@@ -16,7 +16,7 @@ from npexplore._kernels.dram_commands import (
     _dram_refresh,
 )
 from npexplore._kernels.dram_layout import *
-from npexplore._kernels.dram_requests import _dram_ask, _dram_earlier, _dram_occupy_row, _dram_passes, _dram_room
+from npexplore._kernels.dram_requests import _dram_ask, _dram_occupy_row, _dram_passes, _dram_room
 from npexplore.jit import kernel
 
 
@@ -79,9 +79,8 @@ def _dram_step(D, o, now, orders):
                     time = max((time + clock - 1) // clock * clock, aligned)
             if time > now:
                 soonest = min(soonest, time)
-            elif D[b + M_B_KEY + 2] <= row_key and (D[o + M_SECOND] == 0 or D[b + M_B_SHUT] == 1):
-                if _dram_earlier(D, b, 2, row_key, D[row + M_B_GO + 2] if row >= 0 else row):
-                    row, row_key = b, D[b + M_B_KEY + 2]
+            elif D[b + M_B_KEY + 2] < row_key and (D[o + M_SECOND] == 0 or D[b + M_B_SHUT] == 1):
+                row, row_key = b, D[b + M_B_KEY + 2]
         if D[b + M_B_GO] >= 0:
             time = max(D[b + M_B_READ], D[g + M_G_READ])
             if time <= now:
@@ -93,7 +92,7 @@ def _dram_step(D, o, now, orders):
                 time = max((time + clock - 1) // clock * clock, aligned)
             if time > now:
                 soonest = min(soonest, time)
-            elif D[b + M_B_KEY] <= column_key and _dram_earlier(D, b, 0, column_key, column):
+            elif D[b + M_B_KEY] < column_key:
                 column, column_key = D[b + M_B_GO], D[b + M_B_KEY]
         if D[b + M_B_GO + 1] >= 0:
             time = max(D[b + M_B_WRITE], D[g + M_G_WRITE])
@@ -106,7 +105,7 @@ def _dram_step(D, o, now, orders):
                 time = max((time + clock - 1) // clock * clock, aligned)
             if time > now:
                 soonest = min(soonest, time)
-            elif D[b + M_B_KEY + 1] <= column_key and _dram_earlier(D, b, 1, column_key, column):
+            elif D[b + M_B_KEY + 1] < column_key:
                 column, column_key = D[b + M_B_GO + 1], D[b + M_B_KEY + 1]
     if column >= 0 and D[o + M_IN_ORDER] == 1 and _dram_passes(D, o, column_key):
         column = np.int64(-1)

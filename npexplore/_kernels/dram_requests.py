@@ -56,25 +56,24 @@ def _dram_unchain(D, q, head, tail):
         D[after + M_R_BEFORE] = before
 
 
+@kernel(forceinline=True, _nrt=False)
+def _dram_place(D, q, ready):
+    """Return a key in line by when a request could go; of the same time, by its number (overflows at 2^54 ticks)."""
+    return max(D[q + M_R_TIME], ready) * 256 + (D[q + M_R_SEQUENCE] & 255)
+
+
 @kernel(_nrt=False)
 def _dram_in_order(D, b, oldest):
     """Leave commands to the oldest request of a bank alone, in line from when request and bank were ready for them."""
     for w in range(2):
         q = D[b + M_B_GO + w]
         if q >= 0:
-            D[b + M_B_KEY + w] = max(D[q + M_R_TIME], D[b + M_B_READ + w], D[b + M_B_LAST])
+            D[b + M_B_KEY + w] = _dram_place(D, q, max(D[b + M_B_READ + w], D[b + M_B_LAST]))
             if D[q + M_R_SEQUENCE] > oldest:
                 D[b + M_B_GO + w] = -1
     q = D[b + M_B_GO + 2]
     if q >= 0:
-        D[b + M_B_KEY + 2] = max(D[q + M_R_TIME], D[b + M_B_CLOSE] if D[b + M_B_SHUT] == 1 else D[b + M_B_ACT])
-
-
-@kernel(forceinline=True, _nrt=False)
-def _dram_earlier(D, b, which, key, q):
-    """Say whether a bank's next command of a kind goes before that of request `q` (-1: none) with a key."""
-    mine = D[b + M_B_KEY + which]
-    return mine < key or q < 0 or D[D[b + M_B_GO + which] + M_R_SEQUENCE] < D[q + M_R_SEQUENCE]
+        D[b + M_B_KEY + 2] = _dram_place(D, q, D[b + M_B_CLOSE] if D[b + M_B_SHUT] == 1 else D[b + M_B_ACT])
 
 
 @kernel(_nrt=False)
@@ -103,7 +102,7 @@ def _dram_choose(D, o, b):
         D[b + M_B_GO + w] = owner
         D[b + M_B_KEY + w] = D[owner + M_R_SEQUENCE] - M_HALF  # before all others
         if D[o + M_IN_ORDER] == 1:
-            D[b + M_B_KEY + w] = D[b + M_B_READ + w]
+            D[b + M_B_KEY + w] = _dram_place(D, owner, D[b + M_B_READ + w])
         return
     u = D[b + M_B_UNIT]
     if D[u + M_U_PENDING] == 1 and (D[o + M_REFRESH_SETS] == 1 or D[b + M_B_SET] == D[u + M_U_SET]):

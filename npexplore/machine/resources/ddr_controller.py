@@ -95,6 +95,11 @@ class DdrController(DramController, kind="ddr"):
         self.write_buffer = write_buffer
         self.burst = burst_length // 2 * t.t_ck
         self.burst_bytes = burst_length * count_of(f"{name}: bus_bytes", bus_bytes)
+        if address_map is not None and address_map.row_bytes % self.burst_bytes:
+            raise ModelError(
+                f"{name}: a burst of burst_length {burst_length} on bus_bytes {bus_bytes} must divide the address "
+                f"map's row_bytes = {address_map.row_bytes}, got {self.burst_bytes} bytes"
+            )
         apart = max(t.t_ccd, self.burst)
         cycle = max(t.t_rc, t.t_ras + t.t_rp)
         best: First = "column" if page == "open" or apart >= max(t.t_rrd, t.t_faw / 4, cycle / banks) else "row"
