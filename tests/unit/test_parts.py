@@ -86,7 +86,7 @@ def test_text_and_python_are_the_same_link(threads, credits):
         assert_equal(asdict(solve(ours, load)), asdict(solve(theirs, load)))
     if threads == 1 and credits[0] == 2:  # a packet of 36 pieces waits for its own two credits
         for made in (ours, theirs):
-            with pytest.raises(RefusedError, match="comes to 'link.header' again"):
+            with pytest.raises(RefusedError, match=r"comes to 'link\.header' again"):
                 queueing(made, load)
     else:
         assert_equal(asdict(queueing(ours, load)), asdict(queueing(theirs, load)))
