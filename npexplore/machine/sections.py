@@ -226,65 +226,65 @@ class Sections:
 
     def inside(self, server: str, units: Values, hold: Hold, path: Progress) -> None:
         """Note what a visit holds over other things, from its take to its give."""
-        kept = self.by_server.setdefault(server, Section())
+        totals = self.by_server.setdefault(server, Section())
         if not path.total:
             return
         taken = np.broadcast_to(units, path.live.shape)
         seen = taken[path.live]
-        kept.least, kept.most = min(kept.least, float(seen.min())), max(kept.most, float(seen.max()))
-        kept.at_a_time = max(kept.at_a_time, float(seen.max()))
-        kept.count(path, taken)
-        kept.in_all += float(np.where(path.live, taken, 0.0).reshape(path.turns, -1).max(axis=1).sum())
-        kept.outlives |= hold.outlives
-        kept.crossed |= hold.crossed
+        totals.least, totals.most = min(totals.least, float(seen.min())), max(totals.most, float(seen.max()))
+        totals.at_a_time = max(totals.at_a_time, float(seen.max()))
+        totals.count(path, taken)
+        totals.in_all += float(np.where(path.live, taken, 0.0).reshape(path.turns, -1).max(axis=1).sum())
+        totals.outlives |= hold.outlives
+        totals.crossed |= hold.crossed
 
     def begin(self, path: Progress, section: Held, least: int, place: str) -> None:
         """Take units, at least so many and at most all of a member."""
         server, live, most = section.server, path.live, section.server.units
-        kept = self.by_server.setdefault(server.name, Section())
-        kept.in_visits = False
+        totals = self.by_server.setdefault(server.name, Section())
+        totals.in_visits = False
         units = np.broadcast_to(section.units, live.shape)
         taken = units[live]
         outside = taken[(taken < least) | (taken > most)]
         if len(outside):
             raise ModelError(f"{place}: units of {server.name} must be in {least}..{most}, got {outside[0]:g}")
-        self._add(kept, path, section, -1.0, place)
-        kept.demand.visits += path.total
+        self._add(totals, path, section, -1.0, place)
+        totals.demand.visits += path.total
         held = path.units[server.name]
         if taken.all():
             path.open = (*path.open, section)
         elif taken.any():
             if path.turns > 1:
                 raise TurnsDifferError
-            kept.scattered = True
+            totals.scattered = True
         if not taken.any():
             return
-        kept.least, kept.most = min(kept.least, float(taken.min())), max(kept.most, float(taken.max()))
-        kept.count(path, units)
-        kept.in_all += float(np.where(live, units, 0.0).reshape(path.turns, -1).max(axis=1).sum())
-        kept.at_a_time = max(kept.at_a_time, float(np.max(np.broadcast_to(held, live.shape)[live])))
+        totals.least, totals.most = min(totals.least, float(taken.min())), max(totals.most, float(taken.max()))
+        totals.count(path, units)
+        totals.in_all += float(np.where(live, units, 0.0).reshape(path.turns, -1).max(axis=1).sum())
+        totals.at_a_time = max(totals.at_a_time, float(np.max(np.broadcast_to(held, live.shape)[live])))
 
     def end(self, path: Progress, section: Held, place: str) -> None:
         """Give units."""
         server, live = section.server, path.live
-        kept = self.by_server.setdefault(server.name, Section())
-        self._add(kept, path, section, 1.0, place)
-        kept.untied |= bool((path.units[server.name] * path.share < -SMALL).any())
+        totals = self.by_server.setdefault(server.name, Section())
+        self._add(totals, path, section, 1.0, place)
+        totals.untied |= bool((path.units[server.name] * path.share < -SMALL).any())
         same = [k for k in range(path.base, len(path.open)) if _same(path.open[k], section, path)]
         begun = path.open[same[-1]] if same else section
         if begun.since is not None and begun.since.shape == path.clock.shape:
             held, chance = section.units * (path.clock - begun.since), section.variance - begun.variance
-            kept.demand.squares += float((held**2 * path.share)[live].sum()) + max(chance, 0.0)
+            totals.demand.squares += float((held**2 * path.share)[live].sum()) + max(chance, 0.0)
         if same:
             self.close(path, same[-1])
         elif np.any(np.broadcast_to(section.units, live.shape)[live]):
-            kept.scattered = True
+            totals.scattered = True
 
-    def _add(self, kept: Section, path: Progress, section: Held, sign: float, place: str) -> None:
+    def _add(self, totals: Section, path: Progress, section: Held, sign: float, place: str) -> None:
         """Add unit-seconds up to now: those of gives less those of takes are what is held."""
         server, weighted = section.server, section.units * path.clock * path.share
-        kept.demand.add(sign * weighted, section.member, path.live, server.members, f"{place}: {server.name}")
-        kept.outlives |= path.forked
+        totals.demand.add(sign * weighted, section.member, path.live, server.members, f"{place}: {server.name}")
+        totals.outlives |= path.forked
         path.units[server.name] = path.units.get(server.name, 0.0) - sign * section.units
 
     def close(self, path: Progress, at: int) -> None:

@@ -210,10 +210,10 @@ class Walk:
 
     def sure(self, value: Expression, known: Known, what: str) -> Value:
         """Return a value that must not be left to chance."""
-        found = evaluate(value, known)
-        if found is None or any_of(np.isnan(found)):
+        number = evaluate(value, known)
+        if number is None or any_of(np.isnan(number)):
             raise ModelError(f"{self.prefix}{what} must not depend on a random choice")
-        return found
+        return number
 
     def let(self, step: Let, known: Known, path: Progress) -> None:
         known[step.variable] = evaluate(step.value, known)

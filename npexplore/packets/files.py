@@ -116,9 +116,9 @@ class CaptureSeries:
             try:
                 scan = self._scan = CaptureScan(path, workers=self._workers)
                 formats[scan.format] = None
-                for table, made in self._tables(scan, work):
+                for table, result in self._tables(scan, work):
                     self.packets[k] += table.rows
-                    yield table, made
+                    yield table, result
                 for name, count in scan.other_blocks.items():
                     self.other_blocks[name] = self.other_blocks.get(name, 0) + count
             except InputError as error:

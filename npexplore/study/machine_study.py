@@ -42,7 +42,7 @@ class MachineStudy(Result):
         >>> from npexplore.study import study_machine
         >>> answer = study_machine("smartnic", workloads=[64], changes=False)
         >>> answer.design, [one.workload.name for one in answer.explanations], len(answer.load.best)
-        ('smartnic', ['packets of 64 bytes'], 3)
+        ('smartnic', ['64 bytes'], 3)
     """
 
     design: str

@@ -61,7 +61,7 @@ def write_tests(conformance: Conformance, path: str | Path, forward: str | XdpRo
     """Write a pytest file in which each cluster's smallest failure is one test.
 
     Args:
-        found: the failures, as `examine_router` or `examine_captures` returns them.
+        conformance: the failures, as `examine_router` or `examine_captures` returns them.
         path: the file to write.
         forward: the function under test, as MODULE:NAME; or the XDP program under test, of which each test makes a
             fresh one, so that a failure which needs earlier packets does not come again.

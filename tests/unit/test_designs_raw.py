@@ -31,7 +31,7 @@ def test_every_version_forwards_every_length(version, size):
 
 def test_stage_1_of_the_pipelines_bounds_short_packets():
     ceiling = RAW.bounds(workload(packet_bytes=64)).about["ceiling_pps.stage1"]
-    assert ceiling <= 4 / (150 * CYCLE)  # four tiles, 150 cycles a lookup, and the message to stage 3
+    assert ceiling <= 4 / (150 * CYCLE) * (1 + 1e-12)  # four tiles, 150 cycles a lookup, and the message to stage 3
     assert ceiling > 4 / (190 * CYCLE)
 
 

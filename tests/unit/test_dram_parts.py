@@ -3,7 +3,7 @@
 import msgspec
 import numpy as np
 import pytest
-from reference.ddr_commands import Traced, commands
+from reference.ddr_commands import commands
 from reference.small_machines import NS, ddr, machine, packets
 
 from npexplore.errors import InputError, ModelError, UnknownNameError
@@ -102,15 +102,15 @@ def test_addresses_begin_again_after_the_last_row():
 
 
 @pytest.mark.parametrize("permutation", [False, True])
-@pytest.mark.parametrize(("order", "channels"), [("row bank column", 1), ("row column bank channel", 2)])
-def test_the_engine_finds_the_same_place(order, channels, permutation):
+@pytest.mark.parametrize("order", ["row bank column", "row column bank"])
+def test_the_engine_finds_the_same_place(order, permutation):
     mapped = AddressMap(order, row_bytes=128, rows=8, permutation=permutation)
-    addresses = list(range(0, 128 * 8 * 4 * channels, 64 * 5))
-    resource = ddr(Traced, page="open", channels=channels, address_map=mapped)
+    addresses = list(range(0, 128 * 8 * 4, 64 * 5))
+    resource = ddr(page="open", address_map=mapped)
     made = machine([resource], lambda m, packet: m.ddr.read(bytes=8, address=packet.address))
     stream, _ = commands(made, packets(*[64] * len(addresses), address=addresses), packets=len(addresses) + 1)
     seen = [(c.channel, c.bank % 4, c.row) for c in stream if c.name == "RD"]
-    assert seen[: len(addresses)] == places(mapped, 4, channels, addresses)
+    assert seen[: len(addresses)] == places(mapped, 4, 1, addresses)
     assert bounds(made, packets(*[64] * len(addresses), address=addresses)).rate_pps > 0
 
 

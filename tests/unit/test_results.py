@@ -18,6 +18,7 @@ from npexplore.paths import share
 from npexplore.programs import Measurement, read_costs
 from npexplore.results import Result
 from npexplore.solve.petri import find_markings, find_structure, simulate_net, solve_chain, solve_transient
+from npexplore.study import study_machine
 from npexplore.study.explaining.sensitivity import Elasticity, Sensitivity
 from npexplore.study.explaining.whatif import Change, WhatIf
 from npexplore.study.loading.curve import load_curve
@@ -41,7 +42,8 @@ CHECKED = npx.check(["ixp2400_dram"], seeds=2, packets=100)
 RESULTS = [
     *EXPLAINED.predictions.values(), EXPLAINED, MATTERS, CHANGES, SIMULATED.breakdown, CURVE, LABORATORY,
     Measurement(read_costs("epyc_zen4"), (), 1.0), CURVE.points[0], SEARCHED,
-    BEST, CAPTURED.length_cdf(), CHECKED, NIC.run(CAPTURE), find_structure(NET), find_markings(NET),
+    BEST, study_machine("smartnic", workloads=[64], changes=False),
+    CAPTURED.length_cdf(), CHECKED, NIC.run(CAPTURE), find_structure(NET), find_markings(NET),
     solve_chain(NET), solve_transient(NET, [0.0, 1.0]), simulate_net(NET, [1], 500),
     *solve_network(load_network("closed_multiclass"), ("bounds", "queueing", "simulation"), (1,), 500),
 ]  # fmt: skip

@@ -121,17 +121,17 @@ def _event(state: State, service: int, recovery: int, away: int) -> tuple[int, i
 
 def _returned(state: State, banks: int, service: int) -> list[tuple[float, State]]:
     """Return where a thread that comes back goes: to any bank, all alike."""
-    found: dict[State, float] = {}
+    chances: dict[State, float] = {}
     idle = banks - len(state.line) - len(state.recovering)
     if idle:
         begun = state.service if state.line else service
-        found[State(begun, (*state.line, 0), state.recovering, state.away)] = idle / banks
+        chances[State(begun, (*state.line, 0), state.recovering, state.away)] = idle / banks
     for k in range(len(state.line)):
         after = state._replace(line=(*state.line[:k], state.line[k] + 1, *state.line[k + 1 :]))
-        found[after] = found.get(after, 0.0) + 1 / banks
+        chances[after] = chances.get(after, 0.0) + 1 / banks
     for k, (left, waits) in enumerate(state.recovering):
         after = state._replace(
             recovering=tuple(sorted([*state.recovering[:k], (left, waits + 1), *state.recovering[k + 1 :]]))
         )
-        found[after] = found.get(after, 0.0) + 1 / banks
-    return [(chance, after) for after, chance in found.items()]
+        chances[after] = chances.get(after, 0.0) + 1 / banks
+    return [(chance, after) for after, chance in chances.items()]
