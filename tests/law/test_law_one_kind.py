@@ -4,8 +4,17 @@ import pytest
 from reference.one_kind import error
 from reference.random_machines import KINDS
 
-SEEDS = range(300, 308)
-FAR = 0.45  # relative; of fresh seeds the farthest is a lock's 0.4, and of other kinds 0.35
+SEEDS = (
+    0,
+    12,
+    16,
+    17,
+    44,
+    57,
+    68,
+    71,
+)  # each shows a fault: links without pace, rows taken for hits, banks that recover
+FAR = 0.4  # relative; of fresh seeds the farthest but for locks and PCIe is 0.35
 FAR_SHARE = 0.4  # of a kind's machines, that may be more than a tenth off
 UNSURE = {"lock", "policer"}  # whose hand-over hangs on the order of arrival, and which nobody waits at
 
