@@ -54,12 +54,14 @@ def build_bench(
         _run(["iverilog", "-g2005", "-Wall", "-o", "bench.vvp", "-s", "bench", *files], folder)
         return ["vvp", "-n", "bench.vvp"]
     (folder / MAIN).write_text(MAIN_TEXT, encoding="utf-8")
-    options = ["--cc", "--exe", "--build", "--timing", "-O3", "-Wno-fatal", "-j", "2"]
-    options += ["--hierarchical"] if apart else []
     level = "-O1" if packets >= OPTIMISED_FROM_PACKETS else "-O0"
-    for option in ("VM_PARALLEL_BUILDS=0", f"OPT_FAST={level}", f"OPT_GLOBAL={level}"):  # each file has all headers
-        options += ["-MAKEFLAGS", option]
-    _run(["verilator", *options, "--top-module", "bench", "-Mdir", "built", *files, MAIN], folder)
+    settings = ["VM_PARALLEL_BUILDS=0", f"OPT_FAST={level}", f"OPT_GLOBAL={level}"]  # each file has all headers
+    options = ["--cc", "--exe", "--timing", "-O3", "-Wno-fatal", "--top-module", "bench", "-Mdir", "built"]
+    _run(["verilator", *options, *(["--hierarchical"] if apart else []), *files, MAIN], folder)
+    if apart:  # one job: the makefile has a rule of two targets, which two jobs run twice, one into the other's files
+        _run(["make", "-C", "built", "-f", "Vbench_hier.mk", "hier_verilation", *settings], folder)
+    makefile = "Vbench_hier.mk" if apart else "Vbench.mk"
+    _run(["make", "-j", "2", "-C", "built", "-f", makefile, *(["hier_build"] if apart else []), *settings], folder)
     return ["built/Vbench"]
 
 
