@@ -152,6 +152,8 @@ def test_threads_that_bind_are_told_with_what_they_wait_for(capsys):
     text = " ".join(out.split())
     assert " More threads, or less waiting for dram.bank: " in text
     assert "no resource is full. They wait for dram.bank (" in text
+    _, out, _ = run(capsys, "explain", "ixp2400", *QUICK, "--set", "threads=2")
+    assert "They wait for nobody: their own work takes so long." in " ".join(out.split())  # 6 of 1,303 ns
 
 
 def test_formulas_are_told_as_text_and_as_a_document(capsys):

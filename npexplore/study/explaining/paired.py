@@ -4,8 +4,10 @@
 
 Both simulations see the same seed, so that packets and choices cancel out, batch by batch. The interval is that of the
 jackknife over pairs of batches: n ln(ratio) - (n - 1) ln(ratio without one pair), Student's t over these n values
-(Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 11). X is counted in packet bits, without
-padding, so that a larger cell is no gain by itself.
+(Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 11). Where the packets of both have little in
+common, pairs of batches are as far apart as any: the interval is then that of two independent answers, the root of the
+sum of squares of their relative half widths, if this is narrower. X is counted in packet bits, without padding, so that
+a larger cell is no gain by itself.
 """
 
 from __future__ import annotations
@@ -46,11 +48,15 @@ def packets_for(design: Design, workload: Workload | None) -> int:
 
 
 class Forwarded(NamedTuple):
-    """What a machine forwards: packets a second, bits of a packet, and (packets, seconds) of each batch."""
+    """What a machine forwards: packets a second, bits of a packet, and (packets, seconds) of each batch.
+
+    half: half width of the 95 % interval as a share of the rate (None: unknown).
+    """
 
     rate_pps: float
     packet_bits: float
     batches: tuple[tuple[int, float], ...]
+    half: float | None = None
 
     @property
     def bps(self) -> float:
@@ -70,19 +76,33 @@ def forwarded(point: SweepPoint, answer: Answer) -> Forwarded | None:
     if not isinstance(answer, Prediction) or not answer.rate_pps > 0:
         return None
     bits = 8 * point.design.workload(point.workload).mean_packet_bytes
-    return Forwarded(answer.rate_pps, bits, answer.batches)
+    low, high = answer.ci95.get("rate_pps", (None, None))
+    half = None if low is None or high is None else (high - low) / 2 / answer.rate_pps
+    # runs in the commonest of several modes say nothing of the others, which the interval spans
+    batches = () if "modes" in answer.about else answer.batches
+    return Forwarded(answer.rate_pps, bits, batches, half)
 
 
 def ratio(a: Forwarded, b: Forwarded) -> Ratio:
-    """Return the log ratio of what b forwards to what a forwards."""
-    whole = float(np.log(b.bps / a.bps))
+    """Return the log ratio of what b forwards to what a forwards, with the narrower of its two intervals."""
+    halves = [half for half in (_paired_half(a, b), _independent_half(a, b)) if half is not None]
+    return Ratio(float(np.log(b.bps / a.bps)), min(halves, default=None))
+
+
+def _independent_half(a: Forwarded, b: Forwarded) -> float | None:
+    """Return the half width of the log ratio of two independent answers; None without their intervals."""
+    return None if a.half is None or b.half is None else float(np.hypot(a.half, b.half))
+
+
+def _paired_half(a: Forwarded, b: Forwarded) -> float | None:
+    """Return the half width of the log ratio by the jackknife over pairs of batches; None without pairs."""
     if len(a.batches) != len(b.batches) or len(a.batches) < 2:
-        return Ratio(whole, None)
+        return None
     first, last = (np.array(one.batches, dtype=np.float64) for one in (a, b))
     left = [one.sum(axis=0) - one for one in (first, last)]  # without each batch
     if any((one[:, 0] <= 0).any() for one in left):
-        return Ratio(whole, None)
+        return None
     without = np.log(left[1][:, 0] / left[1][:, 1]) - np.log(left[0][:, 0] / left[0][:, 1])
-    n = len(without)
-    low, high = interval(n * (whole - np.log(b.packet_bits / a.packet_bits)) - (n - 1) * without)
-    return Ratio(whole, (high - low) / 2)
+    n, whole = len(without), float(np.log(b.rate_pps / a.rate_pps))
+    low, high = interval(n * whole - (n - 1) * without)
+    return (high - low) / 2

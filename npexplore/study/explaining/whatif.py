@@ -3,13 +3,13 @@
     changes   numbers halved and doubled (whole ones by at least 1, within their range), or the next choice to each
               side where choices are listed; each other word for the present one
     gain      X(changed) / X(present) - 1 with its 95 % interval, both seeing the same seed (paired.py)
-    knee      of a knob's curve over LADDER times its value: the point farthest from the chord, ln value and rate
-              scaled to 0..1 (Satopaa et al., "Finding a Kneedle in a Haystack", ICDCS Workshops 2011)
+    knee      where a knob's curve over LADDER times its value bends (knees.py)
 
 Only what one can change while the machine does the same work is tried: knobs and facts that may be `advised`
 (machine/parameters.py). Of assumptions those of parts are tried, which the machine file does not state; they tell how
 much rests on them and are no advice. The FIRST changes that gain most by queueing are simulated before the others,
-so that what to do is known soon.
+so that what to do is known soon. Pairs of short runs tell little where packets meet by chance: for the changes that are
+told in words the runs are then LONGER times as long; where threads meet at locks, or a window ends runs, of many seeds.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ from dataclasses import asdict, dataclass, field, replace
 from math import exp
 from typing import Any
 
-import numpy as np
-
 from npexplore.designs import Design, DesignLike
 from npexplore.designs import design as design_of
 from npexplore.errors import InputError
@@ -32,6 +30,8 @@ from npexplore.machine.workload import Workload, WorkloadLike
 from npexplore.records import content_hash
 from npexplore.results import Result
 from npexplore.solve.prediction import Prediction
+from npexplore.solve.simulate import meet_at_locks
+from npexplore.study.explaining.knees import WORTH, Knee, knees_of
 from npexplore.study.explaining.paired import MOST, Forwarded, forwarded, packets_for, ratio
 from npexplore.study.explaining.sensitivity import solvers_for
 from npexplore.study.sweeping.answers import Answer
@@ -41,8 +41,9 @@ from npexplore.study.sweeping.grid import SweepPoint
 KINDS: tuple[Kind, ...] = ("knob", "fact")
 LADDER = (1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0)
 FIRST = 6  # changes
-WORTH = 0.01  # smaller gains and losses are no effect
-BENT = 0.1  # a curve that stands less from its chord is straight
+ADVISED = 3  # knobs whose best changes are told in words
+SETTLED, LONGER = 0.01, 16  # of the ratio of two rates: where its half width is wider, so many times the packets
+ANALYTIC = ("bounds", "queueing")  # solvers without a seed
 Tried = tuple[str, Value]
 
 
@@ -64,18 +65,10 @@ class Change:
     solver: str
     bottleneck: str
 
-
-@dataclass(frozen=True)
-class Knee:
-    """A knob's curve: throughput (bit/s of packets) over values; knee: its bend (None: straight or flat);
-    enough: the least effort that reaches 95 % of the best value's throughput.
-    """
-
-    knob: str
-    unit: str
-    curve: tuple[tuple[float, float], ...]
-    knee: float | None
-    enough: float
+    @property
+    def uncertainty(self) -> float:
+        """The half width of the interval of the ratio of the two rates, as a share of it; 0 if it is unknown."""
+        return 0.0 if self.low is None or self.high is None else (self.high - self.low) / 2 / (1 + self.gain)
 
 
 @dataclass(frozen=True)
@@ -107,6 +100,14 @@ class WhatIf(Result):
     def gains(self) -> tuple[Change, ...]:
         """The changes of knobs and facts that gain beyond their noise, best first."""
         return tuple(one for one in self.changes if one.kind in KINDS and one.gain > WORTH and (one.low or WORTH) > 0)
+
+    @property
+    def advised(self) -> tuple[Change, ...]:
+        """The best change of each of the ADVISED knobs that gain most."""
+        best: dict[str, Change] = {}
+        for change in self.gains:
+            best.setdefault(change.knob, change)
+        return tuple(best.values())[:ADVISED]
 
     @property
     def assumed(self) -> tuple[Change, ...]:
@@ -158,39 +159,70 @@ def what_if_in_stages(
                 tried[name, value] = design.with_(**{name: value})
     told = 0
 
-    def ask(changes: Iterable[Tried], solver: str) -> list[tuple[Forwarded | None, Answer]]:
-        """Return the answers for the machine as it is, and for changed ones."""
+    def ask(designs: Iterable[Design], solver: str, longer: int = 1) -> list[tuple[Forwarded | None, Answer]]:
+        """Return the answers for machines; longer: how many times as many packets are simulated."""
         nonlocal told
-        number = seed if solver == "simulation" else None
-        points = [SweepPoint(made, workload, solver, number) for made in (design, *(tried[c] for c in changes))]
+        points = [SweepPoint(one, workload, solver, None if solver in ANALYTIC else seed) for one in designs]
         before, told = told, told + len(points)
 
         def report(now: int, _: int) -> None:
             if progress is not None:
                 progress(before + now, told)
 
-        answers = asked(points, packets=packets, executor=executor, workers=workers, progress=report, begun=begun)
+        answers = asked(
+            points, packets=longer * packets, executor=executor, workers=workers, progress=report, begun=begun
+        )
         return [(forwarded(point, answer), answer) for point, answer in zip(points, answers, strict=True)]
+
+    precise: dict[Tried | None, Forwarded | None] = {}
+    machine = design.machine(workload)
+    many = machine.window_s is not None or meet_at_locks(machine)
+    better = "estimate" if many else solver
+
+    def settled(ranked: WhatIf) -> WhatIf:
+        """Return the changes, those that gain most from longer runs where the interval of a pair is wide."""
+        wide: list[Tried | None] = [(one.knob, one.value) for one in ranked.advised if one.uncertainty > SETTLED]
+        wanted = [key for key in ([None, *wide] if wide else []) if key not in precise]
+        answers = ask((design if key is None else tried[key] for key in wanted), better, LONGER) if wanted else []
+        precise.update({key: rate for key, (rate, _) in zip(wanted, answers, strict=True)})
+        changes = [
+            _better(one, precise[None], precise[one.knob, one.value], better) if (one.knob, one.value) in wide else one
+            for one in ranked.changes
+        ]
+        return replace(ranked, changes=tuple(sorted(changes, key=lambda one: -one.gain)))
 
     found: dict[Tried, tuple[Forwarded | None, Answer]] = {}
     before: list[Tried] = []
     if early and solver == "simulation":
         single = [change for change in tried if _single(design, *change)]
-        guessed = dict(zip(single, ask(single, "queueing")[1:], strict=True))
+        guessed = dict(zip(single, ask([design, *(tried[one] for one in single)], "queueing")[1:], strict=True))
         before = sorted(single, key=lambda c: 0.0 if (then := guessed[c][0]) is None else -then.bps)[:FIRST]
-        (now, base), *answers = ask(before, solver)
+        (now, base), *answers = ask([design, *(tried[one] for one in before)], solver)
         found = dict(zip(before, answers, strict=True))
         if now is not None:
-            yield _ranked(design, list(found), found, now, solver)
+            yield settled(_ranked(design, list(found), found, now, solver))
     later = [change for change in tried if change not in before]
-    (now, base), *answers = ask(later, solver)
+    (now, base), *answers = ask([design, *(tried[one] for one in later)], solver)
     found |= dict(zip(later, answers, strict=True))
     if now is None:
         yield WhatIf(impossible={"": getattr(base, "reason", "no answer")})
         return
     rates = {change: then.bps for change in tried if (then := found[change][0]) is not None}
     ranked = _ranked(design, list(tried), found, now, solver)
-    yield replace(ranked, knees=tuple(_knees(design, now.bps, rates))) if knees else ranked
+    ranked = settled(ranked) if solver == "simulation" else ranked
+    yield replace(ranked, knees=tuple(knees_of(design, now.bps, rates))) if knees else ranked
+
+
+def _better(change: Change, now: Forwarded | None, then: Forwarded | None, solver: str) -> Change:
+    """Return a change with the gain of longer runs, unless that is known worse; among modes it is what holds."""
+    if now is None or then is None:
+        return change
+    log_gain, half = ratio(now, then)
+    modes = not (now.batches and then.batches)
+    if half is None or (half >= change.uncertainty and not modes):
+        return change
+    low, high = exp(log_gain - half) - 1, exp(log_gain + half) - 1
+    return replace(change, gain=exp(log_gain) - 1, low=low, high=high, solver=solver)
 
 
 def _ranked(
@@ -262,40 +294,3 @@ def _steps(design: Design, name: str, factors: Sequence[float]) -> list[Value]:
         if value > 0 and value != present and parameter.allows(value):
             found.append(value)
     return list(dict.fromkeys(found))
-
-
-def _knees(design: Design, now: float, rates: Mapping[tuple[str, Value], float]) -> list[Knee]:
-    """Return the curves of the knobs that are numbers and have an effect."""
-    found = []
-    parameters = design.parameters.file.parameter
-    for name in dict.fromkeys(knob for knob, _ in rates):
-        present = design.parameters[name]
-        if isinstance(present, str) or parameters[name].kind != "knob":
-            continue
-        curve = {float(value): rate for (knob, value), rate in rates.items() if knob == name} | {float(present): now}
-        line = tuple(sorted(curve.items()))
-        if len(line) > 2 and max(curve.values()) > min(curve.values()) * (1 + WORTH):
-            found.append(Knee(name, parameters[name].unit, line, knee(line), _enough(line)))
-    return found
-
-
-def knee(curve: Sequence[tuple[float, float]]) -> float | None:
-    """Return the value at which a curve of (value, rate), values rising and above 0, bends most to its level part.
-
-    None if it is flat or straight, or bends the other way.
-    """
-    x = np.log([value for value, _ in curve])
-    y = np.array([rate for _, rate in curve])
-    if len(curve) < 3 or y.max() == y.min():
-        return None
-    x, y = (x - x[0]) / (x[-1] - x[0]), (y - y.min()) / (y.max() - y.min())
-    above = y - x if y[-1] >= y[0] else y - (1 - x)
-    place = int(np.argmax(above))
-    return curve[place][0] if above[place] > BENT and 0 < place < len(curve) - 1 else None
-
-
-def _enough(curve: Sequence[tuple[float, float]]) -> float:
-    """Return the value nearest to the slow end that still has 95 % of the best throughput."""
-    best = max(rate for _, rate in curve)
-    good = [value for value, rate in curve if rate >= 0.95 * best]
-    return good[0] if curve[-1][1] >= curve[0][1] else good[-1]

@@ -103,8 +103,7 @@ def _advice(e: Explanation) -> Iterator[str]:
     elif e.what_if is not None:
         yield f"Leave single parameters as they are: none that was tried gains more than the noise; {name} binds."
     elif name.startswith("threads"):
-        waits = () if e.best.breakdown is None else e.best.breakdown.waiting
-        waited = [wait for wait, _ in waits if not wait.startswith("threads")]
+        waited = [wait for wait, _ in _waits(e.best)]
         first = f", or less waiting for {waited[0]}" if waited else ""
         yield f"More threads{first}: threads bind, and no resource is full."
     else:
@@ -150,14 +149,17 @@ def _tail(e: Explanation) -> Iterator[str]:
         yield f"Around the 99th percentile: {time_text(late)}."
 
 
+def _waits(best: Prediction) -> list[tuple[str, float]]:
+    """Return what threads wait for (s) beyond a negligible share of a packet's time, the longest first."""
+    if best.breakdown is None:
+        return []
+    least = SMALL_PART * best.breakdown.latency_s
+    return [(name, s) for name, s in best.breakdown.waiting if not name.startswith("threads") and s >= least]
+
+
 def _waited_for(best: Prediction) -> str:
     """Return what threads wait for, the longest first."""
-    waits = () if best.breakdown is None else best.breakdown.waiting
-    told = [
-        f"{name or 'nothing in particular'} ({short(s * 1e9, 3)} ns)"
-        for name, s in waits
-        if not name.startswith("threads")
-    ]
+    told = [f"{name or 'nothing in particular'} ({short(s * 1e9, 3)} ns)" for name, s in _waits(best)]
     return f"They wait for {', '.join(told[:3])}." if told else "They wait for nobody: their own work takes so long."
 
 
@@ -243,13 +245,10 @@ def value_text(value: Value) -> str:
 def _changes(tried: WhatIf | None) -> Iterator[str]:
     if tried is None:
         return
-    best: dict[str, Change] = {}
-    for change in tried.gains:
-        best.setdefault(change.knob, change)
     told = [
         f"{c.knob} {value_text(c.present)} to {value_text(c.value)} ({gain_text(c)}, then {c.bottleneck} binds)"
-        for c in best.values()
-    ][:3]
+        for c in tried.advised
+    ]
     if told:
         yield f"Of single changes these gain most: {', '.join(told)}."
     else:
