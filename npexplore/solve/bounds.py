@@ -24,6 +24,7 @@ from npexplore.solve.batch import Answers, Batch
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.residence import alone
 
+CEILING = "ceiling_pps."  # with a resource's name: packets/s that it alone allows
 BOUND = "upper bound for packets in the shares in which they come; latency without contention"
 
 
@@ -55,5 +56,5 @@ def bounds_of(batch: Batch) -> Answers:
     return Answers(
         "bounds", batch, rate, (*ceilings, "arrivals"), np.where(slower, len(ceilings), number),
         batch.utilization(rate), batch.latency, BOUND,
-        {"ceiling_pps." + name: values for name, values in ceilings.items()},
+        {CEILING + name: values for name, values in ceilings.items()},
     )  # fmt: skip

@@ -19,8 +19,10 @@ from npexplore.errors import InputError, ModelError, NpexploreError
 from npexplore.machine.workload import Workload, WorkloadLike, as_workload, workload
 from npexplore.records import content_hash
 from npexplore.results import Result, plain
+from npexplore.study.explaining.candidates import changes_to_try
 from npexplore.study.explaining.explain import Explanation, explain
-from npexplore.study.explaining.whatif import WhatIf, changes_to_try
+from npexplore.study.explaining.joint import ties
+from npexplore.study.explaining.whatif import WhatIf
 from npexplore.study.loading.curve import LoadCurve, load_curve
 from npexplore.study.optimising.optimise import optimise
 from npexplore.study.optimising.optimum import Optimum
@@ -29,7 +31,6 @@ from npexplore.study.optimising.prices import PriceFile
 FRAME_BYTES, MIX = 64, "imix_ethernet"
 LOADS = ("10%", "50%", "90%")  # of the highest rate
 MAX_FRONT_KNOBS = 3  # with three values each: 27 estimates of one second
-TIE = 0.01  # ceilings and busy times that differ by a smaller share are equal
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,22 +91,9 @@ def rate_row(e: Explanation) -> dict[str, Any]:
         "counted": best.counted,
         "line rate Mpps": None if line is None else line.pps / 1e6,
         "% of line rate": None if line is None else 100 * line.share,
-        "binds": " and ".join(ties(e)),
+        "binds": " and ".join(ties(e.best)),
         "by": best.solver,
     }
-
-
-def ties(e: Explanation) -> list[str]:
-    """Return what binds and every resource that works as much of the time, within 1 %: only together do they gain.
-
-    A resource that is taken but held by a packet that waits elsewhere does not count, nor do pools of threads.
-    """
-    name, shares = e.best.bottleneck, e.best.utilization
-    if name not in shares or name.startswith("threads"):
-        return [name]
-    working = {other: share.busy - share.blocked for other, share in shares.items() if not other.startswith("threads")}
-    near = TIE * working[name]
-    return [name, *(other for other, share in working.items() if other != name and abs(share - working[name]) <= near)]
 
 
 def usual_workloads(design: Design, capture: Workload | None = None) -> list[Workload | None]:

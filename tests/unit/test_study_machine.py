@@ -10,8 +10,9 @@ import pytest
 import npexplore as npx
 from npexplore.cli import main
 from npexplore.errors import InputError
+from npexplore.study.explaining.joint import ties
 from npexplore.study.explaining.whatif import WhatIf
-from npexplore.study.machine_study import front_knobs, ties, usual_workloads
+from npexplore.study.machine_study import front_knobs, usual_workloads
 from npexplore.study.optimising.prices import Price, PriceFile
 
 MACHINE = (
@@ -72,9 +73,9 @@ def test_as_busy_resources_bind_together() -> None:
     }
     use = {name: SimpleNamespace(busy=busy, blocked=blocked) for name, (busy, blocked) in shares.items()}
     best = SimpleNamespace(bottleneck="rx", utilization=use)
-    assert ties(SimpleNamespace(best=best)) == ["rx", "tx"]  # type: ignore[arg-type]
+    assert ties(best) == ["rx", "tx"]  # type: ignore[arg-type]
     best.bottleneck = "threads"
-    assert ties(SimpleNamespace(best=best)) == ["threads"]  # type: ignore[arg-type]
+    assert ties(best) == ["threads"]  # type: ignore[arg-type]
 
 
 def test_front_takes_priced_numbers_alone() -> None:

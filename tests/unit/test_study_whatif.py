@@ -13,6 +13,7 @@ from npexplore.designs import DESIGNS, design
 from npexplore.errors import InputError
 from npexplore.machine.workload import Workload
 from npexplore.paths import share
+from npexplore.study.explaining.candidates import changes_to_try
 from npexplore.study.explaining.explain import explain
 from npexplore.study.explaining.knees import knee
 from npexplore.study.explaining.paired import Forwarded, packets_for, ratio
@@ -20,7 +21,6 @@ from npexplore.study.explaining.whatif import (
     FIRST,
     Change,
     WhatIf,
-    changes_to_try,
     what_if,
     what_if_in_stages,
 )
@@ -96,6 +96,46 @@ def test_advice_rests_on_longer_runs_where_a_pair_tells_little():
     found = what_if(dpu, LOAD)
     assert max(one.uncertainty for one in found.advised) < 0.005
     assert found.gains[0].gain == pytest.approx(1, abs=0.004)  # twice the cores, which bind
+
+
+TIED = '''
+name = "tied"
+title = "cores between two ports of one rate"
+parameter.rx = { kind = "knob", value = 100, min = 1, max = 800, unit = "Gb/s", about = "in", source = "assumed" }
+parameter.tx = { kind = "knob", value = 100, min = 1, max = 800, unit = "Gb/s", about = "out", source = "assumed" }
+parameter.cores = { kind = "knob", value = 32, min = 1, max = 64, about = "cores", source = "assumed" }
+resource.rx = { type = "ethernet_port", gbps = "= p.rx" }
+resource.tx = { type = "ethernet_port", gbps = "= p.tx" }
+resource.core = { type = "processor", engines = "= p.cores", clock_hz = "2 GHz" }
+[[pool]]
+name = "packet"
+count = "= 4 * p.cores"
+home = "core"
+program = """
+m.rx.receive(bytes=packet.packet_bytes)
+m.core.compute(cycles=300)
+m.tx.send(bytes=packet.packet_bytes)
+"""
+'''
+
+
+def test_resources_that_are_equally_busy_are_advised_together(tmp_path):
+    (tmp_path / "tied.toml").write_text(TIED)
+    tied = npexplore.design(tmp_path / "tied.toml")
+    answer = explain(tied, LOAD, elasticities=False, changes=True)
+    joint = answer.what_if.joint
+    assert answer.what_if.gains == ()
+    assert {one.knob: (one.present, one.value) for one in joint.settings} == {"rx": (100, 200), "tx": (100, 200)}
+    after = tied.with_(rx=200, tx=200).estimate(LOAD).rate_pps / answer.best.rate_pps - 1
+    assert joint.gain == pytest.approx(after, rel=0.01)
+    assert after > 0.5
+    assert joint.bottleneck == "core"
+    _, binds, advice, *_ = str(answer).split("\n")
+    assert "is as busy: both must grow" in binds
+    assert re.search(r"Set .x to 200 Gb/s \(100 now\) and .x to 200 Gb/s \(100 now\) together: \+", advice)
+    assert {one["knob"] for one in answer.to_dict()["joint"]["settings"]} == {"rx", "tx"}
+    assert explain(tied.with_(tx=101), LOAD, elasticities=False, changes=True).what_if.joint is not None  # within 1 %
+    assert explain(tied.with_(tx=200), LOAD, elasticities=False, changes=True).what_if.joint is None  # rx alone binds
 
 
 def test_equal_gains_stand_in_the_order_of_the_file(threads_bound):

@@ -22,12 +22,13 @@ from npexplore.machine.resources import LineCard
 from npexplore.machine.workload import Workload, WorkloadLike
 from npexplore.records import content_hash
 from npexplore.results import Result, plain
+from npexplore.solve.bounds import CEILING
 from npexplore.solve.estimate.document import document as estimate_document
 from npexplore.solve.prediction import Prediction
 from npexplore.study.explaining.background import Background
 from npexplore.study.explaining.sensitivity import Sensitivity, sensitivity_in_stages
 from npexplore.study.explaining.whatif import WhatIf, what_if_in_stages
-from npexplore.study.explaining.words import CEILING, NOT_ESTIMATED, gain_text, in_words, value_text
+from npexplore.study.explaining.words import NOT_ESTIMATED, gain_text, in_words, value_text
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -199,6 +200,7 @@ class Explanation(Result):
             "line_rate": None if self.line is None else self.line._asdict(),
             "headroom": None if self.headroom is None else self.headroom._asdict(),
             "what_if": None if self.what_if is None else [asdict(change) for change in self.what_if.changes],
+            "joint": None if self.what_if is None or self.what_if.joint is None else asdict(self.what_if.joint),
             "impossible": None if self.what_if is None else dict(self.what_if.impossible),
             "knees": None if self.what_if is None else [asdict(found) for found in self.what_if.knees],
             "without_effect": None if changes is None else list(changes.without_effect),

@@ -36,7 +36,7 @@ def knees_of(design: Design, now: float, rates: Mapping[tuple[str, Value], float
 
     now: the rate of the machine as it is; rates: with each value of each knob (bit/s of packets).
     """
-    found = []
+    knees: list[Knee] = []
     parameters = design.parameters.file.parameter
     for name in dict.fromkeys(knob for knob, _ in rates):
         present = design.parameters[name]
@@ -45,8 +45,8 @@ def knees_of(design: Design, now: float, rates: Mapping[tuple[str, Value], float
         curve = {float(value): rate for (knob, value), rate in rates.items() if knob == name} | {float(present): now}
         line = tuple(sorted(curve.items()))
         if len(line) > 2 and max(curve.values()) > min(curve.values()) * (1 + WORTH):
-            found.append(Knee(name, parameters[name].unit, line, knee(line), _enough(line)))
-    return found
+            knees.append(Knee(name, parameters[name].unit, line, knee(line), _enough(line)))
+    return knees
 
 
 def knee(curve: Sequence[tuple[float, float]]) -> float | None:

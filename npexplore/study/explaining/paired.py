@@ -12,6 +12,7 @@ a larger cell is no gain by itself.
 
 from __future__ import annotations
 
+from math import exp
 from typing import NamedTuple
 
 import numpy as np
@@ -69,6 +70,13 @@ class Ratio(NamedTuple):
 
     log: float
     half: float | None
+
+    @property
+    def gain(self) -> tuple[float, float | None, float | None]:
+        """The share that is gained, and the ends of its interval (None: unknown)."""
+        ends = (None, None) if self.half is None else (self.log - self.half, self.log + self.half)
+        low, high = (None if end is None else exp(end) - 1 for end in ends)
+        return exp(self.log) - 1, low, high
 
 
 def forwarded(point: SweepPoint, answer: Answer) -> Forwarded | None:

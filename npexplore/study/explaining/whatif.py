@@ -1,15 +1,13 @@
 """What if one thing were changed: every single change of a machine, ranked by its gain, and where a knob's knee is.
 
-    changes   numbers halved and doubled (whole ones by at least 1, within their range), or the next choice to each
-              side where choices are listed; each other word for the present one
+    changes   numbers halved and doubled, the next choices, each other word (candidates.py)
     gain      X(changed) / X(present) - 1 with its 95 % interval, both seeing the same seed (paired.py)
     knee      where a knob's curve over LADDER times its value bends (knees.py)
 
-Only what one can change while the machine does the same work is tried: knobs and facts that may be `advised`
-(machine/parameters.py). Of assumptions those of parts are tried, which the machine file does not state; they tell how
-much rests on them and are no advice. The FIRST changes that gain most by queueing are simulated before the others,
-so that what to do is known soon. Pairs of short runs tell little where packets meet by chance: for the changes that are
-told in words the runs are then LONGER times as long; where threads meet at locks, or a window ends runs, of many seeds.
+The FIRST changes that gain most by queueing are simulated before the others, so that what to do is known soon. Pairs of
+short runs tell little where packets meet by chance: for the changes that are told in words the runs are then LONGER
+times as long; where threads meet at locks, or a window ends runs, they are estimated with many seeds. Where resources
+are equally busy, what all of them need is tried together (joint.py).
 """
 
 from __future__ import annotations
@@ -18,19 +16,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from math import exp
 from typing import Any
 
 from npexplore.designs import Design, DesignLike
 from npexplore.designs import design as design_of
 from npexplore.errors import InputError
-from npexplore.machine.described.part_parameters import from_part
 from npexplore.machine.parameters import Kind, Value
-from npexplore.machine.workload import Workload, WorkloadLike
+from npexplore.machine.workload import WorkloadLike
 from npexplore.records import content_hash
 from npexplore.results import Result
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.simulate import meet_at_locks
+from npexplore.study.explaining.candidates import KINDS, Tried, changes_to_try, is_single
+from npexplore.study.explaining.joint import JointChange, joint_settings, settings_of, ties
 from npexplore.study.explaining.knees import WORTH, Knee, knees_of
 from npexplore.study.explaining.paired import MOST, Forwarded, forwarded, packets_for, ratio
 from npexplore.study.explaining.sensitivity import solvers_for
@@ -38,13 +36,10 @@ from npexplore.study.sweeping.answers import Answer
 from npexplore.study.sweeping.asked import asked
 from npexplore.study.sweeping.grid import SweepPoint
 
-KINDS: tuple[Kind, ...] = ("knob", "fact")
-LADDER = (1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0)
 FIRST = 6  # changes
 ADVISED = 3  # knobs whose best changes are told in words
 SETTLED, LONGER = 0.01, 16  # of the ratio of two rates: where its half width is wider, so many times the packets
 ANALYTIC = ("bounds", "queueing")  # solvers without a seed
-Tried = tuple[str, Value]
 
 
 @dataclass(frozen=True)
@@ -75,6 +70,8 @@ class Change:
 class WhatIf(Result):
     """Changes with an effect, best first; those without one; impossible ones, and why; knees of the knobs.
 
+    joint: what equally busy resources need together, if it gains more than any single change (None: nothing).
+
     Example:
         >>> from npexplore.study import WhatIf
         >>> WhatIf().changes
@@ -85,6 +82,7 @@ class WhatIf(Result):
     without_effect: tuple[str, ...] = ()
     impossible: Mapping[str, str] = field(default_factory=dict)
     knees: tuple[Knee, ...] = ()
+    joint: JointChange | None = None
 
     __hash__ = content_hash
 
@@ -155,7 +153,7 @@ def what_if_in_stages(
     tried: dict[Tried, Design] = {}
     for name, value in changes_to_try(design, workload):
         with suppress(InputError):  # out of its range
-            if knees or _single(design, name, value):
+            if knees or is_single(design, name, value):
                 tried[name, value] = design.with_(**{name: value})
     told = 0
 
@@ -191,16 +189,31 @@ def what_if_in_stages(
         ]
         return replace(ranked, changes=tuple(sorted(changes, key=lambda one: -one.gain)))
 
+    def together(ranked: WhatIf, base: Answer) -> WhatIf:
+        """Return the changes, with those that equally busy resources need together if these gain beyond any single."""
+        tied = ties(base) if isinstance(base, Prediction) else []
+        singles = [one for one in tried if parameters[one[0]].kind in KINDS and is_single(design, *one)]
+        values = joint_settings(design, tied, singles, lambda some: [answer for _, answer in ask(some, "bounds")])
+        if not values:
+            return ranked
+        (now, _), (then, answer) = ask([design, design.with_(**values)], better, LONGER)
+        if now is None or then is None or not isinstance(answer, Prediction):
+            return ranked
+        joint = JointChange(settings_of(design, values), tuple(tied), *ratio(now, then).gain, better, answer.bottleneck)
+        single = ranked.gains[0].gain if ranked.gains else WORTH
+        return replace(ranked, joint=joint) if joint.least > single else ranked
+
     found: dict[Tried, tuple[Forwarded | None, Answer]] = {}
     before: list[Tried] = []
+    parameters = design.parameters.file.parameter
     if early and solver == "simulation":
-        single = [change for change in tried if _single(design, *change)]
+        single = [change for change in tried if is_single(design, *change)]
         guessed = dict(zip(single, ask([design, *(tried[one] for one in single)], "queueing")[1:], strict=True))
         before = sorted(single, key=lambda c: 0.0 if (then := guessed[c][0]) is None else -then.bps)[:FIRST]
         (now, base), *answers = ask([design, *(tried[one] for one in before)], solver)
         found = dict(zip(before, answers, strict=True))
         if now is not None:
-            yield settled(_ranked(design, list(found), found, now, solver))
+            yield together(settled(_ranked(design, list(found), found, now, solver)), base)
     later = [change for change in tried if change not in before]
     (now, base), *answers = ask([design, *(tried[one] for one in later)], solver)
     found |= dict(zip(later, answers, strict=True))
@@ -209,7 +222,7 @@ def what_if_in_stages(
         return
     rates = {change: then.bps for change in tried if (then := found[change][0]) is not None}
     ranked = _ranked(design, list(tried), found, now, solver)
-    ranked = settled(ranked) if solver == "simulation" else ranked
+    ranked = together(settled(ranked), base) if solver == "simulation" else ranked
     yield replace(ranked, knees=tuple(knees_of(design, now.bps, rates))) if knees else ranked
 
 
@@ -217,12 +230,12 @@ def _better(change: Change, now: Forwarded | None, then: Forwarded | None, solve
     """Return a change with the gain of longer runs, unless that is known worse; among modes it is what holds."""
     if now is None or then is None:
         return change
-    log_gain, half = ratio(now, then)
+    precise = ratio(now, then)
     modes = not (now.batches and then.batches)
-    if half is None or (half >= change.uncertainty and not modes):
+    if precise.half is None or (precise.half >= change.uncertainty and not modes):
         return change
-    low, high = exp(log_gain - half) - 1, exp(log_gain + half) - 1
-    return replace(change, gain=exp(log_gain) - 1, low=low, high=high, solver=solver)
+    gain, low, high = precise.gain
+    return replace(change, gain=gain, low=low, high=high, solver=solver)
 
 
 def _ranked(
@@ -237,60 +250,12 @@ def _ranked(
         if then is None or not isinstance(answer, Prediction):
             impossible[f"{name}={value}"] = getattr(answer, "reason", "no packet finishes")
             continue
-        if not _single(design, name, value):
+        if not is_single(design, name, value):
             continue
-        log_gain, half = ratio(now, then)
-        gain, parameter = exp(log_gain) - 1, design.parameters.file.parameter[name]
-        low, high = (None, None) if half is None else (exp(log_gain - half) - 1, exp(log_gain + half) - 1)
+        (gain, low, high), parameter = ratio(now, then).gain, design.parameters.file.parameter[name]
         if abs(gain) > WORTH:
             changes.append(Change(name, parameter.kind, design.parameters[name], value, parameter.unit,
                                   gain, low, high, solver, answer.bottleneck))  # fmt: skip
     changes.sort(key=lambda change: -change.gain)
     told = {change.knob for change in changes} | {text.partition("=")[0] for text in impossible}
     return WhatIf(tuple(changes), tuple(sorted({name for name, _ in order} - told)), impossible)
-
-
-def changes_to_try(design: Design, workload: Workload | None = None) -> list[Tried]:
-    """Return knobs and facts that the machine reads and whose change may be advised, each with each value to try."""
-    read, parameters = design.depends_on(workload), design.parameters.file.parameter
-    file = design.parameters.file
-    names = [
-        name for name, p in parameters.items()
-        if name in read and p.advised and (p.kind in KINDS or (p.kind == "assumption" and from_part(file, name)))
-    ]  # fmt: skip
-    return [(name, value) for name in names for value in _values(design, name)]
-
-
-def _single(design: Design, name: str, value: Value) -> bool:
-    """Return whether a value is a change to be ranked: another choice, or a number halved or doubled."""
-    parameter, present = design.parameters.file.parameter[name], design.parameters[name]
-    if isinstance(value, str) or isinstance(present, str):
-        return True
-    return value in (parameter.neighbours(present) if parameter.choices else _steps(design, name, (0.5, 2.0)))
-
-
-def _values(design: Design, name: str) -> list[Value]:
-    """Return the values that are tried in a parameter's place."""
-    parameter, present = design.parameters.file.parameter[name], design.parameters[name]
-    if isinstance(present, str):
-        choices = parameter.advised if isinstance(parameter.advised, list) else parameter.choices
-        return [choice for choice in choices if choice != present]
-    if parameter.choices or not present > 0:
-        return [choice for choice in parameter.choices if choice != present]
-    return _steps(design, name, LADDER if parameter.kind == "knob" else (0.5, 2.0))
-
-
-def _steps(design: Design, name: str, factors: Sequence[float]) -> list[Value]:
-    """Return multiples of a number within its range; a whole number changes by at least 1."""
-    parameter, present = design.parameters.file.parameter[name], design.parameters[name]
-    assert not isinstance(present, str)
-    low = float("-inf") if parameter.min is None else parameter.min
-    high = float("inf") if parameter.max is None else parameter.max
-    found: list[Value] = []
-    for factor in factors:
-        value: float = min(max(present * factor, low), high)
-        if isinstance(present, int):
-            value = int(value) if value != present else value
-        if value > 0 and value != present and parameter.allows(value):
-            found.append(value)
-    return list(dict.fromkeys(found))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from npexplore.machine.parameters import HOW_TO_ADD
 from npexplore.solve.breakdown import Breakdown
 from npexplore.solve.prediction import Prediction
+from npexplore.study.explaining.joint import JointChange, Setting, ties
 from npexplore.study.explaining.sensitivity import Sensitivity
 from npexplore.study.explaining.whatif import WhatIf
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 HELPFUL = 0.02  # gains below are not worth a word
 MOST_PARTS, SMALL_PART = 5, 0.01  # of a latency, told one by one
 OF_ANOTHER_RUN = 0.05  # of the mean latency: a simulation farther away is noise, or not settled
-CEILING = "ceiling_pps."
 NOT_ESTIMATED = "packets or seeds of one simulation were chosen, which is then the answer"
 
 
@@ -85,17 +85,18 @@ def _answer(e: Explanation) -> Iterator[str]:
 def _advice(e: Explanation) -> Iterator[str]:
     """The one thing to do; what binds where no change was tried."""
     gains = () if e.what_if is None else e.what_if.gains
+    joint = None if e.what_if is None else e.what_if.joint
     name, room = e.best.bottleneck, e.headroom
     if name == "arrivals":
         slower = [p.bottleneck for p in e.predictions.values() if p.bottleneck != "arrivals"]
         yield "Leave the machine as it is: it keeps up with what comes" + (
             f" ({slower[0]} is next)." if slower else "."
         )
+    elif joint is not None:
+        yield f"Set {' and '.join(map(_setting, joint.settings))} together: {_effect(joint)}."
+        yield f"No single change gains as much: {_listed(joint.resources)} are equally busy."
     elif gains:
-        c = gains[0]
-        bind = "bind" if c.bottleneck == "threads" else "binds"
-        to = f"Set {c.knob} to {value_text(c.value)} {c.unit}".strip()
-        yield f"{to} ({value_text(c.present)} now): {gain_text(c)} throughput, then {c.bottleneck} {bind}."
+        yield f"Set {_setting(gains[0])}: {_effect(gains[0])}."
     elif e.no_parameters:
         yield f"This machine has no parameters to change; to have some, {HOW_TO_ADD}."
     elif e.what_if is not None and e.what_if == WhatIf():
@@ -111,6 +112,15 @@ def _advice(e: Explanation) -> Iterator[str]:
         least = min(behind, default=None)
         beyond = "" if least is None else f"; without it {least[1]} would allow {rate(least[0])}"
         yield f"Relieve {name}, which binds{beyond}."
+
+
+def _setting(c: Change | Setting) -> str:
+    return f"{' '.join(f'{c.knob} to {value_text(c.value)} {c.unit}'.split())} ({value_text(c.present)} now)"
+
+
+def _effect(c: Change | JointChange) -> str:
+    bind = "bind" if c.bottleneck == "threads" else "binds"
+    return f"{gain_text(c)} throughput, then {c.bottleneck} {bind}"
 
 
 def time_text(broken: Breakdown) -> str:
@@ -177,7 +187,12 @@ def _binding(e: Explanation) -> Iterator[str]:
     else:
         busy, blocked = best.utilization[name]
         held = f" ({share(blocked)} of it held by one that waits itself)" if blocked >= 0.05 else ""
-        yield f"What binds is {name}, busy {share(busy)} of the time{held}."
+        others = ties(best)[1:]
+        equal = ""
+        if others:
+            all_ = "both" if len(others) == 1 else "all"
+            equal = f"; {_listed(others)} {'is' if len(others) == 1 else 'are'} as busy: {all_} must grow"
+        yield f"What binds is {name}, busy {share(busy)} of the time{held}{equal}."
         alike: dict[tuple[str, str], list[str]] = {}
         for other, (taken, waiting) in best.utilization.items():
             if taken > busy and waiting >= 0.05:
@@ -192,7 +207,7 @@ def _binding(e: Explanation) -> Iterator[str]:
 
 def _listed(names: Sequence[str]) -> str:
     """Return names in a row; of many the first and the last."""
-    return " and ".join(names) if len(names) == 2 else f"{len(names)} from {names[0]} to {names[-1]}"
+    return " and ".join(names) if len(names) <= 2 else f"{len(names)} from {names[0]} to {names[-1]}"
 
 
 def _headroom(e: Explanation) -> Iterator[str]:
@@ -231,7 +246,7 @@ def _help(changes: Sensitivity | None) -> Iterator[str]:
 SHOWN_HALF = 0.01  # per cent: a gain is written with three digits
 
 
-def gain_text(change: Change) -> str:
+def gain_text(change: Change | JointChange) -> str:
     """Return a change's gain in per cent, with the half width of its interval where that shows beside it."""
     half = 0.0 if change.low is None or change.high is None else 50 * (change.high - change.low)
     return f"{100 * change.gain:+.3g}{f' ± {short(half, 2)}' if half >= SHOWN_HALF else ''} %"

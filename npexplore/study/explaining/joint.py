@@ -1,0 +1,108 @@
+"""Several parameters changed at once: what equally busy resources need, which gain only together.
+
+ties      the bottleneck, and every resource that works as much of the time, within 1 %
+settings  as long as a tied resource has its old ceiling, the single change that raises the lowest of their ceilings
+          most, added to those before (bounds)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from npexplore.designs import Design
+from npexplore.errors import InputError
+from npexplore.machine.parameters import Value
+from npexplore.solve.bounds import CEILING
+from npexplore.solve.prediction import Prediction
+from npexplore.study.explaining.knees import WORTH
+
+TIE = 0.01  # ceilings and busy times that differ by a smaller share are equal
+Ceilings = Mapping[str, float]  # packets/s that each resource alone allows
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A parameter's present and new value."""
+
+    knob: str
+    present: Value
+    value: Value
+    unit: str
+
+
+@dataclass(frozen=True)
+class JointChange:
+    """Settings that are made together, because of resources that are equally busy. gain, low, high, solver,
+    bottleneck: as of a single change.
+    """
+
+    settings: tuple[Setting, ...]
+    resources: tuple[str, ...]
+    gain: float
+    low: float | None
+    high: float | None
+    solver: str
+    bottleneck: str
+
+    @property
+    def least(self) -> float:
+        """The lower end of the gain's interval; the gain where that is unknown."""
+        return self.gain if self.low is None else self.low
+
+
+def ties(best: Prediction) -> list[str]:
+    """Return what binds and every resource that works as much of the time, within 1 %: only together do they gain.
+
+    A resource that is taken but held by a packet that waits elsewhere does not count, nor do pools of threads.
+    """
+    name, shares = best.bottleneck, best.utilization
+    if name not in shares or name.startswith("threads"):
+        return [name]
+    working = {other: share.busy - share.blocked for other, share in shares.items() if not other.startswith("threads")}
+    near = TIE * working[name]
+    return [name, *(other for other, share in working.items() if other != name and abs(share - working[name]) <= near)]
+
+
+def settings_of(design: Design, values: Mapping[str, Value]) -> tuple[Setting, ...]:
+    """Return new values of a machine's parameters beside the present ones."""
+    units = {name: design.parameters.file.parameter[name].unit for name in values}
+    return tuple(Setting(name, design.parameters[name], value, units[name]) for name, value in values.items())
+
+
+def ceilings_of(bound: object) -> Ceilings:
+    """Return the ceilings of an answer by bounds; none of any other answer."""
+    if not isinstance(bound, Prediction):
+        return {}
+    return {name.removeprefix(CEILING): float(pps) for name, pps in bound.about.items() if name.startswith(CEILING)}
+
+
+def joint_settings(
+    design: Design, tied: Sequence[str], changes: Iterable[tuple[str, Value]],
+    ask: Callable[[Sequence[Design]], Sequence[object]],
+) -> dict[str, Value]:  # fmt: skip
+    """Return the changes that together raise the ceilings of all tied resources; none if one change does, or none can.
+
+    changes: to choose from, at most one of each parameter. ask: answers machines by bounds.
+    """
+    chosen: dict[str, Value] = {}
+    (start,) = map(ceilings_of, ask([design]))
+    if len(tied) < 2 or any(name not in start for name in tied):
+        return {}
+    wanted = {name: start[name] * (1 + WORTH) for name in tied}
+    present, tries = start, list(changes)
+    while any(present[name] < wanted[name] for name in tied):
+        machines: dict[tuple[str, Value], Design] = {}
+        for name, value in tries:
+            with suppress(InputError):  # out of its range with the others
+                if name not in chosen:
+                    machines[name, value] = design.with_(**chosen, **{name: value})
+        lowest = min(tied, key=lambda name: present[name] / start[name])
+        answers = zip(machines, map(ceilings_of, ask(list(machines.values()))), strict=True)
+        known = [(change, then) for change, then in answers if all(name in then for name in tied)]
+        best = max(known, key=lambda one: (one[1][lowest], min(one[1][name] for name in tied)), default=None)
+        if best is None or best[1][lowest] <= present[lowest] * (1 + WORTH):
+            return {}
+        (name, chosen[name]), present = best
+    return chosen if len(chosen) > 1 else {}
