@@ -91,7 +91,7 @@ def rate_row(e: Explanation) -> dict[str, Any]:
         "counted": best.counted,
         "line rate Mpps": None if line is None else line.pps / 1e6,
         "% of line rate": None if line is None else 100 * line.share,
-        "binds": " and ".join(ties(e.best)),
+        "binds": " and ".join(ties(best, e.predictions.get("bounds"))),
         "by": best.solver,
     }
 

@@ -10,6 +10,7 @@ import pytest
 import npexplore as npx
 from npexplore.cli import main
 from npexplore.errors import InputError
+from npexplore.solve.prediction import Prediction
 from npexplore.study.explaining.joint import ties
 from npexplore.study.explaining.whatif import WhatIf
 from npexplore.study.machine_study import front_knobs, usual_workloads
@@ -69,13 +70,16 @@ def test_as_busy_resources_bind_together() -> None:
         "tx": (0.985, 0.0),
         "core": (0.9, 0.0),
         "stage": (0.99, 0.3),
+        "gate": (0.99, 0.0),
         "threads.in": (0.99, 0.0),
     }
     use = {name: SimpleNamespace(busy=busy, blocked=blocked) for name, (busy, blocked) in shares.items()}
     best = SimpleNamespace(bottleneck="rx", utilization=use)
-    assert ties(best) == ["rx", "tx"]  # type: ignore[arg-type]
+    ceilings = {f"ceiling_pps.{name}": 1e8 for name in use if name != "gate"}
+    bound = Prediction("bounds", 1e9, 1e8, "packet bytes", "rx", {}, about=ceilings)
+    assert ties(best, bound) == ["rx", "tx"]  # type: ignore[arg-type]
     best.bottleneck = "threads"
-    assert ties(best) == ["threads"]  # type: ignore[arg-type]
+    assert ties(best, bound) == ["threads"]  # type: ignore[arg-type]
 
 
 def test_front_takes_priced_numbers_alone() -> None:

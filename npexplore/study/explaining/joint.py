@@ -52,17 +52,25 @@ class JointChange:
         return self.gain if self.low is None else self.low
 
 
-def ties(best: Prediction) -> list[str]:
+def ceilings_of(bound: object) -> Ceilings:
+    """Return the ceilings of an answer by bounds; none of any other answer."""
+    if not isinstance(bound, Prediction):
+        return {}
+    return {name.removeprefix(CEILING): float(pps) for name, pps in bound.about.items() if name.startswith(CEILING)}
+
+
+def ties(best: Prediction, bound: object) -> list[str]:
     """Return what binds and every resource that works as much of the time, within 1 %: only together do they gain.
 
-    A resource that is taken but held by a packet that waits elsewhere does not count, nor do pools of threads.
+    Resources that have a ceiling in the answer by bounds count. One that is taken but held by a packet that waits
+    elsewhere does not, nor do pools of threads, nor gates at which packets wait for what others hold.
     """
-    name, shares = best.bottleneck, best.utilization
+    name, shares, ceilings = best.bottleneck, best.utilization, ceilings_of(bound)
     if name not in shares or name.startswith("threads"):
         return [name]
-    working = {other: share.busy - share.blocked for other, share in shares.items() if not other.startswith("threads")}
-    near = TIE * working[name]
-    return [name, *(other for other, share in working.items() if other != name and abs(share - working[name]) <= near)]
+    working = {other: share.busy - share.blocked for other, share in shares.items()}
+    others = (other for other in working if other in ceilings and not other.startswith("threads") and other != name)
+    return [name, *(other for other in others if abs(working[other] - working[name]) <= TIE * working[name])]
 
 
 def settings_of(design: Design, values: Mapping[str, Value]) -> tuple[Setting, ...]:
@@ -71,23 +79,17 @@ def settings_of(design: Design, values: Mapping[str, Value]) -> tuple[Setting, .
     return tuple(Setting(name, design.parameters[name], value, units[name]) for name, value in values.items())
 
 
-def ceilings_of(bound: object) -> Ceilings:
-    """Return the ceilings of an answer by bounds; none of any other answer."""
-    if not isinstance(bound, Prediction):
-        return {}
-    return {name.removeprefix(CEILING): float(pps) for name, pps in bound.about.items() if name.startswith(CEILING)}
-
-
 def joint_settings(
-    design: Design, tied: Sequence[str], changes: Iterable[tuple[str, Value]],
+    design: Design, tied: Sequence[str], bound: object, changes: Iterable[tuple[str, Value]],
     ask: Callable[[Sequence[Design]], Sequence[object]],
 ) -> dict[str, Value]:  # fmt: skip
     """Return the changes that together raise the ceilings of all tied resources; none if one change does, or none can.
 
-    changes: to choose from, at most one of each parameter. ask: answers machines by bounds.
+    bound: the answer of the machine as it is. changes: to choose from, at most one of each parameter. ask: answers
+    machines by bounds.
     """
     chosen: dict[str, Value] = {}
-    (start,) = map(ceilings_of, ask([design]))
+    start = ceilings_of(bound)
     if len(tied) < 2 or any(name not in start for name in tied):
         return {}
     wanted = {name: start[name] * (1 + WORTH) for name in tied}

@@ -191,9 +191,12 @@ def what_if_in_stages(
 
     def together(ranked: WhatIf, base: Answer) -> WhatIf:
         """Return the changes, with those that equally busy resources need together if these gain beyond any single."""
-        tied = ties(base) if isinstance(base, Prediction) else []
+        ((_, bound),) = ask([design], "bounds")
+        tied = ties(base, bound) if isinstance(base, Prediction) else []
         singles = [one for one in tried if parameters[one[0]].kind in KINDS and is_single(design, *one)]
-        values = joint_settings(design, tied, singles, lambda some: [answer for _, answer in ask(some, "bounds")])
+        values = joint_settings(
+            design, tied, bound, singles, lambda machines: [answer for _, answer in ask(machines, "bounds")]
+        )
         if not values:
             return ranked
         (now, _), (then, answer) = ask([design, design.with_(**values)], better, LONGER)

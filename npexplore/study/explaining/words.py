@@ -187,7 +187,7 @@ def _binding(e: Explanation) -> Iterator[str]:
     else:
         busy, blocked = best.utilization[name]
         held = f" ({share(blocked)} of it held by one that waits itself)" if blocked >= 0.05 else ""
-        others = ties(best)[1:]
+        others = ties(best, e.predictions.get("bounds"))[1:]
         equal = ""
         if others:
             all_ = "both" if len(others) == 1 else "all"
