@@ -1,8 +1,8 @@
 """`npexplore compare`: machines side by side on the same packets, as published or at one clock.
 
-The JSON document: `workload{name, packets, mean_packet_bytes, arrivals}, clock_mhz, rows[{machine, clock_mhz,
-bounds_bps, queueing_bps, simulated_bps, low_bps, high_bps, counted, rate_pps, packet_bps, bottleneck, latency_s, note,
-refused}]`, null where a machine has no answer.
+The JSON document: `workload{name, packets, mean_packet_bytes, mean_frame_bytes, arrivals}, clock_mhz, rows[{machine,
+clock_mhz, bounds_bps, queueing_bps, simulated_bps, low_bps, high_bps, counted, rate_pps, packet_bps, line_rate_share,
+bottleneck, latency_s, note, refused}]`, null where a machine has no answer.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def command(
     document = {
         "workload": {
             "name": load.name, "packets": len(load.packet_bytes), "mean_packet_bytes": load.mean_packet_bytes,
-            "arrivals": load.arrivals,
+            "mean_frame_bytes": load.mean_frame_bytes, "arrivals": load.arrivals,
         },
         "clock_mhz": clock_mhz,
         "rows": found.to_dict("records"),
@@ -64,7 +64,8 @@ def text(document: dict[str, Any]) -> str:
     rows = [
         {
             "machine": row["machine"], "MHz": row["clock_mhz"], "packets Mb/s": _scaled(row["packet_bps"], 1e-6),
-            "Mpps": _scaled(row["rate_pps"], 1e-6), "bounds Mb/s": _scaled(row["bounds_bps"], 1e-6),
+            "Mpps": _scaled(row["rate_pps"], 1e-6), "% of line": _scaled(row["line_rate_share"], 100),
+            "bounds Mb/s": _scaled(row["bounds_bps"], 1e-6),
             "queueing Mb/s": _scaled(row["queueing_bps"], 1e-6), "simulated Mb/s": _scaled(row["simulated_bps"], 1e-6),
             "counted": row["counted"], "bottleneck": row["bottleneck"], "latency us": _scaled(row["latency_s"], 1e6),
         }
@@ -76,7 +77,10 @@ def text(document: dict[str, Any]) -> str:
         for said in (row["note"], row["refused"])
         if isinstance(said, str)
     ]
-    return "\n\n".join([f"{load['name']}, {load['arrivals']}, {how}", table(rows), *(["\n".join(notes)] * bool(notes))])
+    frames = f"mean Ethernet frame {load['mean_frame_bytes']:.4g} bytes"
+    return "\n\n".join(
+        [f"{load['name']}, {load['arrivals']}, {how}; {frames}", table(rows), *(["\n".join(notes)] * bool(notes))]
+    )
 
 
 def _scaled(value: float | None, factor: float) -> float | None:

@@ -175,6 +175,9 @@ def said(curve: LoadCurve) -> str:
     """Return what a curve tells in a sentence."""
     full = [f"{_with_half(s)} Mpps by {name} ({s.bottleneck})" for name, s in curve.saturation.items()]
     parts = [f"{curve.design} with {curve.workload}, {curve.arrivals} arrivals, saturates at {', '.join(full)}."]
+    if curve.line_pps is not None and curve.full is not None:
+        reached, frame = 100 * curve.full.rate_pps / curve.line_pps, cell(curve.mean_frame_bytes or 0.0)
+        parts.append(f"That is {reached:.3g} % of line rate with Ethernet frames of {frame} bytes.")
     points, doubled = [point for point in curve.best if point.solver != "queueing"], curve.doubled_pps
     if doubled is not None:
         least = cell((points[0].latency_s["mean"] or 0.0) * 1e9)
@@ -219,6 +222,7 @@ def _row(point: LoadPoint, head: str, estimated: bool = False) -> dict[str, Any]
     half = {"+- ns": None if ends is None else (ends[1] - ends[0]) / 2 * 1e9} if estimated else {}
     found: dict[str, Any] = {
         f"{head}Mpps": point.rate_pps / 1e6,
+        **({} if head or point.line_rate_share is None else {"% of line": 100 * point.line_rate_share}),
         f"{head}loss %": None if point.loss is None else round(100 * point.loss, 9),
         f"{head}mean ns": latency["mean"],
         **half,

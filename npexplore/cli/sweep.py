@@ -153,7 +153,8 @@ def command(
             head = f"{len(best)} of {len(rows)} points in {out} are best for their cost ({named}), gains above 5 %"
             return f"{head}:\n\n{table(best[columns].to_dict('records'))}"
         told = [] if len(loads) == 1 else ["workload", *(["offered_mpps"] if rate else [])]
-        columns = [*knobs, *told, "solver", "throughput_bps", "rate_mpps", "bottleneck", "latency_mean_ns"]
+        shares = ["line_rate_share"] if rows["line_rate_share"].notna().any() else []
+        columns = [*knobs, *told, "solver", "throughput_bps", "rate_mpps", *shares, "bottleneck", "latency_mean_ns"]
         fastest = rows.sort_values("throughput_bps", ascending=False, kind="stable").head(SHOWN)
         head = f"{len(rows)} point{'s'[: len(rows) > 1]} in {out}" + (
             f"; the {SHOWN} fastest:" if len(rows) > SHOWN else ":"

@@ -138,6 +138,11 @@ class Workload:
         """Mean network-layer length."""
         return float(self.packet_bytes.mean())
 
+    @property
+    def mean_frame_bytes(self) -> float:
+        """Mean length of the packets' Ethernet frames, check sequence included: at least 64 bytes each."""
+        return float(np.maximum(self.packet_bytes + FRAME_BYTES, SHORTEST_FRAME).mean())
+
     def distinct(self) -> tuple[dict[str, Values], Values]:
         """Return the distinct packets (columns of shape m) and their shares (shape m, sum 1)."""
         columns, shares = self._distinct

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore.errors import InputError, RefusedError
+from npexplore.machine.line_rates import line_rate
 from npexplore.machine.sections import Chain
 from npexplore.machine.under_load import UnderLoad, ceilings
 from npexplore.records import by_content
@@ -276,6 +278,12 @@ class Answers:
         bits: Floats = self.rate_pps * self.batch.finished * self.batch.counted_bits
         return bits
 
+    @cached_property
+    def line_pps(self) -> Floats | None:
+        """Packets a second that wires allow, at every point (None: packets use none)."""
+        lowest = line_rate(self.batch.like.machine, self.batch.ceilings())
+        return None if lowest is None else lowest[1]
+
     def prediction(self, point: int) -> Prediction:
         """Return the answer at one point."""
         like, rate = self.batch.like, float(self.rate_pps[point])
@@ -294,6 +302,7 @@ class Answers:
             loss=max(0.0, float(self.about["loss"][point])) if "loss" in self.about else None,
             approximation=self.approximation,
             about={name: float(value[point]) for name, value in self.about.items()},
+            line_pps=None if self.line_pps is None else float(self.line_pps[point]),
         )
 
 

@@ -103,6 +103,7 @@ class Prediction(Result):
         breakdown: where the time of packets went (None: not recorded, as in a sweep).
         batches: packets and seconds of each batch of a simulation.
         seconds: how long the answer took (estimate only).
+        line_pps: packets a second that the wires allow, preambles and gaps included (None: packets use none).
         reads: the parameters and ledger rows that the answer depends on, if they were recorded.
 
     Example:
@@ -133,6 +134,7 @@ class Prediction(Result):
     breakdown: Breakdown | None = field(default=None, compare=False)
     batches: tuple[tuple[int, float], ...] = field(default=(), repr=False)
     seconds: float | None = field(default=None, compare=False)
+    line_pps: float | None = field(default=None, repr=False, compare=False)
     reads: Reads = field(default_factory=dict, repr=False, compare=False)
 
     __hash__ = content_hash
@@ -190,6 +192,7 @@ class Prediction(Result):
             **self._ends("rate_pps", "rate_{}_mpps", 1e-6),
             **{k: v for p in PERCENTILES for k, v in self._ends(f"latency_s.{p}", f"latency_{p}_{{}}_ns", 1e9).items()},
             **self._ends("loss", "loss_{}", 1.0),
+            **line_columns(self.rate_pps, self.line_pps),
             "precision": self.about.get("precision") if estimated else None,
             "method": self.approximation if estimated else None,
             **{UTILIZATION + name: share.busy for name, share in self.utilization.items()},
@@ -224,6 +227,13 @@ class Prediction(Result):
         rows = [(name, f"{100 * u.busy:.1f} %", f"{100 * u.blocked:.1f} %") for name, u in self.utilization.items()]
         latency = "" if self.latency_s == Latency() else self.latency_s._repr_html_()
         return html_table(("resource", "busy", "blocked"), rows, repr(self)) + latency
+
+
+def line_columns(rate_pps: Any, line_pps: Any) -> dict[str, Any]:
+    """Return the line rate and the share of it that is reached, as columns of a sweep; also of arrays."""
+    if line_pps is None:
+        return {"line_rate_mpps": None, "line_rate_share": None}
+    return {"line_rate_mpps": line_pps / 1e6, "line_rate_share": rate_pps / line_pps}
 
 
 def _nanoseconds(seconds: float | None) -> float | None:

@@ -25,6 +25,7 @@ from npexplore.engine.model import EngineModel, build, threads_of
 from npexplore.engine.run import FOREVER, Run, run
 from npexplore.engine.state import Snapshot
 from npexplore.errors import InputError, positive
+from npexplore.machine.line_rates import line_rate
 from npexplore.machine.machine import Machine
 from npexplore.machine.mixes import SEQUENCE
 from npexplore.machine.resources.lock import Lock
@@ -190,6 +191,7 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
         ticks = float(total.of(engine.D_LATENCY, number))
         return Latency(total.latency_s(tick, number), *quantiles(bins, (0.5, 0.95, 0.99, 0.999), tick, ticks))
 
+    line = None if model.under_load is None else line_rate(machine, model.under_load.ceilings())
     spent = result.tally
     if spent is not None and result.tally_before is not None and not whole:
         spent = spent.since(result.tally_before)
@@ -231,6 +233,7 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
             for number in range(model.classes if CLASS in workload.columns else 0)
         },
         batches=tuple((part.of(engine.D_COUNT), part.seconds) for part in parts),
+        line_pps=None if line is None else line[1],
         breakdown=None if spent is None else of_tally(spent, tick, CLASS in workload.columns),
     )  # fmt: skip
 

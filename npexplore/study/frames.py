@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-ASKED_OF_ALL = ("workload_key", "arrivals", "packets", "version", "model")  # they follow from other columns
+ASKED_OF_ALL = (
+    "workload_key",
+    "mean_packet_bytes",
+    "mean_frame_bytes",
+    "arrivals",
+    "packets",
+    "version",
+    "model",
+)  # they follow from other columns
 
 
 def to_frame(results: Any) -> pd.DataFrame:

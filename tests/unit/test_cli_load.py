@@ -7,7 +7,7 @@ import pytest
 from npexplore.cli import main
 
 SMALL = ("load", "smartnic", "--packet-bytes", "65", "--packets", "512")
-POINT = {"solver", "offered_mpps", "rate_mpps", "loss", "packets", "latency_ns", "ci95"}
+POINT = {"solver", "offered_mpps", "rate_mpps", "loss", "packets", "latency_ns", "ci95", "line_rate_share"}
 
 
 def run(capsys, *arguments):

@@ -35,7 +35,11 @@ from npexplore.paths import share
 from npexplore.solve.bounds import bounds
 from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate
+from npexplore.study.explaining.compare import compare
+from npexplore.study.loading.curve import load_curve
+from npexplore.study.sweeping.grid import grid
 from npexplore.study.sweeping.identity import model_key
+from npexplore.study.sweeping.sweep import sweep
 
 # ---- the shelf
 
@@ -559,6 +563,24 @@ def test_ports_of_any_rate_and_number_share_the_frames_of_line_rate(tmp_path):
     assert said.line.wire == "port.wire.in"
     assert said.line.pps == pytest.approx(2 * 200e9 / 8 / 84)  # 64, preamble 8, gap 12
     assert "of the 595.2 Mpps of line rate (port.wire.in)" in str(said)
+
+
+def test_every_command_tells_frame_bytes_and_the_share_of_line_rate(tmp_path):
+    """Of bounds, queueing, simulation and estimates; the frames of shorter packets are padded to 64 bytes."""
+    load, line_pps = workload(frame_bytes=64), 2 * 200e9 / 8 / 84
+    core = '[resource.core]\ntype = "processor"\nengines = 4\nclock_hz = "1 GHz"\n[[pool]]\nhome = "core"'
+    text = PORTS.replace("member=side)", "member=side)\nm.core.compute(cycles=100)").replace("[[pool]]", core)
+    made = linked(tmp_path, text)
+    rows = sweep(grid(made, load, solver=["bounds", "queueing", "simulation", "estimate"]))
+    assert set(rows["mean_frame_bytes"]) == {64}
+    assert rows["line_rate_mpps"].tolist() == pytest.approx([line_pps / 1e6] * 4)
+    assert rows["line_rate_share"].tolist() == pytest.approx([4e7 / line_pps] * 4, rel=0.02)
+    curve = load_curve(made, load, rates=["50%"])
+    assert (curve.mean_frame_bytes, curve.counted, curve.line_pps) == (64, "packet bytes", pytest.approx(line_pps))
+    assert curve.best[0].line_rate_share == pytest.approx(2e7 / line_pps, rel=0.02)
+    assert compare(load, [made])["line_rate_share"].tolist() == pytest.approx([4e7 / line_pps], rel=0.02)
+    assert workload(packet_bytes=40).mean_frame_bytes == 64
+    assert sweep(grid("ixp2400", load, solver="bounds"))["line_rate_share"].isna().all()  # it has no port
 
 
 def test_each_visit_of_several_ports_names_one(tmp_path):

@@ -2,8 +2,9 @@
 
     scaled rate = rate x common clock / own clock        all times of a machine in its own cycles, memories included
 
-Machines count different things as throughput, so `packet_bps`, the bits of packets, is given too. How a machine treats
-packets that its own workload does not have is said in `note`.
+Machines count different things as throughput, so `packet_bps`, the bits of packets, is given too, and
+`line_rate_share`, the share of what a machine's wires allow. How a machine treats packets that its own workload does
+not have is said in `note`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ ANSWERS = (*SOLVERS, ESTIMATE)
 RATES = (*(f"{solver}_bps" for solver in ANSWERS), "low_bps", "high_bps", "rate_pps", "packet_bps")
 COLUMNS = (
     "machine", "clock_mhz", *(f"{solver}_bps" for solver in ANSWERS), "low_bps", "high_bps", "counted", "rate_pps",
-    "packet_bps", "bottleneck", "latency_s", "note", "refused",
+    "packet_bps", "line_rate_share", "bottleneck", "latency_s", "note", "refused",
 )  # fmt: skip
 
 
@@ -105,6 +106,7 @@ def one(of: DesignLike, load: Workload, seed: int = 1, packets: int | None = Non
     best = found.best
     row["low_bps"], row["high_bps"] = best.ci95.get("throughput_bps", (None, None))
     row |= {"counted": best.counted, "rate_pps": best.rate_pps, "bottleneck": best.bottleneck}
+    row["line_rate_share"] = None if found.line is None else found.line.share
     row["packet_bps"] = best.rate_pps * 8 * found.workload.mean_packet_bytes
     refused = [reason for reason in found.refused.values() if reason != NOT_ESTIMATED]
     return row | {"latency_s": best.latency_s.mean, "refused": "; ".join(refused) or None}

@@ -16,9 +16,8 @@ from npexplore.designs import design as design_of
 from npexplore.display import html_table
 from npexplore.errors import ModelError, RefusedError, SimulationError
 from npexplore.machine.described.part_parameters import from_shelf
-from npexplore.machine.machine import Machine
+from npexplore.machine.line_rates import line_rate
 from npexplore.machine.parameters import Value
-from npexplore.machine.resources import LineCard
 from npexplore.machine.workload import Workload, WorkloadLike
 from npexplore.records import content_hash
 from npexplore.results import Result, plain
@@ -26,6 +25,7 @@ from npexplore.solve.bounds import CEILING
 from npexplore.solve.estimate.document import document as estimate_document
 from npexplore.solve.prediction import Prediction
 from npexplore.study.explaining.background import Background
+from npexplore.study.explaining.joint import ceilings_of
 from npexplore.study.explaining.sensitivity import Sensitivity, sensitivity_in_stages
 from npexplore.study.explaining.whatif import WhatIf, what_if_in_stages
 from npexplore.study.explaining.words import NOT_ESTIMATED, gain_text, in_words, value_text
@@ -69,26 +69,6 @@ class LineRate(NamedTuple):
     wire: str
     pps: float
     share: float
-
-
-def line_rate(machine: Machine, bound: Prediction | None) -> tuple[str, float] | None:
-    """Return the lowest of the wires that packets come over, or else leave over, and its packets a second.
-
-    None for a machine without line cards or Ethernet ports, and where packets use none of them.
-    """
-    if bound is None:
-        return None
-    cards, left = list[LineCard](), [*machine.resources.values()]
-    while left:
-        one = left.pop()
-        cards += [one] if isinstance(one, LineCard) else []
-        left += one.inner
-    for method in LineCard.VISITS:
-        names = {card.wire(method): bound.about.get(CEILING + card.wire(method)) for card in cards}
-        rates = {name: float(pps) for name, pps in names.items() if pps is not None}
-        if rates:
-            return min(rates.items(), key=lambda one: one[1])
-    return None
 
 
 def headroom(bound: Prediction, best: Prediction) -> Headroom:
@@ -190,6 +170,7 @@ class Explanation(Result):
                 "name": self.workload.name,
                 "packets": len(self.workload.packet_bytes),
                 "mean_packet_bytes": self.workload.mean_packet_bytes,
+                "mean_frame_bytes": self.workload.mean_frame_bytes,
                 "arrivals": self.workload.arrivals,
                 "offered_mpps": None if best.offered_pps is None else best.offered_pps / 1e6,
                 "note": self.workload.note or None,
@@ -198,6 +179,7 @@ class Explanation(Result):
             "solvers": {name: self.predictions[name].to_dict() for name in self.solvers if name in self.predictions},
             "refused": {name: self.refused.get(name) for name in self.solvers},
             "line_rate": None if self.line is None else self.line._asdict(),
+            "line_rate_share": None if self.line is None else self.line.share,
             "headroom": None if self.headroom is None else self.headroom._asdict(),
             "what_if": None if self.what_if is None else [asdict(change) for change in self.what_if.changes],
             "joint": None if self.what_if is None or self.what_if.joint is None else asdict(self.what_if.joint),
@@ -334,7 +316,7 @@ def explain(
             design.name, design.parameters.changed(), load, machine.threads,
             {name: predictions[name] for name in shown if name in predictions},
             {name: refused[name] for name in shown if name in refused}, None, assumptions(design, workload), seed,
-            no_parameters=not len(design.parameters), wire=line_rate(machine, predictions.get("bounds")),
+            no_parameters=not len(design.parameters), wire=line_rate(machine, ceilings_of(predictions.get("bounds"))),
         )  # fmt: skip
 
     changes = elasticities if changes is None else changes

@@ -72,6 +72,7 @@ class LoadPoint(Result):
     throughput_bps: float | None = None
     precision: float | None = None
     method: str | None = None
+    line_rate_share: float | None = None  # of what the wires allow that is forwarded
 
     __hash__ = content_hash
 
@@ -83,6 +84,7 @@ class LoadPoint(Result):
             "rate_low_mpps": low and low / 1e6, "rate_high_mpps": high and high / 1e6, "loss": self.loss,
             **{f"latency_{name}_ns": None if s is None else s * 1e9 for name, s in self.latency_s.items()},
             "latency_low_ns": early and early * 1e9, "latency_high_ns": late and late * 1e9, "packets": self.packets,
+            "line_rate_share": self.line_rate_share,
         }]  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
@@ -90,7 +92,7 @@ class LoadPoint(Result):
         rate, latency = self.ci95["rate_pps"], self.ci95["latency_s"]
         document = {
             "solver": self.solver, "offered_mpps": self.offered_pps / 1e6, "rate_mpps": self.rate_pps / 1e6,
-            "loss": self.loss, "packets": self.packets,
+            "loss": self.loss, "packets": self.packets, "line_rate_share": self.line_rate_share,
             "latency_ns": {name: None if s is None else s * 1e9 for name, s in self.latency_s.items()},
             "ci95": {
                 "rate_mpps": rate and [end / 1e6 for end in rate],
@@ -117,6 +119,9 @@ class LoadPoint(Result):
 class LoadCurve(Result):
     """A machine at many offered loads; for each solver where it saturates, and why a solver has no answer.
 
+    mean_packet_bytes, mean_frame_bytes: of the packets, and of their Ethernet frames. line_pps: what the wires allow
+    (None: packets use none). counted: what a bit of throughput is.
+
     Example:
         >>> import npexplore as npx
         >>> curve = npx.load_curve("smartnic", 64, rates=[1e6], packets=200)
@@ -130,6 +135,10 @@ class LoadCurve(Result):
     points: tuple[LoadPoint, ...]
     saturation: dict[str, Saturation]
     refused: dict[str, str] = field(default_factory=dict)
+    mean_packet_bytes: float | None = None
+    mean_frame_bytes: float | None = None
+    line_pps: float | None = None
+    counted: str | None = None
 
     def of(self, solver: str) -> list[LoadPoint]:
         """Return one solver's points in order of load."""
@@ -180,6 +189,9 @@ class LoadCurve(Result):
         doubled = self.doubled_pps
         document = {
             "design": self.design, "workload": self.workload, "arrivals": self.arrivals,
+            "mean_packet_bytes": self.mean_packet_bytes, "mean_frame_bytes": self.mean_frame_bytes,
+            "counted": self.counted,
+            "line_rate_mpps": None if self.line_pps is None else self.line_pps / 1e6,
             "points": [point.to_dict() for point in self.points],
             "saturation": {
                 name: {"rate_mpps": s.rate_pps / 1e6, "bottleneck": s.bottleneck}
@@ -277,7 +289,13 @@ def load_curve(
         refused[ESTIMATE] = f"at {few} of {len(loads)} loads: {refused[ESTIMATE].removeprefix('estimate: ')}"
     if not found:
         raise NpexploreError(f"{design.name}: no load has an answer: {'; '.join(refused.values())}")
-    return LoadCurve(design.name, asked.name, arrivals, tuple(found), saturation, refused)
+    lines = full["line_rate_mpps"].dropna().astype(float)
+    counted, load = full["counted"].dropna(), design.workload(asked.load)
+    return LoadCurve(
+        design.name, asked.name, arrivals, tuple(found), saturation, refused, load.mean_packet_bytes,
+        load.mean_frame_bytes, 1e6 * float(lines.iloc[0]) if len(lines) else None,
+        str(counted.iloc[0]) if len(counted) else None,
+    )  # fmt: skip
 
 
 def share_of(rate: str) -> float:
@@ -315,7 +333,7 @@ def of_rows(rows: pd.DataFrame) -> LoadPoint:
     latency = {name: mean(f"latency_{name}_ns", 1e-9) for name in LATENCIES}
     point = LoadPoint(
         solver, float(first["offered_mpps"]) * 1e6, float(mean("rate_mpps", 1e6) or 0.0), mean("loss"), latency, ci95,
-        int(first["packets"]) if solver == "simulation" else None,
+        int(first["packets"]) if solver == "simulation" else None, line_rate_share=mean("line_rate_share"),
     )  # fmt: skip
     if solver != ESTIMATE:
         return point

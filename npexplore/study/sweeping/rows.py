@@ -19,7 +19,7 @@ from npexplore.designs import Design
 from npexplore.errors import InputError
 from npexplore.machine.workload import Workload, offered_rate
 from npexplore.solve.batch import Answers
-from npexplore.solve.prediction import UTILIZATION
+from npexplore.solve.prediction import UTILIZATION, line_columns
 from npexplore.study.sweeping.answers import Answer, Refusal, solved
 from npexplore.study.sweeping.grid import SEEDED, SweepPoint
 from npexplore.study.sweeping.identity import code_version, model_key
@@ -28,7 +28,8 @@ from npexplore.study.sweeping.tables import SLICE_ROWS, beside, concatenate, tab
 T = TypeVar("T")
 TEXT, WHOLE, REAL = pa.string(), pa.int64(), pa.float64()
 ASKED = {
-    "design": TEXT, "workload": TEXT, "workload_key": TEXT, "arrivals": TEXT, "offered_mpps": REAL, "solver": TEXT,
+    "design": TEXT, "workload": TEXT, "workload_key": TEXT, "mean_packet_bytes": REAL, "mean_frame_bytes": REAL,
+    "arrivals": TEXT, "offered_mpps": REAL, "solver": TEXT,
     "seed": WHOLE, "packets": WHOLE, "version": TEXT, "model": TEXT,
 }  # fmt: skip
 ANSWERED = {
@@ -37,6 +38,7 @@ ANSWERED = {
     "latency_p99_ns": REAL, "latency_p999_ns": REAL, "latency_low_ns": REAL, "latency_high_ns": REAL,
     "loss": REAL, "dropped": WHOLE, "refused": TEXT, "rate_low_mpps": REAL, "rate_high_mpps": REAL,
     **{f"latency_{name}_{end}_ns": REAL for name in ("p50", "p95", "p99") for end in ("low", "high")},
+    "line_rate_mpps": REAL, "line_rate_share": REAL,
     "loss_low": REAL, "loss_high": REAL, "precision": REAL, "method": TEXT,
 }  # fmt: skip
 SCHEMA: dict[str, pa.DataType] = {**ASKED, **ANSWERED}
@@ -46,6 +48,8 @@ UNITS = {
     "latency_p95_ns": "ns", "latency_p99_ns": "ns", "latency_p999_ns": "ns",
     "latency_low_ns": "ns", "latency_high_ns": "ns", "loss": "1", "dropped": "packets", "rate_low_mpps": "Mpps",
     "rate_high_mpps": "Mpps", "loss_low": "1", "loss_high": "1", "precision": "1",
+    "mean_packet_bytes": "bytes", "mean_frame_bytes": "bytes",
+    "line_rate_mpps": "Mpps", "line_rate_share": "1",
     **{f"latency_{name}_{end}_ns": "ns" for name in ("p50", "p95", "p99") for end in ("low", "high")},
 }  # fmt: skip
 # knobs whose own name is a column of every sweep already
@@ -125,6 +129,8 @@ def _offered(design: Design, workload: Workload | None) -> dict[str, Any]:
         "workload": load.name,
         "workload_key": load.key,
         "arrivals": load.arrivals,
+        "mean_packet_bytes": load.mean_packet_bytes,
+        "mean_frame_bytes": load.mean_frame_bytes,
         "offered_mpps": None if offered is None else offered / 1e6,
     }
 
@@ -154,10 +160,11 @@ def _batch_rows(answers: Answers) -> pa.Table:
         "rate_mpps": answers.rate_pps * answers.batch.finished / 1e6,
         "bottleneck": names[answers.bottleneck],
         "latency_mean_ns": answers.latency_s * 1e9,
+        **line_columns(answers.rate_pps * answers.batch.finished, answers.line_pps),
         **({"loss": np.maximum(0.0, answers.about["loss"])} if "loss" in answers.about else {}),
     }
     columns = {
-        name: pa.array(known[name], kind) if name in known else pa.nulls(len(answers), kind)
+        name: pa.array(known[name], kind) if known.get(name) is not None else pa.nulls(len(answers), kind)
         for name, kind in ANSWERED.items()
     }
     shares = {UTILIZATION + name: pa.array(busy, REAL) for name, busy in answers.utilization.items()}
