@@ -6,6 +6,7 @@ documents of `explain`, `load` and `optimise`. Exit status 3 if the capture is d
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from npexplore.cli.completions import complete_design
 from npexplore.cli.files import OutputFile, refuse_closed, write_page
 from npexplore.cli.options import apply_settings, ending, plain_workload, set_option
 from npexplore.cli.output import emit, json_option, library_option, say, table
+from npexplore.errors import InputError
 from npexplore.progress import Task
 
 if TYPE_CHECKING:
@@ -30,12 +32,27 @@ if TYPE_CHECKING:
 @click.option("--prices", "price_files", multiple=True, metavar="TOML",
               help="What resources cost you (docs/sweeps.md): adds the cost front; repeatable.")  # fmt: skip
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of all runs.")
+@click.option(
+    "--budget",
+    "budget_s",
+    default=60.0,
+    show_default=True,
+    type=click.FloatRange(min=0),
+    help="Seconds after which no further question is begun.",
+)
 @click.option("--html", type=OutputFile(), help="The page; default: NAME_study.html in this folder.")
+@click.option(
+    "--out",
+    "folder",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write the page and its document, NAME_study.html and NAME_study.json, into this folder.",
+)
 @library_option
 @json_option
 def command(
     design: str, settings: tuple[str, ...], trace: str | None, price_files: tuple[str, ...], seed: int,
-    html: Path | None, shared_library: bool, as_json: bool,
+    budget_s: float, html: Path | None, folder: Path | None, shared_library: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Write one page about DESIGN: rates, what binds, latency under load, what would help, cost, assumptions.
 
@@ -48,7 +65,11 @@ def command(
 
     prices = [load_prices(path) for path in price_files]
     machine = apply_settings(designs.design(design), settings)
-    page = Path(f"{machine.name}_study.html") if html is None else html
+    if html is not None and folder is not None:
+        raise InputError("a study is written to --html FILE or into --out DIR, got both")
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    page = (folder or Path()) / f"{machine.name}_study.html" if html is None else html
     refuse_closed(page)
     capture = None if trace is None else plain_workload(trace, None, None, None, None, design=machine)
 
@@ -63,13 +84,22 @@ def command(
             task.reach(done, total or None)
 
         study = study_machine(
-            machine, usual_workloads(machine, capture), prices=prices, seed=seed, answered=answered, progress=progress
+            machine,
+            usual_workloads(machine, capture),
+            prices=prices,
+            seed=seed,
+            budget_s=budget_s,
+            answered=answered,
+            progress=progress,
         )
     words = shlex.join(["npexplore", "study", design, *(word for text in settings for word in ("--set", text)),
                         *(() if trace is None else ("--trace", trace)),
                         *(word for path in price_files for word in ("--prices", path))])  # fmt: skip
     write_page(page, study_page(study, words, page if shared_library else None))
-    emit(study.to_dict() | {"page": str(page)}, lambda: text(study, page), as_json=as_json)
+    document = study.to_dict() | {"page": str(page)}
+    if folder is not None:
+        write_page(page.with_suffix(".json"), json.dumps(document, indent=1, allow_nan=False) + "\n")
+    emit(document, lambda: text(study, page), as_json=as_json)
     return 0 if capture is None else ending(capture)
 
 

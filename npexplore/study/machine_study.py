@@ -10,7 +10,9 @@ Every answer comes from the study of that question (`explain`, `load_curve`, `op
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf, prod
+from time import perf_counter
 from typing import Any
 
 from npexplore.designs import Design, DesignLike
@@ -22,7 +24,7 @@ from npexplore.results import Result, plain
 from npexplore.study.explaining.candidates import changes_to_try
 from npexplore.study.explaining.explain import Explanation, explain
 from npexplore.study.explaining.joint import ties
-from npexplore.study.explaining.whatif import WhatIf
+from npexplore.study.explaining.whatif import WhatIf, what_if_in_stages
 from npexplore.study.loading.curve import LoadCurve, load_curve
 from npexplore.study.optimising.optimise import optimise
 from npexplore.study.optimising.optimum import Optimum
@@ -30,7 +32,11 @@ from npexplore.study.optimising.prices import PriceFile
 
 FRAME_BYTES, MIX = 64, "imix_ethernet"
 LOADS = ("10%", "50%", "90%")  # of the highest rate
-MAX_FRONT_KNOBS = 3  # with three values each: 27 estimates of one second
+MAX_FRONT_KNOBS, ESTIMATE_S = 3, 1.0  # with three values each: 27 estimates of one second
+BUDGET_S = 60.0  # of a page
+CHANGES_SHARE = 0.6  # of the budget: after it no further changes are tried
+HELP, LATENCY = "what would help", "latency under load"
+OVER = "the time of {:g} s for this study is over: {}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -111,6 +117,7 @@ def study_machine(
     prices: Sequence[PriceFile] = (),
     seed: int = 1,
     changes: bool = True,
+    budget_s: float | None = BUDGET_S,
     workers: int | None = None,
     answered: Callable[[Explanation], None] | None = None,
     progress: Callable[[str, int, int], None] | None = None,
@@ -118,35 +125,55 @@ def study_machine(
     """Return the usual study of a machine, the highest rates first.
 
     design: the machine. workloads: the packets, the subject last (none: `usual_workloads`). prices: costs of the user's
-    own; without them there is no front. seed: of all runs. changes: also try single changes. workers: threads or
+    own; without them there is no front. seed: of all runs. changes: also try single changes. budget_s: seconds after
+    which no further question is begun (None: no end); what is left out is in `refused`. workers: threads or
     processes. answered: called with each workload's explanation. progress: called with the question, and the points
     done and in all. Raises InputError; a question without an answer is in `refused` instead.
     """
     design = design_of(design)
     loads = [None if one is None else as_workload(one) for one in workloads] or usual_workloads(design)
 
+    began = perf_counter()
+
+    def left_s() -> float:
+        return inf if budget_s is None else budget_s - (perf_counter() - began)
+
     def points_of(question: str) -> Callable[[int, int], None]:
         return lambda done, total: progress(question, done, total) if progress is not None else None
 
     explanations: list[Explanation] = []
     for load in loads:
-        changed = changes and load is loads[-1]
-        explanations.append(explain(
-            design, load, seed=seed, elasticities=False, changes=changed, knees=False, workers=workers,
-            progress=points_of("what would help"),
-        ))  # fmt: skip
+        explanations.append(explain(design, load, seed=seed, elasticities=False, changes=False, workers=workers))
         if answered is not None:
             answered(explanations[-1])
     refused: dict[str, str] = {}
+    tried: WhatIf | None = None
+    if changes and left_s() > 0:
+        stages = what_if_in_stages(
+            design, loads[-1], seed=seed, knees=False, workers=workers, progress=points_of(HELP)
+        )  # fmt: skip
+        tried = next(stages)
+        if left_s() < (1 - CHANGES_SHARE) * (budget_s or inf):
+            refused[HELP] = OVER.format(budget_s, "the changes that queueing finds best are tried, others are not")
+        else:
+            tried = [tried, *stages][-1]
+        explanations[-1] = replace(explanations[-1], what_if=tried)
+    elif changes:
+        refused[HELP] = OVER.format(budget_s, "no change is tried")
     curve: LoadCurve | None = None
     best: Optimum | None = None
-    try:
-        curve = load_curve(design, loads[-1], rates=LOADS, workers=workers, progress=points_of("latency under load"))
-    except NpexploreError as error:
-        refused["latency under load"] = str(error)
-    if prices:
+    if left_s() > 0:
         try:
-            knobs = front_knobs(design, loads[-1], prices, explanations[-1].what_if or WhatIf())
+            curve = load_curve(design, loads[-1], rates=LOADS, workers=workers, progress=points_of(LATENCY))
+        except NpexploreError as error:
+            refused[LATENCY] = str(error)
+    else:
+        refused[LATENCY] = OVER.format(budget_s, "no load is tried")
+    if prices and left_s() <= 0:
+        refused["front"] = OVER.format(budget_s, "no point is tried")
+    elif prices:
+        try:
+            knobs = front_knobs(design, loads[-1], prices, tried or WhatIf(), left_s())
             best = optimise(
                 design, loads[-1], knobs=knobs, prices=prices, seed=seed, workers=workers,
                 progress=None if progress is None else lambda _, done: progress("front", done, 0),
@@ -157,9 +184,11 @@ def study_machine(
 
 
 def front_knobs(
-    design: Design, load: Workload | None, prices: Sequence[PriceFile], tried: WhatIf
+    design: Design, load: Workload | None, prices: Sequence[PriceFile], tried: WhatIf, left_s: float = inf
 ) -> dict[str, list[Any]]:
     """Return the knobs of the front with their values: priced ones, those whose change gains most first.
+
+    left_s: seconds that the estimates of all combinations may take, a second each.
 
     Raises InputError if the prices charge no number that can be changed.
     """
@@ -175,4 +204,9 @@ def front_knobs(
         raise InputError(f"the prices charge no knob of {design.name} that can be changed: {', '.join(sorted(priced))}")
     gains = [change.knob for change in tried.changes]
     order = sorted(values, key=lambda name: gains.index(name) if name in gains else len(gains))
-    return {name: sorted(set(values[name])) for name in order[:MAX_FRONT_KNOBS]}
+    chosen: dict[str, list[Any]] = {}
+    for name in order[:MAX_FRONT_KNOBS]:
+        wider = {**chosen, name: sorted(set(values[name]))}
+        if not chosen or prod(map(len, wider.values())) * ESTIMATE_S <= left_s:
+            chosen = wider
+    return chosen

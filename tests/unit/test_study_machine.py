@@ -13,7 +13,7 @@ from npexplore.errors import InputError
 from npexplore.solve.prediction import Prediction
 from npexplore.study.explaining.joint import ties
 from npexplore.study.explaining.whatif import WhatIf
-from npexplore.study.machine_study import front_knobs, usual_workloads
+from npexplore.study.machine_study import front_knobs, study_machine, usual_workloads
 from npexplore.study.optimising.prices import Price, PriceFile
 
 MACHINE = (
@@ -39,15 +39,17 @@ m.receive.free(bytes=packet.packet_bytes)
 '''
 )
 ASSUMED = Price(value=1.0, source="assumed for a test")
+COINS = PriceFile(name="coins", unit="USD", per={"cores": ASSUMED})
 
 
 def test_one_page_answers_every_question(capsys: Any, tmp_path: Any) -> None:
     prices = tmp_path / "coins.toml"
     prices.write_text('name = "coins"\nunit = "USD"\nper.cores = { value = 20, source = "assumed" }\n')
-    machine, page = tmp_path / "small.toml", tmp_path / "page.html"
+    machine, page = tmp_path / "small.toml", tmp_path / "all" / "small_study.html"
     machine.write_text(MACHINE)
-    assert main(["study", str(machine), "--prices", str(prices), "--html", str(page), "--json"]) == 0
+    assert main(["study", str(machine), "--prices", str(prices), "--out", str(page.parent), "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
+    assert json.loads(page.with_suffix(".json").read_text()) == answer
     assert [row["workload"] for row in answer["rates"]][-1] == "frames of 64 bytes"
     for row, one in zip(answer["rates"], answer["explanations"], strict=True):
         assert row["Mpps"] == one["rate_mpps"]
@@ -55,6 +57,7 @@ def test_one_page_answers_every_question(capsys: Any, tmp_path: Any) -> None:
         assert row["% of line rate"] == pytest.approx(100 * one["line_rate"]["share"])
     shares = [p["offered_mpps"] for p in answer["load"]["points"] if p["solver"] == "estimate"]
     assert np.divide(shares, answer["rates"][-1]["Mpps"]) == pytest.approx([0.1, 0.5, 0.9], rel=0.03)
+    assert list(answer["load"]["points"][-1]["latency_ns"]) == ["mean", "p50", "p95", "p99", "p999"]
     assert answer["front"]["front"]
     assert not answer["refused"]
     text = page.read_text()
@@ -62,6 +65,14 @@ def test_one_page_answers_every_question(capsys: Any, tmp_path: Any) -> None:
         assert f'id="{section}"' in text, section
     for assumption in answer["explanations"][-1]["assumptions"]:
         assert assumption["name"] in text
+
+
+def test_a_study_whose_time_is_over_tells_rates_and_what_it_left_out() -> None:
+    answer = study_machine("smartnic", workloads=[64], prices=[COINS], budget_s=0.0)
+    assert answer.records()[0]["Mpps"] == pytest.approx(100, rel=0.01)
+    assert (answer.load, answer.front, answer.subject.what_if) == (None, None, None)
+    assert set(answer.refused) == {"what would help", "latency under load", "front"}
+    assert all("the time of 0 s for this study is over" in reason for reason in answer.refused.values())
 
 
 def test_as_busy_resources_bind_together() -> None:
@@ -85,11 +96,14 @@ def test_as_busy_resources_bind_together() -> None:
 def test_front_takes_priced_numbers_alone() -> None:
     design = npx.design("smartnic")
     load = npx.workload(packet_bytes=64)
-    known = front_knobs(design, load, [PriceFile(name="coins", unit="USD", per={"cores": ASSUMED})], WhatIf())
+    known = front_knobs(design, load, [COINS], WhatIf())
     present = design.parameters["cores"]
     assert list(known) == ["cores"]
     assert present in known["cores"]
     assert len(known["cores"]) > 1
+    both = PriceFile(name="coins", unit="USD", per={"cores": ASSUMED, "lanes": ASSUMED})
+    assert len(front_knobs(design, load, [both], WhatIf())) == 2
+    assert len(front_knobs(design, load, [both], WhatIf(), left_s=4.0)) == 1  # nine points of a second each
     with pytest.raises(InputError, match="charge no knob of smartnic that can be changed: base"):
         front_knobs(design, load, [PriceFile(name="coins", unit="USD", per={"base": ASSUMED})], WhatIf())
 

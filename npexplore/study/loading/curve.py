@@ -37,6 +37,7 @@ SOLVERS = ("simulation", "queueing")
 ESTIMATE = "estimate"
 POINTS, LEAST, MOST = 20, 0.05, 1.15  # loads, and the first and the last as shares of saturation
 LATENCIES = ("mean", "p50", "p99", "p999")
+ESTIMATED_LATENCIES = ("mean", "p50", "p95", "p99", "p999")
 TWICE = 2.0  # times the latency at the lowest load, where it is said to have doubled
 Progress = Callable[[int, int], None]
 
@@ -344,7 +345,11 @@ def of_rows(rows: pd.DataFrame) -> LoadPoint:
         latency[name] = mean(f"{column}_ns", 1e-9)
         ci95[f"latency_s.{name}"] = ends(f"{column}_ns", f"{column}_low_ns", f"{column}_high_ns", 1e-9)
     return replace(
-        point, throughput_bps=mean("throughput_bps"), precision=mean("precision"), method=str(first["method"])
+        point,
+        latency_s={name: latency[name] for name in ESTIMATED_LATENCIES},
+        throughput_bps=mean("throughput_bps"),
+        precision=mean("precision"),
+        method=str(first["method"]),
     )
 
 
