@@ -12,7 +12,7 @@ engine (machine/steps.py) for simulation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -169,8 +169,14 @@ class Recorder:
             yield step.index
 
     @contextmanager
-    def branch(self, condition: Condition | float, source: str = "branch") -> Iterator[None]:
-        """Record a body that runs where the condition holds, or with the given probability (`otherwise` may follow)."""
+    def branch(
+        self, condition: Condition | float, source: str = "branch", *, shares: Sequence[Expression | float] = ()
+    ) -> Iterator[None]:
+        """Record a body that runs where the condition holds, or with the given probability (`otherwise` may follow).
+
+        shares: of packets for which the condition holds where a random choice decides it, as far as bounds and queueing
+        go: the first that is known counts.
+        """
         if not isinstance(condition, Condition):
             if isinstance(condition, bool) or not isinstance(condition, int | float):
                 raise ModelError(
@@ -178,7 +184,7 @@ class Recorder:
                 )
             if not 0 <= condition <= 1:
                 raise ModelError(f"probability of branch {source!r} must be in [0, 1], got {condition!r}")
-        step = Branch(condition, [], [], source)
+        step = Branch(condition, [], [], source, tuple(shares))
         self.body.append(step)
         with self._into(step.then, f"branch {source!r}"):
             yield

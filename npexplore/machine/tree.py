@@ -177,12 +177,16 @@ class Loop:
 
 @dataclass
 class Branch:
-    """Run `then` where the condition holds (or with the probability), else `otherwise`."""
+    """Run `then` where the condition holds (or with the probability), else `otherwise`.
+
+    shares: of packets for which a condition holds that a random choice decides; the first that is known counts.
+    """
 
     condition: Condition | float
     then: Body
     otherwise: Body
     source: str
+    shares: tuple[Expression | float, ...] = ()
 
 
 @dataclass

@@ -142,7 +142,7 @@ class Walk:
     # ---- blocks
 
     def branch(self, step: Branch, known: Known, path: Progress) -> None:
-        taken = share_of(step.condition, known)
+        taken = share_of(step.condition, known, step.shares)
         parts = (taken, 1.0 - taken)
         sides = [path.where(part) for part in parts]
         for body, side in zip((step.then, step.otherwise), sides, strict=True):
@@ -229,11 +229,18 @@ def any_of(flags: Value) -> bool:
     return bool(flags.any()) if type(flags) is np.ndarray else bool(flags)
 
 
-def share_of(condition: Condition | float, known: Known) -> Value:
-    """Return the share of packets for which a condition holds (shape n), or its probability."""
+def share_of(condition: Condition | float, known: Known, shares: Sequence[Expression | float] = ()) -> Value:
+    """Return the share of packets for which a condition holds (shape n), or its probability.
+
+    shares: where a random choice decides; the first that is known.
+    """
     if not isinstance(condition, Condition):
         return condition
     value = holds(condition, known)
+    for share in shares if value is None else ():
+        value = evaluate(share, known) if isinstance(share, Expression) else np.float64(share)  # type: ignore[assignment]
+        if value is not None:
+            break
     if value is None:
         raise ModelError("a branch must not depend on a random choice by its condition; give it a probability")
     return value

@@ -4,6 +4,8 @@
     latency            2 c words word_s + (2 c - 1) hop_s         (each link takes the whole message, then the next)
     trunk              links abreast from a switch of level l upwards, and as many down: (arity / thinning) ^ l
 
+A random source or target counts as any port, all alike, its own too (bounds and queueing; simulation draws it).
+
 A crossbar is a tree of one switch. A tree with thinning 1 has as many links at each level as ports (Leiserson, IEEE
 Trans. Computers C-34(10), 1985); a thinner one saves links and gets full at its top.
 """
@@ -13,6 +15,7 @@ from collections.abc import Iterator
 from npexplore.errors import ModelError
 from npexplore.machine.resources.base import Example, Resource, Server, count_of, time_of
 from npexplore.machine.visits import Operands, VisitRecorder
+from npexplore.rows.expressions import Expression, minimum
 
 
 class SwitchMatrix(Resource, kind="matrix"):
@@ -29,6 +32,7 @@ class SwitchMatrix(Resource, kind="matrix"):
 
     EXAMPLE = Example({"ports": 4, "word_s": 1e-9}, "send", {"source": "random", "target": "random", "words": 16})
     VISITS = {"send": ("source", "target", "words")}
+    CHANCE = frozenset({"source", "target"})
 
     def __init__(
         self, name: str, ports: int, word_s: float, hop_s: float = 0.0, arity: int | None = None, thinning: int = 1,
@@ -61,13 +65,19 @@ class SwitchMatrix(Resource, kind="matrix"):
         trunk = {self.arity**level: (self.arity // self.thinning) ** level for level in range(self.levels)}
         return [Server(name, -(-self.ports // below), max(1, trunk[below])) for name, below in self._links()]
 
+    def _elsewhere(self, source: Expression, target: Expression, below: int) -> list[Expression | float]:
+        """Return shares of messages that leave a switch above `below` ports, by the end that is known, by neither."""
+        sizes = [min(below, self.ports - first) for first in range(0, self.ports, below)]
+        ends = (1.0 - minimum(below, self.ports - end // below * below) * (1 / self.ports) for end in (source, target))
+        return [*ends, 1.0 - sum(size**2 for size in sizes) / self.ports**2]
+
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
         """One link after the other, a switch between two; links that the way does not need are left out."""
         source, target = m.let(v.source), m.let(v.target)
         for port in (source, target):
             m.within(port, self.ports, f"{self.name} has ports")
         for number, (server, below) in enumerate(self._links()):
-            with m.branch(source // below != target // below):
+            with m.branch(source // below != target // below, shares=self._elsewhere(source, target, below)):
                 if number:
                     m.wait(self.hop)
                 m.serve(
