@@ -78,6 +78,8 @@ def test_a_folder_that_cannot_be_made_is_told(tmp_path, capsys):
 BY_HAND = {
     "dpu": 16 * 2500 / 400, "switch": 4 * 1250 / 1.1, "fpga": 100e3 / 8 / 84, "multicore": 100e3 / 8 / 84,
     "chiplet": 64 * 1000 / 500, "ixp": 10e3 / 8 / 84,
+    "bluefield3": 16 * 2500 / 300, "octeon10": 24 * 2500 / 400, "mount_morgan": 400e3 / 8 / 84,
+    "alveo_u55c": 100e3 / 8 / 84, "tofino": 4 * 1250,
 }  # fmt: skip
 
 
