@@ -26,8 +26,8 @@ NAME = re.compile(r"[a-z][a-z0-9_]*")
     "--template",
     "kind",
     metavar="KIND",
-    help="Write a machine of a kind that answers at once: dpu, switch, fpga, multicore, chiplet or ixp; or one of today "
-    "by its data sheet: bluefield3, octeon10, mount_morgan, alveo_u55c or tofino.",
+    help="Write a machine of a kind that answers at once: dpu, switch, fpga, multicore, chiplet or ixp; or one of "
+    "today by its data sheet: bluefield3, octeon10, mount_morgan, alveo_u55c or tofino.",
 )
 @click.option("--ledger", "of", metavar="DESIGN", help="A CSV for your own measurements of DESIGN instead (NAME.csv).")
 @click.option("--folder", metavar="DIR", default=".", show_default=True, help="Folder to write to; created if missing.")
