@@ -34,6 +34,8 @@ from npexplore.solve.simulate import BATCHES, OFFERED, Stretch, measure, meet_at
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 WORKERS = 2  # threads that run replications: the event loop holds no interpreter lock
+GOLDEN = (5**0.5 - 1) / 2  # its multiples are spread evenly over 0..1 after their whole parts
+MAX_SHORTENING = 4  # a window is shorter by at most one in so many packets
 UNKNOWN_SPREAD_S = 1e-6  # of the threads' begins where no latency is known
 
 
@@ -186,12 +188,17 @@ class Subject:
         return model
 
     def saturated_run(self, seed: int, warm_up: int, packets: int, breakdown: bool = False) -> Replication:
-        """Return one saturated run: `packets` finished packets after `warm_up` others.
+        """Return one saturated run: `packets` finished packets after `warm_up` others, or somewhat fewer of both.
 
+        Packets that began together leave in waves of as many as are inside. Windows that begin at one place of a wave
+        would all be off by the same part of it, so each run's window has a length and a beginning of its own.
         breakdown: its prediction says where the time of packets went.
         """
         model = self.saturated_model_of(seed)
         cut = -(-BATCHES * warm_up // packets)
+        if len(self.workload.packet_bytes) == 1 and cut:
+            places = min(self.inside // cut, packets // BATCHES // MAX_SHORTENING)
+            packets -= BATCHES * int(places * (seed * GOLDEN % 1.0))
         goal, batches = packets * (BATCHES + cut) // BATCHES, BATCHES + cut
         result = run(model, seed, goal, batches, cut=cut, accounts=breakdown)
         return _replication(self.machine, self.endless, result, cut, ())
