@@ -113,10 +113,10 @@ def rate_line(e: Explanation) -> str:
 
 
 def text(study: MachineStudy, page: Path) -> str:
-    """Return what is printed when the page is written: latency under load, the advice, the choice for its cost."""
+    """Return what is printed when the page is written: rate, advice, latency under load, choice for its cost."""
     from npexplore.report.study_page import latency_rows
 
-    parts = [str(study.subject).split("\n")[0]]
+    parts = ["\n".join(str(study.subject).split("\n")[:3])]
     parts += [] if study.load is None else [table(latency_rows(study.load))]
     chosen = None if study.front is None else study.front.recommended()
     parts += [] if chosen is None else [chosen[1]]
