@@ -1,5 +1,6 @@
 """How results look when a notebook or a terminal shows them: tables as HTML and as text, numbers of a few digits."""
 
+import math
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
@@ -7,6 +8,7 @@ from typing import Any, Self
 
 MAX_HEIGHT_PX = 420  # of a shown table, beyond which it scrolls: some machines have hundreds of resources
 DIGITS = 4  # significant ones of a number in a table
+PAGE_DIGITS = 3  # of a number on a page, whose interval may say more
 
 
 def cell(value: object) -> str:
@@ -18,6 +20,27 @@ def cell(value: object) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {cell(one)}" for name, one in value.items()) or "-"
     return str(value)
+
+
+def significant(value: float | None, half: float | None = None) -> str:
+    """Return a number with three significant digits, or as many as the first digit of its interval says.
+
+    half: half of the interval's width, in the unit of value; None or 0: there is no interval. Digits before the point
+    stay. 102.84 is 103, with half 0.7 it is 102.8.
+
+    >>> significant(102.84), significant(102.84, 0.7), significant(51193.0), significant(None)
+    ('103', '102.8', '51,193', '-')
+    """
+    if value is None or not math.isfinite(value):
+        return "-" if value is None else str(value)
+    if not value:
+        return "0"
+    first = math.floor(math.log10(abs(value)))
+    last = first - PAGE_DIGITS + 1
+    if half and math.isfinite(half):
+        last = min(last, math.floor(math.log10(half)))
+    last = max(last, first - 9)
+    return f"{value:,.{max(-last, 0)}f}" if 1e-4 <= abs(value) < 1e15 else f"{value:.{first - last}e}"
 
 
 def html_table(head: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> str:

@@ -8,7 +8,8 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from npexplore.plot import theme
-from npexplore.plot.line_plots import LOG_AXIS, with_layout
+from npexplore.plot.line_plots import interval_key, with_layout
+from npexplore.plot.tables import number
 from npexplore.study.explaining.words import value_text
 
 if TYPE_CHECKING:
@@ -24,14 +25,14 @@ def picture(e: Explanation) -> go.Figure:
     tried = [] if e.what_if is None else _one_a_value(list(e.what_if.changes))
     panels = [
         name for name, there in (
-            ("Ceilings (Gb/s, logarithmic)", room is not None), ("Share of time busy", bool(best.utilization)),
+            ("Reached of the ceiling (Gb/s)", room is not None), ("Share of time busy", bool(best.utilization)),
             ("Gain by a single change", bool(tried)),
         ) if there
     ]  # fmt: skip
     figure = make_subplots(1, max(len(panels), 1), subplot_titles=panels, horizontal_spacing=0.16)
     rows = 1
     for column, name in enumerate(panels, start=1):
-        if name.startswith("Ceilings") and room is not None:
+        if name.startswith("Reached") and room is not None:
             rows = max(rows, _ceilings(figure, column, room.ceilings, best.bottleneck, best.throughput_bps))
         elif name.startswith("Share"):
             rows = max(rows, _busy(figure, column, e))
@@ -43,22 +44,16 @@ def picture(e: Explanation) -> go.Figure:
 
 def _ceilings(figure: go.Figure, column: int, ceilings: dict[str, float], bottleneck: str, reached: float) -> int:
     shown = list(ceilings.items())[:MAX_BARS][::-1]
+    names = [f"{name} {number(bps / 1e9, 3)}" for name, bps in shown]
     figure.add_trace(
         go.Bar(
-            orientation="h", x=[bps / 1e9 for _, bps in shown], y=[name for name, _ in shown], showlegend=False,
+            orientation="h", x=[reached / bps for _, bps in shown], y=names, showlegend=False,
             marker_color=[theme.VERMILION if name == bottleneck else theme.BLUE for name, _ in shown],
-            hovertemplate="%{y} alone allows %{x:,.4g} Gb/s<extra></extra>",
+            hovertemplate="%{y} Gb/s: %{x:.1%} of it is reached<extra></extra>",
         ),
         1, column,
     )  # fmt: skip
-    figure.add_trace(
-        go.Scatter(
-            x=[reached / 1e9] * 2, y=[shown[0][0], shown[-1][0]], mode="lines", name="reached",
-            line={"color": theme.BLACK, "dash": "dot"}, hovertemplate="reached: %{x:,.4g} Gb/s<extra></extra>",
-        ),
-        1, column,
-    )  # fmt: skip
-    figure.update_xaxes(LOG_AXIS, col=column)
+    figure.update_xaxes(range=[0, 1.02], tickformat=".0%", col=column)
     return len(shown)
 
 
@@ -91,12 +86,14 @@ def _gains(figure: go.Figure, column: int, changes: list[Change]) -> int:
         go.Bar(
             orientation="h", x=[c.gain for c in changes], y=names, showlegend=False,
             marker_color=[theme.GREEN if c.gain > 0 else theme.ORANGE for c in changes],
-            error_x={"array": half, "thickness": 1.2, "width": 3},
+            error_x={"array": half, "thickness": 1.2, "width": 3, "color": theme.GREY},
             customdata=[(f"{value_text(c.present)} to {value_text(c.value)} {c.unit}", c.bottleneck) for c in changes],
             hovertemplate="<b>%{y}</b>: %{customdata[0]}<br>throughput %{x:+.1%}, then %{customdata[1]} binds"
             "<extra></extra>",
         ),
         1, column,
     )  # fmt: skip
+    if any(half):
+        figure.add_trace(interval_key(), 1, column)
     figure.update_xaxes(tickformat="+.0%", col=column)
     return len(changes)

@@ -135,6 +135,12 @@ def interval(rows: pd.DataFrame, of: str) -> dict[str, Any] | None:
     return {**bars, "color": theme.ORIGIN_COLOURS["published"]}
 
 
+def interval_key(name: str = "95 % interval") -> go.Scatter:
+    """Return a trace without points that names the grey interval bars in the legend. name: what they are."""
+    line = {"color": theme.GREY, "width": 1.5}
+    return go.Scatter(x=[None], y=[None], mode="lines", name=name, line=line, showlegend=True)
+
+
 def legend_once(figure: go.Figure) -> go.Figure:
     """List each kind of trace once in the legend; a click on it hides that kind in all panels."""
     named: set[str] = set()

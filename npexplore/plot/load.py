@@ -52,7 +52,8 @@ def load_figure(curve: LoadCurve) -> go.Figure:
         )  # fmt: skip
     figure.update_yaxes(type="log", title_text="latency, ns", exponentformat="none", row=1, col=1)
     figure.update_yaxes(tickformat=".1%", rangemode="tozero", title_text="lost", row=2, col=1)
-    figure.update_xaxes(title_text="offered load, Mpps", rangemode="tozero", row=2, col=1)
+    figure.update_xaxes(rangemode="tozero")
+    figure.update_xaxes(title_text="offered load, Mpps", row=2, col=1)
     title = f"{curve.design} with {curve.workload}, {curve.arrivals} arrivals"
     return with_layout(figure, title, 620, legend_rows=2)
 

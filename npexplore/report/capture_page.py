@@ -11,7 +11,7 @@ from npexplore.packets.files import Files, Scan, open_captures, paths_of
 from npexplore.report.capture_sections import SECTIONS
 from npexplore.report.capture_subject import KEPT_COLUMNS, SAMPLE_PACKETS, Streams, Subject, notices
 from npexplore.report.sections import Content, Section
-from npexplore.report.shell import environment, library
+from npexplore.report.shell import figure_page
 
 Titles = Iterable[str]
 MEMORY_BYTES = 1 << 30
@@ -54,14 +54,14 @@ def capture_page(subject: Subject, *, steps: Callable[[Titles], Titles] = iter, 
             sections.append(Section(title, SECTIONS[title](subject)))
         except InputError as reason:
             sections.append(Section(title, Content(), str(reason)))
-    template = environment().get_template("capture.html.j2")
-    sections = sections if beside else [section.with_pictures() for section in sections]
-    drawn = beside and any("plotly-graph-div" in part for section in sections for part in section.parts)
-    return template.render(
+    drawn = any("plotly-graph-div" in part for section in sections for part in section.parts)
+    return figure_page(
+        "capture.html.j2",
+        beside,
+        drawn=drawn,
         name=subject.name,
         file=Path(subject.capture.path).name,
         damage=subject.capture.damage,
         notices=notices(subject),
         sections=sections,
-        **(library(beside) if drawn else {}),
     )

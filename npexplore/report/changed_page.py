@@ -9,7 +9,7 @@ import pandas as pd
 
 from npexplore.plot.changed import NAMES, errors
 from npexplore.plot.tables import Table, number
-from npexplore.report.shell import draw, environment, library
+from npexplore.report.shell import draw, figure_page
 from npexplore.study.checking.changed import CHANGES, Changed
 
 VERBS = {  # of one row and of several
@@ -21,7 +21,7 @@ VERBS = {  # of one row and of several
 def changed_page(changes: Changed, what: str, beside: Path | None = None) -> str:
     """Return the page; it needs no network. what: the change, in words.
 
-    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None puts it into the page.
+    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None draws figures as pictures.
     """
     rows = [row for change in CHANGES[:-1] for row in changes.rows() if row["change"] == change]
     cells = [
@@ -35,8 +35,7 @@ def changed_page(changes: Changed, what: str, beside: Path | None = None) -> str
     frame = pd.DataFrame(cells)
     body = Table(frame, frame, left=("row", "change", "unit"))._repr_html_() if cells else "<p>No row changes.</p>"
     figure = draw(errors(changes.rows(), "Errors before and after"))
-    page = environment().get_template("changed.html.j2")
-    return page.render(what=what, told=said(changes), body=body, figure=figure, **library(beside))
+    return figure_page("changed.html.j2", beside, what=what, told=said(changes), body=body, figure=figure)
 
 
 def said(changes: Changed) -> str:

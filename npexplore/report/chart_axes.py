@@ -9,6 +9,7 @@ import base64
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -36,12 +37,27 @@ class Axis:
         """Whether it is logarithmic."""
         return self.spec.get("type") == "log"
 
+    @property
+    def crosses_zero(self) -> bool:
+        """Whether it shows values on both sides of zero, not zero with some room beside it."""
+        room = 1.01 * PADDING * (self.high - self.low)
+        return not self.categories and not self.log and self.low < -room and self.high > room
+
+    def step(self, values: Sequence[Any]) -> float:
+        """Return the pixels between two neighbours of a trace's values along the axis."""
+        if self.categories or len(values) < 2:
+            return self.length / max(1, len(self.categories))
+        at = sorted(map(self.at, values))
+        return min((b - a for a, b in pairwise(at) if b > a), default=self.length)
+
     def share(self, value: Any) -> float:
         """Return where a value is between the axis' ends, 0 to 1; nan for one that it cannot show."""
+        if value is None:
+            return math.nan
         if self.categories:
             place = self.categories.index(str(value)) if isinstance(value, str) else float(value)
             share = (place + 0.5) / len(self.categories)
-        elif value is None or (self.log and not value > 0):
+        elif self.log and not value > 0:
             return math.nan
         else:
             share = ((math.log10(value) if self.log else float(value)) - self.low) / ((self.high - self.low) or 1)
@@ -93,7 +109,7 @@ class Axis:
         if not self.log or self.high - self.low < 0.7:
             return []
         exponents = range(math.ceil(self.low - 1e-9), math.floor(self.high + 1e-9) + 1)
-        if 3 * (self.high - self.low) <= most:
+        if 3 * (self.high - self.low) <= most or len(exponents) < 2:
             values = [d * 10.0**e for e in range(math.floor(self.low), exponents.stop) for d in (1, 2, 5)]
             return [v for v in values if self.low - 1e-9 <= math.log10(v) <= self.high + 1e-9]
         return [10.0**e for e in exponents[:: max(1, math.ceil(len(exponents) / most))]]
@@ -120,7 +136,7 @@ def label(value: float, spec: dict[str, Any]) -> str:
         power = 0 if value == 0 else max(-9, min(12, 3 * math.floor(math.log10(abs(value)) / 3 + 1e-9)))
         power = power if power >= 0 or suffix else 0
         return f"{value / 10.0**power:.4g}{' ' if suffix else ''}{PREFIXES[power]}{suffix}"
-    if value and not 1e-4 < abs(value) < 1e6:
+    if value and not 0.99e-4 < abs(value) < 1e6:
         return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
     return f"{value:,.6g}" + suffix
 

@@ -10,12 +10,14 @@ from typing import Any
 
 from npexplore.plot.theme import COLORWAY
 
-LETTER, CAPITAL = 7.2, 9.6  # pixels at most, of a letter of 13 pixels
+LETTER, CAPITAL = 7.2, 11.0  # pixels at most, of a letter of 13 pixels; "m", "w" and "%" are as wide as capitals
+HATCH_PIXELS = 9  # between two lines of a striped bar
+CAP_PIXELS = 3  # half of the line that ends an interval
 
 
 def width_of(words: str) -> float:
     """Return how wide a text is, in pixels."""
-    capitals = sum(letter.isupper() for letter in words)
+    capitals = sum(letter.isupper() or letter in "mw%" for letter in words)
     return LETTER * (len(words) - capitals) + CAPITAL * capitals
 
 
@@ -63,3 +65,42 @@ def said(trace: dict[str, Any], over: Any, value: Any) -> str:
     values = [one if isinstance(one, str) else f"{one:.5g}" for one in (over, value)]
     name = f"{trace['name']}: " if trace.get("name") else ""
     return f"<title>{escape(unescape(name + ', '.join(values)))}</title>"
+
+
+def marker(trace: dict[str, Any], x: float, y: float, ink: str, hover_text: str) -> str:
+    """Return a mark as SVG: a circle, a square or a short upright line, open where plotly's name of the symbol is."""
+    style = trace.get("marker", {})
+    symbol, radius = str(style.get("symbol", "circle")), float(style.get("size", 8)) / 2
+    if symbol == "line-ns":
+        width = style.get("line", {}).get("width", 2)
+        line = f'd="M{x:.1f} {y - radius:.1f}v{2 * radius:g}" stroke="{ink}" stroke-width="{width}"'
+        return f"<path {line}>{hover_text}</path>"
+    paint = f'fill="none" stroke="{ink}" stroke-width="2"' if symbol.endswith("-open") else f'fill="{ink}"'
+    if symbol.startswith("square"):
+        corner = f'x="{x - radius:.1f}" y="{y - radius:.1f}" width="{2 * radius:g}" height="{2 * radius:g}"'
+        return f"<rect {corner} {paint}>{hover_text}</rect>"
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" {paint}>{hover_text}</circle>'
+
+
+def hatching(x: float, y: float, width: float, height: float, shape: str) -> str:
+    """Return the stripes of a bar as SVG, in the colour of the paper. shape: plotly's "/" or "x"; "" for none."""
+    path = ""
+    for turn in {"/": (False,), "x": (False, True)}.get(shape, ()):
+        for k in range(1, int((width + height) / HATCH_PIXELS) + 1):
+            reach = k * HATCH_PIXELS  # from the upper left corner along the edge
+            a, b = max(0.0, reach - height), min(width, reach)
+            ends = [(a, reach - a), (b, reach - b)]
+            across = [x + width - u if turn else x + u for u, _ in ends]
+            path += f"M{across[0]:.1f} {y + ends[0][1]:.1f}L{across[1]:.1f} {y + ends[1][1]:.1f}"
+    return f'<path class="hatch" d="{path}"/>' if path else ""
+
+
+def interval(a: tuple[float, float], b: tuple[float, float]) -> str:
+    """Return the path of an interval between two points on a line along an axis, with a short line at each end."""
+    if not math.isfinite(sum(a) + sum(b)) or a == b:
+        return ""
+    across = (0, CAP_PIXELS) if abs(a[1] - b[1]) < abs(a[0] - b[0]) else (CAP_PIXELS, 0)
+    caps = "".join(
+        f"M{x - across[0]:.1f} {y - across[1]:.1f}L{x + across[0]:.1f} {y + across[1]:.1f}" for x, y in (a, b)
+    )
+    return f"M{a[0]:.1f} {a[1]:.1f}L{b[0]:.1f} {b[1]:.1f}{caps}"

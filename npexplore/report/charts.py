@@ -15,12 +15,12 @@ from typing import Any
 from npexplore.plot.theme import GREY
 from npexplore.report.chart_axes import Axis, unpacked
 from npexplore.report.chart_bands import bands
-from npexplore.report.chart_marks import LETTER, colour, course, lines, said, text, width_of
+from npexplore.report.chart_marks import LETTER, colour, course, hatching, interval, lines, marker, said, text, width_of
+from npexplore.report.chart_panels import EDGES, domain, place_panels
 
 WIDTHS = {"wide": 880, "narrow": 370}  # pixels
-EDGES = {"l": 70, "r": 24, "t": 64, "b": 60}
 LINE = 22  # pixels between lines of a legend
-PANEL_GAP, TITLE_LINES = 90, 44  # pixels between panels one below another; letters of a title's line on a phone
+TITLE_LINES = 44  # letters of a title's line on a phone
 DASHES = {"dot": "2 4", "dash": "7 5", "dashdot": "7 4 2 4", "longdash": "12 5"}
 BAR_SHARE = 0.8  # of a category's width
 _FIGURE = re.compile(
@@ -56,6 +56,17 @@ def picture(figure: dict[str, Any], title: str, size: str) -> str:
     return f'<svg class="{size}" viewBox="0 0 {width} {height:.0f}" aria-hidden="true">{heading}{body}</svg>'
 
 
+def ends_of(trace: dict[str, Any], letter: str) -> list[tuple[float, float]]:
+    """Return the two ends of the interval at each value of a trace along an axis; none where it has no intervals."""
+    spec = trace.get(f"error_{letter}", {})
+    if spec.get("array") is None:
+        return []
+    up = unpacked(spec["array"])
+    down = up if spec.get("arrayminus") is None else unpacked(spec["arrayminus"])
+    rows = zip(trace[letter], down, up, strict=True)
+    return [(math.nan, math.nan) if value is None else (value - low, value + high) for value, low, high in rows]
+
+
 class Plot:
     """The panels of a figure with axes: where they are, what is in them, and the legend below them."""
 
@@ -71,12 +82,13 @@ class Plot:
         for name, axis in self.axes.items():
             along = [t for t in traces if self._axis(t, name[0]) == name or self._matches(t, name)]
             values = [value for trace in along for value in trace[name[0]]]
+            values += [end for trace in along for pair in ends_of(trace, name[0]) for end in pair]
             bars = [trace for trace in along if trace["type"] == "bar"]
             values += self._sums(bars, name[0]) if self.stacked else []
             shapes = [shape for shape in layout.get("shapes", ()) if shape.get(f"{name[0]}ref") == name[0] + name[5:]]
             values += [shape[name[0] + end] for shape in shapes for end in "01"]
             axis.fit(values, from_zero=bool(bars) or any(t.get("fill") for t in along if name[0] == "y"))
-        self.height = self._place(top)
+        self.height = place_panels(self.axes, self.panels, layout, (width, top), narrow)
 
     def drawn(self) -> tuple[str, float]:
         """Return the SVG elements, and the height of the picture."""
@@ -84,6 +96,7 @@ class Plot:
         parts += [self._shape(shape) for shape in self.layout.get("shapes", ())]
         for number, trace in enumerate(self.traces):
             parts += {"scatter": self._curve, "bar": self._bars}[trace["type"]](trace, colour(trace, number))
+            parts += [self._intervals(trace, letter) for letter in "xy"]
         parts += [self._note(note) for note in self.layout.get("annotations", ())]
         legend, rows = self._legend(self.height + 8)
         return "".join([*parts, legend]), self.height + (rows * LINE + 16 if rows else 4)
@@ -109,33 +122,6 @@ class Plot:
                     sums[str(name)] = sums.get(str(name), 0.0) + (value or 0.0)
         return list(sums.values())
 
-    def _place(self, top: float) -> float:
-        """Give each axis its pixels; return the lower end of all, with labels and titles."""
-        old = float(self.layout.get("height", 440)) - EDGES["t"] - EDGES["b"]
-        domains = [(self._domain(x), self._domain(y)) for x, y in self.panels]
-        apart = self.narrow and len({across[0] for across, _ in domains}) > 1
-        order = sorted(range(len(domains)), key=lambda k: (-domains[k][1][1], domains[k][0][0]))
-        below = top
-        for k in order:
-            (left, right), (low, high) = domains[k]
-            across, up = (self.axes[name] for name in self.panels[k])
-            words = max((width_of(name) for name in up.categories), default=0.0)
-            margin = min(max(EDGES["l"], words + 14), 0.42 * self.width)
-            whole, across.margin = self.width - EDGES["r"], margin
-            if apart:
-                across.start, across.length = margin, whole - margin
-                up.start, up.length = below, max(140.0, old * (high - low))
-                below = up.start + up.length + PANEL_GAP
-            else:
-                begin, end = left * whole, right * whole
-                across.start, across.length = begin + margin, end - begin - margin
-                up.start, up.length = top + old * (1 - high), old * (high - low)
-        return (below - PANEL_GAP if apart else top + old) + EDGES["b"] - 8
-
-    def _domain(self, name: str) -> tuple[float, float]:
-        low, high = self.axes[name].spec.get("domain", (0.0, 1.0))
-        return float(low), float(high)
-
     def _frame(self, x: str, y: str) -> str:
         """Return grid, ticks, labels and titles of a panel."""
         across, up = self.axes[x], self.axes[y]
@@ -146,6 +132,8 @@ class Plot:
             parts.append(f'<path class="grid" d="M{at:.1f} {upper:.1f}V{lower:.1f}"/>')
             if across.spec.get("showticklabels", True):
                 parts.append(text(at, lower + 18, words, anchor="middle"))
+        if across.crosses_zero:
+            parts.append(f'<path class="axis" d="M{across.at(0):.1f} {upper:.1f}V{lower:.1f}"/>')
         room = int(across.margin / LETTER) - 2
         for share, words in up.ticks():
             at = up.pixel(share)
@@ -159,7 +147,7 @@ class Plot:
             if words and axis is across:
                 parts.append(text((left + right) / 2, lower + 38, words, anchor="middle"))
             elif words:
-                parts.append(text(left - 54, (upper + lower) / 2, words, anchor="middle", turn=-90))
+                parts.append(text(left - 57, (upper + lower) / 2, words, anchor="middle", turn=-90))
         return "".join(parts)
 
     def _curve(self, trace: dict[str, Any], ink: str) -> Iterator[str]:
@@ -169,6 +157,9 @@ class Plot:
         line, mode = trace.get("line", {}), trace.get("mode", "lines")
         if "lines" in mode and points:
             path = course(points, stepped=line.get("shape") == "hv")
+            if trace.get("fill") == "toself":
+                yield f'<path d="{path}Z" fill="{trace.get("fillcolor", ink)}"/>'
+                return
             if trace.get("fill") and path:
                 base = y.at(0)
                 yield f'<path d="{path}V{base:.1f}H{points[0][0]:.1f}Z" fill="{ink}" fill-opacity=".3"/>'
@@ -176,11 +167,21 @@ class Plot:
             dashed = f' stroke-dasharray="{dash}"' if dash else ""
             yield (f'<path d="{path}" fill="none" stroke="{ink}" stroke-width="{line.get("width", 2.2)}"{dashed}/>')
         if "markers" in mode:
-            radius = float(trace.get("marker", {}).get("size", 8)) / 2
             for (a, b), over, value in zip(points, trace["x"], trace["y"], strict=True):
                 if math.isfinite(a + b):
-                    hover_text = said(trace, over, value)
-                    yield f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{radius:g}" fill="{ink}">{hover_text}</circle>'
+                    yield marker(trace, a, b, ink, said(trace, over, value))
+
+    def _intervals(self, trace: dict[str, Any], letter: str) -> str:
+        """Return the intervals around a trace's points or at the ends of its bars."""
+        axis = self.axes[self._axis(trace, letter)]
+        other = "y" if letter == "x" else "x"
+        across = [self.axes[self._axis(trace, other)].at(value) for value in trace[other]]
+        path = ""
+        for at, (low, high) in zip(across, ends_of(trace, letter), strict=False):
+            a, b = axis.at(low), axis.at(high)
+            path += interval((a, at), (b, at)) if letter == "x" else interval((at, a), (at, b))
+        ink = trace.get(f"error_{letter}", {}).get("color", colour(trace, self.traces.index(trace)))
+        return f'<path d="{path}" fill="none" stroke="{ink}" stroke-width="1.3"/>' if path else ""
 
     def _bars(self, trace: dict[str, Any], ink: str) -> Iterator[str]:
         """Yield bars, beside one another or stacked, with the text in them."""
@@ -189,9 +190,12 @@ class Plot:
         names, sizes, along, across = (trace["y"], trace["x"], x, y) if flat else (trace["x"], trace["y"], y, x)
         group = [t for t in self.traces if t["type"] == "bar" and self._axis(t, "y") == self._axis(trace, "y")]
         place, many = (0, 1) if self.stacked else (next(k for k, t in enumerate(group) if t is trace), len(group))
-        width = across.length / max(1, len(across.categories)) * BAR_SHARE * (0.8 if self.stacked else 1) / many
+        width = across.step(names) * BAR_SHARE * (0.8 if self.stacked else 1) / many
         inside = trace.get("text") or [""] * len(names)
-        for name, size, words in zip(names, sizes, inside, strict=True):
+        style = trace.get("marker", {})
+        faded = f' fill-opacity="{style["opacity"]:g}"' if "opacity" in style else ""
+        colours = style.get("color") if isinstance(style.get("color"), list) else [ink] * len(names)
+        for name, size, words, ink in zip(names, sizes, inside, colours, strict=True):
             if size is None or not math.isfinite(size):
                 continue
             base = trace.setdefault("ends", {}).get(str(name), 0.0)
@@ -204,8 +208,8 @@ class Plot:
             box = (ends[0], middle - width / 2, ends[1] - ends[0], width)
             box = box if flat else (box[1], box[0], box[3], box[2])
             yield (
-                f'<rect x="{box[0]:.1f}" y="{box[1]:.1f}" width="{box[2]:.1f}" height="{box[3]:.1f}" fill="{ink}">'
-                f"{said(trace, name, size)}</rect>"
+                f'<rect x="{box[0]:.1f}" y="{box[1]:.1f}" width="{box[2]:.1f}" height="{box[3]:.1f}" fill="{ink}"'
+                f"{faded}>{said(trace, name, size)}</rect>{hatching(*box, style.get('pattern', {}).get('shape', ''))}"
             )
             if words and width_of(str(words)) < box[2]:
                 yield text(box[0] + box[2] / 2, box[1] + box[3] / 2 + 5, str(words), cls="inside", anchor="middle")
@@ -235,8 +239,8 @@ class Plot:
         """Return a note; a panel's name stands above its panel, wherever that is."""
         if note.get("xref") == note.get("yref") == "paper":
             for x, y in self.panels:
-                left, right = self._domain(x)
-                if left <= note["x"] <= right and abs(note["y"] - self._domain(y)[1]) < 0.02:
+                left, right = domain(self.axes[x])
+                if left <= note["x"] <= right and abs(note["y"] - domain(self.axes[y])[1]) < 0.02:
                     across, up = self.axes[x], self.axes[y]
                     return text(across.pixel(0.5), up.start - 8, note["text"], anchor="middle")
         anchor = {"left": "start", "right": "end"}.get(note.get("xanchor", ""), "middle")
@@ -248,7 +252,9 @@ class Plot:
         for number, trace in enumerate(self.traces):
             if trace.get("name") and trace.get("showlegend", True):
                 named.setdefault(str(trace["name"]), {**trace, "ink": colour(trace, number)})
-        if self.layout.get("showlegend") is False or len(named) < 2:
+        if self.layout.get("showlegend") is False or (
+            len(named) < 2 and not any(t.get("showlegend") for t in named.values())
+        ):
             return "", 0
         parts, x, row = [], 0.0, 0
         for name, trace in named.items():
@@ -258,7 +264,13 @@ class Plot:
             middle, thick = top + row * LINE + 5, 9 if trace["type"] == "bar" else 2.4
             dash = DASHES.get(trace.get("line", {}).get("dash", ""), "none")
             stroke = f'stroke="{trace["ink"]}" stroke-width="{thick}" stroke-dasharray="{dash}"'
-            parts.append(f'<path d="M{x:.0f} {middle:.1f}h22" {stroke}/>')
+            style = trace.get("marker", {})
+            faded = f' stroke-opacity="{style["opacity"]:g}"' if isinstance(style.get("opacity"), float) else ""
+            if trace.get("mode") == "markers":
+                parts.append(marker(trace, x + 11, middle, trace["ink"], ""))
+            else:
+                parts.append(f'<path d="M{x:.0f} {middle:.1f}h22" {stroke}{faded}/>')
+                parts.append(hatching(x, middle - 4.5, 22, 9, style.get("pattern", {}).get("shape", "")))
             parts.append(text(x + 28, top + row * LINE + 9.5, name))
             x += size
         return "".join(parts), row + 1

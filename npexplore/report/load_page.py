@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from npexplore.display import significant
 from npexplore.plot.load import load_figure
 from npexplore.plot.tables import table
-from npexplore.report.shell import draw, environment, library
+from npexplore.report.shell import draw, figure_page
 
 if TYPE_CHECKING:
     from npexplore.study.loading.curve import LoadCurve
@@ -21,9 +22,15 @@ def load_page(
 ) -> str:  # fmt: skip
     """Return the page of a curve, with its summary and the rows of its table; it needs no network.
 
-    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None puts it into the page.
+    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None draws figures as pictures.
     """
-    template = environment().get_template("load.html.j2")
-    shown = table(pd.DataFrame(rows), digits=4, height=560)._repr_html_()
-    return template.render(heading=f"{curve.design} over the load of {curve.workload}", command="load", said=said,
-                           table=shown, figure=draw(load_figure(curve)), **library(beside))  # fmt: skip
+    halves = {"mean ns": "+- ns"}  # half widths of intervals, by column
+    cells = [
+        {name: significant(value, row.get(halves.get(name, ""))) if isinstance(value, float) else value
+         for name, value in row.items()}
+        for row in rows
+    ]  # fmt: skip
+    shown = table(pd.DataFrame(cells), left=("by",), height=560)._repr_html_()
+    heading = f"{curve.design} over the load of {curve.workload}"
+    figure = draw(load_figure(curve))
+    return figure_page("load.html.j2", beside, heading=heading, command="load", said=said, table=shown, figure=figure)

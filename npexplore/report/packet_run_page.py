@@ -10,7 +10,7 @@ import numpy as np
 from npexplore.plot.packet_run import timeline_figure, waits_figure
 from npexplore.plot.tables import table
 from npexplore.report.sections import Content, Section
-from npexplore.report.shell import draw, environment, library, listing, si
+from npexplore.report.shell import draw, figure_page, listing, si
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,21 +29,22 @@ FLOW_COLUMNS = (
 def packet_run_page(result: PacketRun, beside: Path | None = None) -> str:
     """Return the page of a run of a capture; waits are there if the run has times by resource.
 
-    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None puts it into the page.
+    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None draws figures as pictures.
     """
     capture = result.capture
     assert capture is not None, "a run of a capture"
     worst = result.packets.nlargest(WORST_PACKETS, "latency_s", keep="first")
     sections = [
         Section("Summary", _summary(result, capture)),
-        Section("Packets over time", _over_time(result)),
+        Section("Packets over time", _over_time(result, zooms=beside is not None)),
         Section("Worst packets", *_worst(result, capture, worst)),
         Section("Flows", _flows(result)),
     ]
-    return environment().get_template("packet_run.html.j2").render(
+    return figure_page(
+        "packet_run.html.j2", beside,
         name=f"Packets of {', '.join(_names(capture))} through {result.design}",
         file=", ".join(_names(capture)), damage=str(capture.damage) if capture.damage else "", notices=[],
-        sections=sections, **library(beside),
+        sections=sections,
     )  # fmt: skip
 
 
@@ -65,10 +66,10 @@ def _summary(result: PacketRun, capture: Capture) -> Content:
     return Content(headlines=tuple(headlines), parts=(listing(lines),) if lines else ())
 
 
-def _over_time(result: PacketRun) -> Content:
+def _over_time(result: PacketRun, *, zooms: bool) -> Content:
     about = (
         "Rates are those of each window of time; the backlog is the largest number of packets inside during the "
-        "window. Drag over a part to zoom in, double-click to return."
+        "window." + " Drag over a part to zoom in, double-click to return." * zooms
     )
     return Content(about, parts=(draw(timeline_figure(result)),))
 

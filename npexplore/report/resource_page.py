@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from npexplore.plot.tables import table
-from npexplore.report.shell import draw, environment, library
+from npexplore.report.shell import draw, figure_page
 
 if TYPE_CHECKING:
     from npexplore.study.laboratory.exploration import Exploration
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def resource_page(lone: SingleResource, exploration: Exploration, beside: Path | None = None) -> str:
     """Return the page of a resource with the answers that were asked for; it needs no network.
 
-    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None puts it into the page.
+    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None draws figures as pictures.
     """
     theory = (
         "no exact result"
@@ -25,6 +25,7 @@ def resource_page(lone: SingleResource, exploration: Exploration, beside: Path |
     )
     said = f"{exploration.heading()}. Theory: {theory}."
     shown = table(exploration.to_frame().dropna(axis=1, how="all"), digits=4, height=560)._repr_html_()
-    template = environment().get_template("load.html.j2")
-    return template.render(heading=f"{lone.kind} alone", command="resource", said=said, table=shown,
-                           figure=draw(lone.plot()), **library(beside))  # fmt: skip
+    heading, figure = f"{lone.kind} alone", draw(lone.plot())
+    return figure_page(
+        "load.html.j2", beside, heading=heading, command="resource", said=said, table=shown, figure=figure
+    )

@@ -14,13 +14,13 @@ import plotly.graph_objects as go
 from npexplore.plot import theme
 from npexplore.plot.line_plots import with_layout
 from npexplore.plot.tables import Table, number
-from npexplore.report.shell import draw, environment, library
+from npexplore.report.shell import draw, figure_page
 
 
 def results_page(rows: Sequence[Mapping[str, Any]], what: str, beside: Path | None = None) -> str:
     """Return the page; it needs no network. rows: `Check.results`; what: whose numbers, in words.
 
-    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None puts it into the page.
+    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None draws figures as pictures.
     """
     names = [_name(row) for row in rows]
     cells = [
@@ -31,8 +31,8 @@ def results_page(rows: Sequence[Mapping[str, Any]], what: str, beside: Path | No
     ]  # fmt: skip
     frame = pd.DataFrame(cells)
     body = Table(frame, frame, left=("number", "unit"))._repr_html_()
-    page = environment().get_template("changed.html.j2")
-    return page.render(what=what, told=said(rows), body=body, figure=draw(_figure(rows, names)), **library(beside))
+    figure = draw(_figure(rows, names))
+    return figure_page("changed.html.j2", beside, what=what, told=said(rows), body=body, figure=figure)
 
 
 def said(rows: Sequence[Mapping[str, Any]]) -> str:

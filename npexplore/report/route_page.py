@@ -12,7 +12,7 @@ from npexplore.errors import shown
 from npexplore.plot import routes as figures
 from npexplore.plot.tables import table
 from npexplore.report.sections import Content, Section
-from npexplore.report.shell import draw, environment, library, listing, si
+from npexplore.report.shell import draw, figure_page, listing, si
 
 if TYPE_CHECKING:
     from npexplore.golden.captures.routed import Routed
@@ -28,7 +28,6 @@ def route_page(run: Routed, name: str, beside: Path | None = None) -> str:
     """
     router = run.replay.router
     sections = [Section(title, *_filled(fill, run)) for title, fill in SECTIONS.items()]
-    sections = sections if beside else [section.with_pictures() for section in sections]
     damage = "; ".join(
         f"{shown(scan.path)}: {scan.damage}" for scan in run.replay.scans if scan.damage is not None
     )  # fmt: skip
@@ -36,14 +35,15 @@ def route_page(run: Routed, name: str, beside: Path | None = None) -> str:
     if run.tally.cut:
         notices.append(f"{run.tally.cut:,} packets were cut when they were captured; they are dropped as truncated.")
     ports = ", ".join(f"{port.name} (MTU {port.mtu:,})" for port in router.ports)
-    page = environment().get_template("route.html.j2")
-    return page.render(
+    return figure_page(
+        "route.html.j2",
+        beside,
+        drawn=bool(run.tally.packets),
         name=f"Packets through the router {name}",
         file=f"ports {ports}",
         damage=damage,
         notices=notices,
         sections=sections,
-        **(library(beside) if beside and run.tally.packets else {}),
     )
 
 

@@ -1,9 +1,8 @@
 """The parts of a page: a section has a title and a content, or the reason why it is empty."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from npexplore.report.chapters import contents
-from npexplore.report.charts import as_pictures
 
 
 @dataclass(frozen=True)
@@ -32,11 +31,6 @@ class Section:
     def holds(self) -> str:
         """The content in words (how many figures and tables), shown while the section is closed."""
         return "nothing to show" if self.empty else contents("".join(self.parts))
-
-    def with_pictures(self) -> "Section":
-        """Return the section with its figures as pictures, which need no plotly.js."""
-        parts = tuple(as_pictures(part) for part in self.content.parts)
-        return replace(self, content=replace(self.content, parts=parts))
 
     @property
     def about(self) -> str:

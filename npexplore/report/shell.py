@@ -15,6 +15,7 @@ from npexplore import __version__
 from npexplore.paths import PACKAGE
 from npexplore.plot.tables import number
 from npexplore.plot.theme import CONFIG, TEMPLATE
+from npexplore.report.charts import as_pictures
 from npexplore.report.lean import lean_trace
 
 TEMPLATES = PACKAGE / "report" / "templates"
@@ -76,6 +77,17 @@ def figure_div(figure: dict[str, Any], div_id: str) -> str:
         f'style="height:{height}px; width:100%;"></div>'
         f'<script type="application/json" id="{escape(div_id)}-data">{as_json(spec)}</script>'
     )
+
+
+def figure_page(template: str, beside: Path | None, *, drawn: bool = True, **values: Any) -> str:
+    """Return a page that a command writes: its figures are pictures, which need no script (some 0.1 MB).
+
+    template: its file. beside: the page's file: a plotly.js next to it, which all pages there share, draws the figures,
+    and they can be zoomed. drawn: whether the page has figures. values: what the template shows.
+    """
+    scripts = library(beside) if beside is not None and drawn else {}
+    html = environment().get_template(template).render(**values, **scripts)
+    return html if scripts else as_pictures(html)
 
 
 def library(beside: Path | None) -> dict[str, str]:

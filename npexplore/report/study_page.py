@@ -8,8 +8,8 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from npexplore.display import html_records
-from npexplore.report.shell import draw, environment, library
+from npexplore.display import html_records, significant
+from npexplore.report.shell import draw, figure_page
 
 if TYPE_CHECKING:
     from npexplore.study.loading.curve import LoadCurve
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def study_page(study: MachineStudy, command: str | None = None, beside: Path | None = None) -> str:
     """Return the page; it needs no network. command: the command that made it, if one did.
 
-    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None puts it into the page.
+    beside: the page's file, to put plotly.js in a file next to it (shared by pages); None draws figures as pictures.
     """
     from npexplore.plot.breakdown import breakdown
     from npexplore.plot.load import load_figure
@@ -27,7 +27,8 @@ def study_page(study: MachineStudy, command: str | None = None, beside: Path | N
     e, front = study.subject, study.front
     broken = {name: p.breakdown for name, p in e.predictions.items() if p.breakdown is not None}
     recommended = None if front is None else front.recommended()
-    return environment().get_template("study.html.j2").render(
+    return figure_page(
+        "study.html.j2", beside,
         name=study.design, load=e.workload.name, command=command, seed=e.seed, knobs=dict(e.knobs),
         made=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), refused=dict(study.refused),
         lines=str(e).split("\n"), rates=html_records(study.records()), figure=draw(e.plot()),
@@ -35,7 +36,7 @@ def study_page(study: MachineStudy, command: str | None = None, beside: Path | N
         curve="" if study.load is None else draw(load_figure(study.load)),
         times=draw(breakdown(broken)) if broken else "", changes=html_records(change_rows(study)),
         searched="" if front is None else front.searched, advice=recommended[1] if recommended else "",
-        front="" if front is None else front._repr_html_(), assumptions=assumption_table(study), **library(beside),
+        front="" if front is None else front._repr_html_(), assumptions=assumption_table(study),
     )  # fmt: skip
 
 
@@ -45,8 +46,8 @@ def latency_rows(curve: LoadCurve) -> list[dict[str, Any]]:
     return [
         {
             "% of highest rate": None if full is None else round(100 * point.offered_pps / full.rate_pps),
-            "offered Mpps": point.offered_pps / 1e6,
-            **{f"{name} ns": None if s is None else 1e9 * s for name, s in point.latency_s.items()},
+            "offered Mpps": significant(point.offered_pps / 1e6),
+            **{f"{name} ns": None if s is None else significant(1e9 * s) for name, s in point.latency_s.items()},
             "loss %": None if point.loss is None else round(100 * point.loss, 9),
             "by": point.solver,
         }

@@ -7,10 +7,12 @@ import plotly.graph_objects as go
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from plotly.subplots import make_subplots
 
+from npexplore.plot.line_plots import interval_key
 from npexplore.plot.theme import TEMPLATE
 from npexplore.report.chart_axes import Axis, label
-from npexplore.report.chart_marks import lines
+from npexplore.report.chart_marks import hatching, lines
 from npexplore.report.charts import WIDTHS, as_pictures, picture
 from npexplore.report.shell import figure_div
 
@@ -30,6 +32,36 @@ def test_bars_are_as_long_as_their_values_and_stack_end_to_end():
     assert [width / unit for _, width in boxes] == pytest.approx([1, 2, 3, 1], abs=0.01)
     assert boxes[2][0] == pytest.approx(sum(boxes[0]), abs=0.2)
     assert [svg.get("class") for svg in root] == list(WIDTHS)
+
+
+def test_bars_beside_one_another_have_room_for_their_labels_and_their_own_colours():
+    figure = make_subplots(1, 3)
+    for column in (1, 2, 3):
+        bars = go.Bar(orientation="h", x=[4, 2], y=["a.long.name 1,024", "b"], marker_color=["#111111", "#999999"],
+                      error_x={"array": [1, 1], "color": "#777777"})  # fmt: skip
+        figure.add_trace(bars, 1, column)
+    figure.add_trace(interval_key(), 1, 3)
+    root, html = drawn(figure.update_layout(title="Panels"))
+    wide, narrow = ([[float(one.get(k)) for k in ("x", "y", "width")] for one in svg.iter("rect")] for svg in root)
+    assert len({y for _, y, _ in wide}) == 2
+    assert len({y for _, y, _ in narrow}) == 6
+    for k in (0, 2, 4):
+        assert wide[k][2] == pytest.approx(2 * wide[k + 1][2], abs=0.2)
+        assert wide[k][2] > 60
+    assert [one.get("fill") for one in root[0].iter("rect")] == ["#111111", "#999999"] * 3
+    ends = [one for one in root[0].iter("path") if one.get("stroke") == "#777777"]
+    x, _, width = wide[0]
+    low, high = (float(part.split()[0][1:]) for part in re.findall(r"[ML][^ML]+", ends[0].get("d"))[:2])
+    assert (low - x, high - x) == pytest.approx((0.75 * width, 1.25 * width), abs=0.2)
+    assert html.count(">95 % interval</text>") == 2
+
+
+@given(st.floats(1, 900), st.floats(1, 60), st.sampled_from("/x"))
+def test_stripes_stay_inside_their_bar(width, height, shape):
+    numbers = [float(one) for one in re.findall(r"-?[\d.]+", hatching(100, 50, width, height, shape))]
+    assert all(99.9 <= x <= 100.1 + width for x in numbers[::2])
+    assert all(49.9 <= y <= 50.1 + height for y in numbers[1::2])
+    assert not hatching(100, 50, width, height, "")
 
 
 def test_points_stand_where_ticks_say():

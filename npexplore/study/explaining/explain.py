@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from npexplore.designs import Design, DesignLike
 from npexplore.designs import design as design_of
-from npexplore.display import html_table
+from npexplore.display import html_table, significant
 from npexplore.errors import ModelError, RefusedError, SimulationError
 from npexplore.machine.described.part_parameters import from_shelf
 from npexplore.machine.line_rates import line_rate
@@ -211,15 +211,18 @@ class Explanation(Result):
     __hash__ = content_hash
 
     def _repr_html_(self) -> str:
-        solvers = [
-            (name, f"{p.throughput_bps / 1e6:,.1f}", f"{p.rate_pps / 1e6:.4g}", p.bottleneck)
-            for name, p in self.predictions.items()
-        ]
+        solvers = []
+        for name, p in self.predictions.items():
+            low, high = p.ci95.get("throughput_bps", (0.0, 0.0))
+            numbers = [(1e-6 * p.throughput_bps, 5e-7 * (high - low)), (1e-6 * p.rate_pps, 0.0)]
+            if p.throughput_bps:
+                numbers[1] = (numbers[1][0], numbers[0][1] / numbers[0][0] * numbers[1][0])
+            solvers.append((name, *(significant(*one) for one in numbers), p.bottleneck))
         shares = [
             (name, f"{100 * u.busy:.1f} %", f"{100 * u.blocked:.1f} %") for name, u in self.best.utilization.items()
         ]
         parts = [
-            (p.resource or "elsewhere", *(f"{1e9 * s:,.1f}" for s in (*p[1:], p.total_s)))
+            (p.resource or "elsewhere", *(significant(1e9 * s) for s in (*p[1:], p.total_s)))
             for p in (() if self.best.breakdown is None else self.best.breakdown.parts)
         ]
         changes = self.sensitivity.found if self.sensitivity is not None else ()
