@@ -6,11 +6,12 @@ time of a packet = machine's own part + sum over its path's events of (times x c
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +25,35 @@ from npexplore.programs.costs import CostTable, as_toml
 from npexplore.programs.predictor import mispredicted
 from npexplore.programs.result import VERDICTS, ProgramRun
 
+if TYPE_CHECKING:
+    from npexplore.designs.base import Design
+
 MOST_CLASSES = 16  # paths told apart in statistics, the most frequent
 AROUND, UNKNOWN_LINE = "(around the program)", "(loads of what several stores wrote)"
 NEGLIGIBLE = 1e-9  # cycles
 SHORTEST = 64  # bytes of an Ethernet frame with its check sequence (IEEE 802.3, 4A.4.2)
+
+
+@dataclass(frozen=True)
+class ProgramChange:
+    """What the machine would do with another program: the share of its packet rate gained (bounds), what binds then.
+
+    Example:
+        >>> from npexplore.designs.running import ProgramChange, changes_in_words
+        >>> changes_in_words([ProgramChange("map flows per CPU", 0.22, "core")])
+        ('Of other programs: map flows per CPU +22 %.',)
+    """
+
+    change: str
+    gain: float
+    bottleneck: str
+
+
+def changes_in_words(changes: Sequence[ProgramChange]) -> tuple[str, ...]:
+    """Return changes of a program as one sentence, the best first; none: no sentence."""
+    ranked = sorted(changes, key=lambda one: -one.gain)
+    texts = "; ".join(f"{one.change} {100 * one.gain:+.3g} %" for one in ranked)
+    return (f"Of other programs: {texts}.",) if texts else ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +69,10 @@ class Running(ABC):
     def around(self, p: Parameters) -> npt.NDArray[np.float64]:
         """Return the cycles that the machine takes for each packet around the program."""
 
+    def changes(self, design: Design) -> tuple[ProgramChange, ...]:
+        """Return what a design, which runs this program, would do if the program's maps were other ones."""
+        return ()
+
     @property
     def identity(self) -> bytes:
         """The hash of what decides: code, maps, forwarding tables, costs, lengths and times of packets, their paths."""
@@ -50,6 +80,7 @@ class Running(ABC):
         digest.update(repr((self.run.program.code, self.run.program.maps, sorted(self.run.before.items()))).encode())
         digest.update(repr(self.run.fib and (self.run.fib.ports, self.run.fib.contents())).encode())
         digest.update(as_toml(self.costs).encode())
+        digest.update(repr(sorted(self.cycles.items())).encode())
         for array in (self.run.rows, self.load.packet_bytes, self.load.t_ns):
             digest.update(b"" if array is None else np.ascontiguousarray(array).tobytes())
         return digest.digest()

@@ -19,8 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore._kernels import ebpf as k
-from npexplore.designs.running import Running, packets_of
+from npexplore.designs.running import ProgramChange, Running, packets_of
 from npexplore.designs.server.caches import caches
+from npexplore.designs.server.map_changes import changed_cycles
 from npexplore.errors import RefusedError
 from npexplore.golden.touches import Touches
 from npexplore.machine.parameters import Parameters
@@ -45,11 +46,41 @@ BASE = {"aborted": ("xdp", "drop_read"), "drop": ("xdp", "drop_read"), "pass": (
 class OnServer(Running):
     """A run of a program as the server's packets: frames of the capture, with check bytes; cycles by path.
 
-    base: parameters of the server -> cycles that the driver takes for a packet with them.
+    base: parameters of the server -> cycles that the driver takes for a packet with them. dress: adds the queues that
+    the packets go to.
     """
 
     base: Callable[[Parameters], float]
     source: str
+    dress: Callable[[Parameters, Workload], Workload]
+
+    def on(self, design: Design) -> Design:
+        """Return a server with these packets as its own, and no others."""
+
+        def own(p: Parameters) -> Workload:
+            if p.stack != "xdp":
+                raise RefusedError(f"server: a program runs in the driver, with stack = xdp; got {p.stack}")
+            return self.dress(p, self(p))
+
+        def only_these(p: Parameters, other: Workload) -> Workload:
+            if TIME not in other.columns:
+                name = self.run.program.name
+                raise RefusedError(f"server: {name} was run on {self.source}; run it on other packets first")
+            return other
+
+        return replace(design, own=own, dress=only_these, program=self)
+
+    def changes(self, design: Design) -> tuple[ProgramChange, ...]:
+        """Return the gain of other maps, by bounds; none where the capture's own keys go through the caches."""
+        p = design.parameters
+        if p.map_lines == "in_order":
+            return ()
+        now, changes = design.bounds().rate_pps, []
+        for name, more in changed_cycles(self.run, self.costs, p).items():
+            cycles = {path: each + more.get(path, 0.0) for path, each in self.cycles.items()}
+            then = replace(self, cycles=cycles).on(design).bounds()
+            changes.append(ProgramChange(name, then.rate_pps / now - 1, then.bottleneck))
+        return tuple(changes)
 
     @cached_property
     def touches(self) -> tuple[Integers, Integers]:
@@ -111,19 +142,8 @@ def on_server(
     if (run.rows[:, k.VERDICT] == PASSED).any():
         passed = "packets that it passes take the least that the kernel's stack takes"
         load = replace(load, assumption="; ".join(filter(None, (load.assumption, passed))))
-    packets = OnServer(run, load, costs, cycles, base, str(capture.path))
+    packets = OnServer(run, load, costs, cycles, base, str(capture.path), dress)
     ways = set(run.verdicts)
     egress = "other_port" if "redirect" in ways else "same_port" if "tx" in ways else "none"
 
-    def own(p: Parameters) -> Workload:
-        if p.stack != "xdp":
-            raise RefusedError(f"server: a program runs in the driver, with stack = xdp; got {p.stack}")
-        return dress(p, packets(p))
-
-    def only_these(p: Parameters, other: Workload) -> Workload:
-        if TIME not in other.columns:
-            raise RefusedError(f"server: {run.program.name} was run on {capture.path}; run it on other packets first")
-        return other
-
-    made = replace(design, own=own, dress=only_these).with_(program="own", egress=egress)
-    return replace(made, program=packets)
+    return packets.on(design).with_(program="own", egress=egress)

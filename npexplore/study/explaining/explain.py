@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from npexplore.designs import Design, DesignLike
 from npexplore.designs import design as design_of
+from npexplore.designs.running import ProgramChange
 from npexplore.display import html_table, significant
 from npexplore.errors import ModelError, RefusedError, SimulationError
 from npexplore.machine.described.part_parameters import from_shelf
@@ -106,6 +107,7 @@ class Explanation(Result):
     what_if: WhatIf | None = None
     no_parameters: bool = False
     wire: tuple[str, float] | None = None
+    program_changes: tuple[ProgramChange, ...] = ()
 
     @property
     def line(self) -> LineRate | None:
@@ -184,6 +186,7 @@ class Explanation(Result):
             "what_if": None if self.what_if is None else [asdict(change) for change in self.what_if.changes],
             "joint": None if self.what_if is None or self.what_if.joint is None else asdict(self.what_if.joint),
             "impossible": None if self.what_if is None else dict(self.what_if.impossible),
+            "program_changes": [asdict(change) for change in self.program_changes],
             "knees": None if self.what_if is None else [asdict(found) for found in self.what_if.knees],
             "without_effect": None if changes is None else list(changes.without_effect),
             "not_varied": None if changes is None else dict(changes.not_varied),
@@ -356,7 +359,8 @@ def explain(
         first(replace(so_far(), sensitivity=elastic, what_if=gains))
     elastic, gains = [elastic, *found][-1], [gains, *tried][-1]
     rest.end()
-    return replace(so_far(), sensitivity=elastic, what_if=gains)
+    others = design.program.changes(design) if changes and design.program is not None else ()
+    return replace(so_far(), sensitivity=elastic, what_if=gains, program_changes=others)
 
 
 class _Counts:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from npexplore.designs.running import changes_in_words
 from npexplore.machine.parameters import HOW_TO_ADD
 from npexplore.solve.breakdown import Breakdown
 from npexplore.solve.prediction import Prediction
@@ -27,7 +28,8 @@ def in_words(e: Explanation) -> str:
     """Return the lines, at most ten: the answer, what binds, what to do, then the rest."""
     lines = (
         _answer(e), _binding(e), _advice(e), _time(e), _tail(e), _headroom(e),
-        *(() if e.no_parameters else (_help(e.sensitivity), _changes(e.what_if))), _agreement(e), _basis(e),
+        *(() if e.no_parameters else (_help(e.sensitivity), _changes(e.what_if))),
+        changes_in_words(e.program_changes), _agreement(e), _basis(e),
     )  # fmt: skip
     return "\n".join(text for line in lines if (text := " ".join(line)))
 
@@ -35,7 +37,8 @@ def in_words(e: Explanation) -> str:
 def brief_in_words(e: Explanation) -> str:
     """Return the lines that everybody needs: the answer, what binds, what to do, time, ceiling, changes, basis."""
     changes = () if e.no_parameters else (_changes(e.what_if),)
-    lines = (_answer(e), _binding(e), _advice(e), _time(e), _headroom(e), *changes, _agreement(e), _basis(e))
+    lines = (_answer(e), _binding(e), _advice(e), _time(e), _headroom(e), *changes,
+             changes_in_words(e.program_changes), _agreement(e), _basis(e))  # fmt: skip
     return "\n".join(text for line in lines if (text := " ".join(line)))
 
 
