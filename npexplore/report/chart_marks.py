@@ -43,7 +43,8 @@ def text(x: float, y: float, words: str, *, cls: str = "", anchor: str = "start"
 
 def colour(trace: dict[str, Any], number: int) -> str:
     """Return a trace's colour, the theme's next one where it has none of its own."""
-    own = trace.get("line", {}).get("color") or trace.get("marker", {}).get("color")
+    marks = trace.get("marker", {})
+    own = trace.get("line", {}).get("color") or marks.get("color") or marks.get("line", {}).get("color")
     return own if isinstance(own, str) else COLORWAY[number % len(COLORWAY)]
 
 

@@ -11,7 +11,10 @@ import pytest
 from reference.once import once
 from reference.public_names import public_packages
 
+import npexplore
 from npexplore.cli import COMMANDS, GROUPS
+from npexplore.report.build import build
+from npexplore.report.notebooks import read_notebook
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
@@ -107,3 +110,43 @@ def test_nothing_is_loaded_from_a_network(site):
     loaded = [found for page in pages for found in re.findall(r'<(?:script|link|img)[^>]+"(https?:[^"]+)"', page)]
     assert loaded == []
     assert len(pages) > 100
+
+
+def test_signatures_link_to_pandas_and_the_side_bar_has_the_switcher(site):
+    page = (site / "made/api/npexplore.to_frame.html").read_text()
+    assert 'href="https://pandas.pydata.org/docs/reference/api/pandas.DataFrame.html#pandas.DataFrame"' in page
+    assert f'data-version="{".".join(npexplore.__version__.split(".")[:2])}"' in page
+    index = (site / "index.html").read_text()
+    assert 'href="made/machines/server.html"' in index
+    assert 'href="../machines/server.html"' in page  # the side bar of a page in no tree, relative to its folder
+    assert 'href="../../../made/machines/server.html"' in (site / "_modules/npexplore/machine/machine.html").read_text()
+
+
+def test_versions_that_stand_beside_one_another_are_listed(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs/_site")
+    from versions import versions
+
+    for name in ("0.2", "0.10", "0.9", "draft"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "index.html").touch()
+    (tmp_path / "0.11").mkdir()
+    assert versions(tmp_path) == ["0.10", "0.9", "0.2"]
+
+
+def test_the_gallery_has_each_notebook_and_figures_of_those_that_ran(site, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs/_site")
+    from gallery import gallery_pages, pictures
+
+    page = (site / "made/gallery/index.html").read_text()
+    notebooks = [path.stem for path in (ROOT / "notebooks").glob("*.py")]
+    assert [name for name in notebooks if f"{name}.ipynb" not in page] == []
+    (tmp_path / "10_one.py").write_text(
+        "# %% [markdown]\n# # Points\n# Three.\n\n# %%\nimport plotly.graph_objects as go\n"
+        'go.Figure(go.Scatter(x=[1, 2, 3], y=[1, 4, 9]), {"title": {"text": "Squares"}})\n'
+    )
+    build([read_notebook(tmp_path / "10_one.py")], tmp_path / "out")
+    assert "<svg" not in gallery_pages(tmp_path / "elsewhere", tmp_path)["gallery/index.md"]
+    pages = gallery_pages(tmp_path / "out", tmp_path)
+    assert pages["gallery/index.md"].count("<svg") == 1
+    assert "## Points" in pages["gallery/index.md"]
+    assert pictures([{"data": [{"type": "heatmap", "z": [[1]], "x": [1], "y": [1]}], "layout": {}}]) == []
