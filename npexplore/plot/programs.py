@@ -1,7 +1,8 @@
-"""Figures of a packet program's run: verdicts over time, and its paths as a tree."""
+"""Figures of packet programs: verdicts over time, paths as a tree, rates by cores, predicted and measured rates."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +10,15 @@ import numpy as np
 import plotly.graph_objects as go
 
 from npexplore.plot import theme
-from npexplore.plot.line_plots import with_layout
+from npexplore.plot.line_plots import LOG_AXIS, with_layout
 from npexplore.programs.decisions import path_tree
 from npexplore.programs.result import ProgramRun
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from npexplore.packets.capture import Capture
+    from npexplore.solve.prediction import Prediction
 
 COLOURS = {
     "pass": theme.BLUE, "redirect": theme.GREEN, "tx": theme.SKY, "drop": theme.VERMILION, "aborted": theme.ORANGE,
@@ -66,3 +70,38 @@ def _most(counts: dict[str, int]) -> str:
 
 def _counts(counts: dict[str, Any]) -> str:
     return ", ".join(f"{name} {count:,}" for name, count in counts.items())
+
+
+def rates(predictions: Mapping[int, Prediction], title: str) -> go.Figure:
+    """Return packets a second over the number of cores, with what binds. predictions: cores -> answer."""
+    figure = go.Figure()
+    shades = dict(zip(dict.fromkeys(one.bottleneck for one in predictions.values()), theme.COLORWAY, strict=False))
+    for name, colour in shades.items():
+        points = [(cores, one.rate_pps / 1e6) for cores, one in predictions.items() if one.bottleneck == name]
+        figure.add_trace(go.Bar(
+            x=[str(cores) for cores, _ in points], y=[mpps for _, mpps in points], name=f"{name} binds",
+            marker_color=colour, hovertemplate=f"%{{x}} cores: %{{y:.3g}} Mpps, {name} binds<extra></extra>",
+        ))  # fmt: skip
+    figure.update_xaxes(title_text="cores", type="category", categoryarray=list(map(str, predictions)))
+    figure.update_yaxes(title_text="million packets a second", rangemode="tozero")
+    return with_layout(figure.update_layout(barmode="stack"), title, 420)
+
+
+def proof(rows: pd.DataFrame) -> go.Figure:
+    """Return predicted rates over measured ones, of the model and of a reader without one; a line where both agree.
+
+    rows: measured `point`, predicted `bounds` and `reader`, packets a second.
+    """
+    figure, ends = go.Figure(), [0.8e-6 * rows.point.min(), 1.25e-6 * rows.point.max()]
+    figure.add_trace(go.Scatter(x=ends, y=ends, mode="lines", name="as measured", line={"color": theme.GREY}))
+    for column, name, colour in (
+        ("reader", "reader: an instruction is a cycle", theme.ORANGE), ("bounds", "model", theme.BLUE),
+    ):  # fmt: skip
+        figure.add_trace(go.Scatter(
+            x=rows.point / 1e6, y=rows[column] / 1e6, mode="markers", name=name, text=rows.index,
+            marker={"color": colour, "size": 7},
+            hovertemplate="%{text}<br>measured %{x:.3g}, predicted %{y:.3g} Mpps<extra></extra>",
+        ))  # fmt: skip
+    figure.update_xaxes(LOG_AXIS, title_text="measured, million packets a second")
+    figure.update_yaxes(LOG_AXIS, title_text="predicted")
+    return with_layout(figure, "Measured rates that nothing was fitted to, and two predictions", 480)

@@ -63,7 +63,8 @@ class PageExporter(HTMLExporter):
 def prose(source: str) -> str:
     """Return one cell of markdown as HTML."""
     renderer = MathRenderer(escape=False, anchor_link_text="", exclude_anchor_links=False)
-    return str(MarkdownWithMath(renderer=renderer).render(source))
+    html = str(MarkdownWithMath(renderer=renderer).render(source))
+    return html.replace("<pre>", '<pre tabindex="0">')  # long lines scroll, by keys too
 
 
 @cache
