@@ -91,6 +91,8 @@ def test_commands_run(line, elsewhere, capsys):
         Path("my_router").write_text(f'#!/bin/sh\ncase "$*" in *--in=*) exec {run};; esac\n')
         Path("my_router").chmod(0o755)
     shorter = []
+    if line.startswith("npexplore optimise ixp2400"):  # 144 points: the same question of 16
+        line = re.sub(r"(--set \w+=[^ ,]+,[^ ,]+)\S*", r"\1", line)
     if line.startswith("npexplore report"):
         shorter = ["--design", "start"]  # each other page has a test of its own
     if line.startswith("npexplore explain smartnic --trace"):
