@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from npexplore.plot import theme
-from npexplore.plot.line_plots import with_layout
+from npexplore.plot.line_plots import interval_key, with_layout
 from npexplore.plot.tables import number
 
 if TYPE_CHECKING:
     import pandas as pd
 
+INTERVAL_WIDTH = 9  # pixels
+SEEN_INTERVAL = 1.0  # per cent: a narrower one lies behind the mark
 OPEN_END = 60.0  # how far, in per cent, the interval of a row is drawn that prints one end alone
 
 
@@ -38,7 +40,7 @@ def cross_check(rows: pd.DataFrame, names: Mapping[str, str], *, title: str) -> 
             x=[100.0] * len(chosen), y=lines, name="published", mode="markers",
             marker={"symbol": "line-ns", "size": 18, "line": {"color": theme.ORIGIN_COLOURS["published"], "width": 3}},
             error_x={"array": [high - 100 for _, high in ends], "arrayminus": [100 - low for low, _ in ends],
-                     "thickness": 9, "width": 0, "color": theme.GREY},
+                     "thickness": INTERVAL_WIDTH, "width": 0, "color": theme.GREY},
             customdata=[[row["key"], _told(row, row["published"])] for row in chosen],
             hovertemplate="published: %{customdata[1]}<br>%{customdata[0]}<extra></extra>",
         )
@@ -58,10 +60,13 @@ def cross_check(rows: pd.DataFrame, names: Mapping[str, str], *, title: str) -> 
                 hovertemplate=f"{label}: %{{customdata[1]}}<br>%{{customdata[0]}}<extra></extra>",
             )
         )  # fmt: skip
+    if any(high - low > SEEN_INTERVAL for low, high in ends):
+        figure.add_trace(interval_key("interval", INTERVAL_WIDTH))
     figure.update_xaxes(title_text="% of the published number", rangemode="tozero", ticksuffix=" %")
     figure.update_yaxes(categoryorder="array", categoryarray=lines[::-1], tickfont_size=12)
     figure = with_layout(figure, title, 130 + 34 * len(chosen))
-    return figure.update_layout(title={"xref": "container", "x": 0.02}, legend_font_size=12)
+    left = {"xref": "container", "x": 0.02}  # of the labels, not of the axis
+    return figure.update_layout(title=left, legend={**left, "font": {"size": 12}})
 
 
 def _line(row: Mapping[str, Any]) -> str:

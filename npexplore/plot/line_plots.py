@@ -135,9 +135,12 @@ def interval(rows: pd.DataFrame, of: str) -> dict[str, Any] | None:
     return {**bars, "color": theme.ORIGIN_COLOURS["published"]}
 
 
-def interval_key(name: str = "95 % interval") -> go.Scatter:
-    """Return a trace without points that names the grey interval bars in the legend. name: what they are."""
-    line = {"color": theme.GREY, "width": 1.5}
+def interval_key(name: str = "95 % interval", width: float = 1.5) -> go.Scatter:
+    """Return a trace without points that names the grey interval bars in the legend.
+
+    name: what they are. width: of the bars, in pixels.
+    """
+    line = {"color": theme.GREY, "width": width}
     return go.Scatter(x=[None], y=[None], mode="lines", name=name, line=line, showlegend=True)
 
 

@@ -149,6 +149,9 @@ def test_published_numbers_stand_at_one_hundred_per_cent_with_their_intervals():
     assert list(figure.data[0].error_x.arrayminus) == pytest.approx([60, 5])
     assert list(figure.data[0].error_x.array) == pytest.approx([0, 5])
     assert list(figure.data[1].x) == pytest.approx([50, 120])
+    assert figure.data[-1].name == "interval"  # in the legend, as they are grey bars without a name
+    exact = cross_check(rows[:1].assign(lo=10.0, hi=10.0), {"a": "first"}, title="t")
+    assert "interval" not in [trace.name for trace in exact.data]
 
 
 def test_a_card_has_a_picture_of_its_figure():
