@@ -24,10 +24,11 @@ from npexplore.progress import Task
 
 if TYPE_CHECKING:
     from npexplore.golden.router.configuration import Router
-    from npexplore.testing import XdpRouter
+    from npexplore.testing import GraphJudge, RulesJudge, XdpRouter
     from npexplore.testing.conformance import Conformance
 
 FAILED = 1
+TWO_PORTS = "through"  # example of a router with two ports
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -48,6 +49,15 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--section", metavar="NAME", help="xdp: the program or its section, where FILE.o has several.")
 @click.option("--map", "maps", metavar="NAME=FILE", multiple=True, help="xdp: first contents of a map.")
 @click.option("--live", is_flag=True, help="xdp: let the Linux kernel of this machine run the program (root).")
+@click.option("--rules", metavar="FILE", help="xdp: judge a filter by rules (TOML, ClassBench).")
+@click.option(
+    "--drop",
+    metavar="WHO",
+    multiple=True,
+    help="rules: whose packets are dropped: matched (default), unmatched, or a class of the rules.",
+)
+@click.option("--click", "graph", metavar="FILE", help="xdp: judge by a graph of Click elements.")
+@click.option("--verdicts", is_flag=True, help="click: compare only what passes and what is dropped, as of a filter.")
 @click.option("--failures", metavar="N", type=click.IntRange(1), default=1000, help="Stop after N failures.")
 @click.option("--seconds", metavar="S", type=float, help="Limit for a run (60), or for the start (links: 5).")
 @click.option("--again", is_flag=True, help="links: resend a frame lost while the program resolves its next hop.")
@@ -65,6 +75,10 @@ def command(
     section: str | None,
     maps: tuple[str, ...],
     live: bool,
+    rules: str | None,
+    drop: tuple[str, ...],
+    graph: str | None,
+    verdicts: bool,
     failures: int,
     seconds: float | None,
     again: bool,
@@ -80,10 +94,17 @@ def command(
     its words. links: a COMMAND between network interfaces. function: FILE.py:FUNCTION, called with port and frame.
     kernel: the Linux kernel of this machine in a network namespace, without a COMMAND.
     With --xdp FILE.o the router is an eBPF object, run by the interpreter or, with --live, by the kernel; what it
-    passes to the kernel is not judged.
+    passes to the kernel is not judged. --rules or --click puts another judge in the golden router's place; then
+    ROUTER.toml only says which ports there are (default: an example of two).
 
     Options go before COMMAND.
     """
+    if (rules or graph) and xdp is None:
+        raise InputError("--rules and --click judge an XDP program, and need --xdp FILE.o")
+    if (rules and graph) or (drop and not rules) or (verdicts and not graph):
+        raise InputError("--rules goes with --drop, --click with --verdicts, and one of the two judges a program")
+    if config is None and (rules or graph):
+        config = Path(TWO_PORTS)
     if config is None:
         raise InputError("conform needs --config ROUTER.toml, the configuration of the router")
     if xdp is not None:
@@ -93,7 +114,8 @@ def command(
         router = (xdp,)
     elif section or maps or live:
         raise InputError("--section, --map and --live are for --xdp FILE.o")
-    adapters = ADAPTERS | {"xdp": partial(_xdp, section, maps, live, config)} if xdp is not None else ADAPTERS
+    filters = bool(rules or verdicts)
+    adapters = ADAPTERS | {"xdp": partial(_xdp, section, maps, live, config, filters)} if xdp is not None else ADAPTERS
     examine = adapters[one_of("--as: kind of router", kind, adapters)]
     if kind == "kernel" and router:
         raise InputError(f"conform --as kernel takes no command, got {' '.join(router)}")
@@ -106,8 +128,11 @@ def command(
     from npexplore.golden.router.configuration import load_router
 
     configuration = load_router(config)
+    how: dict[str, Any] = {"profile": profile, "failures": failures}
+    if rules or graph:
+        how["judge"] = _judge(configuration, rules, drop, graph, verdicts)
     with Task("comparing the routers"):
-        found = examine(router, configuration, again, {"profile": profile, "failures": failures}, frames, seconds)
+        found = examine(router, configuration, again, how, frames, seconds)
     name = " ".join(router) or kernel_name()
     if export is not None:
         from npexplore.testing import write_captures
@@ -117,8 +142,8 @@ def command(
         from npexplore.testing import write_tests
 
         file, _, function = " ".join(router).rpartition(":")
-        under_test = _xdp_router(xdp, section, maps, config) if xdp is not None else f"{Path(file).stem}:{function}"
-        write_tests(found, tests, under_test)
+        mine = None if xdp is None else _xdp_router(xdp, section, maps, config, filters)
+        write_tests(found, tests, mine or f"{Path(file).stem}:{function}")
         note(f"tests: {len(found.clusters)} in {tests}")
     if report is not None:
         from npexplore.report.conformance_page import conformance_page
@@ -155,29 +180,45 @@ def _function(
     return examine_router(_loaded(" ".join(words)), router, max_examples=frames, **how)
 
 
+def _judge(
+    router: Router, rules: str | None, drop: Sequence[str], graph: str | None, verdicts: bool
+) -> RulesJudge | GraphJudge:
+    from npexplore.testing import GraphJudge, RulesJudge
+
+    if rules is not None:
+        return RulesJudge(rules, drop=drop) if drop else RulesJudge(rules)
+    assert graph is not None
+    return GraphJudge(graph, router, verdicts=verdicts)
+
+
 def _xdp_router(
-    file: str, section: str | None, maps: Sequence[str], config: Path, kind: type[XdpRouter] | None = None
-) -> XdpRouter:
+    file: str, section: str | None, maps: Sequence[str], config: Path, filters: bool,
+    kind: type[XdpRouter] | None = None,
+) -> XdpRouter:  # fmt: skip
     from npexplore.programs.loading import program
     from npexplore.programs.map_files import read_named_maps
     from npexplore.testing import XdpRouter
 
     contents = read_named_maps(program(file, section), maps) if maps else None
-    return (kind or XdpRouter)(file, config, section=section, maps=contents)
+    return (kind or XdpRouter)(file, config, section=section, maps=contents, filters=filters)
 
 
 def _xdp(
-    section: str | None, maps: Sequence[str], live: bool, config: Path, words: Sequence[str], router: Router,
-    again: bool, how: dict[str, Any], frames: int, seconds: float | None,
+    section: str | None, maps: Sequence[str], live: bool, config: Path, filters: bool, words: Sequence[str],
+    router: Router, again: bool, how: dict[str, Any], frames: int, seconds: float | None,
 ) -> Conformance:  # fmt: skip
     from npexplore.testing import LiveXdpRouter, examine_router
 
     with ExitStack() as stack:
-        mine = _xdp_router(words[0], section, maps, config, LiveXdpRouter if live else None)
+        mine = _xdp_router(words[0], section, maps, config, filters, LiveXdpRouter if live else None)
         if isinstance(mine, LiveXdpRouter):
             stack.enter_context(mine)
         found = examine_router(mine.forward, router, max_examples=frames, **how)
-    note(f"verdicts: {', '.join(f'{name} {count:,}' for name, count in mine.verdicts.most_common())}; not judged: pass")
+    counts = ", ".join(f"{name} {count:,}" for name, count in mine.verdicts.most_common())
+    note(f"verdicts: {counts}{'' if filters else '; not judged: pass'}")
+    if not found.frames:
+        raise InputError(f"{words[0]}: no frame was judged: the program passes all of them to the kernel; a filter is "
+                         "judged by --rules, or --click with --verdicts")  # fmt: skip
     return found
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from npexplore.testing.oracles import check_lookup as check_lookup
     from npexplore.testing.oracles import check_router as check_router
     from npexplore.testing.programs import run_captures as run_captures
+    from npexplore.testing.references import GraphJudge as GraphJudge
+    from npexplore.testing.references import RulesJudge as RulesJudge
     from npexplore.testing.routers import arrival_times as arrival_times
     from npexplore.testing.routers import frames as frames
     from npexplore.testing.routers import router_configurations as router_configurations

@@ -79,10 +79,14 @@ Shrink = Callable[[list[Failure]], list[Failure]]
 
 @dataclass
 class Tally:
-    """Counts frames and rules while a router is tried; `conformance` clusters what failed."""
+    """Counts frames and rules while a router is tried; `conformance` clusters what failed.
+
+    rules: those that the table begins with (None: all that a router of this configuration may break).
+    """
 
     router: Router
     most: int = 1000
+    rules: Sequence[Rule] | None = None
     frames: int = 0
     held: Counter[Rule] = field(default_factory=Counter)
     failures: list[Failure] = field(default_factory=list)
@@ -92,11 +96,11 @@ class Tally:
         """Whether the wanted number of failures has been found."""
         return len(self.failures) >= self.most
 
-    def count(self, outcome: Outcome, fault: Failure | None) -> None:
-        """Count a frame: all its rules hold, or one fails."""
+    def count(self, outcome: Outcome, fault: Failure | None, rule: Rule | None = None) -> None:
+        """Count a frame: all its rules hold (the one that is given alone), or one fails."""
         self.frames += 1
         if fault is None:
-            self.held.update(tried(outcome))
+            self.held.update(tried(outcome) if rule is None else [rule])
         else:
             self.failures.append(fault)
 
@@ -110,7 +114,8 @@ class Tally:
         shrunk = shrink(smallest) if shrink else smallest
         clusters = [Cluster(len(group), one) for group, one in zip(groups, shrunk, strict=True)]
         failed = Counter(one.rule for one in self.failures)
-        rules = dict.fromkeys([*catalogue(self.router), *self.held, *failed])
+        known = catalogue(self.router) if self.rules is None else self.rules
+        rules = dict.fromkeys([*known, *self.held, *failed])
         rows = tuple(Row(rule, self.held[rule], failed[rule]) for rule in rules)
         return Conformance(self.router, self.frames, rows, tuple(clusters))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import traceback
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from hypothesis import strategies as st
@@ -21,6 +22,7 @@ from npexplore.golden.router.walk import Outcome
 from npexplore.testing.conformance import Conformance, Failure, Tally, failure
 from npexplore.testing.drawing import Case, as_router, cases_for
 from npexplore.testing.probes import probes
+from npexplore.testing.references import GraphJudge, Judge, Judgement, RulesJudge
 from npexplore.testing.rule_catalogue import Rule
 from npexplore.testing.shrinking import shrink
 from npexplore.testing.verdicts import Forward, refuse_port
@@ -42,6 +44,7 @@ def examine_router(
     cases: st.SearchStrategy[Case] | None = None,
     max_examples: int = 1000,
     failures: int = 1000,
+    judge: RulesJudge | GraphJudge | None = None,
 ) -> Conformance:
     """Compare as `check_router` does, but collect the failures, and return them clustered with the conformance table.
 
@@ -54,25 +57,31 @@ def examine_router(
         cases: a strategy for (port, frame) (None: `frames(router)`).
         max_examples: the number of frames to try.
         failures: the number of failures after which to stop.
+        judge: what says how frames come out (None: the golden router); the table then has only what was tried.
 
     Raises:
         InputError: `forward` returned a port that does not exist.
     """
     configuration = as_router(router)
-    golden, tally, seen = judge_of(configuration, profile), Tally(configuration, failures), set[Case]()
+    tally, seen = Tally(configuration, failures, None if judge is None else ()), set[Case]()
+    golden = judge_of(configuration, profile)
+    ask: Judge = judge or (lambda port, frame: Judgement(golden.forward(port, frame)))
 
-    def judged(port: int, frame: bytes) -> tuple[Outcome, Failure | None] | None:
-        outcome = golden.forward(port, frame)
+    def judged(port: int, frame: bytes) -> tuple[Outcome, Failure | None, Rule | None] | None:
+        expected = ask(port, frame)
+        if expected is None:
+            return None
+        outcome, rule = expected
         try:
             sent = forward(port, frame)
             if sent is None:
                 return None
             got = [(number, bytes(data)) for number, data, *_ in sent]
         except Exception as error:  # whatever it is, it is the router's
-            return outcome, crash(port, frame, outcome, error)
+            return outcome, crash(port, frame, outcome, error), rule
         for number, data in got:
             refuse_port(configuration, number, data)
-        return outcome, failure(port, frame, outcome, got)
+        return outcome, failure(port, frame, outcome, got) if rule is None else wrong(port, frame, expected, got), rule
 
     def smallest(fault: Failure) -> Failure:
         def fails_alike(frame: bytes) -> bool:
@@ -85,7 +94,9 @@ def examine_router(
         again = judged(fault.port, shrink(configuration, fault.port, fault.frame, first))
         return (again and again[1]) or fault
 
-    for case in tried(configuration, max_examples, cases):
+    near = judge.cases(configuration) if judge is not None and cases is None else None
+    first_cases = probes(configuration) if near is not None else ()
+    for case in chain(first_cases, tried(configuration, max_examples, cases if near is None else near)):
         if tally.full:
             break
         if case not in seen and (verdict := judged(*case)) is not None:
@@ -100,6 +111,15 @@ def tried(router: Router, count: int, cases: st.SearchStrategy[Case] | None = No
         yield from probes(router)
     for start in range(0, count, AT_ONCE):
         yield from cases_for(router, min(AT_ONCE, count - start), cases=cases, start=start)
+
+
+def wrong(port: int, frame: bytes, expected: Judgement, sent: Sequence[tuple[int, bytes]]) -> Failure | None:
+    """Return the failure of a filter that drops what should pass, or lets pass what it should drop; else None."""
+    if bool(sent) == bool(expected.outcome.sent):
+        return None
+    assert expected.rule is not None
+    what = "one passes" if sent else "one is dropped"
+    return Failure(port, frame, expected.outcome, tuple(sent), expected.rule, what)
 
 
 def crash(port: int, frame: bytes, outcome: Outcome, error: BaseException) -> Failure:

@@ -99,4 +99,5 @@ def _expression(mine: XdpRouter, folder: Path) -> str:
     words = [place(program), place(router) if Path(router).exists() else repr(str(router))]
     words += [f"section={section!r}"] if section else []
     words += [f"maps={maps!r}"] if maps is not None else []
+    words += ["filters=True"] if mine.filters else []
     return f"XdpRouter({', '.join(words)})"

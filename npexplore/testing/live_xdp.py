@@ -39,10 +39,10 @@ class LiveXdpRouter(Between, XdpRouter):
 
     def __init__(
         self, program: Program | str | Path, router: Router | str | Path, *, section: str | None = None,
-        maps: Mapping[str, Contents] | None = None,
+        maps: Mapping[str, Contents] | None = None, filters: bool = False,
     ) -> None:  # fmt: skip
         Between.__init__(self)
-        XdpRouter.__init__(self, program, router, section=section, maps=maps)
+        XdpRouter.__init__(self, program, router, section=section, maps=maps, filters=filters)
         if "fib_lookup" in self.program.helpers:
             raise InputError(f"{self.program.path}: fib_lookup asks the kernel's tables, which are empty here; run it "
                              "by the interpreter (without --live)")  # fmt: skip

@@ -22,6 +22,7 @@ from npexplore.testing.fib import forwarding_tables
 
 UNICAST = KINDS.index("unicast")
 HOP_BYTES, STATION_BYTES = 20, 8
+PASSING = ("pass", "tx", "redirect")  # verdicts that drop nothing
 
 
 class XdpRouter:
@@ -30,6 +31,7 @@ class XdpRouter:
     program: an object file (section: the program in it), or a loaded program; router: its configuration, a file or a
     name, whose tables `fib_lookup` asks; maps: first contents, None: `hops` and `stations` from the configuration
     (`fast_path_maps`), if it has them.
+    filters: a filter, that sends nothing itself: what it does not drop goes on as it came.
     `verdicts` counts frames; `maps` are the first contents. Raises InputError as `npexplore.program` does.
 
     Example:
@@ -41,9 +43,9 @@ class XdpRouter:
 
     def __init__(
         self, program: Program | str | Path, router: Router | str | Path, *, section: str | None = None,
-        maps: Mapping[str, Contents] | None = None,
+        maps: Mapping[str, Contents] | None = None, filters: bool = False,
     ) -> None:  # fmt: skip
-        self.origin = program, router, section, maps
+        self.origin, self.filters = (program, router, section, maps), filters
         self.router = as_router(router)
         self.program = program if isinstance(program, Program) else load_program(program, section)
         self.verdicts: Counter[str] = Counter()
@@ -58,6 +60,8 @@ class XdpRouter:
         """Return what is sent for a frame, (port, frame) each; None: it is left to the kernel."""
         verdict, out, sent = self._answer(port, frame)
         self.verdicts[verdict] += 1
+        if self.filters:
+            return [(port, frame)] if verdict in PASSING else []
         if verdict == "pass":
             return None
         return [(out, sent)] if verdict in ("tx", "redirect") else []
