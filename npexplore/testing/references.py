@@ -79,6 +79,9 @@ class RulesJudge:
         self._all, self._others = MATCHED in words, UNMATCHED in words
         self._search = LinearSearch(self.rules)
 
+    def __repr__(self) -> str:
+        return f"RulesJudge({len(self.rules)} rules of {self.rules.origin})"
+
     def __call__(self, port: int, frame: bytes) -> Judgement | None:
         """Return whether a frame is to pass, by the rule that matches it."""
         if frame[ETHERNET - 2 : ETHERNET] != IPV4_TYPE or not _is_sound(frame[ETHERNET:]):
@@ -172,6 +175,9 @@ class GraphJudge:
             raise InputError(f"device {missing[0]!r} of the graph is no port of the router, which has "
                              f"{', '.join(one.name for one in router.ports)}; name its configuration")  # fmt: skip
         self._ports, self._names = ports, {number: name for name, number in ports.items() if name in entries}
+
+    def __repr__(self) -> str:
+        return f"GraphJudge({len(self.graph.elements)} elements, verdicts={self.verdicts})"
 
     def __call__(self, port: int, frame: bytes) -> Judgement | None:
         """Return what the graph does with a frame; None where nothing enters, or goes to the host and is not judged."""
