@@ -5,7 +5,7 @@ it repeats a redirect only after a while. Packets for the router itself it may a
 """
 
 from npexplore.golden.ethernet import IPV4_TYPE, IPV6_TYPE
-from npexplore.golden.ipv4.icmp import ICMP, REDIRECT
+from npexplore.golden.ipv4.icmp import ICMP, REDIRECT, error_for
 from npexplore.golden.ipv6.discovery import ADVERTISEMENT, SOLICITATION
 from npexplore.golden.ipv6.icmp import REDIRECT as REDIRECT6
 from npexplore.golden.reasons import Reason
@@ -52,7 +52,9 @@ class Told:
         redirect = any(message[14 + 4 * (message[14] & 15)] == REDIRECT for message in messages)
         if redirect and source in self.redirected:
             return False
-        self.told |= {message[DESTINATION] for message in messages} | ({source} if messages else set())
+        # an error for which the link is too short is not sent, but counts
+        tried = bool(messages) or error_for(outcome.reason) is not None
+        self.told |= {message[DESTINATION] for message in messages} | ({source} if tried else set())
         # what goes back counts even where no message may be sent about it
         back = any(sent.port == port and not sent.icmp for sent in outcome.sent)
         self.redirected |= {source} if back else set()

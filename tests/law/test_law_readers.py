@@ -315,7 +315,7 @@ def test_whatever_is_unknown_in_a_formula_is_refused_by_its_name(tmp_path):
 @pytest.mark.parametrize("name", ELEMENTS)
 def test_whatever_is_unknown_in_an_element_is_refused_by_its_name(name):
     kind = ELEMENTS[name]
-    devices = ("FromSwitch", "ToSwitch")  # which take a name of the user's own
+    devices = ("FromSwitch", "ToSwitch", "InfiniteSource", "RatedSource")  # which take a text of the user's own
     for more in (f"{UNKNOWN.upper()} 1", *([] if name in devices else [UNKNOWN])):
         if "*" in kind.IRRELEVANT:
             kind(name, [*ARGUMENTS.get(name, []), more], Place("t", 1))

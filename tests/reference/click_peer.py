@@ -93,6 +93,32 @@ def frame(rnd: random.Random) -> bytes:
     return LINK + data
 
 
+def arp(rnd: random.Random) -> bytes:
+    """Return a frame with a question or a reply of ARP, sometimes damaged, cut or padded."""
+    sender, operation = bytes([2, 0, 0, 0, 0, rnd.randrange(4)]), rnd.choice((1, 2, 2, 2, 3))
+    source, target = rnd.choice((*HOSTS[:6], "0.0.0.0")), rnd.choice(("192.0.2.77", "192.0.2.1", *HOSTS[:5]))
+    body = bytes.fromhex("000108000604") + operation.to_bytes(2, "big")
+    body += rnd.choice((sender, sender, b"\xff" * 6)) + number_of(source) + bytes(6) + number_of(target)
+    at = rnd.randrange(8)
+    damaged, cut = body[:at] + rnd.randbytes(1) + body[at + 1 :], body[: rnd.randrange(len(body))]
+    body = rnd.choice((body,) * 6 + (body + bytes(18), damaged, cut))
+    return rnd.choice((b"\xff" * 6, b"\2" * 6)) + sender + b"\x08\x06" + body
+
+
+def arp_graph(rnd: random.Random) -> str:
+    """Return a graph that answers questions of ARP, or asks them."""
+    start = "FromDevice(a) -> c::Classifier(12/0806, -); "
+    if rnd.random() < 0.5:
+        network, other = "192.0.2.0/24 2:2:2:2:2:2", "10.1.2.3 3:3:3:3:3:3"
+        entries = [network, other, "192.0.2.77 192.0.2.20 4:4:4:4:4:4", "192.0.0.0/255.255.0.0 5:5:5:5:5:5"]
+        said = ", ".join(rnd.sample(entries, rnd.randrange(1, 4)))
+        return start + f"c[0] -> r::ARPResponder({said}) -> x0::Discard; r[1] -> x1::Discard; c[1] -> x2::Discard;"
+    said = rnd.choice(("192.0.2.77", "192.0.2.77/24")) + ", 2:2:2:2:2:2"
+    said += rnd.choice(("", "", ", BROADCAST 10.1.2.3", ", TIMEOUT 60, POLL_TIMEOUT 0"))
+    start += f"c[1] -> Strip(14) -> CheckIPHeader -> [0] q::ARPQuerier({said}); c[0] -> [1] q; "
+    return start + "q[0] -> x0::Discard; q[1] -> x1::Discard;"
+
+
 # ---- expressions of IPFilter and IPClassifier
 
 
@@ -122,7 +148,26 @@ def primitive(rnd: random.Random) -> str:
         f"{rnd.choice(('tcp', 'udp', 'icmp', 'igmp', flag))}",
         f"ip[{rnd.choice((0, 8, 9, 12))}{rnd.choice(('', ':2'))}] {rnd.choice(RELATIONS[1:])}{rnd.choice((6, 17, 69))}",
         f"transp[{rnd.choice((0, 2))}:2] {rnd.choice(RELATIONS[1:])}{rnd.choice((53, 80, 511))}",
-        f"{way}{rnd.choice(HOSTS)}", f"{way}udp {rnd.choice(PORTS)}",
+        f"{way}{rnd.choice(HOSTS)}", f"{way}udp {rnd.choice(PORTS)}", masked(rnd, way, any_relation, relation),
+        f"ip len {any_relation}{rnd.choice((20, 28, 31, 63, 128, 420))}", rnd.choice(("true", "false")),
+        f"{way}{rnd.choice(('port', 'tcp port', 'udp port'))} {any_relation}{rnd.choice(PORTS)} "
+        f"{rnd.choice(('or', 'and'))} {rnd.choice((*PORTS, 'www'))}",
+        f"{way}host {relation}{rnd.choice(HOSTS)} or {rnd.choice(HOSTS)}",
+        f"icmp type {any_relation}{rnd.choice((3, 8))} or {rnd.choice((0, 11, 'echo'))}",
+        f"ip {rnd.choice(('ttl', 'tos', 'id'))} {any_relation}{rnd.choice((1, 3))} or {rnd.choice((64, 184))}",
+    ))  # fmt: skip
+
+
+def masked(rnd: random.Random, way: str, any_relation: str, relation: str) -> str:
+    """Return a primitive with a mask."""
+    mask, value = rnd.choice((1, 3, 8, 0xF, 0x30, 0xFF)), rnd.choice((0, 1, 2, 8, 16, 48, 53, 80))
+    place = rnd.choice(("ip[0]", "ip[6:2]", "ip[8]", "ip[16:4]", "tcp[13]", "udp[4:2]", "transp[0:2]", "icmp[1]"))
+    return rnd.choice((
+        f"{way}port & {mask} {any_relation}{value}", f"{way}tcp port & 0xFF00 {any_relation}{value << 8}",
+        f"{way}host & 255.255.255.0 {relation}{rnd.choice(HOSTS)}", f"ip tos & {mask} {any_relation}{value}",
+        f"ip {rnd.choice(('id', 'len', 'ttl', 'proto', 'dscp', 'hl'))} & {mask} {any_relation}{value & 15}",
+        f"icmp type & {mask} {any_relation}{value}", f"{place} & {mask} {any_relation}{value}",
+        f"{place} & {mask}", f"ip tos & {mask}", f"tcp win & 0xFF00 {any_relation}768",
     ))  # fmt: skip
 
 
@@ -157,6 +202,9 @@ ERRORS = (
     "unreachable, needfrag", "3, 1", "timeexceeded", "12, 0", "redirect, host", "4", "parameterproblem, missingopt",
     "unreachable, port", "11, 1",
 )  # fmt: skip
+ROUTES = (
+    "0.0.0.0/0 1", "192.0.2.0/24 1", "10.0.0.0/255.0.0.0 10.9.9.9 0", "10.1.2.3/32 - 1", "198.51.0.0/16 1", "0/0 0",
+)  # fmt: skip
 CLAUSES = ("06", "11", "0035", "c000020a", "4?", "45%f0", "0?3?", "08", "c000", "0a01%fffe")
 
 
@@ -168,6 +216,8 @@ def element(rnd: random.Random) -> tuple[str, int]:
     action, rest = rnd.choice(("allow", "deny", "drop", "1", "0")), rnd.choice(("1 all", "deny all"))
     one, two = expression(rnd), expression(rnd)
     to = rnd.choice((host, "DST_ANNO"))
+    check = rnd.choice(("CheckPaint", "PaintTee"))
+    table = rnd.choice(("StaticIPLookup", "LinearIPLookup", "RadixIPLookup"))
     made: list[tuple[str, int]] = [
         (f"IPClassifier({one}, {two}, -)", 3), (f"IPClassifier({one}, -)", 2),
         (f"IPClassifier({one} ? {two} : {expression(rnd)}, -)", 2), (f"IPFilter({action} {one}, {rest})", 2),
@@ -190,6 +240,11 @@ def element(rnd: random.Random) -> tuple[str, int]:
         (f"UDPIPEncap(DST {to}, DPORT 80, SRC {other}, SPORT 53, CHECKSUM {truth})", 1),
         (f"ICMPError(TYPE {rnd.choice(('redirect', '3'))}, CODE 1, SRC {host})", 1),
         (f"Classifier({rnd.choice(('', '!'))}{rnd.choice((0, 9, 12, 16, 19, 22, 40))}/{rnd.choice(CLAUSES)}, -)", 2),
+        (f"{rnd.choice(('', f'Paint({rnd.choice((0, 3))}) -> '))}{check}({rnd.choice((0, 3))})", 2),
+        (f"{table}(192.0.2.0/24 0, 192.0.2.20 {host} 1, {rnd.choice(ROUTES)}, {rnd.choice(ROUTES)})", 2),
+        (f"CheckLength(LENGTH {rnd.choice((20, 60))})", 2),
+        (f"IPFragmenter(MTU 68, HONOR_DF {truth}, VERBOSE {truth})", 2),
+        (f"IPRewriter({pattern(rnd)}, REAP_INTERVAL 10, TCP_TIMEOUT 5)", 2),
         (f"Classifier({rnd.choice((0, 9, 12, 16))}/{rnd.choice(CLAUSES)} !22/{rnd.choice(CLAUSES)}, -)", 2),
     ]  # fmt: skip
     return rnd.choice(made)
@@ -204,6 +259,8 @@ def graph(rnd: random.Random) -> str:
         ))  # fmt: skip
         start = rnd.choice((f"Strip(14) -> c::CheckIPHeader({keyword})", f"c::CheckIPHeader(OFFSET 14, {keyword})"))
         return f"FromDevice(a) -> {start} -> x0::Discard; c[1] -> x1::Discard;"
+    if rnd.random() < 0.05:
+        return arp_graph(rnd)
     text, outputs = element(rnd)
     tail = " -> StoreIPAddress(0)" if rnd.random() < 0.4 and not text.startswith(("Strip", "IPGWOptions")) else ""
     kind, _, bare = text.rpartition(": ")
@@ -298,7 +355,8 @@ def main() -> None:
     for k in range(count):
         rnd = random.Random(f"{seed} {k}")
         text = graph(rnd)
-        frames = [frame(rnd) for _ in range(12 if "--record" in sys.argv else 25)]
+        kinds = (frame, arp) if "ARP" in text else (frame,)
+        frames = [rnd.choice(kinds)(rnd) for _ in range(12 if "--record" in sys.argv else 25)]
         if "StoreIPAddress" in text:  # Click writes what its manual says it does not, where the noted address is 0
             frames = [one for one in frames if one[26:30] != bytes(4) and one[30:34] != bytes(4)]
         right, got = click_answers(program, text, frames), own_answers(text, frames)

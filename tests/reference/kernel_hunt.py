@@ -72,7 +72,8 @@ def compare(record, frames):
                 ours = [(sent.port, sent.frame.hex()) for sent in outcome.sent]
                 raise AssertionError(
                     f"{difference}\n{text}\nport {port} frame {frame.hex()}\nours   {outcome.reason!r} {ours}\n"
-                    f"kernel {[(n, data.hex()) for n, data in got]}"
+                    f"kernel {[(n, data.hex()) for n, data in got]}\n"
+                    f"before {[(row[0], row[1].hex()) for row in asked[: asked.index((port, frame, outcome))]]}"
                 )
     return compared
 

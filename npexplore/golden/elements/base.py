@@ -36,7 +36,7 @@ class Place(NamedTuple):
 class Pack:
     """A packet on its way: its bytes, and what elements have noted about it.
 
-    device: where it came in. paint: a small number (None: not painted). target: the address it is sent to on its way.
+    device: where it came in. paint: a small number, 0 unless painted. target: the address it is sent to on its way.
     reason, pointer: what is wrong with it, told to the element that answers. fix_source: its source is still to be set.
     network: where its IP header begins.
     """
@@ -44,7 +44,7 @@ class Pack:
     data: bytes
     device: str = ""
     link_broadcast: bool = False
-    paint: int | None = None
+    paint: int = 0
     target: int = 0
     reason: Reason = Reason.NONE
     pointer: int = 0

@@ -128,4 +128,4 @@ class ICMPPingResponder(Element):
         inner = update_checksum(old, ECHO << 8 | packet[start + 1], 0)
         reply = head + packet[20:start] + bytes(2) + inner.to_bytes(2, "big") + packet[start + 4 :]
         target = int.from_bytes(packet[12:16], "big")
-        return [(0, pack.with_packet(reply, target=target, paint=None))]
+        return [(0, pack.with_packet(reply, target=target, paint=0))]

@@ -97,7 +97,7 @@ class GetIPAddress(Element):
 
 
 class LookupIPRoute(Element):
-    """Longest prefix match of the noted address: routes `PREFIX [GATEWAY] OUTPUT`."""
+    """Longest prefix match of the noted address: routes `PREFIX [GATEWAY] OUTPUT`; of equal prefixes the first counts."""
 
     OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, ANY), "h/h", (1, ANY), "lookupiprouter"
     FREE = True
@@ -105,6 +105,7 @@ class LookupIPRoute(Element):
     def configure(self, *arguments: str) -> None:
         """The routes into the golden router's table."""
         self.hops: list[tuple[int, int]] = []
+        known: set[tuple[int, int]] = set()
         self.table = LPMS["binary_trie"]()
         for text in arguments:
             parts = text.split()
@@ -113,7 +114,9 @@ class LookupIPRoute(Element):
             value, length = prefix(parts[0])
             via = address(parts[1]) if len(parts) == 3 and parts[1] != "-" else 0
             self.hops.append((number(parts[-1]), via))
-            self.table.insert(f"{_dotted(value)}/{length}", len(self.hops) - 1)
+            if (value, length) not in known:
+                self.table.insert(f"{_dotted(value)}/{length}", len(self.hops) - 1)
+            known.add((value, length))
         self.named_outputs = max(output for output, _ in self.hops) + 1
 
     def take(self, pack: Pack, port: int) -> Out:

@@ -10,12 +10,14 @@ from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, lim
 from npexplore.golden.elements.ip import prefix
 from npexplore.golden.elements.names import named
 from npexplore.golden.elements.plain import ONE_PACKET
-from npexplore.golden.ipv4.addresses import prefix_mask
+from npexplore.golden.ipv4.addresses import MAX_ADDRESS, prefix_mask
 from npexplore.golden.reasons import Reason
 
 SWITCH_HEADER = 8  # bytes; `Strip(8)` takes them off again
 BROADCAST = b"\xff" * 6
 ARP_TYPE, REQUEST, REPLY = b"\x08\x06", 1, 2
+MAX_WAITING = 2048  # packets
+GROUP_MAC = b"\x01\x00\x5e"
 _ARP = b"\x00\x01\x08\x00\x06\x04"
 
 
@@ -30,6 +32,12 @@ def mac(text: str) -> bytes:
 def _arp(operation: int, source: bytes, ip: int, to: bytes, target: int) -> bytes:
     """Return the body of an ARP packet."""
     return _ARP + operation.to_bytes(2, "big") + source + ip.to_bytes(4, "big") + to + target.to_bytes(4, "big")
+
+
+def _is_arp(frame: bytes, operation: int) -> bool:
+    """Say whether a frame is a whole question or reply of ARP about IPv4 over Ethernet."""
+    kind = frame[12:18] == ARP_TYPE + _ARP[:4]
+    return kind and len(frame) >= 42 and int.from_bytes(frame[20:22], "big") == operation
 
 
 class EtherEncap(Element):
@@ -70,26 +78,27 @@ class ARPResponder(Element):
     ARGUMENTS, PROCESSING, OUTPUTS, FREE = (1, ANY), "a/ah", (1, 2), True
 
     def configure(self, *arguments: str) -> None:
-        """Entries `ADDRESS MAC`, `PREFIX MAC`, or a name of both."""
-        self.known: list[tuple[int, int, bytes]] = []
+        """Entries `ADDRESS MAC`, `PREFIX MAC`, or a name of both; of equal ones the last counts."""
+        known: dict[tuple[int, int], bytes] = {}
         for text in arguments:
             *addresses, owner = text.split()
             if not addresses and named(owner, "mac") == owner:
                 raise InputError(f"an entry is ADDRESS MAC, got {text!r}")
             for one in addresses or [owner]:
                 value, length = prefix(one) if "/" in one else (address(one), 32)
-                self.known.append((value, prefix_mask(length), mac(owner)))
+                known[value, length] = mac(owner)
+        self.known = sorted(known.items(), key=lambda entry: -entry[0][1])
 
     def owner(self, wanted: int) -> bytes | None:
-        """Return the MAC to tell for an address."""
-        return next((one for value, mask, one in self.known if not (value ^ wanted) & mask), None)
+        """Return the MAC to tell for an address: that of the longest prefix."""
+        return next((mac for (value, size), mac in self.known if not (value ^ wanted) & prefix_mask(size)), None)
 
     def take(self, pack: Pack, port: int) -> Out:
         """The reply; other requests go by output 1."""
         body = pack.data[14:]
         wanted = int.from_bytes(body[24:28], "big")
         own = self.owner(wanted)
-        if len(body) < 28 or int.from_bytes(body[6:8], "big") != REQUEST or own is None:
+        if not _is_arp(pack.data, REQUEST) or own is None:
             return [(1, replace(pack, reason=Reason.OTHER_STATION))]
         asker = body[8:14]
         reply = asker + own + ARP_TYPE + _arp(REPLY, own, wanted, asker, int.from_bytes(body[14:18], "big"))
@@ -99,34 +108,62 @@ class ARPResponder(Element):
 class ARPQuerier(Element):
     """Puts IP packets (input 0) into frames; asks for MACs it does not know, and hears replies at input 1.
 
-    Packets to a neighbour that is not known yet wait here, up to 64 of them; the oldest is dropped then.
+    The first packet to a neighbour that is not known asks for it, by the last output, and waits with the others; of
+    more than 2048 that wait half are dropped, first those for who was asked for first. Packets to groups and to the
+    broadcast address of the network (`ARPQuerier(10.0.0.1/24, MAC)`, BROADCAST) need no question.
     """
 
     INPUTS, OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), (1, 2), "h/h", (1, 2), "etherencap"
     STORES = True
-    IRRELEVANT = dict.fromkeys(("TIMEOUT", "POLL_TIMEOUT"), ONE_PACKET)
+    IRRELEVANT = dict.fromkeys(("TIMEOUT", "POLL_TIMEOUT", "BROADCAST_POLL"), ONE_PACKET)
 
     def configure(self, *arguments: str) -> None:
-        """The port's address and MAC, or a name of both."""
-        self.ip, self.mac = address(arguments[0]), mac(arguments[-1])
+        """The port's address, with its network or without, and MAC, or a name of both."""
+        self.ip, self.mac = address(named(arguments[0], "ip").partition("/")[0]), mac(arguments[-1])
+        network = prefix(arguments[0])[1] if "/" in arguments[0] else 32
+        everybody = self.ip | MAX_ADDRESS & ~prefix_mask(network)
+        told = self.said.value("BROADCAST", "")
+        self.everybody = address(told) if told else everybody if everybody != self.ip else MAX_ADDRESS
         self.known: dict[int, bytes] = {}
-        self.waiting: list[Pack] = []
+        self.waiting: dict[int, list[Pack]] = {}
 
     def take(self, pack: Pack, port: int) -> Out:
         """The frame, or the question; at a reply all who waited for it."""
         if port == 1:
             body = pack.data[14:]
-            self.known[int.from_bytes(body[14:18], "big")] = body[8:14]
-            ready = [one for one in self.waiting if one.target in self.known]
-            self.waiting = [one for one in self.waiting if one.target not in self.known]
-            return [(0, self._framed(one)) for one in ready]
-        if pack.target in self.known:
-            return [(0, self._framed(pack))]
-        self.waiting.append(pack)
-        lost = [(-1, replace(self.waiting.pop(0), reason=Reason.NO_NEIGHBOUR))] if len(self.waiting) > 64 else []
+            if not _is_arp(pack.data, REPLY) or body[8] & 1:
+                return [(-1, replace(pack, reason=Reason.OTHER_STATION))]
+            neighbour = int.from_bytes(body[14:18], "big")
+            self.known[neighbour] = body[8:14]
+            return [(0, self._framed(one, body[8:14])) for one in self.waiting.pop(neighbour, [])]
+        to = self._station(pack.target)
+        if to is not None:
+            return [(0, self._framed(pack, to))]
+        if not pack.target:
+            return [(-1, replace(pack, reason=Reason.NO_NEIGHBOUR))]
+        asks = pack.target not in self.waiting
+        self.waiting.setdefault(pack.target, [])
+        lost = self._dropped() if sum(map(len, self.waiting.values())) >= MAX_WAITING else []
+        self.waiting[pack.target].append(pack)
         question = BROADCAST + self.mac + ARP_TYPE + _arp(REQUEST, self.mac, self.ip, bytes(6), pack.target)
-        return [(0, Pack(question, pack.device)), *lost]
+        return [*([(self.outputs - 1, Pack(question, pack.device))] if asks else []), *lost]
 
-    def _framed(self, pack: Pack) -> Pack:
-        header = self.known[pack.target] + self.mac + b"\x08\x00"
+    def _station(self, target: int) -> bytes | None:
+        """Return the MAC for an address that is known or for many (RFC 1112 section 6.4), None for another."""
+        if target in self.known:
+            return self.known[target]
+        if target in (MAX_ADDRESS, self.everybody):
+            return BROADCAST
+        return GROUP_MAC + (target & 0x7FFFFF).to_bytes(3, "big") if target >> 28 == 14 else None
+
+    def _dropped(self) -> list[tuple[int, Pack]]:
+        """Return the half of those who wait, now dropped."""
+        lost: list[tuple[int, Pack]] = []
+        for queue in self.waiting.values():
+            while queue and len(lost) <= MAX_WAITING // 2:
+                lost.append((-1, replace(queue.pop(0), reason=Reason.NO_NEIGHBOUR)))
+        return lost
+
+    def _framed(self, pack: Pack, to: bytes) -> Pack:
+        header = to + self.mac + b"\x08\x00"
         return replace(pack, data=header + pack.data, network=len(header))

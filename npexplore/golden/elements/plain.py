@@ -14,6 +14,12 @@ CAPTURING = "how a device hands packets over; a run begins with the packet"
 ONE_PACKET = "a run follows one packet: amounts, rates and times do not show"
 
 
+def stops(handler: str) -> None:
+    """Raise InputError for a handler other than `stop`: it may change any element."""
+    if handler != "stop":
+        raise InputError(f"handlers are not run, got {handler!r} (supported: stop)")
+
+
 class FromDevice(Element):
     """Frames that come in by a device: `FromDevice(eth0)`, with promiscuous mode and burst behind it."""
 
@@ -81,7 +87,12 @@ class Discard(Element):
     """The end of a packet's path: it is discarded."""
 
     OUTPUTS, PROCESSING, EXIT = (0, 0), "a/", "discard"
-    IRRELEVANT = dict.fromkeys(("ACTIVE", "BURST"), "how many are pulled at a time; packets end here")
+    IRRELEVANT: ClassVar[Mapping[str, str]] = {"BURST": "how many are pulled at a time; packets end here"}
+
+    def configure(self, *arguments: str) -> None:
+        """Whether it takes packets at all."""
+        if not truth("ACTIVE", self.said.value("ACTIVE", "true")):
+            raise InputError("a Discard that is not active takes no packets (supported: ACTIVE true)")
 
 
 class Idle(Element):
@@ -136,10 +147,16 @@ class Print(Element):
 
 
 class Counter(Element):
-    """Counts what passes."""
+    """Counts what passes. COUNT_CALL and BYTE_COUNT_CALL may stop a run, which ends with its packet anyway."""
 
     count: int = 0
-    IRRELEVANT = dict.fromkeys(("COUNT_CALL", "BYTE_COUNT_CALL"), "a handler that is called after so many packets")
+
+    def configure(self, *arguments: str) -> None:
+        """Handlers that are called after so many packets or bytes."""
+        for keyword in ("COUNT_CALL", "BYTE_COUNT_CALL"):
+            limit, _, handler = self.said.value(keyword, "0 stop").partition(" ")
+            number(limit)
+            stops(handler.strip())
 
     def take(self, pack: Pack, port: int) -> Out:
         """Count and pass on."""
@@ -181,7 +198,13 @@ class PaintTee(Element):
 
 
 class CheckPaint(PaintTee):
-    """The same under its older name."""
+    """Packets of this paint; all others leave by output 1, or are dropped."""
+
+    def take(self, pack: Pack, port: int) -> Out:
+        """By the paint."""
+        if pack.paint == self.paint:
+            return [(0, pack)]
+        return [(1, pack) if self.outputs > 1 else (-1, replace(pack, reason=Reason.PROHIBITED))]
 
 
 class Strip(Element):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import ClassVar
 
 from npexplore.errors import InputError
@@ -141,10 +142,8 @@ class IPRewriter(Element):
         )
         choices = rule.source_ports or range(flow.source_port, flow.source_port + 1)
         begin = self.next_port.get(port, 0)
-        order = [*choices[begin:], *choices[:begin]]
-        if rule.prefers_own and flow.source_port in choices:
-            order.insert(0, flow.source_port)
-        for source_port in order:
+        own = (flow.source_port,) if rule.prefers_own and flow.source_port in choices else ()
+        for source_port in chain(own, choices[begin:], choices[:begin]):
             new = new._replace(source_port=source_port)
             reply = _reversed(new)
             if len(choices) == 1 and reply in self.flows:

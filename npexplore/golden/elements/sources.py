@@ -7,7 +7,7 @@ samplers, schedulers) lets it pass.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from npexplore.errors import InputError, told_at
@@ -15,12 +15,14 @@ from npexplore.golden.checksum import internet_checksum
 from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, limited, number, truth
 from npexplore.golden.elements.ip import prefix
 from npexplore.golden.elements.link import mac
-from npexplore.golden.elements.plain import ONE_PACKET, Discard, FromDevice, PrioSched, Tee, ToHost
+from npexplore.golden.elements.plain import ONE_PACKET, Discard, FromDevice, PrioSched, Tee, ToHost, stops
+from npexplore.golden.elements.transport import ENCAPSULATED_TTL, UDP, summed
 from npexplore.golden.ipv4.header import write_packet
 
-DATA = bytes(range(64))
-BLANK = re.compile(r"\s+")
-AMOUNTS = ("LIMIT", "BURST", "RATE", "INTERVAL", "STOP", "END_CALL", "TIMESTAMP", "HEADROOM", "BANDWIDTH")
+DATA = b"Random bullshit in a packet, at least 64 bytes long. Well, now it is."  # Click's own, which lengths depend on
+BLANK, TIME = re.compile(r"\s+"), re.compile(r"(\d+\.?\d*|\.\d+)\s*([num]?s|sec|min|m|h)?", re.ASCII)
+AMOUNTS = ("RATE", "BURST", "STOP", "TIMESTAMP", "HEADROOM", "BANDWIDTH", "VERBOSE")
+SHORTEST_FRAME, PING_TTL = 60, 200
 
 
 def octets(text: str) -> bytes:
@@ -31,56 +33,95 @@ def octets(text: str) -> bytes:
 
 
 class InfiniteSource(Element):
-    r"""Makes packets: `InfiniteSource(\<0a0b>, LIMIT)`."""
+    r"""Makes packets: `InfiniteSource(\<0a0b>, LIMIT, BURST, ACTIVE)`; LENGTH: the data is repeated up to it.
 
-    INPUTS, PROCESSING, ARGUMENTS = (0, 0), "/h", (0, 5)
+    OPTIONAL: keywords of the arguments behind those that must be there, in their order.
+    """
+
+    INPUTS, PROCESSING, ARGUMENTS = (0, 0), "/h", (0, 4)
+    OPTIONAL: ClassVar[tuple[str, ...]] = ("DATA", "LIMIT", "BURST", "ACTIVE")
     IRRELEVANT: ClassVar[Mapping[str, str]] = dict.fromkeys(AMOUNTS, ONE_PACKET)
 
     def configure(self, *arguments: str) -> None:
-        """The data; limit, burst, whether it is active, and length behind it, or by keywords."""
-        if not truth("ACTIVE", self.said.value("ACTIVE", "true")):
+        """The data, and whether packets are made at all."""
+        self.switches(arguments)
+        self.data = octets(self.option(arguments, "DATA", "")) or DATA
+        length = self.said.value("LENGTH", self.said.value("DATASIZE", ""))
+        if length and number(length) > len(self.data):
+            self.data = (self.data * (1 + number(length) // len(self.data)))[: number(length)]
+
+    def option(self, arguments: Sequence[str], keyword: str, usual: str) -> str:
+        """Return an argument that need not be there, by its place or its keyword."""
+        place = len(self.POSITIONS) + self.OPTIONAL.index(keyword) if keyword in self.OPTIONAL else len(arguments)
+        return self.said.value(keyword, arguments[place] if place < len(arguments) else usual)
+
+    def switches(self, arguments: Sequence[str]) -> None:
+        """Refuse what makes no packets, and handlers at the end; check amounts."""
+        if not truth("ACTIVE", self.option(arguments, "ACTIVE", "true")):
             raise InputError("a source that is not active makes no packets (supported: ACTIVE true)")
-        first = arguments[0] if arguments and arguments[0].startswith(("\\<", '"')) else ""
-        self.data = octets(self.said.value("DATA", first)) or DATA
-        for text in arguments[1:] if first else arguments:
-            if text.lower() not in ("true", "yes"):
-                number(text.removeprefix("-").rstrip("sm"))  # -1: no limit
+        limit = arguments[self.POSITIONS.index("LIMIT")] if "LIMIT" in self.POSITIONS else None
+        limit = limit or self.option(arguments, "LIMIT", "-1")
+        if number(limit.removeprefix("-")) == 0:  # negative: no limit
+            raise InputError("a source with LIMIT 0 makes no packets")
+        stops(self.said.value("END_CALL", "stop"))
+        for keyword in set(self.OPTIONAL) & {"BURST", "RATE"}:
+            number(self.option(arguments, keyword, "1"))
+        interval = self.option(arguments, "INTERVAL", "1")
+        if not TIME.fullmatch(interval):
+            raise InputError(f"INTERVAL must be a time such as 0.5 or 10ms, got {interval!r}")
 
 
 class RatedSource(InfiniteSource):
-    """The same at a rate."""
+    """The same at a rate: `RatedSource(DATA, RATE, LIMIT, ACTIVE)`."""
+
+    OPTIONAL = ("DATA", "RATE", "LIMIT", "ACTIVE")
 
 
 class TimedSource(InfiniteSource):
-    """The same at an interval."""
+    """The same at an interval: `TimedSource(INTERVAL, DATA)`."""
+
+    ARGUMENTS, OPTIONAL = (0, 2), ("INTERVAL", "DATA")
 
 
 class FastUDPSource(InfiniteSource):
-    """Frames of UDP: `FastUDPSource(RATE, LIMIT, LENGTH, SMAC, SIP, SPORT, DMAC, DIP, DPORT)`."""
+    """Frames of UDP: `FastUDPSource(RATE, LIMIT, LENGTH, SMAC, SIP, SPORT, DMAC, DIP, DPORT, CHECKSUM)`.
 
-    PROCESSING, ARGUMENTS = "/l", (9, 9)
+    They have at least 60 octets, and a checksum of UDP unless CHECKSUM says no.
+    """
+
+    PROCESSING, ARGUMENTS = "/l", (9, 12)
+    POSITIONS: ClassVar[tuple[str, ...]] = (
+        "RATE", "LIMIT", "LENGTH", "SRCETH", "SRCIP", "SPORT", "DSTETH", "DSTIP", "DPORT",
+    )  # fmt: skip
+    OPTIONAL = ("CHECKSUM", "INTERVAL", "ACTIVE")
 
     def configure(self, *arguments: str) -> None:
         """The frame; rate and limit change nothing in it."""
-        for text in arguments[:2]:
-            number(text.removeprefix("-"))  # -1: no limit
+        self.switches(arguments)
+        number(arguments[0])
         length, source, destination = number(arguments[2]), address(arguments[4]), address(arguments[7])
         ports = b"".join(limited("a port", text, 0xFFFF).to_bytes(2, "big") for text in (arguments[5], arguments[8]))
-        size = max(length - 34, 8)
+        size = max(length, SHORTEST_FRAME) - 34
         udp = ports + size.to_bytes(2, "big") + bytes(size - 6)
-        self.data = (
-            mac(arguments[6]) + mac(arguments[3]) + b"\x08\0" + write_packet(source, destination, udp, protocol=17)
-        )
+        packet = write_packet(source, destination, udp, protocol=UDP, ttl=ENCAPSULATED_TTL, identification=0)
+        if truth("CHECKSUM", self.option(arguments, "CHECKSUM", "true")):
+            packet = summed(packet, size, UDP)
+        self.data = mac(arguments[6]) + mac(arguments[3]) + b"\x08\0" + packet
 
 
 class ICMPPingSource(InfiniteSource):
-    """Echo requests, `ICMPPingSource(SOURCE, DESTINATION)`; takes the replies at its input."""
+    """Echo requests, `ICMPPingSource(SRC, DST)`: the first one, with the number 1; takes the replies at its input."""
 
     INPUTS, PROCESSING, ARGUMENTS, ENTRY, STORES = (0, 1), "h/h", (2, 2), True, True
+    POSITIONS: ClassVar[tuple[str, ...]] = ("SRC", "DST")
+    OPTIONAL = ()
 
     def configure(self, *arguments: str) -> None:
-        """Both addresses."""
-        self.data = write_packet(address(arguments[0]), address(arguments[1]), message(8, bytes(4)), protocol=1)
+        """Both addresses, and the data."""
+        self.switches(arguments)
+        echo = message(8, b"\0\0\0\1" + octets(self.said.value("DATA", "")))
+        ends = (address(text) for text in arguments)
+        self.data = write_packet(*ends, echo, protocol=1, ttl=PING_TTL, identification=1)
 
     def take(self, pack: Pack, port: int) -> Out:
         """A reply ends here."""
@@ -143,6 +184,8 @@ class _Passes(Element):
             word, _, value = text.partition(" ")
             if word == "ACTIVE" and not truth("ACTIVE", value.strip()):
                 raise InputError("an element that is not active lets no packets pass (supported: ACTIVE true)")
+            if word == "LIMIT" and not value.strip().startswith("-"):
+                raise InputError("a limit on packets is not supported (supported: LIMIT -1, none)")
 
 
 class Align(_Passes):
