@@ -17,11 +17,16 @@ from npexplore.golden.router.walk import Outcome
 UNREACHABLES = (Reason.NO_ROUTE, Reason.UNREACHABLE, Reason.PROHIBITED)
 DISCOVERING = (Reason.MULTICAST6, Reason.LOCAL_DELIVERY)
 FOR_MANY = (Reason.MULTICAST6,)
-TIMESTAMP_REQUEST = 13
+TIMESTAMP_REQUEST, TIMESTAMP_REPLY = 13, 14
 ECHOES = (b"\x08", b"\x0d")
 UDP, ICMP6, UNKNOWN = 17, 58, (253, 254, 99)
 SOURCE, DESTINATION = slice(26, 30), slice(30, 34)  # in a frame
 SOURCE6, DESTINATION6 = slice(22, 38), slice(38, 54)
+
+
+def _reply_type(frame: bytes) -> int:
+    """Return the type of an ICMP message of IPv4."""
+    return frame[14 + 4 * (frame[14] & 15)]
 
 
 class Told:
@@ -67,7 +72,9 @@ class Told:
         kind, protocol, piece = frame[size : size + 1], frame[23], (frame[20] & 0x3F) or frame[21]
         if self.router is None or not self.router.policy.answers:
             return protocol == ICMP and kind != bytes([TIMESTAMP_REQUEST])
-        return not piece and (kind[:1] in ECHOES if protocol == ICMP else protocol in (UDP, *UNKNOWN))
+        if len(outcome.sent) > 1 and outcome.sent[0].icmp and _reply_type(outcome.sent[0].frame) == TIMESTAMP_REPLY:
+            return False  # where the time of day is in pieces, it cannot be left out of the comparison
+        return bool(piece) or kind[:1] in ECHOES if protocol == ICMP else protocol in (UDP, *UNKNOWN)
 
     def _may_ask6(self, port: int, frame: bytes, outcome: Outcome) -> bool:
         resolves = self.router is not None and self.router.policy.neighbours == "resolve"

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from npexplore.golden.ethernet import BROADCAST_MAC
 from npexplore.golden.ipv4.addresses import address_text, prefix_mask
 from npexplore.golden.ipv4.arp import Arp, write_arp
+from npexplore.golden.ipv4.fragment import fragment
+from npexplore.golden.ipv4.header import with_checksum
 from npexplore.golden.ipv4.header import write_packet as write_packet4
 from npexplore.golden.ipv4.host import summed
 from npexplore.golden.ipv6 import addresses as six
@@ -244,6 +246,15 @@ def requests(router: Router) -> st.SearchStrategy[tuple[int, bytes]]:
         lambda port, data: (port.number, port.mac + port.peer_mac + b"\x08\0" + data[: port.mtu]),
         st.sampled_from(router.ports), packet,
     )  # fmt: skip
+
+
+@st.composite
+def cut_requests(draw: Any, router: Router) -> list[tuple[int, bytes]]:
+    """One of those requests in pieces, in any order."""
+    port, frame = draw(requests(router))
+    whole = with_checksum(frame[14:20] + b"\0" * 2 + frame[22:])
+    pieces = fragment(whole, draw(st.sampled_from((68, 76, 128, 576)))).packets
+    return [(port, frame[:14] + piece) for piece in draw(st.permutations(pieces))]
 
 
 def arp_frame(to: bytes, message: Arp) -> bytes:

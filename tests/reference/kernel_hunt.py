@@ -6,6 +6,7 @@ in tests/oracle does it for a few examples.
 
 import sys
 import time
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -21,7 +22,7 @@ from npexplore.golden.compare.masked import without_time
 from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.testing.kernel_limits import Told
-from npexplore.testing.kernel_routers import any_frames, kernel_configurations
+from npexplore.testing.kernel_routers import any_frames, cut_requests, kernel_configurations
 from npexplore.testing.linux_kernel import LinuxKernel
 
 FRAMES = 60
@@ -31,7 +32,9 @@ FRAMES = 60
 def cases(draw):
     """A configuration, and frames for it."""
     record = draw(kernel_configurations())
-    return record, draw(st.lists(any_frames(resolve_router(record)), min_size=25, max_size=FRAMES))
+    router = resolve_router(record)
+    frames = draw(st.lists(any_frames(router), min_size=25, max_size=FRAMES))
+    return record, [*frames, *chain(*draw(st.lists(cut_requests(router), max_size=3)))]
 
 
 def differs(outcome, frame, got):

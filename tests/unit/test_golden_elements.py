@@ -402,7 +402,8 @@ def test_every_keyword_is_read_or_refused(text, told):
 
 
 SILENT = [
-    "InfiniteSource(LIMIT 0)", "InfiniteSource(x, 1, 1, 0)", "RatedSource(ACTIVE no)", "ICMPPingSource(1.0.0.1, 1.0.0.2, LIMIT 0)",
+    "InfiniteSource(LIMIT 0)", "InfiniteSource(x, 1, 1, 0)", "RatedSource(ACTIVE no)",
+    "ICMPPingSource(1.0.0.1, 1.0.0.2, LIMIT 0)",
 ]  # fmt: skip
 
 

@@ -97,7 +97,7 @@ class GetIPAddress(Element):
 
 
 class LookupIPRoute(Element):
-    """Longest prefix match of the noted address: routes `PREFIX [GATEWAY] OUTPUT`; of equal prefixes the first counts."""
+    """Longest prefix match of the noted address: routes `PREFIX [GATEWAY] OUTPUT`, of equal prefixes the first one."""
 
     OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, ANY), "h/h", (1, ANY), "lookupiprouter"
     FREE = True

@@ -122,8 +122,8 @@ class ARPQuerier(Element):
         self.ip, self.mac = address(named(arguments[0], "ip").partition("/")[0]), mac(arguments[-1])
         network = prefix(arguments[0])[1] if "/" in arguments[0] else 32
         everybody = self.ip | MAX_ADDRESS & ~prefix_mask(network)
-        told = self.said.value("BROADCAST", "")
-        self.everybody = address(told) if told else everybody if everybody != self.ip else MAX_ADDRESS
+        broadcast = self.said.value("BROADCAST", "")
+        self.everybody = address(broadcast) if broadcast else everybody if everybody != self.ip else MAX_ADDRESS
         self.known: dict[int, bytes] = {}
         self.waiting: dict[int, list[Pack]] = {}
 
@@ -135,7 +135,7 @@ class ARPQuerier(Element):
                 return [(-1, replace(pack, reason=Reason.OTHER_STATION))]
             neighbour = int.from_bytes(body[14:18], "big")
             self.known[neighbour] = body[8:14]
-            return [(0, self._framed(one, body[8:14])) for one in self.waiting.pop(neighbour, [])]
+            return [(0, self._framed(held, body[8:14])) for held in self.waiting.pop(neighbour, [])]
         to = self._station(pack.target)
         if to is not None:
             return [(0, self._framed(pack, to))]

@@ -120,8 +120,8 @@ class ICMPPingSource(InfiniteSource):
         """Both addresses, and the data."""
         self.switches(arguments)
         echo = message(8, b"\0\0\0\1" + octets(self.said.value("DATA", "")))
-        ends = (address(text) for text in arguments)
-        self.data = write_packet(*ends, echo, protocol=1, ttl=PING_TTL, identification=1)
+        source, target = (address(text) for text in arguments)
+        self.data = write_packet(source, target, echo, protocol=1, ttl=PING_TTL, identification=1)
 
     def take(self, pack: Pack, port: int) -> Out:
         """A reply ends here."""

@@ -1,13 +1,13 @@
 """The router's own replies to packets for itself (RFC 1812 section 4.3.3.6 and 4.3.3.8, RFC 1122 section 3.2.2).
 
 Echo and time stamp requests are replied to; UDP finds no port open (RFC 1122 section 4.1.3.1), and other protocols are
-unknown here. Fragments are not reassembled, and TCP packets are not answered.
+unknown here. TCP packets are not answered. Fragments are put together before (`reassembly`).
 """
 
 from __future__ import annotations
 
 from npexplore.golden.checksum import internet_checksum
-from npexplore.golden.ipv4.header import MF, read_header
+from npexplore.golden.ipv4.header import read_header
 from npexplore.golden.ipv4.icmp import ICMP, UNREACHABLE, IcmpError
 
 ECHO_REPLY, ECHO, TIMESTAMP, TIMESTAMP_REPLY = 0, 8, 13, 14
@@ -20,8 +20,6 @@ def host_answer(packet: bytes, time_ms: int) -> bytes | IcmpError | None:
     """Return the ICMP message (type to data) that replies to a packet, the error it calls for, or None for silence."""
     header = read_header(packet)
     data = packet[header.header_length : header.total_length]
-    if header.flags & MF or header.fragment_offset:
-        return None
     if header.protocol == ICMP:
         return _reply(data, time_ms)
     if header.protocol == UDP:

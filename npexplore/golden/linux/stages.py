@@ -33,7 +33,7 @@ from npexplore.golden.router.flow_hash import Flow, chosen_fields
 from npexplore.golden.router.routes import Hop
 from npexplore.golden.router.rules import Rules, Rules4, Stage
 from npexplore.golden.router.sides import UNICAST, Side4
-from npexplore.golden.router.stages import LINK, VALID
+from npexplore.golden.router.stages import LINK, VALID, put_together
 from npexplore.golden.router.walk import Sent, Walk, Walk4
 
 R = Reason
@@ -205,6 +205,8 @@ def tell(side: Side4, walk: Walk4, reason: Reason) -> None:
     """Send the ICMP error that a reason calls for, if the kernel sends one."""
     error = error_for(reason, mtu=walk.mtu, pointer=walk.pointer)
     if reason is R.LOCAL_DELIVERY and side.router.policy.answers:
+        if not put_together(side, walk):
+            return
         answer = host_answer(walk.packet, _milliseconds(walk))
         if isinstance(answer, bytes):
             reply(side, walk, answer)

@@ -19,6 +19,7 @@ from npexplore.golden.ipv4 import header as header4
 from npexplore.golden.ipv4.delivery import Links
 from npexplore.golden.ipv4.icmp_limit import TokenBucket
 from npexplore.golden.ipv4.martians import Martians
+from npexplore.golden.ipv4.reassembly import Reassembly4
 from npexplore.golden.ipv6 import header as header6
 from npexplore.golden.ipv6.reassembly import Reassembly
 from npexplore.golden.lookup import LPMS, LPMS6, Lpm
@@ -226,7 +227,7 @@ class Side4(Side):
         hops = [Hop(kind, port, via, router.stacks[row], own) for kind, port, via, row, own, _ in distinct.tolist()]
         groups = {row: router.next_hops[k] for row, k in enumerate(distinct[:, -1].tolist()) if k}
         super().__init__(router, ports, router.neighbours, hops, groups, lpm, error_limit)
-        self.martians, self.read = martians, header4.read_header
+        self.martians, self.read, self.reassembly = martians, header4.read_header, Reassembly4()
         self.links = Links.of([port.subnets for port in ports])
 
     def _lpm_by(self, port: int) -> Lpm:

@@ -8,7 +8,7 @@ from npexplore.golden.ethernet import ETHERNET
 from npexplore.golden.ipv4.addresses import MAX_ADDRESS
 from npexplore.golden.ipv4.delivery import Destination, delivery, destination_kind
 from npexplore.golden.ipv4.fragment import fragment
-from npexplore.golden.ipv4.header import write_packet
+from npexplore.golden.ipv4.header import MF, write_packet
 from npexplore.golden.ipv4.host import host_answer
 from npexplore.golden.ipv4.icmp import ICMP, IcmpError, Silence, error_for, icmp_error, redirect_to, silence
 from npexplore.golden.ipv4.martians import martian
@@ -169,6 +169,8 @@ def tell(side: Side4, walk: Walk4, reason: Reason) -> None:
     """Send the ICMP error that a reason calls for, if one may be sent."""
     error = error_for(reason, mtu=walk.mtu, pointer=walk.pointer)
     if reason is Reason.LOCAL_DELIVERY and side.router.policy.answers:
+        if not put_together(side, walk):
+            return
         answer = host_answer(walk.packet, walk.time_ns // 1_000_000 % DAY_MS)
         if isinstance(answer, bytes):
             reply(side, walk, answer)
@@ -176,6 +178,17 @@ def tell(side: Side4, walk: Walk4, reason: Reason) -> None:
         error = answer
     if error is not None:
         send_error(side, walk, error)
+
+
+def put_together(side: Side4, walk: Walk4) -> bool:
+    """Say whether a packet for the router is whole; the last piece of one becomes it."""
+    if not (walk.header.flags & MF or walk.header.fragment_offset):
+        return True
+    whole = side.reassembly.add(walk.packet, walk.options, walk.time_ns)
+    if whole is None:
+        return False
+    walk.packet, walk.options = whole
+    return True
 
 
 def reply(side: Side4, walk: Walk4, body: bytes) -> None:
