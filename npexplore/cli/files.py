@@ -1,4 +1,4 @@
-"""Files that commands write: whether a file can be written is checked before the work, not after it."""
+"""Files that commands write, checked before the work and not after it, and the memory for those that they read."""
 
 import os
 from pathlib import Path
@@ -7,6 +7,23 @@ from typing import Any
 import click
 
 from npexplore.errors import InputError
+
+MIB = 1 << 20
+LEAST_MEMORY = 64 * MIB
+
+memory_option = click.option(
+    "--memory", metavar="SIZE", default="1GiB", show_default=True, help="Limit; more flows are sampled."
+)
+
+
+def memory_limit(text: str) -> int:
+    """Return the bytes that `--memory` allows; raises InputError."""
+    from npexplore.units import quantity
+
+    memory_bytes = int(quantity("--memory", text, "bytes"))
+    if memory_bytes < LEAST_MEMORY:
+        raise InputError(f"--memory must be at least {LEAST_MEMORY // MIB} MiB, got {text}")
+    return memory_bytes
 
 
 def write_page(path: Path, text: str) -> None:

@@ -5,13 +5,14 @@ Exit status 0, or 3 for a damaged capture, whose good packets are in the flows.
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import click
 
-from npexplore.cli.files import OutputFile
+from npexplore.cli.files import OutputFile, memory_limit, memory_option
 from npexplore.cli.output import emit, json_option, note, table, warn
-from npexplore.errors import InputError
+from npexplore.errors import InputError, shown
 
 DAMAGED, SHOWN = 3, 20
 
@@ -19,19 +20,23 @@ DAMAGED, SHOWN = 3, 20
 @click.command("flows")
 @click.argument("file", metavar="FILE")
 @click.option("--out", metavar="FLOWS.parquet", type=OutputFile(), help="Write all flows as a Parquet table.")
+@memory_option
 @click.option("--application", is_flag=True, help="Add names of DNS, TLS and HTTP from each flow's first packets.")
 @json_option
-def command(file: str, out: Path | None, application: bool, as_json: bool) -> int:
+def command(file: str, out: Path | None, memory: str, application: bool, as_json: bool) -> int:
     """Show the flows of a capture: ends, times, packets and bytes each way, flags, retransmissions, handshake.
 
-    Without --json and --out the 20 flows with the most bytes are printed.
+    Without --json and --out the 20 flows with the most bytes are printed. Of more flows than --memory holds one in 2,
+    4, ... is shown, with all its packets; the column weight says for how many it stands.
     """
     if out is not None and out.suffix.lower() != ".parquet":
         raise InputError(f"{out}: flows are written as Parquet, so its name must end in .parquet")
-    from npexplore.packets import read_capture
+    from npexplore.packets.files import open_captures, troubles
+    from npexplore.packets.sampled_flows import application_flows, sampled_flows
 
-    capture = read_capture(file)
-    flows = capture.flows(application=application)
+    memory_bytes = memory_limit(memory)
+    with closing(open_captures(file)) as scan:
+        flows, flows_each = (application_flows if application else sampled_flows)(scan, memory_bytes)
     if out is not None:
         from npexplore.packets.output import replacing
 
@@ -40,13 +45,15 @@ def command(file: str, out: Path | None, application: bool, as_json: bool) -> in
         note(f"{out}: {len(flows):,} flows")
     records = flows.astype(object).where(flows.notna(), None).to_dict("records")
     if as_json:
-        emit({"file": capture.path, "flows": records}, "", as_json=True)
+        emit({"file": shown(scan.path), "flows": records}, "", as_json=True)
     elif out is None:
         largest = sorted(records, key=lambda row: -row["bytes"] - row["bytes_back"])[:SHOWN]
         emit(None, table(largest), as_json=False)
         if len(flows) > SHOWN:
             note(f"{len(flows) - SHOWN:,} smaller flows: --json or --out shows all")
-    if capture.damage:
-        warn(f"{capture.path}: {capture.damage}; the packets before it are counted")
-        return DAMAGED
-    return 0
+    if flows_each > 1:
+        warn(f"more flows than --memory {memory} holds: one of {flows_each} is shown, chosen by a hash of its ends")
+    damage = troubles(scan)
+    for trouble in damage:
+        warn(f"{trouble}; the packets that could be read are counted")
+    return DAMAGED if damage else 0

@@ -8,18 +8,16 @@ from pathlib import Path
 
 import click
 
-from npexplore.cli.files import OutputFile
+from npexplore.cli.files import OutputFile, memory_limit, memory_option
 from npexplore.cli.output import bytes_read, library_option, note, progress, warn
-from npexplore.errors import InputError
 
-DAMAGED, MIB = 3, 1 << 20
-LEAST_MEMORY = 64 * MIB
+DAMAGED = 3
 
 
 @click.command("report")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("-o", "--out", required=True, type=OutputFile(), help="HTML file to write.")
-@click.option("--memory", metavar="SIZE", default="1GiB", show_default=True, help="Limit; more flows are sampled.")
+@memory_option
 @library_option
 def command(files: tuple[str, ...], out: Path, memory: str, shared_library: bool) -> int:
     """Write the statistics of the captures FILE... as one, and what they would do to each machine, as HTML.
@@ -30,11 +28,8 @@ def command(files: tuple[str, ...], out: Path, memory: str, shared_library: bool
     from npexplore.packets.output import replacing
     from npexplore.report.capture_page import capture_page, read
     from npexplore.study.sweeping.executors import usable_cores
-    from npexplore.units import quantity
 
-    memory_bytes = int(quantity("--memory", memory, "bytes"))
-    if memory_bytes < LEAST_MEMORY:
-        raise InputError(f"--memory must be at least {LEAST_MEMORY // MIB} MiB, got {memory}")
+    memory_bytes = memory_limit(memory)
     with closing(open_captures(files, workers=usable_cores())) as scan, replacing(paths_of(scan), out) as part:
         subject = read(scan, memory_bytes=memory_bytes, told=bytes_read(scan, "report"))
         note(f"{scan.path}: {subject.counts.packets:,} packets read")

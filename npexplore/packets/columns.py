@@ -170,6 +170,19 @@ class PacketTable(Mapping[str, Column]):
         """Bytes of memory the stored columns take, side tables not counted."""
         return sum(column.nbytes for column in self.stored.values())
 
+    def chosen(self, rows: NDArray[np.int64]) -> "PacketTable":
+        """Return the table of some rows, in ascending order."""
+        number = np.full(self.rows, -1, np.int64)
+        number[rows] = np.arange(len(rows))
+
+        def side(part: Any) -> Any:
+            chosen = number[part.packet] >= 0
+            columns = {one.name: getattr(part, one.name)[chosen] for one in fields(part)}
+            return type(part)(**{**columns, "packet": number[columns["packet"]]})
+
+        stored = {name: column[rows] for name, column in self.stored.items()}
+        return PacketTable(stored, side(self.tags), side(self.ipv6), self.link_types)
+
     def first_tag(self, kind: int, shift: int, mask: int) -> NDArray[np.int32]:
         """Return a field of each packet's outermost tag of one kind, -1 where it has none."""
         tags = np.full(self.rows, -1, dtype=np.int32)

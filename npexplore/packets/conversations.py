@@ -33,7 +33,7 @@ def tcp_words(files: Files) -> Words:
     """
     parts: list[Words] = []
     rows = 0
-    for table, words in open_captures(files).each(_words):
+    for table, words in open_captures(files).each(segment_words):
         words["row"] += rows
         rows += table.rows
         parts.append(words)
@@ -41,7 +41,8 @@ def tcp_words(files: Files) -> Words:
     return {name: np.concatenate([part[name] for part in parts] or [np.empty(0, np.int64)]) for name in names}
 
 
-def _words(table: PacketTable, data: Any, base: int) -> Words:
+def segment_words(table: PacketTable, data: Any, base: int) -> Words:
+    """Return the same of some packets, whose bytes in the file begin at `base`; rows are those of the table."""
     start = table["l4_offset"].astype(np.int64)
     whole = (table["ip_proto"] == TCP) & (start != NO_OFFSET) & ~table["nonfirst"]
     rows = np.flatnonzero(whole & (start + 20 <= table["captured"]) & (table["ipv4"] | table["ipv6"]))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from npexplore.display import ShownByArguments
 from npexplore.packets.columns import PacketTable
+from npexplore.packets.hashing import in_sample, mixed
 from npexplore.packets.statistics.endpoints import FIRST_IPV6, Endpoints, endpoints
 from npexplore.packets.statistics.flows import TUPLE, flow_table, numbered, ranked
 
@@ -130,10 +131,4 @@ class FlowCounter(ShownByArguments):
         return np.argpartition(-flows["bytes"].to_numpy(), max(count - 1, 0))[:count]
 
     def _in_sample(self, flows: "pd.DataFrame") -> NDArray[np.bool_]:
-        mixed = np.zeros(len(flows), np.uint64)
-        for name in TUPLE:  # the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014) over one word after another
-            mixed = (mixed ^ flows[name].to_numpy().astype(np.uint64)) + np.uint64(0x9E3779B97F4A7C15)
-            mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-            mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-            mixed ^= mixed >> np.uint64(31)
-        return np.asarray(mixed <= np.uint64((1 << 64) // self.sampled - 1))
+        return in_sample(mixed(flows[name].to_numpy() for name in TUPLE), self.sampled)
