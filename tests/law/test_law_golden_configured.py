@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.kernel_routers import any_frames, kernel_configurations
 from reference.setting_cases import setting_cases
 
 from npexplore.golden.ipv4.header import write_packet
@@ -16,7 +17,6 @@ from npexplore.golden.router.forward import Forwarder
 from npexplore.golden.router.policy import Policy
 from npexplore.golden.router.profiles import PROFILES
 from npexplore.golden.router.records import PortRecord, RouteRecord, RouterFile
-from npexplore.testing.kernel_routers import any_frames, kernel_configurations
 
 VLAN = PortRecord(name="v", address="77.0.0.1/24", address6="2001:db8:77::1/64", on="p0", vlan=5, mtu=1280)
 BY_VLAN = RouteRecord(prefix="78.0.0.0/8", via="77.0.0.2")

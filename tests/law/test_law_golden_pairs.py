@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference import golden_cases as cases
 
 import npexplore.golden as golden
 from npexplore.golden.columns import Packets
 from npexplore.golden.ipv6.addresses import address_column, numbers_of
-from npexplore.testing import cases
 
 PAIRS = [
     pair

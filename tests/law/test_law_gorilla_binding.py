@@ -7,12 +7,12 @@ from functools import cache
 import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
+from reference.gorilla_binding import check, trace, tracer
 from reference.gorilla_packets import KINDS
 from reference.router_cases import named_cases
 from reference.router_cases6 import MIXED, named_cases6
 
 from npexplore.designs.gorilla.steps import PROTOCOLS, Box, forward, lookup, trie_program
-from npexplore.designs.gorilla.steps.binding import check, trace, tracer
 from npexplore.designs.gorilla.steps.router import PORTS, accelerators, engine_program
 from npexplore.errors import ModelError
 from npexplore.golden.lookup import Trie20_4_8

@@ -16,13 +16,14 @@ from hypothesis import strategies as st
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 
+from reference.kernel_routers import any_frames, cut_requests, kernel_configurations
+
 from npexplore.errors import InputError
 from npexplore.golden.compare.difference import first_difference
 from npexplore.golden.compare.masked import without_time
 from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.testing.kernel_limits import Told
-from npexplore.testing.kernel_routers import any_frames, cut_requests, kernel_configurations
 from npexplore.testing.linux_kernel import LinuxKernel
 
 FRAMES = 60

@@ -6,6 +6,7 @@ One after the other they go to one router; a frame of no octets lets time pass, 
 from ipaddress import ip_address
 
 import msgspec
+from reference.kernel_routers import arp_frame, discovery_frame
 from reference.setting_cases import BASE, ECHO, framed, v4, v6
 
 from npexplore.golden.ipv4.addresses import address_number as four
@@ -22,7 +23,6 @@ from npexplore.golden.ipv6.discovery import (
 from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.policy import Policy
 from npexplore.golden.router.records import NeighbourRecord
-from npexplore.testing.kernel_routers import arp_frame, discovery_frame
 
 LISTED = NeighbourRecord(address="2001:db8::44", mac="02:00:00:00:09:44")
 RECORD = msgspec.structs.replace(BASE, policy=Policy(answers=True, neighbours="resolve"), neighbour=[LISTED])

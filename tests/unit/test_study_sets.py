@@ -1,6 +1,7 @@
 """Recorded parameter sets: they meet the calibration rows they name, and a check tells what they leave open."""
 
 import pytest
+from reference import raw_sets
 
 from npexplore.designs import DESIGNS, design
 from npexplore.errors import InputError, UnknownNameError
@@ -10,7 +11,6 @@ from npexplore.study.checking import sets as recorded
 from npexplore.study.checking.check import check
 from npexplore.study.checking.fitted_rows import Judge
 from npexplore.study.checking.sets import designs_with_sets, load_sets
-from npexplore.study.papers.raw import sets as raw_sets
 
 GAIN = facts()[raw_sets.GAIN]
 

@@ -43,7 +43,7 @@ STEPS = 8
 FIRST_STEP = 0.1  # of the time that the search begins with
 FIT_SEEDS = (11, 12, 13, 14)  # banks are drawn: of one seed the gain is off by 1.3 points (standard deviation)
 PACKETS = 3000
-HEAD = """# Sets of parameters that the calibration rows of the RAW router admit, found by study/papers/raw/sets.py.
+HEAD = """# Sets of parameters that the calibration rows of the RAW router admit, found by tests/reference/raw_sets.py.
 """
 ABOUT = "what the paper leaves open drawn at random, the time of a DRAM line fitted to Version IV over Version III"
 
