@@ -10,7 +10,7 @@ import html
 import json
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from npexplore.golden.compare.difference import Difference, summary
@@ -227,10 +227,6 @@ class Conformance:
             for one in self.clusters
         )
         return f"<p>{html.escape(self.headline())}</p>{failures_html}<table><tr>{head}</tr>{rows}</table>"
-
-    def without_unexercised(self) -> Conformance:
-        """Return the result without the rules that no frame tried."""
-        return replace(self, rows=tuple(row for row in self.rows if row.tried))
 
 
 def _indented(text: str) -> str:

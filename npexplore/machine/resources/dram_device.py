@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 from math import ceil, floor
-from typing import Any, Literal
-
-import msgspec
+from typing import Literal
 
 from npexplore.errors import InputError, ModelError, one_of
 from npexplore.machine.resources.base import count_of, time_of
@@ -161,8 +159,3 @@ def dram_devices() -> dict[str, DramDevice]:
 def dram_device(name: str) -> DramDevice:
     """Return a device by name; raises InputError with the nearest known names."""
     return dram_devices()[one_of("DRAM device", name, dram_devices())]
-
-
-def dram_devices_schema() -> dict[str, Any]:
-    """Return the JSON Schema of models/parts/dram_devices.toml."""
-    return msgspec.json.schema(dict[str, DramDevice])

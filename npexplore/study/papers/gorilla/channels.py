@@ -50,9 +50,3 @@ def share_without_memory(p: Parameters, proto: str, op: str, rate_pps: float) ->
     """Return the least share of traffic that must do without memory if the channels are to suffice."""
     wanted = rate_pps * reads(proto, op)
     return max(0.0, 1.0 - p.channels * reads_per_s(p) / wanted) if wanted else 0.0
-
-
-def most_pps(p: Parameters, proto: str, op: str) -> float:
-    """Return the packets a second that the channels can serve (infinite without reads)."""
-    each = reads(proto, op)
-    return p.channels * reads_per_s(p) / each if each else math.inf

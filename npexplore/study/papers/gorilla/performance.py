@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from npexplore.designs import Design
-from npexplore.designs.gorilla.design import build, residence_cycles
+from npexplore.designs.gorilla.design import residence_cycles
 from npexplore.designs.gorilla.steps import PROTOCOLS
 from npexplore.errors import InputError
 from npexplore.machine.parameters import Value
@@ -196,10 +196,3 @@ def waits(design: Design) -> pd.DataFrame:
                 "residence_cycles": stay, "reads": sum(reads) / len(reads),
             })  # fmt: skip
     return pd.DataFrame(rows)
-
-
-def engine_rows(design: Design) -> int:
-    """Return how many rows of the event engine the machine of a design becomes."""
-    from npexplore.engine.model import build as assemble
-
-    return len(assemble(build(design.parameters), design.workload()).rows)

@@ -77,22 +77,6 @@ def networks(made: Design, answer: Prediction) -> dict[str, list[tuple[int | Non
     return {name: [(a, b, load) for (a, b), load in links.items()] for name, links in found.items()}
 
 
-def busiest_links(versions: Sequence[str], packet_bytes: int, packets: int = 1000) -> pd.DataFrame:
-    """Return for each version and network the busiest link between tiles."""
-    import pandas as pd
-
-    rows = []
-    for version in versions:
-        made = design("raw").with_(version=version)
-        answer = made.simulate(workload(packet_bytes=packet_bytes), packets=packets, breakdown=False)
-        for name, links in networks(made, answer).items():
-            a, b, load = max(
-                ((a, b, x) for a, b, x in links if a is not None and b is not None), key=lambda item: item[2]
-            )
-            rows.append((NAMES[version], name, f"{a} to {b}", load, answer.throughput_bps / 1e9))
-    return pd.DataFrame(rows, columns=["version", "network", "busiest link", "load", "throughput, Gb/s"])
-
-
 def crossings(answers: Mapping[str, Prediction]) -> pd.DataFrame:
     """Return the switches that several streams pass, by version: how long words move there, and how long it is held."""
     import pandas as pd
