@@ -94,6 +94,14 @@ def test_what_is_not_known_is_refused(arguments, rate, told):
     assert told in point.refused
 
 
+def test_a_mean_that_does_not_exist_is_not_reported():
+    lone = npx.resource("crossing", paths=2, path="random", turns=[[4, 0, 1]])
+    points = lone.explore(rate=["1Mpps"], solvers=["bounds", "simulation"]).points
+    assert [point.solver for point in points if point.refused and "no steady state" in point.refused] == ["simulation"]
+    in_turn = npx.resource("crossing", paths=2, path="round_robin", turns=[[4, 0, 1]])
+    assert in_turn.explore(rate=["1Mpps"], solvers=["simulation"]).points[0].refused is None
+
+
 def test_turns_set_the_route_before_words_come():
     lone = npx.resource("crossing", paths=2, path="round_robin", change_cycles=16, turns=[[4, 0, 1]])
     queueing, run = lone.explore(threads=[1, 4], solvers=["queueing", "simulation"]).points[:2]

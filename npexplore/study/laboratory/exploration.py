@@ -197,6 +197,11 @@ class _Asked:
         try:
             if solver == "theory":
                 return self._theory(empty)
+            if solver == "simulation" and rate_pps is not None and not self.lone.has_steady_state:
+                raise RefusedError(
+                    "simulation: the switch takes a message of each path in turn, and messages come in another order: "
+                    "they wait the longer the longer it runs (no steady state)"
+                )
             if solver == "simulation" and not isfinite(self.ceiling):
                 return self._runs(empty, design, load)
             return self._answered(empty, self._prediction(solver, design, load))

@@ -56,6 +56,12 @@ class LoneResource:
             steps = [{"hold": name, "steps": [f"{HELD}.wait(seconds={self.held_s!r})"]}]
         return machine_of(parts, steps, threads=threads, name=f"{name}_alone")
 
+    @property
+    def has_steady_state(self) -> bool:
+        """Whether waits behind arrivals have a mean: not where a switch takes turns, and packets come otherwise."""
+        in_order = isinstance(self.resource, StaticStreams) and bool(self.resource.turns)
+        return not (in_order and self.operands.get("path") == "random")
+
     def packets(self) -> Workload:
         """Return the packets that visit it, with the members of operands that a program cannot draw."""
         names = self._given_by_packets()
