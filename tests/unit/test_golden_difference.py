@@ -167,3 +167,16 @@ def test_a_message_below_labels_is_as_free_as_one_without():
 def test_a_stack_that_looks_like_a_header_of_ipv4_is_none():
     frame = bytes(12) + b"\x88\x47" + write_stack([Label(0x45000, ttl=9)]) + bytes(60)
     assert without_time(frame, True) == frame
+
+
+def test_a_quoted_time_that_is_0_is_as_free_as_any():
+    """Of a packet whose own checksum is 0, too: nothing in the quote is changed by setting what is free to 0."""
+
+    def message(time):
+        quoted = bytearray(write_packet(1, 2, b"body", options=bytes([68, 8, 9, 0, *time])))
+        quoted[10:12] = bytes(2)
+        return LINK + icmp_error(IcmpError(12, 0), bytes(quoted), 0x0A010001, identification=5)
+
+    assert message([0, 0, 0, 0]) != message([0, 0, 0, 5])
+    assert frame_difference(Sent(0, message([0, 0, 0, 0]), True), message([0, 0, 0, 5])) is None
+    assert without_time(message([0, 0, 0, 0]), True) == without_time(message([0, 0, 0, 5]), True)

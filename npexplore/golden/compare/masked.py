@@ -37,10 +37,11 @@ def ipv4_at(frame: bytes) -> int | None:
     return ETHERNET + below if packet[below : below + 1] and packet[below] >> 4 == 4 else None
 
 
-def _blot(out: bytearray, at: int, made: bool | None) -> None:
+def _blot(out: bytearray, at: int, made: bool | None) -> bool:
+    """Set what is free to 0; say whether anything is, which may have been 0 before."""
     length = 4 * (out[at] & 15) if len(out) > at else 0
     if len(out) < at + SHORTEST or length < SHORTEST or len(out) < at + length:
-        return
+        return False
     stamped = _blot_stamps(out, at + SHORTEST, at + length)
     inner = at + length + ICMP_HEADER
     first = not (out[at + 6] & 31 or out[at + 7])
@@ -53,11 +54,9 @@ def _blot(out: bytearray, at: int, made: bool | None) -> None:
     if made and out[at + 9] == ICMP and first and len(out) >= inner + 12 and out[at + length] == TIMESTAMP_REPLY:
         out[inner + 4 : inner + 12] = bytes(8)
         out[at + length + 2 : at + length + 4] = bytes(2)
-    if error and made is not False:
-        before = bytes(out[inner:])
-        _blot(out, inner, made=False)
-        if out[inner:] != before:
-            out[at + length + 2 : at + length + 4] = bytes(2)
+    if error and made is not False and _blot(out, inner, made=False):
+        out[at + length + 2 : at + length + 4] = bytes(2)
+    return stamped
 
 
 def _blot_stamps(out: bytearray, at: int, end: int) -> bool:
