@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from npexplore.machine.sections import (
     Value,
     without,
 )
-from npexplore.machine.tree import Body, Give, Loop, Take, Visit
+from npexplore.machine.tree import Body, Branch, Draw, Fork, Give, Loop, Parallel, Take, Turn, Visit
 from npexplore.machine.walk import Known, Walk
 from npexplore.rows.expressions import Values, Variable, evaluate
 
@@ -156,6 +156,14 @@ def _apart(overlap: dict[Chain, float]) -> dict[tuple[Chain, str], float]:
     return {(chain, ""): seconds for chain, seconds in overlap.items()}
 
 
+class _Place(NamedTuple):
+    """A member of a server, by the visit that keeps it busy and the numbers that were drawn for it."""
+
+    server: str
+    method: str
+    drawn: frozenset[Any]
+
+
 class _Program(Walk):
     """Goes through a program, packet groups side by side; amounts are sums over all packets."""
 
@@ -166,6 +174,9 @@ class _Program(Walk):
         self.rows = rows  # distinct packets, if the times of each are kept
         self.result, self.sections = Demands(), Sections()
         self.early: dict[tuple[Chain, str], float] = {}  # seconds spent before bytes leave the receive buffer x bytes
+        self.busy_behind: dict[_Place, tuple[Value, Value, Value]] = {}  # members: since when, how long, by whom
+        self.fresh: set[Variable] = set()  # drawn in this turn of the loop
+        self.sides = 0  # of branches, forks and parallel parts around
 
     def body(self, body: Body, known: Known, path: Progress) -> None:
         super().body(body, known, path)
@@ -181,6 +192,29 @@ class _Program(Walk):
 
     # ---- blocks
 
+    def apart(self, go: Callable[..., None], *along: Any) -> None:
+        """Go along work that not every packet does, or not in this order: what it left busy is forgotten."""
+        self.sides += 1
+        go(*along)
+        self.sides -= 1
+        self.busy_behind.clear()
+
+    def branch(self, step: Branch, known: Known, path: Progress) -> None:
+        self.apart(super().branch, step, known, path)
+
+    def fork(self, step: Fork, known: Known, path: Progress) -> None:
+        self.apart(super().fork, step, known, path)
+
+    def parallel(self, step: Parallel, known: Known, path: Progress) -> None:
+        self.apart(super().parallel, step, known, path)
+
+    def draw(self, step: Draw | Turn, known: Known, path: Progress) -> None:
+        super().draw(step, known, path)
+        self.fresh.add(step.variable)
+        self.busy_behind = {key: row for key, row in self.busy_behind.items() if step.variable not in key.drawn}
+
+    turn = draw
+
     def turns(self, step: Loop, known: Known, path: Progress, index: Values, count: Value) -> None:
         begun = path.side_by_side(np.float64(1) * (np.broadcast_to(count, path.clock.shape) > index[:, None]))
         inside = replace(begun, units=dict(begun.units))
@@ -189,8 +223,11 @@ class _Program(Walk):
             for variable, values in known.items()
         }
         side_by_side[step.index] = np.repeat(index, len(path.clock))
-        freed, before = self.result.freed, dict(self.uses.spent)
+        freed, before, fresh = self.result.freed, dict(self.uses.spent), self.fresh
+        self.fresh = set()
         self.body(step.body, side_by_side, inside)
+        self.fresh |= fresh
+        self.busy_behind.clear()
         if path.turns == 1 and self.result.freed > freed:  # in the mean behind half of the turns
             middle = {place: (before.get(place, 0.0) + s) / 2 for place, s in self.uses.spent.items()}
             self.leaves(self.result.freed - freed, middle)
@@ -256,6 +293,8 @@ class _Program(Walk):
         asked, seen, each = _distinct(step.resource, values, path)
         uses = uses_of(step.resource, step.method, asked, seen.live)
         self.beside_itself(uses, step, seen, path)
+        if not (self.sides or uses.aside):
+            self.come_again(uses, step, values, path, each)
         for hold in uses.holds if self.rows else ():
             times = (path.share * each(hold.seconds)).reshape(-1, self.rows).sum(axis=0)
             self.result.apart[hold.server] = self.result.apart.get(hold.server, 0.0) + times
@@ -281,6 +320,26 @@ class _Program(Walk):
             self.sections.end(path, held(one, None), place)
         if step.result is not None:
             known[step.result] = each(uses.result)
+
+    def come_again(
+        self, uses: Uses, step: Visit, values: Mapping[str, Values | None], path: Progress, each: Callable[[Any], Any]
+    ) -> None:
+        """Let a packet wait for the member that it left busy: the same drawn number names the same one."""
+        drawn = frozenset(step.operands[name] for name, value in values.items() if value is None)
+        for hold in uses.holds if drawn else ():
+            server, seconds = step.resource.reached[hold.server], each(hold.seconds)
+            if server.units != 1 or server.members == 1 or hold.member is not None or np.any(hold.visits != 1.0):
+                continue
+            if path.turns > 1 and not drawn <= self.fresh and np.any(seconds > each(uses.latency)):
+                raise TurnsDifferError
+            place = _Place(hold.server, step.method, drawn)
+            if place in self.busy_behind:
+                begun, lasts, who = self.busy_behind[place]
+                wait = np.maximum(begun + lasts - path.clock, 0.0) * who * path.live
+                self.spend(path, "", self.of(path, wait))
+                self.along(path, "", self.of(path, wait))
+                path.clock = path.clock + wait
+            self.busy_behind[place] = path.clock, seconds, path.live
 
     def beside_itself(self, uses: Uses, step: Visit, seen: Progress, path: Progress) -> None:
         """Note what other strands of the packet may meet, once there are any."""
