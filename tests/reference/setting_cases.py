@@ -177,6 +177,10 @@ def _more():
     back = b"\x83\x0b\x0c" + four("10.0.0.9").to_bytes(4, "big") + b"\xff" * 4 + b"\x89\x07\x04" + bytes(6)
     twice = v4("20.0.0.9", "10.0.0.1", options=back)
     yield "error back along a source route that begins with all, routed", sourced, 0, framed(twice)
+    group = b"\x83\x07\x08" + four("235.0.0.1").to_bytes(4, "big") + b"\0"
+    asked = msgspec.structs.replace(sourced, policy=Policy(answers=True))
+    request = v4("10.0.0.9", "10.0.0.1", ECHO, protocol=1, options=group)
+    yield "echo back along a source route that begins with a group", asked, 0, framed(request)
     yield "IPv6: way back by another port", BASE, 0, framed(v6("2001:db8:1::9", "2001:db8:a::1", hop_limit=1))
     yield "IPv6: too big, way back by another port", BASE, 0, framed(v6("2001:db8:1::9", "2001:db8:c::1", bytes(1300)))
     yield "IPv6: source in a further network", BASE, 0, framed(v6("2001:db8:1:9::9", "2001:db8:d::1"))

@@ -233,9 +233,15 @@ def reply(side: Side4, walk: Walk4, body: bytes) -> None:
         return
     if not any(body[:2] + body[4:]):
         body = bytes(len(body))  # of the two zeros of one's complement the kernel always writes this one
-    message = write_packet(source, target, body, options=options, tos=walk.header.tos, ttl=64, protocol=ICMP)
+    ttl = own_ttl(target)
+    message = write_packet(source, target, body, options=options, tos=walk.header.tos, ttl=ttl, protocol=ICMP)
     for piece in cut(message, side.room(hop)):
         walk.sent.append(Sent(hop.port, side.framed(hop, hop.via or target, piece, mac), icmp=True))
+
+
+def own_ttl(target: int) -> int:
+    """Return the time to live of an own message: 1 to a group, also where a source route sends it there first."""
+    return 1 if target >> 28 == MULTICAST else 64
 
 
 def silent(side: Side4, walk: Walk4) -> bool:
@@ -275,7 +281,7 @@ def send_error(side: Side4, walk: Walk4, error: IcmpError) -> None:
     body = body[:2] + internet_checksum(body).to_bytes(2, "big") + body[4:]
     message = write_packet(
         source, target, body, options=options, tos=walk.header.tos & 0x1E | INTERNETWORK_CONTROL,
-        ttl=1 if target >> 28 == MULTICAST else 64, protocol=ICMP,
+        ttl=own_ttl(target), protocol=ICMP,
     )  # fmt: skip
     walk.sent.append(Sent(hop.port, side.framed(hop, hop.via or target, message, mac), icmp=True))
 
