@@ -13,6 +13,7 @@ from npexplore.study.loading.curve import LoadCurve, LoadPoint
 
 QUANTILES = {"p50": "half are faster", "p99": "99 % are faster", "p999": "99.9 % are faster"}
 SHADES = dict(zip(QUANTILES, (theme.ORANGE, theme.PURPLE, theme.BLACK), strict=True))
+LEAST_LOSS = 0.01  # up to which the axis of losses reaches at least: less is next to nothing
 DASHES = {"estimate": "solid", "simulation": "solid", "queueing": "dash"}
 
 
@@ -51,7 +52,8 @@ def load_figure(curve: LoadCurve) -> go.Figure:
             showarrow=False, font={"color": theme.GREY},
         )  # fmt: skip
     figure.update_yaxes(type="log", title_text="latency, ns", exponentformat="none", row=1, col=1)
-    figure.update_yaxes(tickformat=".1%", rangemode="tozero", title_text="lost", row=2, col=1)
+    most = max((p.loss for p in curve.points if p.loss is not None), default=0.0)
+    figure.update_yaxes(tickformat=".1%", range=[0, max(1.05 * most, LEAST_LOSS)], title_text="lost", row=2, col=1)
     figure.update_xaxes(rangemode="tozero")
     figure.update_xaxes(title_text="offered load, Mpps", row=2, col=1)
     title = f"{curve.design} with {curve.workload}, {curve.arrivals} arrivals"

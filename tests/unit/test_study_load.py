@@ -1,5 +1,7 @@
 """Curves of latency and loss over the offered load, and searched rates, of machines: points, files, what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from reference.small_machines import NS, machine
@@ -134,6 +136,9 @@ def test_a_figure_holds_what_the_points_hold(curve):
     assert lines["mean, simulation"].y == pytest.approx([1e9 * p.latency_s["mean"] for p in curve.of("simulation")])
     assert lines["loss, queueing"].y == pytest.approx([p.loss for p in curve.of("queueing")])
     assert "saturated: hash" in [note.text for note in figure.layout.annotations]
+    few = replace(curve, points=tuple(replace(p, loss=6e-90) for p in curve.points))
+    assert [load_figure(one).layout.yaxis2.range[1] > 0.01 for one in (curve, few)] == [True, False]
+    assert load_figure(few).layout.yaxis2.range == (0, 0.01)  # next to nothing is lost
 
 
 def test_rates_of_a_design_with_its_own_packets():

@@ -122,8 +122,11 @@ def _setting(c: Change | Setting) -> str:
 
 
 def _effect(c: Change | JointChange) -> str:
-    bind = "bind" if c.bottleneck == "threads" else "binds"
-    return f"{gain_text(c)} throughput, then {c.bottleneck} {bind}"
+    return f"{gain_text(c)} throughput, {_next(c)}"
+
+
+def _next(c: Change | JointChange) -> str:
+    return f"then {c.bottleneck} {'bind' if c.bottleneck == 'threads' else 'binds'}"
 
 
 def time_text(broken: Breakdown) -> str:
@@ -264,8 +267,7 @@ def _changes(tried: WhatIf | None) -> Iterator[str]:
     if tried is None:
         return
     told = [
-        f"{c.knob} {value_text(c.present)} to {value_text(c.value)} ({gain_text(c)}, then {c.bottleneck} binds)"
-        for c in tried.advised
+        f"{c.knob} {value_text(c.present)} to {value_text(c.value)} ({gain_text(c)}, {_next(c)})" for c in tried.advised
     ]
     if told:
         yield f"Of single changes these gain most: {', '.join(told)}."
