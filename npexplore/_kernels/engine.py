@@ -265,16 +265,21 @@ def advance(
                     value = table[table_at[a, 0] + c * table_at[a, 2] + b] if ok else np.int64(0)
                 else:
                     value, ok = _set(P[row, X], a, b, token, now, S, T, G, table, table_at)
-                if not ok:
+                if not ok or (P[row, X] == BORN and not 0 <= b <= n_resources):
                     return _blame(clock, token, row, BAD_OPERAND)
                 if P[row, SLOT] > 0:
                     R[token, P[row, SLOT]] = value
+                if P[row, X] == BORN and b > 0:
+                    clock[K_BEFORE] += T[token, T_BIRTH] - value
                 if P[row, X] == BORN and T[token, T_ACCOUNT] >= 0:
                     n = T[token, T_ACCOUNT]
                     for k in range(C_FIRST, account.shape[1]):
                         account[n, k] = 0
                     account[n, C_SINCE] = T[token, T_BIRTH]
-                    _charge(account, n, ELSEWHERE, WAITED, now)
+                    if b > 0:
+                        _charge(account, n, where[b - 1], SERVED, now)
+                    else:
+                        _charge(account, n, ELSEWHERE, WAITED, now)
                 row += 1
             elif op == JUMP:
                 x = P[row, X]

@@ -183,7 +183,7 @@ class MachineCompiler:
         asm, ingress = self.asm, self.machine.ingress
         place, asm.place_name = asm.place_name, f"{GET}{pool.name}"
         source = ingress if pool.gets is None else self.machine.queues()[pool.gets]
-        endless = pool.gets is None and self.workload.arrivals == SATURATED
+        endless = asm.endless = pool.gets is None and self.workload.arrivals == SATURATED
         poll = self._poll(pool) if pool.idle == "poll" else None
         if not endless and poll is None and self.numbered:
             with asm.scope():

@@ -40,7 +40,7 @@ class Snapshot:
     counters: Integers
     events: int
     live: int = 0  # tokens: threads, and work that goes on beside or behind them
-    age: int = 0  # ticks that the packets in the system have been there, summed over them (by the model's census)
+    age: int = 0  # ticks that packets in the system have been there, and that threads waited for packets to come: sums
 
 
 def stream_keys(sources: list[str | None], seed: int) -> npt.NDArray[np.uint64]:
@@ -213,7 +213,7 @@ class State:
             counters=self._counters(),
             events=int(self.clock[engine.K_EVENTS]),
             live=int(self.clock[engine.K_LIVE]),
-            age=self._age(now),
+            age=self._age(now) + int(self.clock[engine.K_BEFORE]),
         )
 
     def _integrals(self, now: int) -> Integers:

@@ -214,8 +214,20 @@ class Emitter:
                 asm.emit(engine.SERVE, place, (a, 0), (b, 0), x=kind, y=c, source=f"{server.name}.service")
         elif server.discipline == "shared":
             asm.share(server.name, self.ticks(step.seconds), member)
+        elif server.brings and asm.endless:
+            self._receive(server.name, self.ticks(step.seconds), member)
         else:
             asm.serve(server.name, self.ticks(step.seconds), member)
+
+    def _receive(self, server: str, ticks: Operand, member: Operand) -> None:
+        """SERVE at what brings packets; one that its thread has spent no time on is born as its service begins."""
+        asm, later = self.asm, Label()
+        with asm.scope():
+            spent, lasts = asm.value_of(asm.now() - asm.value(engine.BIRTH)), asm.value_of(ticks)
+            asm.serve(server, lasts, member)
+            asm.jump(later, spent > 0)
+            asm.value(engine.BORN, asm.now() - lasts, expression(member) + (asm.number(server) + 1))
+            asm.place(later)
 
     def take(self, step: Take) -> None:
         """TAKE units of one server, or of all at once."""

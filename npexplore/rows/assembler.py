@@ -62,6 +62,7 @@ class Assembler(Rows):
     named_tables: dict[str, int] = field(default_factory=dict)
     rings: list[tuple[int, int]] = field(default_factory=list)  # (capacity, width)
     controllers: list[Controller] = field(default_factory=list)  # of DRAM
+    endless: bool = False  # whether packets of the running pool never run out
     _first: dict[str, int] = field(default_factory=dict)  # by name, the number of the first of its controllers
     _slots: set[int] = field(default_factory=set)
     _kept: dict[object, list[HoldSlot]] = field(default_factory=dict)

@@ -32,7 +32,7 @@ from npexplore.solve.queueing.finite_queue import finite_queues
 from npexplore.solve.queueing.residual import Residual
 from npexplore.solve.queueing.tails import found_quantiles
 from npexplore.solve.receive_buffer import Answer, Rows, in_room, room
-from npexplore.solve.residence import under_contention
+from npexplore.solve.residence import before_packets, brought_by, under_contention
 from npexplore.solve.stations import LoadDependent
 from npexplore.solve.validity import check_alone, check_arrivals, check_unseen
 
@@ -59,7 +59,7 @@ def queueing(machine: Machine, workload: Workload, given: UnderLoad | None = Non
     batch = Batch.of([given or under_load(machine, workload)])
     answers, found = _solved(batch)
     said = answers.prediction(0)
-    parts = under_contention(batch.like, found.stays, float(answers.latency_s[0]), said.bottleneck)
+    parts = under_contention(batch.like, found.stays, float(found.latency[0]), said.bottleneck)
     return replace(said, latency_s=_tails(batch, found, said.latency_s), breakdown=parts)
 
 
@@ -82,6 +82,19 @@ def queueing_of(batch: Batch) -> Answers:
 
 
 def _solved(batch: Batch) -> tuple[Answers, Found]:
+    """Return the answers and what they were read from; latencies count from the moment that packets begin to arrive."""
+    answers, found = _cycles(batch)
+    if not brought_by(batch.like):
+        return answers, found
+    points = [found] if len(batch) == 1 else [_cycles(batch.taken(np.array([k])))[1] for k in range(len(batch))]
+    before = [
+        before_packets(batch.like, one.stays, answers.names[answers.bottleneck[k]]) for k, one in enumerate(points)
+    ]
+    return replace(answers, latency_s=answers.latency_s - np.array(before)), found
+
+
+def _cycles(batch: Batch) -> tuple[Answers, Found]:
+    """Return the answers, with the whole cycle of a saturated thread as its packet's latency."""
     d, points = batch.like, len(batch)
     machine, workload = d.machine, d.workload
     check_arrivals(machine, workload)

@@ -6,12 +6,14 @@
 
 Q_k and the chances of j at a group are those of the network's own recursion (queueing/residual.py), averaged over how
 many packets are there. What the recursion leaves over (a rate below it because of forked work, variability behind a
-receive buffer) stretches all waits alike, so that parts add up to the latency.
+receive buffer) stretches all waits alike, so that parts add up to the latency. Where packets never run out, what a
+thread waits for the wire that brings its packet is no part of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,6 +38,27 @@ def alone(found: UnderLoad) -> Breakdown:
 
 def under_contention(found: UnderLoad, stays: Sequence[Stay], latency_s: float, bottleneck: str) -> Breakdown:
     """Return where the time of a packet goes in solved networks of one point; bottleneck: what has waits unknown."""
+    seconds = _seconds(stays, bottleneck)
+    before_s = sum(sum(seconds.pop(name, (0.0, 0.0))) for name in brought_by(found))
+    return _broken(found.demands.way, seconds, found.servers, latency_s - before_s)
+
+
+def brought_by(found: UnderLoad) -> list[str]:
+    """Return the servers that bring saturated packets to their thread, before it has spent any time on them."""
+    if found.workload.arrivals != "saturated":
+        return []
+    first = [*takewhile(lambda name: found.servers[name].brings if name in found.servers else False, found.demands.way)]
+    return first if sum(found.demands.servers[name].visits for name in first) <= 1.0 else []
+
+
+def before_packets(found: UnderLoad, stays: Sequence[Stay], bottleneck: str) -> float:
+    """Return for how many seconds of a saturated thread's cycle there was no packet yet; arguments: `under_contention`."""
+    seconds = _seconds(stays, bottleneck)
+    return sum(sum(seconds.get(name, (0.0, 0.0))) for name in brought_by(found))
+
+
+def _seconds(stays: Sequence[Stay], bottleneck: str) -> Waits:
+    """Return the seconds that packets wait at each server, in line and held up."""
     seconds: Waits = {}
     for stay in stays:
         extra = max(float(stay.seconds[0] - stay.levels.batch.latency[0]), 0.0)
@@ -46,7 +69,7 @@ def under_contention(found: UnderLoad, stays: Sequence[Stay], latency_s: float, 
         for name, (waiting, held) in waits.items():
             before = seconds.get(name, (0.0, 0.0))
             seconds[name] = before[0] + waiting * extra / total, before[1] + held * extra / total
-    return _broken(found.demands.way, seconds, found.servers, latency_s)
+    return seconds
 
 
 def _broken(way: Mapping[str, float], waits: Waits, servers: Mapping[str, Server], latency_s: float) -> Breakdown:

@@ -247,6 +247,8 @@ class Author:
             values |= {"B": self.pick(0, 20), "rb": 0}
         elif name in ("LINE", "FREE", "READ", "WRITE", "FETCH_ADD", "SWAP"):
             values |= {"A": self.pick(0, SHARED), "ra": 0}
+        elif name == "BORN":
+            values |= {"B": self.pick(-1 if self.careless else 0, SHARED), "rb": 0}
         elif name == "TABLE":
             table = self.pick(0, 1)
             values = {"A": table, "B": self.pick(0, 1), "C": self.pick(0, 2)}

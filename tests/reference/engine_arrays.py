@@ -139,7 +139,7 @@ class Arrays:
         blame = self.error[0] if self.status in ERRORS else None
         names = {e.RUNNING: None, e.SLEEPING: None, e.JOINING: "children", e.POOLED: "pool"}
         return {
-            "clock": clock[[e.K_NOW, e.K_SEQUENCE, e.K_EVENTS, e.K_DONE, e.K_LAST_DONE, e.K_LIVE]].tolist(),
+            "clock": clock[[e.K_NOW, e.K_SEQUENCE, e.K_EVENTS, e.K_DONE, e.K_LAST_DONE, e.K_LIVE, e.K_BEFORE]].tolist(),
             "error": None if blame is None else self.error,
             "resources": [
                 {
@@ -210,7 +210,7 @@ def reference_state(model):
         }
 
     return {
-        "clock": [model.now, model.sequence, model.events, model.packets, model.last_done, len(model.tokens)],
+        "clock": [model.now, model.sequence, model.events, model.packets, model.last_done, len(model.tokens), model.before],
         "error": model.error,
         "resources": [resource_state(resource) for resource in model.resources],
         "pool": [token.number for token in model.pool],

@@ -203,7 +203,7 @@ class Model:
         self.free_numbers = list(range(len(tokens), len(tokens) + spare))
         self.pool = []
         self.log = []
-        self.now = self.sequence = self.events = self.packets = self.last_done = self.wakes = 0
+        self.now = self.sequence = self.events = self.packets = self.last_done = self.wakes = self.before = 0
         self.error = None
         self.pending = []
         for token in self.tokens:
@@ -734,9 +734,12 @@ class Model:
             return old
         if name == "BORN":
             old, token.birth = token.birth, min(max(a, 0), self.now)
+            require(0 <= b <= len(self.resources))
+            self.before += token.birth - old if b else 0
             if token.account:
                 token.account = Account(token.birth)
-                token.account.charge(0, 1, self.now)
+                place, kind = (self.place(self.resources[b - 1]), 0) if b else (0, 1)
+                token.account.charge(place, kind, self.now)
             return old
         old = member(self.globals, a)
         if name == "READ":

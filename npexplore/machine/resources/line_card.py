@@ -6,6 +6,9 @@
 waits for the wire and for the packet to leave (no buffer), or only for room in the buffer, from which the wire sends by
 itself; without room the sender waits (stall) or the packet is lost (drop): later sends and puts do nothing for it.
 
+Where packets never run out, a thread whose first step is `receive` waits for the wire before there is a packet: latency
+counts from the packet's first bit. On a shared wire (`half_duplex`) packets that leave are in the way, and it counts.
+
 Alone: M/D/1 of the words and the gap.
 """
 
@@ -65,7 +68,8 @@ class LineCard(Resource, kind="line_card"):
 
     def servers(self) -> list[Server]:
         """A wire for each direction, or one, and the free bytes of the buffer."""
-        wires = [Server(name, self.ports) for name in dict.fromkeys(self.wire(method) for method in self.VISITS)]
+        names = dict.fromkeys(self.wire(method) for method in self.VISITS)
+        wires = [Server(name, self.ports, brings=name != self.wire("send")) for name in names]
         return wires if self.buffer is None else [*wires, Server(self._room, self.ports, self.buffer, role="hidden")]
 
     @property
