@@ -4,7 +4,7 @@
 
 service: at work there, or held there while no other resource is visited. waiting: in its line, while those who have
 it work. held: in its line, while those who have it wait themselves, for something else: to be cured there. Time at no
-resource stands under "". Links of one network are one resource.
+resource stands under "". Links of one network are one resource. What a thread waits before its packet comes is no part.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def brought_by(found: UnderLoad) -> list[str]:
 
 
 def before_packets(found: UnderLoad, stays: Sequence[Stay], bottleneck: str) -> float:
-    """Return for how many seconds of a saturated thread's cycle there was no packet yet; arguments: `under_contention`."""
+    """Return the seconds of a saturated thread's cycle without a packet; arguments: `under_contention`."""
     seconds = _seconds(stays, bottleneck)
     return sum(sum(seconds.get(name, (0.0, 0.0))) for name in brought_by(found))
 

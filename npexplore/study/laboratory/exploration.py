@@ -22,6 +22,7 @@ from npexplore.machine.workload import Workload, of_columns, parse_arrivals
 from npexplore.records import content_hash
 from npexplore.results import Result, plain
 from npexplore.solve.prediction import Prediction
+from npexplore.solve.residence import brought_by
 from npexplore.study.laboratory.theory import theory_of
 
 if TYPE_CHECKING:
@@ -183,7 +184,9 @@ class _Asked:
     def __post_init__(self) -> None:
         for solver in self.solvers:
             one_of(f"{self.lone.kind}: solver", solver, SOLVERS)
-        every = self.alone.demands(self.load).ceilings()
+        demands = self.alone.demands(self.load)
+        every = demands.ceilings()
+        self.alone_s = float(demands.demands.latency) if brought_by(demands) else None  # once a packet has come
         servers = {name: most for name, most in every.items() if not name.startswith("threads")}
         self.busiest = min(servers, key=lambda name: servers[name], default="")
         self.ceiling = servers.get(self.busiest, float("inf"))
@@ -242,7 +245,8 @@ class _Asked:
             raise RefusedError(f"no exact result is known here for {self.lone.kind} driven in this way")
         if empty.threads is not None:
             rate = self.theory.closed(empty.threads)
-            return replace(empty, throughput_pps=rate, utilization=rate / self.ceiling, latency_s=empty.threads / rate)
+            seconds = self.alone_s or empty.threads / rate
+            return replace(empty, throughput_pps=rate, utilization=rate / self.ceiling, latency_s=seconds)
         assert empty.rate_pps is not None
         seconds = self.theory.open(empty.rate_pps)
         loss = None if self.theory.loss is None else self.theory.loss(empty.rate_pps)
