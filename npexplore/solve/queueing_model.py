@@ -83,14 +83,14 @@ def queueing_of(batch: Batch) -> Answers:
 
 def _solved(batch: Batch) -> tuple[Answers, Found]:
     """Return the answers and what they were read from; latencies count from the moment that packets begin to arrive."""
-    answers, found = _cycles(batch)
+    answers, solved = _cycles(batch)
     if not brought_by(batch.like):
-        return answers, found
-    points = [found] if len(batch) == 1 else [_cycles(batch.taken(np.array([k])))[1] for k in range(len(batch))]
+        return answers, solved
+    points = [solved] if len(batch) == 1 else [_cycles(batch.taken(np.array([k])))[1] for k in range(len(batch))]
     before = [
         before_packets(batch.like, one.stays, answers.names[answers.bottleneck[k]]) for k, one in enumerate(points)
     ]
-    return replace(answers, latency_s=answers.latency_s - np.array(before)), found
+    return replace(answers, latency_s=answers.latency_s - np.array(before)), solved
 
 
 def _cycles(batch: Batch) -> tuple[Answers, Found]:

@@ -43,18 +43,20 @@ def under_contention(found: UnderLoad, stays: Sequence[Stay], latency_s: float, 
     return _broken(found.demands.way, seconds, found.servers, latency_s - before_s)
 
 
-def brought_by(found: UnderLoad) -> list[str]:
+def brought_by(machine: UnderLoad) -> list[str]:
     """Return the servers that bring saturated packets to their thread, before it has spent any time on them."""
-    if found.workload.arrivals != "saturated":
+    if machine.workload.arrivals != "saturated":
         return []
-    first = [*takewhile(lambda name: found.servers[name].brings if name in found.servers else False, found.demands.way)]
-    return first if sum(found.demands.servers[name].visits for name in first) <= 1.0 else []
+    first = [
+        *takewhile(lambda name: machine.servers[name].brings if name in machine.servers else False, machine.demands.way)
+    ]
+    return first if sum(machine.demands.servers[name].visits for name in first) <= 1.0 else []
 
 
-def before_packets(found: UnderLoad, stays: Sequence[Stay], bottleneck: str) -> float:
+def before_packets(machine: UnderLoad, stays: Sequence[Stay], bottleneck: str) -> float:
     """Return the seconds of a saturated thread's cycle without a packet; arguments: `under_contention`."""
     seconds = _seconds(stays, bottleneck)
-    return sum(sum(seconds.get(name, (0.0, 0.0))) for name in brought_by(found))
+    return sum(sum(seconds.get(name, (0.0, 0.0))) for name in brought_by(machine))
 
 
 def _seconds(stays: Sequence[Stay], bottleneck: str) -> Waits:

@@ -210,7 +210,15 @@ def reference_state(model):
         }
 
     return {
-        "clock": [model.now, model.sequence, model.events, model.packets, model.last_done, len(model.tokens), model.before],
+        "clock": [
+            model.now,
+            model.sequence,
+            model.events,
+            model.packets,
+            model.last_done,
+            len(model.tokens),
+            model.before,
+        ],
         "error": model.error,
         "resources": [resource_state(resource) for resource in model.resources],
         "pool": [token.number for token in model.pool],
