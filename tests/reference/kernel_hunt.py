@@ -67,7 +67,7 @@ def compare(record, frames):
             break  # the kernel was not asked, and so knows less of its neighbours from here on
     with LinuxKernel(router, clock=False) as kernel:
         kernel.introduce([row[:2] for row in asked])
-        for port, frame, outcome in asked:
+        for number, (port, frame, outcome) in enumerate(asked):
             got = kernel.forward(port, frame)
             compared += 1
             difference = differs(outcome, frame, got)
@@ -77,7 +77,7 @@ def compare(record, frames):
                 raise AssertionError(
                     f"{difference}\n{text}\nport {port} frame {frame.hex()}\nours   {outcome.reason!r} {ours}\n"
                     f"kernel {[(n, data.hex()) for n, data in got]}\n"
-                    f"before {[(row[0], row[1].hex()) for row in asked[: asked.index((port, frame, outcome))]]}"
+                    f"before {[(row[0], row[1].hex()) for row in asked[:number]]}"
                 )
     return compared
 
@@ -117,7 +117,7 @@ def hunt(minutes, number):
                 done[2] += 1
                 return
             except AssertionError as error:
-                print("once:", str(error)[:1500], flush=True)
+                print("once:", str(error)[:9000], flush=True)
                 compare(*case)
                 print("not again", flush=True)
             done[0] += 1

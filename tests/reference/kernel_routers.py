@@ -276,13 +276,14 @@ def address_messages(router: Router) -> st.SearchStrategy[tuple[int, bytes]]:
     vias += list(zip(router.routes.port.tolist(), router.routes.via.tolist(), strict=True))
     near = [(port.number, port.network + 2) for port in router.ports] + [row for row in vias if row[1]]
 
-    def arp(who: tuple[int, int], operation: int, mac: bytes, target: int, alone: bool) -> tuple[int, bytes]:
+    def arp(who: tuple[int, int], operation: int, mac: bytes, target: int, alone: bool, own: int) -> tuple[int, bytes]:
         to = router.ports[who[0]].mac if alone else BROADCAST_MAC
-        return who[0], arp_frame(to, Arp(operation, mac, who[1], target))
+        about = who[1] if own < 2 else target  # one that announces itself
+        return who[0], arp_frame(to, Arp(operation, mac, who[1], about, mac if own % 2 else bytes(6)))
 
     request_messages = st.builds(
         arp, st.sampled_from(near), st.sampled_from((1, 2, 2)), macs, st.one_of(own, router_addresses(router)),
-        st.booleans(),
+        st.booleans(), st.integers(0, 7),
     )  # fmt: skip
     if router.six is None:
         return request_messages

@@ -31,10 +31,10 @@ MACS = [bytes([2, 0, 0, 0, 9, k]) for k in range(9)]
 BOTH = SOLICITED | OVERRIDE
 
 
-def arp(operation, port, mac, sender, target, to=None):
+def arp(operation, port, mac, sender, target, to=None, target_mac=bytes(6)):
     """Return a message of ARP to a port."""
     to = to or (b"\xff" * 6 if operation == REQUEST else ROUTER.ports[port].mac)
-    return port, arp_frame(to, Arp(operation, mac, four(sender), four(target)))
+    return port, arp_frame(to, Arp(operation, mac, four(sender), four(target), target_mac))
 
 
 def node(address):
@@ -71,6 +71,16 @@ SEQUENCE = {
     "the first one counts": passing(),
     "its neighbour asks": arp(REQUEST, 1, MACS[2], "11.0.0.2", "11.0.0.1"),
     "who asks is believed": passing(),
+    "an answer about itself, that names no station": arp(REPLY, 1, MACS[3], "11.0.0.2", "11.0.0.2"),
+    "names none: the one before counts": passing(),
+    "an answer about itself, that names its own": arp(REPLY, 1, MACS[4], "11.0.0.2", "11.0.0.2", target_mac=MACS[4]),
+    "who announces itself is believed": passing(),
+    "its neighbour announces itself": arp(REQUEST, 1, MACS[2], "11.0.0.2", "11.0.0.2"),
+    "and so is who does by a question": passing(),
+    "a question about another": arp(REQUEST, 1, MACS[5], "11.0.0.2", "11.0.0.66"),
+    "is no announcement": passing(),
+    "a stranger announces itself": arp(REQUEST, 1, MACS[5], "11.0.0.67", "11.0.0.67"),
+    "a stranger is not learnt": passing(destination="11.0.0.67"),
     "asked for another port's address": arp(REQUEST, 0, MACS[3], "10.0.0.77", "11.0.0.1"),
     "asked for a further address": arp(REQUEST, 0, MACS[3], "10.0.0.78", "10.9.0.1"),
     "asked for a stranger": arp(REQUEST, 0, MACS[3], "10.0.0.78", "10.0.0.99"),

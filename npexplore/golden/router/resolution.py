@@ -105,7 +105,9 @@ class Resolution:
             return Reason.ARP
         known = resolver.entries.get((port, sender))
         old = known is not None and walk.time_ns > known.set_ns + LOCK
-        walk.sent += resolver.learn((port, sender), mac, walk.time_ns, override=old, create=False)
+        # RFC 5227 section 3 (in an answer with its own MAC address for the target's, too)
+        announced = target == sender and (message.operation == REQUEST or message.target_mac == mac)
+        walk.sent += resolver.learn((port, sender), mac, walk.time_ns, override=old or announced, create=False)
         return Reason.ARP
 
     def _answers(self, side: Side4, port: int, sender: int, target: int) -> bool:
