@@ -121,7 +121,9 @@ class Part(Resource):
         self.kind, self.file = kind, kind if kind.endswith(OWN) else f"{kind}{OWN}"
         units = {key: table.unit for key, table in file.parameters.items()}
         for key in given:
-            one_of(f"parameter of {self.file}", key, file.parameters)
+            if key not in file.parameters:
+                others = [other for one in file.parameters.values() for other in one.also]
+                raise UnknownNameError(f"parameter of {self.file}", key, [*file.parameters, *others])
         machine = parts.machine
         known = {} if machine is None else machine.file.parameter
         self.defaults = {key: f"{name}.{key}" for key in file.parameters if key not in given}
