@@ -100,6 +100,7 @@ def waits_figure(worst: pd.DataFrame, design: str) -> go.Figure:
         figure.add_trace(
             go.Bar(
                 x=rank, y=seconds * 1e6, name=name, customdata=worst.index,
+                marker_color=theme.GREY if name == "service" else None,
                 hovertemplate=f"packet %{{customdata}}<br>{name}: %{{y:.4g}} µs<extra></extra>",
             )
         )  # fmt: skip

@@ -32,7 +32,9 @@ def machines(subject: Subject) -> Content:
                 "Mpps": number(rate_pps / 1e6 if rate_pps else None, 3),
                 "bottleneck": number(row["bottleneck"]),
                 "mean latency": si(row["latency_s"], "s") if _known(row["latency_s"]) else "&ndash;",
-                "times this capture's rate": number(rate_pps / own, 3) if own and rate_pps else "&ndash;",
+                "times this capture's rate": f"{float(f'{rate_pps / own:.3g}'):,.12g}"
+                if own and rate_pps
+                else "&ndash;",
                 "bits of": number(row["counted"]),
                 "note": number("; ".join(text for text in (row["note"], row["refused"]) if isinstance(text, str))),
             }
@@ -50,7 +52,11 @@ def machines(subject: Subject) -> Content:
 
 
 def _gigabits(bps: float | None) -> str:
-    return number(bps / 1e9 if bps is not None and bps == bps else None, 4)
+    return number(bps / 1e9 if bps is not None and bps == bps else None, 3)
+
+
+def _times(ratio: float) -> str:
+    return f"{float(f'{ratio:.3g}'):,.12g}"
 
 
 def _known(value: Any) -> bool:

@@ -21,6 +21,12 @@ def width_of(words: str) -> float:
     return LETTER * (len(words) - capitals) + CAPITAL * capitals
 
 
+def cut(words: str, most: int) -> str:
+    """Return words of at most so many letters, without their middle where they are longer."""
+    half = (most - 1) // 2
+    return words if len(words) <= most else f"{words[: most - 1 - half]}…{words[-half:]}"
+
+
 def lines(words: str, room: int) -> list[str]:
     """Return a text in lines of at most `room` letters; long names are cut behind underscores."""
     parts = [""]

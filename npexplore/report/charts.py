@@ -15,7 +15,18 @@ from typing import Any
 from npexplore.plot.theme import GREY
 from npexplore.report.chart_axes import Axis, unpacked
 from npexplore.report.chart_bands import bands
-from npexplore.report.chart_marks import LETTER, colour, course, hatching, interval, lines, marker, said, text, width_of
+from npexplore.report.chart_marks import (
+    colour,
+    course,
+    cut,
+    hatching,
+    interval,
+    lines,
+    marker,
+    said,
+    text,
+    width_of,
+)
 from npexplore.report.chart_panels import EDGES, domain, place_panels
 
 WIDTHS = {"wide": 880, "narrow": 370}  # pixels
@@ -23,6 +34,7 @@ LINE = 22  # pixels between lines of a legend
 TITLE_LINES = 44  # letters of a title's line on a phone
 DASHES = {"dot": "2 4", "dash": "7 5", "dashdot": "7 4 2 4", "longdash": "12 5"}
 BAR_SHARE = 0.8  # of a category's width
+WIDER = 1.15  # times its room, by which the width of a label may be thought too large
 _FIGURE = re.compile(
     r'<div id="([^"]*)" class="plotly-graph-div"[^>]*aria-label="([^"]*)"[^>]*></div>'
     r'<script type="application/json" id="[^"]*-data">(.*?)</script>',
@@ -134,11 +146,14 @@ class Plot:
                 parts.append(text(at, lower + 18, words, anchor="middle"))
         if across.crosses_zero:
             parts.append(f'<path class="axis" d="M{across.at(0):.1f} {upper:.1f}V{lower:.1f}"/>')
-        room = int(across.margin / LETTER) - 2
         for share, words in up.ticks():
             at = up.pixel(share)
+            room = max(6, int((across.margin - 7) * len(words) / max(width_of(words), 1.0)))  # letters, at least
             parts.append("" if up.categories else f'<path class="grid" d="M{left:.1f} {at:.1f}H{right:.1f}"/>')
-            said = lines(words, max(6, room)) if self.narrow else [words]
+            said = [words]
+            if self.narrow:
+                parted = lines(words, room + 2)
+                said = [part if width_of(part) < WIDER * across.margin else cut(part, room) for part in parted]
             parts += [
                 text(left - 7, at + 4.5 + 14 * (k - (len(said) - 1) / 2), s, anchor="end") for k, s in enumerate(said)
             ]

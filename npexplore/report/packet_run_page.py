@@ -83,15 +83,16 @@ def _worst(result: PacketRun, capture: Capture, worst: pd.DataFrame) -> tuple[Co
     addresses = capture.packets.loc[worst.index, ["src", "dst", "length"]]
     shown = addresses.join(worst.drop(columns=["outcome", "dropped_at", "reason"])).reset_index()
     about = f"The {len(worst)} packets with the largest latency, of those that were sent."
-    return Content(about, parts=(*figures, table(shown, digits=4, height=480)._repr_html_())), None
+    return Content(about, parts=(*figures, table(shown, height=480)._repr_html_())), None
 
 
 def _flows(result: PacketRun) -> Content:
     flows = result.flows()
     losers = flows.sort_values(["lost", "latency_p99_s"], ascending=False, kind="stable")
     listed = losers[[name for name in FLOW_COLUMNS if name in losers]].head(LISTED_FLOWS)
+    listed = listed.astype({"sport": str, "dport": str})
     about = (
         f"{int((flows.lost > 0).sum()):,} of {len(flows):,} directions of flows lost packets. The first "
         f"{len(listed):,} by packets lost, then by 99th percentile of latency."
     )
-    return Content(about, parts=(table(listed, digits=4, height=480)._repr_html_(),))
+    return Content(about, parts=(table(listed, height=480)._repr_html_(),))
