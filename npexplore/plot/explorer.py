@@ -57,13 +57,13 @@ class Explorer:
             if value not in self.values.get(knob, []):
                 raise UnknownNameError(f"start of knob {knob}", str(value), map(str, self.values.get(knob, [])))
 
-    def lines(self, chosen: Mapping[str, Any]) -> tuple[list[list[Any]], list[list[float]]]:
-        """Return (x, y) of every line at a combination of knobs; a line without points is empty."""
+    def lines(self, chosen: Mapping[str, Any]) -> tuple[list[list[Any]], list[list[float | None]]]:
+        """Return (x, y) of every line at a combination of knobs; a line without points is empty, NaN None."""
         part = self.table
         for knob, value in chosen.items():
             part = part[part[knob] == value]
         parts = [part[part[self.series] == name] for name in self.names] if self.series else [part]
-        return [list(one[self.x]) for one in parts], [list(one[self.y]) for one in parts]
+        return [list(one[self.x]) for one in parts], [[None if y != y else y for y in one[self.y]] for one in parts]
 
     def figure(self) -> go.Figure:
         """Return the curves at the start, with a slider for the first knob that needs no kernel."""

@@ -22,6 +22,7 @@ from npexplore.report.shell import as_json
 from npexplore.study.sweeping.landscape import Landscape, landscape
 
 MIME = "application/vnd.npexplore.playground+json"
+SOLVERS = ("queueing", "estimate")
 POINTS, SEED = 25, 23  # random points at which interpolated values are held to the solvers
 
 
@@ -47,16 +48,17 @@ class Playground:
         return {**self.solved, "title": self.title, "knobs": knobs}
 
     def explorer(self) -> Explorer:
-        """Return the same numbers for JupyterLab: the highest possible rate and queueing over the first knob."""
+        """Return the same numbers for JupyterLab: highest possible rate, queueing, estimate over the first knob."""
         import pandas as pd
 
         values = {knob["name"]: knob["values"] for knob in self.solved["knobs"]}
         names = list(values)
         nodes = zip(*self.solved["ceilings"].values(), strict=True)
         lowest = [min(filter(None, at), default=float("nan")) for at in nodes]
+        curves = {"bound": lowest} | {name: self.solved[name] for name in SOLVERS if name in self.solved}
         rows = [
             (*point, solver, float("nan") if rate is None else rate / 1e6)
-            for solver, rates in (("bound", lowest), ("queueing", self.solved["queueing"]))
+            for solver, rates in curves.items()
             for rate, point in zip(rates, product(*values.values()), strict=True)
         ]
         table = pd.DataFrame(rows, columns=[*names, "solver", "mpps"])
@@ -83,7 +85,7 @@ def solve_landscape(
         between: knobs whose sliders also stand between nodes.
     """
     load = None if packets is None else workload(**packets)
-    return landscape_record(landscape(design(name).with_(**fixed), load, knobs, between=between))
+    return landscape_record(landscape(design(name).with_(**fixed), load, knobs, between=between, estimates=True))
 
 
 def landscape_record(solved: Landscape) -> dict[str, Any]:
@@ -97,6 +99,7 @@ def landscape_record(solved: Landscape) -> dict[str, Any]:
         ],
         "ceilings": {name: _short(array) for name, array in solved.ceilings.items()},
         "queueing": _short(solved.queueing),
+        **({} if solved.estimate is None else {"estimate": _short(solved.estimate)}),
         "bits": _short(solved.bits),
         "counted": solved.counted,
         "nodes": solved.nodes,

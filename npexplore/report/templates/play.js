@@ -41,7 +41,7 @@
     var limits = Object.keys(play.ceilings).map(function (name) {
       return {name: name, rate: blend(play, play.ceilings[name], point)};
     }).filter(function (one) { return one.rate != null; }).sort(function (a, b) { return a.rate - b.rate; });
-    return {limits: limits, queueing: blend(play, play.queueing, point), bits: blend(play, play.bits, point)};
+    return {limits: limits, queueing: blend(play, play.queueing, point), estimate: play.estimate ? blend(play, play.estimate, point) : null, bits: blend(play, play.bits, point)};
   }
   function short(value) { return Number(value.toPrecision(3)).toLocaleString("en"); }
   function rate(value) {
@@ -97,7 +97,7 @@
       play.knobs.forEach(function (knob) {
         knob.shown.textContent = typeof point[knob.name] === "number" ? short(point[knob.name]) : point[knob.name];
       });
-      told.textContent = "At most " + rate(bound.rate) + " (" + short(bound.rate * now.bits / 1e9) + " Gb/s of " + play.counted + "), bound by " + bound.name + "; with waiting (queueing) " + rate(now.queueing) + ".";
+      told.textContent = "At most " + rate(bound.rate) + " (" + short(bound.rate * now.bits / 1e9) + " Gb/s of " + play.counted + "), bound by " + bound.name + "; with waiting: queueing " + rate(now.queueing) + (play.estimate ? ", estimate " + rate(now.estimate) : "") + ".";
       box.dataset.bound = bound.rate;
       box.dataset.bottleneck = bound.name;
       box.dataset.queueing = now.queueing == null ? "" : now.queueing;
@@ -108,8 +108,8 @@
     }
     function roofline(now) {
       var values = steps(along);
-      function curve(name, array) {
-        return {name: name, points: values.map(function (value) {
+      function curve(name, array, kind) {
+        return {name: name, kind: kind || "ceiling", points: values.map(function (value) {
           return [value, blend(play, array, Object.assign({}, point, {[along.name]: value}))];
         }).filter(function (one) { return one[1] != null; })};
       }
@@ -121,33 +121,42 @@
         one.near = Math.min.apply(null, one.points.map(function (p, k) { return p[1] / envelope[k][1]; }));
       });
       every.sort(function (a, b) { return a.near - b.near; });
-      var curves = every.slice(0, 6).concat([{name: "bound", points: envelope}, curve("queueing", play.queueing)]).filter(function (one) { return one.points.length; });
+      every = every.slice(0, 6);
+      var waiting = [curve("queueing", play.queueing, "queueing")].concat(play.estimate ? [curve("estimate", play.estimate, "estimate")] : []);
+      var curves = every.concat([{name: "bound", kind: "binding", points: envelope}], waiting).filter(function (one) { return one.points.length; });
       var lowest = now.limits[0].rate, all = curves.flatMap(function (one) { return one.points.map(function (p) { return p[1]; }); });
       var low = Math.min.apply(null, all.concat(lowest)) / 1.3, high = Math.min(Math.max.apply(null, all) * 1.3, Math.max.apply(null, envelope.map(function (p) { return p[1]; })) * 8);
-      function x(value) { return 60 + 360 * Math.log(value / values[0]) / Math.log(values[values.length - 1] / values[0]); }
+      function x(value) { return 60 + 345 * Math.log(value / values[0]) / Math.log(values[values.length - 1] / values[0]); }
       function y(value) { return 250 - 225 * Math.max(0, Math.min(1, Math.log(value / low) / Math.log(high / low))); }
       for (var power = Math.ceil(Math.log10(low)); power <= Math.log10(high); power++) {
-        picture.append(made("line", {x1: 60, x2: 420, y1: y(Math.pow(10, power)), y2: y(Math.pow(10, power)), class: "grid"}));
+        picture.append(made("line", {x1: 60, x2: 405, y1: y(Math.pow(10, power)), y2: y(Math.pow(10, power)), class: "grid"}));
         picture.append(made("text", {x: 54, y: y(Math.pow(10, power)) + 4, "text-anchor": "end"}, rate(Math.pow(10, power)).replace("pps", "")));
       }
       along.values.forEach(function (value) {
         picture.append(made("text", {x: x(value), y: 268, "text-anchor": "middle"}, short(value)));
       });
-      picture.append(made("text", {x: 240, y: 290, "text-anchor": "middle", class: "title"}, along.name.replace(/_/g, " ") + ": ceilings (grey), bound (thick), queueing (blue), packets/s"));
-      picture.append(made("path", {d: "M60 25V250H420", class: "axis"}));
+      picture.append(made("text", {x: 20, y: 290, class: "title"}, "packets/s by " + along.name.replace(/_/g, " ") + ": ceilings (grey), bound (thick), queueing (blue)" + (play.estimate ? ", estimate (orange)" : "")));
+      picture.append(made("path", {d: "M60 25V250H405", class: "axis"}));
       curves.forEach(function (one) {
-        picture.append(made("polyline", {points: one.points.map(function (p) { return x(p[0]).toFixed(1) + "," + y(p[1]).toFixed(1); }).join(" "), class: one.name === "queueing" ? "queueing" : one.name === "bound" ? "binding" : "ceiling"}));
+        picture.append(made("polyline", {points: one.points.map(function (p) { return x(p[0]).toFixed(1) + "," + y(p[1]).toFixed(1); }).join(" "), class: one.kind}));
+      });
+      var ends = every.map(function (one) {
+        return {name: one.name, at: y(one.points[one.points.length - 1][1])};
+      }).sort(function (a, b) { return a.at - b.at; });
+      ends.forEach(function (one, k) {  // names of ceilings, apart from each other
+        one.at = Math.max(one.at, k ? ends[k - 1].at + 11 : 0);
+        picture.append(made("text", {x: 410, y: one.at + 4, class: "name"}, one.name));
       });
       picture.append(made("circle", {cx: x(point[along.name]), cy: y(lowest), r: 6, class: "here"}));
     }
     function bars(now) {
       var shown = now.limits.slice(0, 8), lowest = shown[0].rate;
-      picture.append(made("text", {x: 600, y: 18, class: "title"}, "how full each resource is at the bound"));
+      picture.append(made("text", {x: 610, y: 18, class: "title"}, "how full each resource is at the bound"));
       shown.forEach(function (one, k) {
         var top = 30 + 32 * k, share = lowest / one.rate;
-        picture.append(made("text", {x: 590, y: top + 15, "text-anchor": "end"}, one.name));
-        picture.append(made("rect", {x: 600, y: top, width: 220 * share, height: 20, class: k ? "bar" : "bar full"}));
-        picture.append(made("text", {x: 606 + 220 * share, y: top + 15}, Math.round(100 * share) + " %"));
+        picture.append(made("text", {x: 600, y: top + 15, "text-anchor": "end"}, one.name));
+        picture.append(made("rect", {x: 610, y: top, width: 205 * share, height: 20, class: k ? "bar" : "bar full"}));
+        picture.append(made("text", {x: 616 + 205 * share, y: top + 15}, Math.round(100 * share) + " %"));
       });
     }
     box.append(controls, told, slide, element("p", "Grid: " + play.knobs.map(function (knob) {

@@ -18,7 +18,7 @@ import numpy as np
 from npexplore.designs import design as design_of
 from npexplore.designs.prepared import DEMANDS
 from npexplore.designs.shelf import DesignLike
-from npexplore.errors import InputError
+from npexplore.errors import InputError, NpexploreError
 from npexplore.machine.parameters import Value
 from npexplore.machine.workload import WorkloadLike, as_workload
 from npexplore.machine.workload import workload as workload_of
@@ -28,6 +28,7 @@ from npexplore.study.sweeping.answers import Answer, Refusal, answer, answer_all
 from npexplore.study.sweeping.grid import SweepPoint
 
 NEAR = 6.0  # ceilings that are nowhere nearer to the lowest than this are left out: they never bind
+PRECISION, BUDGET_S = 0.01, 0.2  # of the estimate of a node
 PACKET_BYTES = "packet_bytes"  # the knob that changes packets, where a machine has none of that name
 
 
@@ -36,7 +37,8 @@ PACKET_BYTES = "packet_bytes"  # the knob that changes packets, where a machine 
 class Landscape:
     """Rates in packets a second over a grid of knobs; arrays have an axis a knob, in the order of `knobs`.
 
-    queueing is NaN where the model refuses. bits: counted for a packet, so that rate x bits is the throughput.
+    queueing is NaN where the model refuses, estimate where there is none (None: not asked for). bits: counted for a
+    packet, so that rate x bits is the throughput.
     between: knobs that may also have values between nodes; the others act in steps (lengths that are cut into cells).
 
     Example:
@@ -55,6 +57,7 @@ class Landscape:
     counted: str
     between: frozenset[str]
     solve: Callable[[Mapping[str, Value]], tuple[dict[str, float], float, float]]
+    estimate: np.ndarray | None = None
 
     @property
     def nodes(self) -> int:
@@ -95,11 +98,12 @@ def landscape(
     knobs: Mapping[str, Sequence[Value]],
     *,
     between: Collection[str] = (),
+    estimates: bool = False,
 ) -> Landscape:
     """Return the landscape of a design; `packet_bytes` of a machine without that knob changes the packets that come.
 
     of: the machine, or what npx.design takes. workload: what npx.workload takes (None: the machine's own). knobs:
-    values of each knob. between: knobs that may also take values between those.
+    values of each knob. between: knobs that may also take values between those. estimates: also estimate every node.
     Raises InputError unless each knob has rising numbers above zero, or names.
     """
     design = design_of(of)
@@ -135,7 +139,17 @@ def landscape(
         design.name, grid, near, np.array([waiting for _, waiting, _ in answers]).reshape(shape),
         np.array([bits for *_, bits in answers]).reshape(shape), design.demands(packets).machine.counted,
         frozenset(between), solve,
+        np.array([_estimated(question(node)) for node in nodes]).reshape(shape) if estimates else None,
     )  # fmt: skip
+
+
+def _estimated(asked: SweepPoint) -> float:
+    """Return the estimated rate of a point (NaN where there is none)."""
+    try:
+        found = asked.design.estimate(asked.workload, precision=PRECISION, budget=BUDGET_S)
+    except NpexploreError:
+        return float("nan")
+    return float(found.rate_pps)
 
 
 def _told(asked: SweepPoint, waiting: Answer) -> tuple[dict[str, float], float, float]:
