@@ -143,13 +143,12 @@ def landscape(
     )  # fmt: skip
 
 
-def _estimated(asked: SweepPoint) -> float:
+def _estimated(point: SweepPoint) -> float:
     """Return the estimated rate of a point (NaN where there is none)."""
     try:
-        found = asked.design.estimate(asked.workload, precision=PRECISION, budget=BUDGET_S)
+        return float(point.design.estimate(point.workload, precision=PRECISION, budget=BUDGET_S).rate_pps)
     except NpexploreError:
         return float("nan")
-    return float(found.rate_pps)
 
 
 def _told(asked: SweepPoint, waiting: Answer) -> tuple[dict[str, float], float, float]:
