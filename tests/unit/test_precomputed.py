@@ -119,15 +119,15 @@ def test_some_nodes_of_a_landscape_are_solved_again(name):
     machine, packets, fixed, knobs, _ = stored["arguments"]
     load = None if packets is None else workload(**packets)
     lengths = [len(values) for values in knobs.values()]
-    for _ in range(NODES):
+    for number in range(NODES):
         at = [draw.randrange(count) for count in lengths]
         flat = 0
         for place, count in zip(at, lengths, strict=True):
             flat = flat * count + place
         node = {knob: [values[place]] for (knob, values), place in zip(knobs.items(), at, strict=True)}
-        solved = landscape(design(machine).with_(**fixed), load, node, estimates=True)
+        solved = landscape(design(machine).with_(**fixed), load, node, estimates=not number)
         answer = landscape_record(solved)
-        for what in ("queueing", "estimate", "bits"):
+        for what in {"queueing", "estimate", "bits"} & answer.keys():
             assert near(answer[what][0], stored["result"][what][flat])
         for name, rates in stored["result"]["ceilings"].items():
             assert near(answer["ceilings"].get(name, rates[flat:])[0], rates[flat]), name
