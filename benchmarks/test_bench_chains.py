@@ -12,7 +12,7 @@ from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.petri import load_net
 from npexplore.machine.resources import FifoServer
 from npexplore.machine.resources.ingress import Ingress
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.networks.chain_tables import ChainTables
 from npexplore.networks.ctmc import find_states
 from npexplore.networks.records import Network

@@ -28,7 +28,8 @@ from npexplore.machine.resources.dram_device import dram_device
 from npexplore.machine.resources.dram_run import run_accesses
 from npexplore.machine.resources.dram_streams import dram_accesses
 from npexplore.machine.resources.ingress import Ingress
-from npexplore.machine.workload import Workload, workload
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import workload
 from npexplore.rows.expressions import Variable
 from npexplore.solve.simulate import simulate
 

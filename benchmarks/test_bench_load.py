@@ -8,7 +8,7 @@ from collections import Counter
 from reference.timing import record
 
 from npexplore.designs import design
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.study.loading.curve import POINTS, load_curve
 from npexplore.study.loading.lossless import search_lossless
 

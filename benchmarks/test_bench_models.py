@@ -9,7 +9,7 @@ from npexplore.designs import design
 from npexplore.designs.prepared import prepared
 from npexplore.engine.model import build
 from npexplore.machine.demands import demands
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.rows.expressions import Variable
 
 MACHINES = {

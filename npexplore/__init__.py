@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from npexplore.ledger import published as published
     from npexplore.machine.mixes import mix_names as mix_names
     from npexplore.machine.workload import Workload as Workload
-    from npexplore.machine.workload import workload as workload
+    from npexplore.machine.workload_sources import workload as workload
     from npexplore.packets.capture import Capture as Capture
     from npexplore.packets.capture import read_capture as read_capture
     from npexplore.paths import bundled_path as bundled_path

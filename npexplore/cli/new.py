@@ -65,7 +65,7 @@ def command(
 def _begin_ledger(name: str, of: str, folder: Path, as_json: bool) -> None:
     """Write a CSV of design points and values with intervals and roles, to begin with: one line of our prediction."""
     from npexplore.designs import design
-    from npexplore.machine.workload import workload
+    from npexplore.machine.workload_sources import workload
 
     made, path = design(of), folder / f"{name}.csv"
     if not NAME.fullmatch(name):

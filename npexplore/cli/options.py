@@ -189,7 +189,7 @@ def plain_workload(
     speed: float | None = None, design: Design | None = None,
 ) -> Workload:  # fmt: skip
     """Return the workload that the options describe, for a design that may read files of its own; raises InputError."""
-    from npexplore.machine.workload import workload
+    from npexplore.machine.workload_sources import workload
 
     check_speed(rate, speed)
     how = arrivals or ("saturated" if trace is None or speed is None else "timestamps")

@@ -247,7 +247,7 @@ def _use_solvers() -> None:
     from npexplore.designs import design
     from npexplore.golden.touches import Touches
     from npexplore.machine.caches import Caches, Level
-    from npexplore.machine.workload import workload
+    from npexplore.machine.workload_sources import workload
 
     one = np.zeros(1, np.int64)
     caches = Caches((Level("l1", 4096, 4),), cores=1)
@@ -260,7 +260,7 @@ def _use_controller() -> None:
     from npexplore.designs import design
     from npexplore.machine.resources.dram_device import dram_device
     from npexplore.machine.resources.dram_run import run_accesses
-    from npexplore.machine.workload import workload
+    from npexplore.machine.workload_sources import workload
 
     design("smartnic").simulate(workload(packet_bytes=64), packets=500)
     run_accesses(dram_device("ddr4_3200"), bank=[0], row=[0])

@@ -22,7 +22,8 @@ from npexplore.machine.machine import Machine
 from npexplore.machine.machine_files import load_machine
 from npexplore.machine.parameters import TABLE_HEAD, Parameters, Value, parameter_rows
 from npexplore.machine.under_load import UnderLoad, under_load
-from npexplore.machine.workload import Workload, WorkloadLike, as_workload
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import WorkloadLike, as_workload
 from npexplore.solve.bounds import bounds
 from npexplore.solve.prediction import Prediction
 
@@ -302,7 +303,7 @@ class Design:
             InputError: a capture without an IP packet or without time stamps, both a speed and a rate, or too little
                 memory.
         """
-        from npexplore.machine.workload import looped, timed
+        from npexplore.machine.workload_sources import looped, timed
         from npexplore.packets import read_capture
         from npexplore.solve.input_ports import InputPorts
         from npexplore.solve.packet_memory import check_memory

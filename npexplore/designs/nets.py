@@ -24,7 +24,8 @@ from npexplore.machine.petri import Net, load_net
 from npexplore.machine.petri.description import read_net_file
 from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources.ingress import Ingress
-from npexplore.machine.workload import Workload, WorkloadLike
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import WorkloadLike
 from npexplore.solve.petri import predict
 from npexplore.solve.petri.measure import check_measures
 from npexplore.solve.prediction import Prediction

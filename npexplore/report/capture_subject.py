@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from npexplore._kernels.capture_counts import TIMED
-from npexplore.machine.workload import Workload, of_columns
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import of_columns
 from npexplore.packets import Capture, PacketTable
 from npexplore.packets.statistics import CaptureCounts, FlowCounter, GapCounter, LengthCounter
 from npexplore.packets.statistics.flow_counter import FLOW_BYTES

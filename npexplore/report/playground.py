@@ -15,7 +15,7 @@ import numpy as np
 
 from npexplore.designs import design
 from npexplore.machine.parameters import Value
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.plot.explorer import Explorer
 from npexplore.records import content_hash
 from npexplore.report.shell import as_json

@@ -18,7 +18,8 @@ from typing import Any
 from npexplore.designs import Design, DesignLike
 from npexplore.designs import design as design_of
 from npexplore.errors import InputError, ModelError, NpexploreError
-from npexplore.machine.workload import Workload, WorkloadLike, as_workload, workload
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import WorkloadLike, as_workload, workload
 from npexplore.records import content_hash
 from npexplore.results import Result, plain
 from npexplore.study.explaining.candidates import changes_to_try

@@ -8,7 +8,7 @@ import pytest
 
 from npexplore.designs import design
 from npexplore.ledger import facts
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 
 ROWS = [row for row in facts() if row.role == "calibration" and row.design in ("ixp2400", "ixp2400_dram")]
 ALLOWED = {"throughput": 0.015, "bandwidth": 0.02, "hash": 0.03, "me": 0.03, "dram.bus": 0.015, "dram.bank": 0.04}

@@ -9,7 +9,7 @@ from scipy.stats import poisson
 from npexplore.designs import Design
 from npexplore.machine.parameters import MachineFile, Parameters
 from npexplore.machine.resources import FifoServer
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.rows.distributions import Deterministic, Exponential
 from npexplore.solve.queueing import mmck
 from npexplore.study.loading.curve import load_curve

@@ -12,7 +12,7 @@ from reference.small_machines import NS, OPTIONS, Exponential, dram, machine, pa
 
 from npexplore.designs import design
 from npexplore.machine.resources import Delay, DramOptions, FifoServer, Processor
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.solve.bounds import bounds
 from npexplore.solve.queueing.finite_queue import finite_queue
 from npexplore.solve.queueing_model import queueing

@@ -23,7 +23,7 @@ from npexplore.machine.resources import (
 )
 from npexplore.machine.resources.base import Resource, Server
 from npexplore.machine.resources.ingress import Ingress
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.rows.distributions import Erlang, Exponential, Hyperexponential, Uniform
 from npexplore.solve.bounds import bounds
 from npexplore.solve.chains import explore, stationary

@@ -6,7 +6,7 @@ import pytest
 from npexplore.designs import design
 from npexplore.designs.pcie import design as device
 from npexplore.ledger import load
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.rows.expressions import ceildiv, minimum
 from npexplore.solve.bounds import bounds
 from npexplore.study.checking.left_out import leave_group_out, row_groups

@@ -7,7 +7,7 @@ import pytest
 from npexplore.designs import design
 from npexplore.errors import RefusedError
 from npexplore.machine.petri import load_net
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.paths import share
 
 # Figs. 6, 11, 12 to 15: what varies there. The bank's share alone is another one: the net has it from the row command

@@ -3,7 +3,7 @@
 import pytest
 
 from npexplore.designs import design
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.study.papers.raw.performance import loss_free, offered
 
 RAW = design("raw")

@@ -3,7 +3,7 @@
 import pytest
 
 from npexplore.designs import design
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 
 RAW = design("raw")
 SHORT, LONG, TRACE = workload(packet_bytes=64), workload(packet_bytes=1500), workload(mix="raw_trace")

@@ -3,7 +3,7 @@
 import pytest
 
 from npexplore.designs import design
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.study.checking.quantities.raw import at
 from npexplore.study.papers.raw import performance
 from npexplore.study.sweeping.points import Predictions

@@ -9,7 +9,7 @@ from npexplore.designs.soclib.unit import alone_cycles, section_cycles
 from npexplore.designs.soclib.ways import mean_share
 from npexplore.machine.pools import Start
 from npexplore.machine.resources import Lock
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.solve.queueing.birth_death import transient
 from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate

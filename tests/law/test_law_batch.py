@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import npexplore
 from npexplore.errors import InputError, NpexploreError, RefusedError
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.solve.batch import MOST, Batch, grouped
 from npexplore.solve.batch_structure import structure
 from npexplore.solve.bounds import bounds_of

@@ -18,7 +18,8 @@ from npexplore.errors import SimulationError
 from npexplore.machine.machine import Start
 from npexplore.machine.resources import BoundedQueue, Delay, FifoServer, LineCard, Processor
 from npexplore.machine.under_load import under_load
-from npexplore.machine.workload import Workload, workload
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import workload
 from npexplore.solve.simulate import simulate
 
 

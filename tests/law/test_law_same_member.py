@@ -9,7 +9,7 @@ from npexplore.errors import RefusedError
 from npexplore.machine import BankedMemory, Delay, DramController, DramPolicy, Machine, Pool, dram_device
 from npexplore.machine.parameters import MachineFile, Parameters
 from npexplore.machine.resources.ingress import Ingress
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.rows.distributions import Deterministic
 
 NS = 1e-9

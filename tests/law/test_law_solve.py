@@ -15,7 +15,8 @@ from npexplore.engine.model import build
 from npexplore.engine.run import run
 from npexplore.machine.resources import Accelerator, BufferPool, Delay, FifoServer, Processor, WordMemory
 from npexplore.machine.under_load import under_load
-from npexplore.machine.workload import Workload, workload
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import workload
 from npexplore.solve.bounds import bounds, busy_shares
 from npexplore.solve.simulate import simulate
 

@@ -16,7 +16,7 @@ import numpy as np
 from npexplore.designs import Design, design
 from npexplore.ledger import Facts, facts
 from npexplore.machine.parameters import Value
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.study.checking import sets
 from npexplore.study.checking.sets import ParameterSet
 from npexplore.study.sweeping.answers import usable_cores

@@ -5,7 +5,7 @@ import pytest
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.resources import Arbiter
 from npexplore.machine.resources.ingress import Ingress
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.solve.bounds import bounds
 from npexplore.solve.simulate import simulate
 

@@ -28,7 +28,7 @@ from npexplore.machine.resources import (
 from npexplore.machine.resources.dram_timing import dram_parts
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.tree import visit
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.rows.expressions import ceildiv
 from npexplore.solve.bounds import bounds
 from npexplore.solve.queueing_model import queueing

@@ -7,7 +7,8 @@ import pytest
 
 from npexplore.designs import design, design_names
 from npexplore.errors import InputError
-from npexplore.machine.workload import Workload, offered_rate, workload
+from npexplore.machine.workload import Workload, offered_rate
+from npexplore.machine.workload_sources import workload
 from npexplore.paths import share
 from npexplore.study.sweeping.identity import model_key
 

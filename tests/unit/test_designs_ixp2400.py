@@ -8,7 +8,7 @@ import pytest
 
 from npexplore.designs import DESIGNS, Design, design, design_names
 from npexplore.errors import InputError, ModelError, RefusedError, UnknownNameError
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.solve.simulate import simulate
 
 IXP = design("ixp2400")

@@ -15,7 +15,8 @@ from npexplore.designs.prepared import LARGEST, MOST, prepared
 from npexplore.engine import model as engine_model
 from npexplore.engine.model import build
 from npexplore.machine.under_load import under_load
-from npexplore.machine.workload import Workload, workload
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import workload
 from npexplore.solve.bounds import bounds
 from npexplore.solve.simulate import simulate
 from npexplore.study.sweeping import answers

@@ -12,7 +12,7 @@ from npexplore.engine.model import build
 from npexplore.engine.run import FOREVER
 from npexplore.engine.state import State
 from npexplore.errors import ModelError, SimulationError
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 
 RAW = design("raw")
 CYCLE = 1 / 425e6

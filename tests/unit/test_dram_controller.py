@@ -13,7 +13,7 @@ from npexplore.machine.resources.dram_device import dram_device, dram_devices
 from npexplore.machine.resources.dram_run import run_accesses
 from npexplore.machine.resources.dram_streams import dram_accesses
 from npexplore.machine.under_load import under_load
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.plot.dram import commands, shares
 from npexplore.solve.simulate import simulate
 

@@ -10,7 +10,7 @@ from npexplore.engine import cold
 from npexplore.engine.model import build
 from npexplore.engine.run import run
 from npexplore.jit import Kernel, files
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 
 plain_count = compiled_count.py_func
 COUNT_ARGUMENTS = (

@@ -20,7 +20,6 @@ LISTED = {
     ("npexplore.designs.base", "npexplore.study.formulas.search"): "a design finds its formulas when it is asked to",
     ("npexplore.designs.prepared", "npexplore.designs.base"): "the type of what it makes ready, which asks it to",
     ("npexplore.machine.resources.base", "npexplore.machine.visits"): "the types of what a visit is recorded with",
-    ("npexplore.machine.workload", "npexplore.machine.mixes"): "a workload is made by the name of a mix, too",
     ("npexplore.programs.records", "npexplore.programs.running"): "a program runs itself on packets",
     ("npexplore.programs.records", "npexplore.programs.result"): "the type of what that returns",
     ("npexplore.solve.prediction", "npexplore.plot.prediction"): "a prediction draws itself",

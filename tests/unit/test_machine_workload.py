@@ -5,7 +5,8 @@ import pytest
 
 from npexplore.designs import design
 from npexplore.errors import InputError, UnknownNameError
-from npexplore.machine.workload import Workload, workload
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import workload
 from npexplore.packets import read_capture
 from npexplore.packets.synthetic import Traffic, fixed_length, periodic_arrivals
 from npexplore.paths import share

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from npexplore.errors import InputError
-from npexplore.machine.workload import Workload, of_columns, workload
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import of_columns, workload
 
 
 def made(sizes=(40, 1500), **options):

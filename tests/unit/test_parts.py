@@ -30,7 +30,7 @@ from npexplore.machine.described.schema import machine_schema, part_schema
 from npexplore.machine.lone import unloaded_visit
 from npexplore.machine.resources import KINDS, Delay
 from npexplore.machine.tree import visit
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.paths import share
 from npexplore.solve.bounds import bounds
 from npexplore.solve.queueing_model import queueing

@@ -7,7 +7,7 @@ from reference.petri_runs import PlainRun
 from npexplore.designs import base_of, design
 from npexplore.errors import InputError, NpexploreError, RefusedError
 from npexplore.machine.petri import load_net, net
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.solve.petri import find_markings, predict, simulate_net
 from npexplore.solve.petri.run import Run
 

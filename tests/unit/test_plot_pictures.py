@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from npexplore.designs import design
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.plot import ixp2400, theme
 from npexplore.plot.drawing import Drawing, shade
 from npexplore.plot.timeline import time_lines

@@ -5,7 +5,7 @@ import pytest
 from npexplore.designs import design
 from npexplore.designs.raw.larger_layouts import scaled_layout
 from npexplore.designs.raw.layouts import layout_names, load_layout
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.plot import raw as drawings
 from npexplore.study.papers.raw.performance import networks
 

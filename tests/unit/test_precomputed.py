@@ -10,7 +10,7 @@ import pytest
 
 from npexplore.designs import design
 from npexplore.errors import InputError
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.paths import share
 from npexplore.report import precomputing
 from npexplore.report.playground import landscape_record

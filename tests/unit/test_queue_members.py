@@ -6,7 +6,7 @@ from npexplore.errors import ModelError
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.resources import BoundedQueue, Delay, FifoServer
 from npexplore.machine.resources.ingress import Ingress
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.solve.bounds import bounds
 from npexplore.solve.simulate import simulate
 

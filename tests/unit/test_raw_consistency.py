@@ -4,7 +4,7 @@ import pytest
 
 from npexplore.designs import design
 from npexplore.errors import InputError
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.study.papers.raw.consistency import (
     READINGS,
     Relation,

@@ -17,7 +17,7 @@ from npexplore.designs.raw.layouts import (
     load_layout,
 )
 from npexplore.errors import InputError, ModelError, SimulationError, UnknownNameError
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 
 
 def changed(name="v2", **parts):

@@ -13,7 +13,7 @@ from npexplore.engine import rows_check
 from npexplore.engine.model import EngineModel, Token, build
 from npexplore.engine.rows_check import check_rows
 from npexplore.errors import ModelError
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.rows.server import Server
 
 FAST = np.array([[1 << 20], [1 << 19]])

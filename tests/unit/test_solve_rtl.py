@@ -5,7 +5,7 @@ import pytest
 from npexplore.designs import design
 from npexplore.designs.gorilla import rate
 from npexplore.errors import InputError, RefusedError
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.study.checking.check import check
 from npexplore.study.explaining.explain import explain
 from npexplore.study.sweeping.grid import grid

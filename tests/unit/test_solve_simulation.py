@@ -15,7 +15,8 @@ from npexplore.engine.state import State, stream_keys
 from npexplore.errors import InputError, ModelError, RefusedError, SimulationError
 from npexplore.machine.resources import BufferPool, Delay, FifoServer
 from npexplore.machine.under_load import under_load
-from npexplore.machine.workload import Workload, offered_rate, workload
+from npexplore.machine.workload import Workload, offered_rate
+from npexplore.machine.workload_sources import workload
 from npexplore.solve.bounds import bounds, busy_shares
 from npexplore.solve.prediction import Prediction, Utilization, bottleneck
 from npexplore.solve.queueing.finite_queue import finite_queue

@@ -6,7 +6,7 @@ import pytest
 from npexplore.designs import design
 from npexplore.ledger import facts
 from npexplore.machine.mixes import load_mix, solve_mix, standing_in
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.paths import share
 from npexplore.study.checking.check import check
 from npexplore.study.checking.sets import load_sets as recorded

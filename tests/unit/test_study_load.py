@@ -10,7 +10,8 @@ from npexplore.designs import Design, design, design_names
 from npexplore.errors import InputError, NpexploreError
 from npexplore.machine.parameters import MachineFile, Parameters
 from npexplore.machine.resources import FifoServer
-from npexplore.machine.workload import Workload, workload
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import workload
 from npexplore.plot.load import load_figure
 from npexplore.study.loading import lengths
 from npexplore.study.loading.curve import LATENCIES, POINTS, Offered, load_curve

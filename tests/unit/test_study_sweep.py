@@ -22,7 +22,8 @@ import npexplore.study.sweeping.identity
 import npexplore.study.sweeping.rows
 from npexplore.designs import design
 from npexplore.errors import InputError, NpexploreError
-from npexplore.machine.workload import Workload, workload
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import workload
 from npexplore.study.sweeping.answers import answer_all, solved
 from npexplore.study.sweeping.grid import grid
 from npexplore.study.sweeping.identity import code_version

@@ -5,7 +5,8 @@ import pytest
 
 from npexplore.designs import design
 from npexplore.ledger import load
-from npexplore.machine.workload import Workload, workload
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import workload
 from npexplore.study.checking.check import Check
 from npexplore.study.papers import tables
 from npexplore.study.sweeping.grid import grid

@@ -11,7 +11,7 @@ from reference.dask_cluster import dask_cluster
 
 from npexplore.cli import main
 from npexplore.errors import InputError, NpexploreError
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.study.sweeping import executors
 from npexplore.study.sweeping.grid import grid
 from npexplore.study.sweeping.sweep import sweep

@@ -13,7 +13,7 @@ from reference.browser import screenshot, share_of_colour
 from npexplore.cli import main
 from npexplore.designs import DESIGNS
 from npexplore.errors import InputError
-from npexplore.machine.workload import of_columns
+from npexplore.machine.workload_sources import of_columns
 from npexplore.packets.statistics import count_capture
 from npexplore.packets.synthetic import Traffic, fixed_length, poisson_arrivals
 from npexplore.paths import share

@@ -22,7 +22,8 @@ from npexplore.golden.captures.replay import ETHERNET_LINK, Replay
 from npexplore.golden.ethernet import ETHERNET
 from npexplore.golden.router.configuration import Router, load_router
 from npexplore.machine.parameters import Parameters
-from npexplore.machine.workload import LONGEST_PACKET, Workload
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import LONGEST_PACKET
 
 Integers = npt.NDArray[np.int64]
 TABLES = {".csv": "CSV", ".parquet": "Parquet"}

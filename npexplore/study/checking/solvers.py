@@ -18,7 +18,8 @@ import numpy as np
 from npexplore.designs import Design, design
 from npexplore.errors import InputError
 from npexplore.machine.parameters import Value
-from npexplore.machine.workload import Workload, workload
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import workload
 from npexplore.solve.prediction import Prediction
 from npexplore.study.sweeping.answers import Answer, Ended, Refusal, answer_points
 from npexplore.study.sweeping.executors import Wanted

@@ -18,7 +18,8 @@ from npexplore.errors import InputError, NpexploreError, one_of, positive
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.resources import Processor
-from npexplore.machine.workload import Workload, WorkloadLike, as_workload
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import WorkloadLike, as_workload
 from npexplore.study.explaining.explain import ESTIMATE, SOLVERS, explain
 from npexplore.study.explaining.words import NOT_ESTIMATED
 

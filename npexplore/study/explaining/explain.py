@@ -19,7 +19,8 @@ from npexplore.errors import ModelError, RefusedError, SimulationError
 from npexplore.machine.described.part_parameters import from_shelf
 from npexplore.machine.line_rates import line_rate
 from npexplore.machine.parameters import Value
-from npexplore.machine.workload import Workload, WorkloadLike
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import WorkloadLike
 from npexplore.records import content_hash
 from npexplore.results import Result, plain
 from npexplore.solve.bounds import CEILING

@@ -19,7 +19,8 @@ from npexplore.designs import Design, DesignLike
 from npexplore.designs import design as design_of
 from npexplore.errors import InputError, positive
 from npexplore.machine.parameters import Kind
-from npexplore.machine.workload import Workload, WorkloadLike
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import WorkloadLike
 from npexplore.records import content_hash
 from npexplore.results import Result
 from npexplore.study.explaining.paired import MOST, Forwarded, Ratio, forwarded, packets_for, ratio

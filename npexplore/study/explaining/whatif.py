@@ -22,7 +22,7 @@ from npexplore.designs import Design, DesignLike
 from npexplore.designs import design as design_of
 from npexplore.errors import InputError
 from npexplore.machine.parameters import Kind, Value
-from npexplore.machine.workload import WorkloadLike
+from npexplore.machine.workload_sources import WorkloadLike
 from npexplore.records import content_hash
 from npexplore.results import Result
 from npexplore.solve.prediction import Prediction

@@ -22,7 +22,7 @@ import numpy as np
 from npexplore.designs import DesignLike
 from npexplore.designs import design as design_of
 from npexplore.machine.parameters import Value
-from npexplore.machine.workload import WorkloadLike
+from npexplore.machine.workload_sources import WorkloadLike
 from npexplore.study.formulas.asking import Asked, Numbers, Together, Want
 from npexplore.study.formulas.expressions import EXACT, Formula, Formulas, evaluated
 

@@ -18,7 +18,8 @@ import numpy as np
 from npexplore.designs import Design
 from npexplore.engine.intervals import student
 from npexplore.errors import InputError, NpexploreError, RefusedError, one_of
-from npexplore.machine.workload import Workload, of_columns, parse_arrivals
+from npexplore.machine.workload import Workload, parse_arrivals
+from npexplore.machine.workload_sources import of_columns
 from npexplore.records import content_hash
 from npexplore.results import Result, plain
 from npexplore.solve.prediction import Prediction

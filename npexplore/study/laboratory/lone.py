@@ -14,7 +14,8 @@ from npexplore.machine.described.defaults import choices
 from npexplore.machine.resources.base import OperandValue, Resource
 from npexplore.machine.resources.server import Delay
 from npexplore.machine.resources.streams import StaticStreams
-from npexplore.machine.workload import Workload, workload
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import workload
 
 PACKET_BYTES = 64
 HELD = "held"  # the operand of a lock or a pool of buffers: how long a packet keeps it

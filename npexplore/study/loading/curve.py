@@ -20,7 +20,8 @@ from npexplore.designs import Design, DesignLike
 from npexplore.designs import design as design_of
 from npexplore.engine.intervals import interval
 from npexplore.errors import InputError, NpexploreError, positive
-from npexplore.machine.workload import Arrival, Workload, WorkloadLike, parse_arrivals
+from npexplore.machine.workload import Arrival, Workload, parse_arrivals
+from npexplore.machine.workload_sources import WorkloadLike
 from npexplore.records import content_hash
 from npexplore.results import Result, plain
 from npexplore.solve.prediction import PERCENTILES

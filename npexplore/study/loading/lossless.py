@@ -17,7 +17,7 @@ import pandas as pd
 from npexplore.designs import DesignLike
 from npexplore.designs import design as design_of
 from npexplore.errors import InputError, NpexploreError
-from npexplore.machine.workload import WorkloadLike
+from npexplore.machine.workload_sources import WorkloadLike
 from npexplore.records import content_hash
 from npexplore.results import Result, plain
 from npexplore.study.loading.curve import LoadPoint, Offered, Saturation, of_rows

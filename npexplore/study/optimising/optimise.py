@@ -22,7 +22,8 @@ import numpy.typing as npt
 from npexplore.designs import DesignLike
 from npexplore.designs import design as design_of
 from npexplore.errors import InputError, ModelError, one_of
-from npexplore.machine.workload import Workload, WorkloadLike
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import WorkloadLike
 from npexplore.solve.prediction import Prediction
 from npexplore.study.optimising.costs import COSTS
 from npexplore.study.optimising.optimum import Best, Optimum

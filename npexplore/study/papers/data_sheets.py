@@ -14,7 +14,7 @@ from npexplore.machine.described.parts import Part, part
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources.ingress import Ingress
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.solve.bounds import bounds
 from npexplore.solve.simulate import simulate
 

@@ -13,7 +13,8 @@ from typing import NamedTuple, TypeAlias
 from npexplore.designs import Design, DesignLike, design
 from npexplore.errors import InputError, one_of
 from npexplore.machine.parameters import Value
-from npexplore.machine.workload import Workload, WorkloadLike
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import WorkloadLike
 from npexplore.solve.solvers import ASKABLE as ASKABLE
 from npexplore.solve.solvers import Solver
 

@@ -20,8 +20,8 @@ from npexplore.designs.prepared import DEMANDS
 from npexplore.designs.shelf import DesignLike
 from npexplore.errors import InputError, NpexploreError
 from npexplore.machine.parameters import Value
-from npexplore.machine.workload import WorkloadLike, as_workload
-from npexplore.machine.workload import workload as workload_of
+from npexplore.machine.workload_sources import WorkloadLike, as_workload
+from npexplore.machine.workload_sources import workload as workload_of
 from npexplore.records import by_content
 from npexplore.solve.simulate import PACKETS
 from npexplore.study.sweeping.answers import Answer, Refusal, answer, answer_all

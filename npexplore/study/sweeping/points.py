@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from npexplore.designs import Design, design
 from npexplore.errors import NpexploreError
 from npexplore.machine.parameters import Value
-from npexplore.machine.workload import Workload, workload
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import workload
 from npexplore.progress import Task
 from npexplore.reads import SOLVER, Read, Reads, note, note_all, reading
 from npexplore.solve.prediction import Prediction

@@ -18,7 +18,7 @@ from npexplore.designs import Design, design
 from npexplore.ledger import load
 from npexplore.machine.mixes import MixFile, standing_in
 from npexplore.machine.parameters import Value
-from npexplore.machine.workload import workload
+from npexplore.machine.workload_sources import workload
 from npexplore.study.papers.ixp2400.lengths import TRACES
 from npexplore.study.sweeping.grid import SweepPoint
 from npexplore.study.sweeping.sweep import sweep

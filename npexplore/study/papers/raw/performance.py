@@ -14,7 +14,8 @@ from npexplore.designs.raw.traffic import MISSES, PIPELINE, published
 from npexplore.errors import SimulationError
 from npexplore.ledger import Ledger
 from npexplore.machine.resources import Mesh, StaticStreams
-from npexplore.machine.workload import Workload, workload
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import workload
 from npexplore.solve.link_loads import link_loads
 from npexplore.solve.prediction import Prediction
 from npexplore.study.checking.quantities.raw import at

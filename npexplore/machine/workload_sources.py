@@ -1,0 +1,215 @@
+"""How a workload is made: from a capture, synthetic traffic, a named mix, or one length of packets or frames.
+
+IP packets of a capture come in their order, with their time stamps; other packets are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore.errors import InputError, positive, shown
+from npexplore.machine.mixes import is_file, load_mix, mix_names
+from npexplore.machine.workload import FRAME_BYTES, LAST_NS, SHORTEST_FRAME, Arrival, Workload
+from npexplore.units import quantity, split
+
+if TYPE_CHECKING:
+    from npexplore.packets import Capture
+    from npexplore.packets.synthetic import Traffic
+
+Integers = npt.NDArray[np.int64]
+Trace: TypeAlias = "str | Path | Sequence[str | Path] | Capture | Traffic"
+WorkloadLike: TypeAlias = "Workload | int | float | Trace"
+LONGEST_PACKET = 2**32 + 39  # bytes: an IPv6 header and the largest jumbo payload (RFC 2675 section 2)
+
+
+def workload(
+    source: WorkloadLike | None = None,
+    /,
+    *,
+    trace: Trace | None = None,
+    mix: str | None = None,
+    packet_bytes: int | str | None = None,
+    frame_bytes: int | str | None = None,
+    arrivals: Arrival | str = "saturated",
+    rate: str | float | None = None,
+) -> Workload:
+    """Return the workload of a capture, of a named mix, or of packets of one length: give exactly one of them.
+
+    The IP packets of a capture come in their order. Other orders and times are `workload(trace).shuffled()`,
+    `workload(trace, arrivals="timestamps")`, and that `.scaled(0.5)`.
+
+    Args:
+        source: one of the three without its name: a capture, the name of a mix, or a packet length.
+        trace: a capture file, several as one (a list, a folder, a pattern), a capture already read, or synthetic
+            traffic.
+        mix: the name of a mix in models/mixes, or the path of a TOML file of its form (docs/machine_files.md).
+        packet_bytes: the length of all packets: bytes, or text with a unit such as "64 B".
+        frame_bytes: the same, of their Ethernet frames from 64 bytes on: 18 more than the packet's.
+        arrivals: "saturated" (a packet is always there), "poisson", or another process of docs/machine_files.md;
+            "timestamps" for a capture's own times.
+        rate: the offered load where arrivals are not saturated: packets a second, or text with a unit such as "4 Gb/s".
+
+    Raises:
+        InputError: a combination without meaning, an unknown mix, or a capture without an IP packet.
+
+    Example:
+        >>> import npexplore as npx
+        >>> load = npx.workload(packet_bytes=125, arrivals="poisson", rate="2 Gb/s")
+        >>> load.rate_pps
+        2000000.0
+    """
+    sources = {
+        "source": source, "trace": trace, "mix": mix, "packet_bytes": packet_bytes, "frame_bytes": frame_bytes,
+    }  # fmt: skip
+    present = [name for name, value in sources.items() if value is not None]
+    if len(present) != 1:
+        known = "trace, mix, packet_bytes, frame_bytes"
+        raise InputError(f"a workload needs one of {known}; got {' and '.join(present) or 'none'}")
+    if source is not None:
+        packets = as_workload(source)
+    elif trace is not None:
+        packets = _of_trace(trace)
+    elif mix is not None:
+        packets = _of_mix(mix)
+    elif frame_bytes is not None:
+        packets = _of_frames(frame_bytes)
+    else:
+        packets = _of_length(packet_bytes)
+    return packets.with_arrivals(arrivals, rate)
+
+
+def as_workload(source: WorkloadLike | Any) -> Workload:
+    """Return what describes packets as a workload, saturated unless it is one already.
+
+    source: a workload; a length in bytes, or as text with its unit ("64 B"); the name of a mix; a capture, read or as
+    the path of its file (or several); synthetic traffic. Raises InputError for anything else.
+    """
+    if isinstance(source, Workload):
+        return source
+    if isinstance(source, int | float | np.number) and source is not True:
+        return _of_length(source)
+    if isinstance(source, str):
+        if split(source) is not None:
+            return _of_length(source)
+        if source in mix_names() or is_file(source):
+            return _of_mix(source)
+        if not _may_be_a_file(source):
+            accepted = f"a packet length (64, '64 B'), a capture file, or a mix ({', '.join(mix_names())})"
+            raise InputError(f"a workload must be {accepted}; got {source!r}")
+    try:
+        return _of_trace(source)  # type: ignore[arg-type]  # anything else is refused below
+    except (TypeError, AttributeError):
+        kinds = "a packet length, the name of a mix, a capture or the path of one, or a Workload"
+        raise InputError(f"a workload must be {kinds}; got {type(source).__name__} {source!r:.60}") from None
+
+
+def _may_be_a_file(text: str) -> bool:
+    """Return whether a text is meant as the place of a file: one that exists, a path, a pattern, or a sample's name."""
+    path, marks = Path(text), set("*?[:~")
+    return text == "-" or bool(path.suffix) or len(path.parts) > 1 or not marks.isdisjoint(text) or path.exists()
+
+
+def _of_mix(name: str) -> Workload:
+    return load_mix(name).workload()
+
+
+def _of_length(packet_bytes: Any) -> Workload:
+    size = _whole("packet_bytes", packet_bytes)
+    return Workload(f"{size} bytes", {"packet_bytes": np.full(1, size, dtype=np.int64)})
+
+
+def _of_frames(frame_bytes: Any) -> Workload:
+    """Return the packets of Ethernet frames of one length."""
+    size = _whole("frame_bytes", frame_bytes)
+    if size < SHORTEST_FRAME:
+        raise InputError(f"frame_bytes must be at least {SHORTEST_FRAME}, the shortest Ethernet frame, got {size}")
+    return replace(_of_length(size - FRAME_BYTES), name=f"frames of {size} bytes")
+
+
+def _whole(name: str, value: Any) -> int:
+    """Return a length as a whole number of bytes; raises InputError."""
+    length = quantity(name, value, "bytes") if isinstance(value, str) else value
+    if positive(name, length) > LONGEST_PACKET:
+        raise InputError(f"{name} must be at most {LONGEST_PACKET}, got {value!r}")
+    if int(length) != length:
+        raise InputError(f"{name} must be a whole number, got {value!r}")
+    return int(length)
+
+
+def _of_trace(trace: Trace) -> Workload:
+    from npexplore.packets import Capture, read_capture
+    from npexplore.packets.synthetic import Traffic
+
+    if isinstance(trace, str | Path):
+        return of_columns(shown(Path(trace).name), read_capture(trace))
+    if isinstance(trace, Capture):
+        return of_columns(Path(trace.path).name, trace)
+    if not isinstance(trace, Traffic):
+        return of_columns(", ".join(shown(Path(one).name) for one in trace), read_capture(trace))
+    if not len(trace):
+        raise InputError("synthetic traffic must have at least one packet to be a workload, got none")
+    lengths = np.asarray(trace.packet_bytes, dtype=np.int64)
+    return Workload("synthetic traffic", {"packet_bytes": lengths}, t_ns=trace.t_ns - trace.t_ns.min())
+
+
+def timed(capture: Any) -> tuple[Workload, Integers]:
+    """Return the IP packets of a capture in the order of their time stamps, and the row of each in the capture (n,).
+
+    Packets with equal time stamps stay in the order of the file. Raises InputError where a packet has no time stamp.
+    """
+    rows, packets = np.flatnonzero(np.asarray(capture.columns["l3_length"]) > 0), as_workload(capture)
+    if (without := int((~np.asarray(capture.columns["has_time"])[rows]).sum())) > 0:
+        raise InputError(
+            f"{packets.name}: {without:,} of {len(rows):,} packets have no time stamp, and a run needs them"
+        )
+    arriving = packets.with_arrivals("timestamps")
+    return arriving, rows[np.argsort(np.asarray(capture.columns["t_ns"])[rows], kind="stable")]
+
+
+def looped(workload: Workload, rows: Integers, loops: int) -> tuple[Workload, Integers]:
+    """Return time-stamped packets and their rows so many times in a row, a mean gap between loops.
+
+    Raises InputError for a number of loops below 1, for packets that all come at once, and for times out of range.
+    """
+    if loops < 1:
+        raise InputError(f"loops must be at least 1, got {loops}")
+    if loops == 1:
+        return workload, rows
+    assert workload.t_ns is not None, "packets that come by time stamps"
+    packets, last_ns = len(workload.t_ns), int(workload.t_ns.max())
+    if last_ns == 0:
+        raise InputError(f"{workload.name}: its packets all come at once, so that a loop of them has no duration")
+    period_ns = last_ns + max(1, round(last_ns / (packets - 1)))
+    if period_ns * loops > LAST_NS:
+        raise InputError(
+            f"{loops} loops must end within {LAST_NS / 1e9:.3g} s, end after {period_ns * loops / 1e9:.3g} s"
+        )
+    start_ns = np.repeat(period_ns * np.arange(loops), packets)
+    columns = {name: np.tile(column, loops) for name, column in workload.columns.items()}
+    repeated = replace(workload, columns=columns, t_ns=np.tile(workload.t_ns, loops) + start_ns)
+    return repeated, np.tile(rows, loops)
+
+
+def of_columns(name: str, capture: Any) -> Workload:
+    """Return the workload of a capture that is already read: its IP packets, in order, with their time stamps."""
+    lengths = np.asarray(capture.columns["l3_length"], dtype=np.int64)
+    is_ip = lengths > 0
+    if not is_ip.any():
+        damage = f" (damaged: {capture.damage})" if capture.damage else ""
+        raise InputError(f"capture {name!r} has no IPv4 or IPv6 packet among its {len(lengths)}{damage}")
+    has_time = bool(np.asarray(capture.columns["has_time"])[is_ip].all())
+    t_ns = np.asarray(capture.columns["t_ns"], dtype=np.int64)[is_ip]
+    skipped = int((~is_ip).sum())
+    return Workload(
+        name,
+        {"packet_bytes": lengths[is_ip]},
+        t_ns=t_ns - t_ns.min() if has_time else None,
+        note=f"{skipped:,} of {len(lengths):,} packets are not IP and left out" if skipped else "",
+        damage=str(capture.damage) if capture.damage else None,
+    )
