@@ -50,28 +50,6 @@ def test_the_table_of_kinds_alone_meets_the_gate():
         assert int(below) == 0, name
 
 
-@pytest.mark.parametrize("device", ["ddr4_3200", "ddr5_4800", "lpddr5_6400", "gddr6_14000"])
-@pytest.mark.parametrize("row", ["random", "hot:0.4", "hot:0.7", "hot:0.95"])
-def test_rows_drawn_by_one_thread_hit_as_often_as_theory_says(device, row):
-    policy = {"page": "open", "refresh": "none", "cap": 0}
-    dram = npx.resource("dram_controller", device=device, policy=policy, bank=0, row=row)
-    found = dram.explore(threads=[1], solvers=["bounds", "queueing", "simulation", "theory"])
-    (theory,), (simulated,), (bound,) = map(found.of, ("theory", "simulation", "bounds"))
-    assert simulated.low_pps <= theory.throughput_pps <= simulated.high_pps < 1.05 * simulated.low_pps
-    assert bound.throughput_pps > theory.throughput_pps  # as if every access hit
-    (queueing,) = (point for point in found.points if point.solver == "queueing")
-    assert "rows to close and open" in queueing.refused
-
-
-@pytest.mark.parametrize("given", [{"threads": [2]}, {"threads": [1], "bank": "random"}, {"rate": "0.5"}])
-def test_no_result_is_told_for_other_drawn_rows(given):
-    operands = {"bank": given.pop("bank", 0), "row": "hot:0.5"}
-    policy = {"page": "open", "refresh": "none", "cap": 0}
-    dram = npx.resource("dram_controller", policy=policy, **operands)
-    with pytest.raises(NpexploreError, match="theory: "):
-        dram.explore(**given, solvers=["theory"])
-
-
 def test_the_chain_of_banks_gives_known_rates():
     rates = [bank_throughput(n, 4, 1, 6, 0) * 100 for n in (1, 2, 4, 8)]  # of 10 ns, then 60 ns
     assert rates == pytest.approx([29.03, 36.37, 43.22, 48.66], abs=0.01)

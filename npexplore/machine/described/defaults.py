@@ -51,7 +51,6 @@ NAMED = {
     "crossing": Named("streams", "routes of a static network that cross at one switch"),
 }  # fmt: skip
 CROSS = ([[3, 4, 5]], [[1, 4, 7]], [[6, 3, 4, 5]], [[2, 1, 4, 7]])  # of 3 x 3 tiles, over the switch in the middle
-ROWS = 1024  # of a bank, among which rows are drawn
 MEMBERS = {
     "bank": ("banks",), "member": ("members", "ports"), "requester": ("requesters",), "source": ("ports",),
     "target": ("ports",),
@@ -86,8 +85,6 @@ def choices(resource: Resource, operand: str) -> int:
     number = next((one for one in found if one is not None), None)
     if operand == "bank":
         number = banks_of(resource)
-    if operand == "row" and any("row" in operands for operands in resource.VISITS.values()):
-        number = ROWS
     if not isinstance(number, int):
         raise ModelError(f"{resource.name}: {operand} cannot be drawn, {kind_of(resource)} has no members of that name")
     return number

@@ -3,8 +3,6 @@
     one bank, pages closed   an access every max(tRC, tRAS + tRP, read to precharge + tRP): M/D/1, less what outlasts it
     one row, pages open      hits, an access every burst (or tCCD): M/D/1 at the data bus
     banks in turn            with threads enough, the least of the peak rate, 4 / tFAW, 1 / tRRD and banks / tRC
-    one bank, rows drawn     one thread, pages open: hits h and row conflicts, after k hits w_k + tRP + tRCD + h with
-                             w_k = max(0, tRAS - tRCD - (k + 1) h); runs of a row drawn with chance p are geometric
 
 Packets come between edges of the clock, and wait half a clock for the next one; who comes back at once waits for a
 whole number of clocks. Reads; refresh and posted writes have no such result.
@@ -16,7 +14,6 @@ import math
 from typing import NamedTuple
 
 from npexplore.errors import RefusedError
-from npexplore.machine.described.defaults import ROWS
 from npexplore.machine.resources import DramController
 from npexplore.study.laboratory.lone import LoneResource
 from npexplore.study.laboratory.theory.line import Line
@@ -38,10 +35,7 @@ class _Read(NamedTuple):
 
 def closed_dram(lone: LoneResource, threads: int) -> float:
     """Return packets a second of threads; raises RefusedError where no result is known."""
-    read = _read(lone)
-    if isinstance(lone.operands.get("row"), str):
-        return _rows_drawn(lone, read, threads)
-    at = _where(lone)
+    read, at = _read(lone), _where(lone)
     if at == "round_robin":
         scarcest = max(read.bus, read.rows, read.cycle / read.banks)
         if threads * scarcest < AMPLE * read.latency:
@@ -50,31 +44,6 @@ def closed_dram(lone: LoneResource, threads: int) -> float:
     service = read.cycle if read.rows else read.bus
     alone = math.ceil(max(read.latency, service) / read.clock - ROUNDING) * read.clock if read.clock else read.latency
     return 1 / max(alone, service) if threads == 1 else min(threads / read.latency, 1 / service)
-
-
-def _rows_drawn(lone: LoneResource, read: _Read, threads: int) -> float:
-    """Return the accesses a second of one thread to one bank whose row is drawn anew for each."""
-    dram, bank, row = lone.resource, lone.operands.get("bank"), str(lone.operands["row"])
-    assert isinstance(dram, DramController)
-    if threads > 1 or read.rows or isinstance(bank, str) or bank is None or row == "round_robin":
-        raise RefusedError("theory: of drawn rows one thread's rate is known, at one bank with open pages")
-    t = dram.seconds
-
-    def whole(seconds: float) -> float:
-        return math.ceil(seconds / read.clock - ROUNDING) * read.clock if read.clock else seconds
-
-    hit = whole(max(read.latency, read.bus))
-    early = (dram.device.column_clocks - 1) * dram.device.t_ck * 1e-9  # a command's last clock counts from the row
-    hot = float(row.partition(":")[2] or 1 / ROWS)
-    cold = (1 - hot) / (ROWS - 1)
-    mean = (hot**2 + (1 - hot) * cold) * hit
-    for chance, again in ((hot * (1 - hot), hot), ((1 - hot) * (1 - cold), cold)):
-        share = 1 - again  # of runs of the row that have so many hits
-        for hits in range(math.ceil(t("t_ras") / hit) + 1):
-            mean += chance * share * max(0.0, t("t_ras") - dram.opening(True) - (hits + 1) * hit)
-            share *= again
-        mean += chance * whole(t("t_rp") + dram.opening(True) - early + hit)
-    return 1 / mean
 
 
 def open_dram(lone: LoneResource, rate: float) -> float:
