@@ -1,5 +1,6 @@
 """Simulation, bounds and queueing of resources alone against exact theory, at a few points; all of them: gate.py."""
 
+import random
 from pathlib import Path
 
 import pytest
@@ -159,6 +160,34 @@ def test_banks_in_turn_run_at_the_data_sheets_scarcest_rule(device, size, rule):
     bursts = -(-size // lone.resource.device.burst_bytes)
     assert theory.throughput_pps == pytest.approx(4 / t("t_faw") if rule == "tFAW" else 1 / (bursts * t("t_ccd")))
     assert simulation.throughput_pps == pytest.approx(theory.throughput_pps, rel=0.01)
+
+
+@pytest.mark.parametrize("device", ["ddr4_2400", "ddr5_4800", "lpddr5_6400"])  # commands of one clock and of two
+def test_one_thread_whose_rows_are_drawn_hits_as_theory_says(device):
+    r = random.Random(device)
+    for row in ("random", "round_robin", f"hot:{r.uniform(0.05, 0.6):.2f}", f"hot:{r.uniform(0.6, 0.99):.2f}"):
+        lone = npx.resource(
+            "dram_controller", device=device, bank=0, row=row, bytes=r.randint(1, 512), policy={"refresh": "none"}
+        )
+        solvers, seed = ["bounds", "queueing", "simulation", "theory"], r.randint(1, 99)
+        bounds, queueing, simulation, theory = lone.explore(threads=1, solvers=solvers, seed=seed).points
+        assert theory.throughput_pps == pytest.approx(simulation.throughput_pps, rel=0.02), lone
+        assert row.startswith("hot") or theory.throughput_pps == pytest.approx(simulation.throughput_pps, rel=2e-3)
+        assert bounds.throughput_pps >= theory.throughput_pps
+        assert "rows to close and open" in queueing.refused
+
+
+def test_the_rate_of_row_hits_rises_from_the_row_cycle_to_the_hit_alone():
+    rates = []
+    for row in ("random", "hot:0.5", "hot:0.9", "hot:1"):
+        lone = npx.resource(
+            "dram_controller", device="ddr4_3200", bank=0, row=row, bytes=64, policy={"refresh": "none"}
+        )
+        rates.append(lone.explore(threads=1, solvers=["theory"]).points[0].throughput_pps * 1e-6)
+    cycle, hit = 46.25, 16.25  # ns: tRAS + tRP in whole clocks, tCL and data
+    assert rates[0] == pytest.approx(1e3 / cycle, rel=1e-3)
+    assert rates[3] == pytest.approx(1e3 / hit)
+    assert rates == sorted(rates)
 
 
 def test_dram_without_a_known_result_says_so():

@@ -13,6 +13,8 @@ from npexplore.errors import ModelError
 from npexplore.machine.described.parts import Part
 from npexplore.machine.resources import KINDS
 from npexplore.machine.resources.base import LENGTH, Example, OperandValue, Resource, banks_of
+from npexplore.machine.resources.dram_controller import DramController
+from npexplore.machine.resources.dram_streams import ROWS
 from npexplore.machine.resources.streams import StaticStreams
 
 DEFAULTS: dict[str, Example] = {
@@ -85,6 +87,8 @@ def choices(resource: Resource, operand: str) -> int:
     number = next((one for one in found if one is not None), None)
     if operand == "bank":
         number = banks_of(resource)
+    if operand == "row" and isinstance(resource, DramController):
+        number = ROWS
     if not isinstance(number, int):
         raise ModelError(f"{resource.name}: {operand} cannot be drawn, {kind_of(resource)} has no members of that name")
     return number

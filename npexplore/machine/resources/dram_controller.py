@@ -29,7 +29,7 @@ class DramController(OwnFaces, kind="dram_controller"):
 
     Visits name a `bank` (counted over all channels and pseudo-channels) and, unless pages are closed, its `row`; or
     with an `address_map` an `address`, of which the field channel counts pseudo-channels too. An access is as many
-    bursts as its bytes need, all in one row; a narrow one takes a whole burst.
+    bursts as its bytes need, all in one row; a narrow one takes a whole burst. A row that is drawn is one of 16,384.
     For bounds and queueing an access hits its row unless pages are closed (the most that is possible).
 
     Example:
@@ -47,6 +47,7 @@ class DramController(OwnFaces, kind="dram_controller"):
     )
     VISITS = {"read": ("bytes", "bank", "row", "address"), "write": ("bytes", "bank", "row", "address")}
     OPTIONAL = {"bank": 0, "row": 0, "address": 0}
+    CHANCE = frozenset({"row"})
 
     def __init__(
         self, name: str, device: DramDevice, channels: int = 1, policy: DramPolicy | None = None,
