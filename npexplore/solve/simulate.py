@@ -24,7 +24,7 @@ from npexplore.engine.intervals import growth, interval, quantiles, ratio_interv
 from npexplore.engine.model import EngineModel, build, threads_of
 from npexplore.engine.run import FOREVER, Run, run
 from npexplore.engine.state import Snapshot
-from npexplore.errors import InputError, positive
+from npexplore.errors import InputError, SimulationError, positive
 from npexplore.machine.line_rates import line_rate
 from npexplore.machine.machine import Machine
 from npexplore.machine.mixes import SEQUENCE
@@ -146,6 +146,11 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
     shots = result.snapshots if whole else result.snapshots[cut:]
     first, last = shots[0], shots[-1]
     total = Stretch.between(first, last, tick)
+    packets = total.of(engine.D_COUNT)
+    if not total.seconds:
+        raise SimulationError(
+            "endless instant", f"{machine.name}: {packets} packets went through in no time, since no step takes time"
+        )
     parts = [Stretch.between(a, b, tick) for a, b in itertools.pairwise(shots) if b.now > a.now]
     counted = engine.D_PADDED if machine.padded else engine.D_BYTES
     utilization, busiest = _utilization(model, first, last)
@@ -163,7 +168,6 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
     offered = None
     if workload.arrivals != "saturated":
         offered = offered_rate(workload) if workload.arrivals == "timestamps" else workload.rate_pps
-    packets = total.of(engine.D_COUNT)
     named = _named(machine, _without_looks(machine, model, busiest, packets / total.seconds), utilization)
     lost = sum(n for place, n in counts.items() if place.startswith("drop."))
     waits_for_packets = (

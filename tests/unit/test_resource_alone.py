@@ -6,10 +6,10 @@ import pytest
 
 import npexplore as npx
 from npexplore.cli import main
-from npexplore.errors import InputError, NpexploreError, UnknownNameError
+from npexplore.errors import InputError, NpexploreError, SimulationError, UnknownNameError
 from npexplore.machine.described.defaults import DEFAULTS, NAMED
 from npexplore.machine.described.part_files import PARTS
-from npexplore.machine.resources import KINDS
+from npexplore.machine.resources import KINDS, FifoServer
 from npexplore.report.resource_page import resource_page
 from npexplore.study.laboratory.parameters import names
 
@@ -54,6 +54,10 @@ def test_a_policer_alone_loses_what_finds_no_token():
         ({"kind": "crossing", "words": 0}, "crossing (streams): words must be a number of at least 1, got 0"),
         ({"kind": "pcie_link", "bytes": "0"}, "bytes must be a number of at least 1, got '0'"),
         ({"kind": "lock", "held": "-1 ns"}, "lock: held must be at least 0 s, got '-1 ns'"),
+        ({"kind": "banks", "bank": "3ns"}, "banks (banked_memory): bank must be a number without a unit, a formula"),
+        ({"kind": "crossing", "paths": "two"}, "crossing (streams): paths must be a number, got 'two'"),
+        ({"kind": "server", "service": "0 ns"}, "server (server): a visit takes no time with service_s = 0.0"),
+        ({"kind": "dram_controller", "row": "hot:7"}, "row must be hot:SHARE with a share of the visits from 0 to 1"),
         ({"kind": "queue"}, "queue cannot be explored alone"),
         ({"kind": "crossing", "paths": 9}, "crossing (streams): paths must be in 1..4, got 9"),
     ],
@@ -63,6 +67,12 @@ def test_what_cannot_be_is_said_in_one_line(arguments, told):
         npx.resource(**arguments)
     assert told in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_machine_whose_steps_take_no_time_is_an_error():
+    machine = npx.machine_of([FifoServer("free", 0.0)], ["free"], threads=1)
+    with pytest.raises(SimulationError, match=r"composed: .* packets went through in no time"):
+        machine.simulate(npx.workload(packet_bytes=64))
 
 
 @pytest.mark.parametrize("arguments", [{"rate": "0.1..0.9x"}, {"rate": [0.5], "arrivals": "often"}])

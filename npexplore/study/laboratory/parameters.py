@@ -9,12 +9,14 @@ from collections.abc import Mapping
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
+from npexplore import syntax
 from npexplore.errors import FaultsError, InputError, NpexploreError, UnknownNameError, one_of
 from npexplore.machine.described.defaults import CROSS, DEFAULTS, NAMED, Named
 from npexplore.machine.described.formula import Formulas
 from npexplore.machine.described.part_files import PARTS, own_names, shelf_part
 from npexplore.machine.described.parts import Parts
 from npexplore.machine.described.resources import ResourceTables, operands
+from npexplore.machine.described.steps import DRAWN
 from npexplore.machine.ranges import checked, words
 from npexplore.machine.resources import KINDS
 from npexplore.machine.resources.base import Example, OperandValue, Resource
@@ -80,7 +82,7 @@ def built(name: str, called: str, given: Mapping[str, Any]) -> tuple[Resource, d
     for key, value in (own_names(shelf_part(own.kind), given) if own.kind in PARTS else given).items():
         full = _full_name(subject, key, value, list(rows))
         table[full] = _checked(f"{subject}: {full}", value, rows[full])
-    if name == "crossing" and isinstance(table["paths"], int):
+    if name == "crossing" and isinstance(table["paths"], int | str):
         number = checked("crossing (streams): paths", table["paths"], True, 1, len(CROSS), [], "")
         table["paths"] = [list(path) for path in CROSS[: int(number)]]
     tables = ResourceTables({called: {"type": own.kind, **table}}, Formulas({}), Parts())
@@ -157,13 +159,26 @@ def operand(subject: str, name: str, value: Any) -> OperandValue:
         try:
             number = float(value) if any(mark in value.lower() for mark in ".en") else int(value)
         except ValueError:
-            return value  # a formula, or how a member is drawn
+            if value.partition(":")[0] not in DRAWN:
+                _check_formula(subject, value)
+            return value
     if isinstance(number, bool) or not isinstance(number, int | float):
         raise InputError(f"{subject} must be a number or a text, got {value!r}")
     least = 1 if name in AMOUNTS else 0
     if not least <= number < float("inf"):
         raise InputError(f"{subject} must be a number of at least {least}, got {value!r}")
     return number
+
+
+def _check_formula(subject: str, text: str) -> None:
+    """Raise InputError for a text that no formula of the packet can be."""
+    try:
+        syntax.expression(text)
+    except (SyntaxError, ValueError):
+        raise InputError(
+            f"{subject} must be a number without a unit, a formula of the packet (packet.packet_bytes), "
+            f"or {', '.join(DRAWN[:-1])} or hot:SHARE, got {text!r}"
+        ) from None
 
 
 def operands_of(resource: Resource, visit: str, *parts: Mapping[str, OperandValue]) -> dict[str, OperandValue]:

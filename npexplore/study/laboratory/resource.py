@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from npexplore.display import html_table
 from npexplore.errors import InputError, NpexploreError
-from npexplore.machine.resources import BufferPool, Lock
+from npexplore.machine.resources import BufferPool, Lock, Policer
 from npexplore.machine.resources.base import OperandValue
 from npexplore.records import content_hash
 from npexplore.study.laboratory.exploration import SOLVERS, Exploration, closed, opened
@@ -152,10 +152,14 @@ def resource(kind: str, *, name: str | None = None, visit: str | None = None, pa
         operands.setdefault("member", "random")
     found = SingleResource(kind, made, method, operands if held is None else {}, table, packet_bytes, held)
     try:
-        found.design().demands(found.packets())  # faults of operands show here
+        demands = found.design().demands(found.packets())  # faults of operands show here
     except NpexploreError as error:
         said = str(error).removeprefix("steps[0]: ")
         raise InputError(f"{kind} ({kind_named(kind)}): {said}") from None
+    if not demands.demands.latency and not demands.ceilings() and not isinstance(made, Policer):
+        every = {**table, **operands, HELD: held}
+        times = " and ".join(f"{key} = {value!r}" for key, value in every.items() if value in (0, "0"))
+        raise InputError(f"{kind} ({kind_named(kind)}): a visit takes no time with {times}; set a time above 0 s")
     return found
 
 
