@@ -58,6 +58,8 @@ def _read(file: Path, changed_ns: int, within: tuple[str, ...], behind: Behind |
     data, base, faults = parsed(content(file), file), None, Faults()
     if isinstance(data.get("extends"), str):
         base = _base(data, file, within, faults, behind)
+    if isinstance(data.get("name"), str):
+        data.setdefault("title", data["name"])
     told_before = len(faults.found)
     with faults.one():
         try:

@@ -106,6 +106,7 @@ class Alternative(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class MachineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Schema of models/machines/*.toml.
 
+    title: one line (a file without: its name).
     extends: machine file (name, or path from here) that this one changes: it may leave out what that one says. set:
     values for parameters of that file, by name. reason: ledger key -> why a prediction misses.
     modes: ledger key -> which of several modes of simulation its prediction rests on (docs/estimate.md).
@@ -115,7 +116,7 @@ class MachineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     """
 
     name: str
-    title: str
+    title: str = ""
     paper: str = ""
     parameter: dict[str, Parameter] = {}
     mechanism: dict[str, Mechanism] = {}

@@ -146,7 +146,6 @@ def test_a_wrong_step_is_said_in_one_line(step, told):
 def test_ten_lines_of_toml_are_the_same_machine(tmp_path):
     path = tmp_path / "row.toml"
     path.write_text("""name = "row"
-title = "Hash, then banks"
 resource.hash = { type = "hash_unit", clock_mhz = 200, latency_clocks = 20 }
 resource.banks = { type = "banked_memory", word_bytes = 8, word_s = "10 ns", banks = 4, precharge_s = "60 ns" }
 pool = [{ name = "thread", count = 4, steps = ["hash", { loop = 2, steps = ["banks"] }] }]
