@@ -6,7 +6,7 @@ import pytest
 
 import npexplore as npx
 from npexplore.cli import main
-from npexplore.errors import InputError, NpexploreError, SimulationError, UnknownNameError
+from npexplore.errors import InputError, NpexploreError, RefusedError, SimulationError, UnknownNameError
 from npexplore.machine.described.defaults import DEFAULTS, NAMED
 from npexplore.machine.described.part_files import PARTS
 from npexplore.machine.resources import KINDS, FifoServer
@@ -124,6 +124,18 @@ def test_a_row_a_loop_a_fork_and_a_hold_make_a_machine():
     looped = npx.machine_of(parts, ["hash", {"loop": 2, "steps": ["banks"]}])
     assert 0 < looped.queueing(load).rate_pps <= looped.bounds(load).rate_pps
     assert made.bounds(load.with_arrivals("poisson", 1e6)).latency_s.mean > 0  # nothing frees a receive buffer
+
+
+def test_forked_work_that_falls_behind_at_full_load_is_told_of_arrivals():
+    parts = [npx.resource("hash"), npx.resource("server", name="log", service="30 ns")]
+    machine = npx.machine_of(parts, ["hash", {"fork": ["log"]}], threads=8)
+    load = npx.workload(packet_bytes=64)
+    with pytest.raises(SimulationError, match=r"saturation: .* wait for log"):
+        machine.estimate(load)
+    slow = load.with_arrivals("poisson", 1e6)
+    with pytest.raises(RefusedError, match=r"runs at full load.* wait for log.*use `simulate`"):
+        machine.estimate(slow)
+    assert machine.simulate(slow).rate_pps == pytest.approx(1e6, rel=0.05)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from npexplore.errors import RefusedError, positive
+from npexplore.errors import RefusedError, SimulationError, positive
 from npexplore.machine.leaks import leaking_queues
 from npexplore.solve.estimate.answer import answer, overloaded, precision_of
 from npexplore.solve.estimate.orders import shown
@@ -84,7 +84,15 @@ def estimate(
         plan = Plan(kind, packets=len(subject.workload.packet_bytes))
         done = _until(subject, plan, [], ask)
         return answer(subject, done, plan, modes_of(done) if subject.windowed and subject.locks else None, ask, began)
-    short, modes, plan, left = _saturated(subject, ask)
+    try:
+        short, modes, plan, left = _saturated(subject, ask)
+    except SimulationError as error:
+        if error.kind != "saturation" or subject.workload.arrivals == "saturated":
+            raise
+        raise RefusedError(
+            "estimate: the length of runs behind arrivals comes from runs at full load, and there the machine falls "
+            f"behind without end ({error}); use `simulate`, or threads that wait for the work that is forked"
+        ) from None
     _check_finished(short)
     if subject.workload.arrivals == "saturated":
         done = short
