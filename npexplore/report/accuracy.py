@@ -9,8 +9,8 @@ import numpy as np
 
 from npexplore.ledger import Ledger
 from npexplore.plot.scoreboard import NONE, Cell, groups, papers
+from npexplore.study.checking.changed import effects
 from npexplore.study.checking.check import Check
-from npexplore.study.checking.effects import effects
 from npexplore.study.checking.solvers import MEDIAN, NINE_OF_TEN, REFUSED, Distance
 
 SHOWN = (

@@ -7,8 +7,8 @@ from npexplore.ledger import Ledger, load
 from npexplore.ledger.rules import rules
 from npexplore.reads import Read
 from npexplore.study.checking.baselines import Reader, difference
+from npexplore.study.checking.changed import effects
 from npexplore.study.checking.check import Check, check
-from npexplore.study.checking.effects import effects
 from npexplore.study.checking.groups import SCORES
 from npexplore.study.checking.scores import ALL, BLIND, lines, scores
 

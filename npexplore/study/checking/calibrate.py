@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,19 +25,15 @@ from scipy.stats import qmc
 from npexplore.designs import DESIGNS, design
 from npexplore.errors import InputError, NpexploreError, UnknownNameError, one_of
 from npexplore.ledger import Facts, Row
-from npexplore.ledger.ties import keys_of
 from npexplore.machine.parameters import Parameter, Value
 from npexplore.records import content_hash
 from npexplore.results import Result, plain
-from npexplore.study.checking.fitted_rows import Judge, score
-from npexplore.study.checking.structures import SLACK
+from npexplore.study.checking.fitted_rows import Judge, fitted_keys, score
 from npexplore.study.sweeping.grid import SOLVERS, Span
-
-if TYPE_CHECKING:
-    pass
 
 Floats = npt.NDArray[np.float64]
 TIGHT = 0.05
+SLACK = 0.005  # of the score: half a percent is what the seeds of a short run leave open
 STEP = 0.01  # of a parameter, for slopes: above what single packets change
 EVALUATIONS = 25  # of the sum, in one fit
 IMPOSSIBLE = 10.0  # error of every row where a machine has no answer
@@ -213,8 +209,8 @@ def _rows_of(of: str | None, free: Mapping[str, Any]) -> list[str]:
         if name not in parameters:
             raise UnknownNameError(f"parameter of {of}", name, parameters)
     listed = DESIGNS[of]().parameters.file.parameter if of in DESIGNS else {}  # a value that was set was fitted to none
-    fitted = [one for name in free for p in (parameters, listed) if name in p for one in p[name].fitted_to]
-    return list(dict.fromkeys(key for one in fitted for key in keys_of(one)))
+    fitted = [key for name in free for p in (parameters, listed) if name in p for key in fitted_keys(p[name])]
+    return list(dict.fromkeys(fitted))
 
 
 def _checked(judge: Judge, free: Mapping[str, Free | Sequence[Value]]) -> dict[str, Free]:
@@ -244,7 +240,7 @@ def _checked(judge: Judge, free: Mapping[str, Free | Sequence[Value]]) -> dict[s
 
 @dataclass
 class _Fitter:
-    """Fits, every set of values predicted once."""
+    """Fits, every set of values predicted once, and each design's rows once for the values of its own parameters."""
 
     judge: Judge
     free: dict[str, Free]
@@ -254,16 +250,15 @@ class _Fitter:
     executor: Executor | None
     progress: Callable[[int], None] | None
     seen: dict[tuple[Value, ...], tuple[dict[str, float], dict[str, float]]] = field(default_factory=dict)
+    predicted: dict[tuple[object, ...], dict[str, float]] = field(default_factory=dict)
 
     def judged(self, values: Mapping[str, Value]) -> tuple[dict[str, float], dict[str, float]]:
         """Return (errors, outside) of every row at some values; large ones where there is no such machine."""
         place = tuple(values[name] for name in self.free)
         if place not in self.seen:
             try:
-                found = self.judge.predict(
-                    values, seeds=self.seeds, packets=self.packets, solver=self.solver, executor=self.executor
-                )
-                self.seen[place] = self.judge.errors(found), self.judge.outside(found)
+                predicted = self._predict(values)
+                self.seen[place] = self.judge.errors(predicted), self.judge.outside(predicted)
             except NpexploreError:
                 if not self.seen:  # nothing worked yet: the question itself may be wrong
                     raise
@@ -272,6 +267,19 @@ class _Fitter:
             if self.progress is not None:
                 self.progress(len(self.seen))
         return self.seen[place]
+
+    def _predict(self, values: Mapping[str, Value]) -> dict[str, float]:
+        rows: dict[str, float] = {}
+        for name in self.judge.designs:
+            parameters = design(name).parameters
+            chosen = {knob: value for knob, value in values.items() if knob in parameters}
+            key = (name, *chosen.items())
+            if key not in self.predicted:
+                self.predicted[key] = self.judge.of_design(name).predict(
+                    chosen, seeds=self.seeds, packets=self.packets, solver=self.solver, executor=self.executor
+                )
+            rows |= self.predicted[key]
+        return rows
 
     def residuals(self, values: Mapping[str, Value]) -> Floats:
         errors, outside = self.judged(values)
@@ -331,7 +339,7 @@ class _Fitter:
             for value in values:
                 held = _Fitter(
                     self.judge, {**self.free, name: (value,)}, self.seeds, self.packets, self.solver, self.executor,
-                    None, self.seen,
+                    None, self.seen, self.predicted,
                 )  # fmt: skip
                 line.setdefault(value, held.fit({**best.values, name: value}).score)
             found[name] = tuple(sorted(line.items(), key=lambda item: (isinstance(item[0], str), item[0])))

@@ -1,4 +1,4 @@
-"""A changed machine against the published numbers: which rows agree now, which no longer do, which only move.
+"""A changed machine, or another rule of scoring, against the published numbers: which rows agree now, and which move.
 
 A row agrees if its verdict is inside or close. Both predictions use the same seeds, so rows that the change does not
 affect stay as they were. A row's own conditions override the settings: a number measured with four banks keeps four.
@@ -14,14 +14,19 @@ import numpy as np
 
 from npexplore.designs import DESIGNS, Design, base_of, design
 from npexplore.errors import InputError, UnknownNameError
-from npexplore.ledger import Ledger
+from npexplore.ledger import Ledger, Row
+from npexplore.ledger.rules import Value as RuleValue
+from npexplore.ledger.rules import replaced, rules
 from npexplore.machine.parameters import Value
 from npexplore.study.checking.check import Check, check
+from npexplore.study.checking.quantities import quantity_of
+from npexplore.study.checking.values import best_of, judged
 
 Change = Literal["agrees", "breaks", "moves", "lost", "same"]
 CHANGES: tuple[Change, ...] = ("agrees", "breaks", "lost", "moves", "same")
 MEET = ("inside", "close")
 MOVED = 1e-3  # of a value: less is no change
+VERDICTS = "verdict."  # rules that are read when a value is judged, not when it is computed
 
 
 def changed_machines(designs: Sequence[str], settings: Mapping[str, Value]) -> dict[str, Design]:
@@ -134,3 +139,45 @@ def compare_checks(
                 "--results FILE holds it against numbers of your own"
             )
     return Changed(check(names, machines=against or {}, **more), check(names, machines=machines, **more))
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A rule with another value: how many rows depend on it, and the verdicts that change, `key: before -> after`."""
+
+    rule: str
+    value: RuleValue
+    other: RuleValue
+    rows: int
+    changed: tuple[str, ...]
+
+
+def effects(check: Check, ledger: Ledger) -> list[Effect]:
+    """Return the effect of each other value of each rule that the rows of a check used."""
+    changes = []
+    for name, rule in rules().items():
+        keys = [
+            entry["key"] for entry in check.rows
+            if entry["verdict"] in ("inside", "close", "off")
+            and (name.startswith(VERDICTS) or f"rule {name}" in (entry["reads"] or ()))
+        ]  # fmt: skip
+        for other in rule.record.others if keys else ():
+            before = {entry["key"]: entry for entry in check.rows}
+            with replaced({name: other}):
+                after = {key: _verdict(check, ledger[key], before[key]) for key in keys}
+            changed = tuple(
+                f"{k}: {before[k]['verdict']} -> {v}" for k, v in after.items() if v != before[k]["verdict"]
+            )
+            changes.append(Effect(name, rule.record.value, other, len(keys), changed))
+    return changes
+
+
+def _verdict(check: Check, row: Row, entry: Mapping[str, Any]) -> str:
+    """Return the verdict on a row under the rules that stand; of a blind row on its frozen prediction."""
+    if entry["frozen"] is not None:
+        return judged(row, entry["frozen"], None)
+    quantity = quantity_of(row)
+    assert quantity is not None
+    assert check.predictions is not None
+    best = best_of(row, quantity, check.predictions)
+    return "not_predictable" if best.value is None else judged(row, best.value, best.parts)

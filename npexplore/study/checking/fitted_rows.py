@@ -17,7 +17,8 @@ import numpy as np
 
 from npexplore.errors import InputError
 from npexplore.ledger import Facts, Row, facts
-from npexplore.machine.parameters import Value
+from npexplore.ledger.ties import keys_of
+from npexplore.machine.parameters import Parameter, Value
 from npexplore.solve.prediction import Prediction
 from npexplore.study.checking.quantities import MissingError, Quantity, quantity_of, whole
 from npexplore.study.sweeping.points import Point, Predictions
@@ -44,6 +45,10 @@ class Judge:
     def designs(self) -> list[str]:
         """The designs of the rows."""
         return list(dict.fromkeys(row.design for row, _ in self.rows))
+
+    def of_design(self, name: str) -> Judge:
+        """Return the judge of one design's rows."""
+        return Judge(tuple(pair for pair in self.rows if pair[0].design == name))
 
     def predict(
         self, chosen: Mapping[str, Value], *, seeds: Sequence[int] = (1,), packets: int = 4000,
@@ -79,6 +84,18 @@ class Judge:
         return found
 
 
+def calibration_row(key: str, known: Facts | None = None) -> Row:
+    """Return a row that may be fitted to; raises InputError for one of another role, or without a number."""
+    row = (known or facts())[key]
+    _check_role(row)
+    return row
+
+
+def fitted_keys(parameter: Parameter) -> list[str]:
+    """Return the keys of the rows that a parameter was fitted to."""
+    return [key for entry in parameter.fitted_to for key in keys_of(entry)]
+
+
 def score(errors: Mapping[str, float]) -> float:
     """Return the root mean square of errors."""
     return float(np.sqrt(np.mean(np.square(list(errors.values())))))
@@ -90,10 +107,14 @@ def _point(row: Row) -> float:
     return row.point
 
 
-def _rule(row: Row) -> Quantity:
+def _check_role(row: Row) -> None:
     if row.role != ROLE:
         raise InputError(f"row {row.key} has role {row.role!r}: only {ROLE} rows may be fitted to")
     _point(row)
+
+
+def _rule(row: Row) -> Quantity:
+    _check_role(row)
     rule = quantity_of(row)
     if rule is None:
         raise InputError(f"row {row.key}: no rule computes {row.quantity!r} from predictions")

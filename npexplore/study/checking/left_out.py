@@ -17,11 +17,11 @@ import numpy as np
 from npexplore.designs import Design, design, with_machines
 from npexplore.errors import NpexploreError
 from npexplore.ledger import load
-from npexplore.ledger.ties import keys_of
 from npexplore.machine.parameters import Parameters, Value
 from npexplore.records import content_hash
 from npexplore.study.checking.calibrate import calibrate
 from npexplore.study.checking.check import check
+from npexplore.study.checking.fitted_rows import fitted_keys
 from npexplore.study.checking.groups import SCORES
 from npexplore.study.sweeping.grid import Span
 
@@ -118,16 +118,4 @@ def _without(base: Design, names: Sequence[str]) -> Design:
 def _fitted(base: Design) -> dict[str, set[str]]:
     """Return the keys of the rows that each fitted parameter was fitted to."""
     parameters = base.parameters.file.parameter.items()
-    return {name: {key for one in p.fitted_to for key in keys_of(one)} for name, p in parameters if p.fitted_to}
-
-
-def table(of: str) -> list[dict[str, object]]:
-    """Return a line for each group: rows, predicted rows, median and worst error, undetermined parameters."""
-    found = [leave_group_out(of, group, keys) for group, keys in row_groups(of).items()]
-    return [
-        {
-            "design": of, "group": one.group, "rows": one.rows, "answered": len(one.errors), "median": one.median,
-            "worst": max(one.errors.values(), key=abs, default=float("nan")), "untold": ", ".join(one.untold),
-        }
-        for one in found
-    ]  # fmt: skip
+    return {name: set(fitted_keys(p)) for name, p in parameters if p.fitted_to}
