@@ -5,6 +5,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 
 from gallery import gallery_pages
+from registries import registry_pages
 from sphinx.application import Sphinx
 
 import npexplore
@@ -122,6 +123,7 @@ def write(app: Sphinx) -> None:
     """Write the pages below docs/made, those that changed only."""
     folder = Path(app.srcdir) / "made"
     pages = api_pages() | command_pages() | schema_pages() | machine_pages()
+    pages |= registry_pages()
     pages |= gallery_pages(Path(app.srcdir).parent / "reports")
     for name, text in pages.items():
         path = folder / name

@@ -1,4 +1,4 @@
-"""Tables of the golden router's pages that are made from the code: stages, reasons, settings, what profiles do apart.
+"""Tables of the golden router's pages that are made from the code: settings, and what profiles do apart.
 
 Run as a program, it writes them anew: `python tests/reference/golden_tables.py`. A test compares.
 """
@@ -9,54 +9,13 @@ from ipaddress import ip_address
 from pathlib import Path
 
 PAGES = Path(__file__).parents[2] / "docs"
-PLACES = {"settings": "router_files.md", "stages": "golden_reference.md", "reasons": "golden_reference.md",
-          "differences": "golden_reference.md"}  # fmt: skip
+PLACES = {"settings": "router_files.md", "differences": "golden_reference.md"}
 
 
 def rows(head, lines):
     """Return a table of Markdown."""
     table = [head, ["---"] * len(head), *lines]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in table)
-
-
-def stages():
-    """Return the stages of each profile in order, then those of IPv6 and of labelled frames."""
-    from npexplore.golden.mpls.stages import LABELLED
-    from npexplore.golden.router.profiles import PROFILES
-    from npexplore.golden.router.resolution import RESOLVING
-    from npexplore.golden.router.vlans import TAGGED
-
-    tables = {f"Profile `{name}`": profile.ipv4 for name, profile in PROFILES.items()}
-    tables |= {f"Profile `{name}`, IPv6": profile.ipv6 for name, profile in PROFILES.items()}
-    tables["Labelled frames, all profiles"] = LABELLED
-    tables["Tagged frames, all profiles; what is below goes on as its own kind"] = TAGGED
-    tables["Where neighbours are asked for, all profiles: messages of ARP, and how others may end"] = RESOLVING
-    parts = []
-    for title, rules in tables.items():
-        lines = [
-            [
-                f"{number}. {stage.name}", stage.clause,
-                ", ".join(f"`{reason.name}`" for reason in stage.exits) or "none",
-            ]
-            for number, stage in enumerate(rules.stages, 1)
-        ]  # fmt: skip
-        parts.append(f"{title}:\n\n" + rows(["stage", "clause", "packets may leave for"], lines))
-    return "\n\n".join(parts)
-
-
-def reasons():
-    """Return the reasons with their clauses and the errors that tell of them."""
-    from npexplore.golden.ipv4.icmp import error_for
-    from npexplore.golden.ipv6.icmp import error_for as error_for6
-    from npexplore.golden.reasons import Reason
-
-    lines = []
-    for reason in Reason:
-        if reason:
-            error = error_for(reason) or error_for6(reason)
-            told = f"{error.type}/{error.code}" if error else ""
-            lines.append([str(int(reason)), f"`{reason.name}`", reason.text, reason.clause, told])
-    return rows(["code", "reason", "what it means", "clause", "ICMP"], lines)
 
 
 def outcome(made):
@@ -130,7 +89,7 @@ def text(value):
     return str(value).lower()
 
 
-TABLES = {"settings": settings, "stages": stages, "reasons": reasons, "differences": differences}
+TABLES = {"settings": settings, "differences": differences}
 
 
 def renewed(text, page):

@@ -1,27 +1,19 @@
-"""The table of kinds in docs/resources.md is what the code says; every kind with faces of its own says why."""
-
-from pathlib import Path
+"""The table of kinds has each with its servers; every kind with faces of its own says why."""
 
 import pytest
 
 from npexplore.errors import ModelError
-from npexplore.machine.described.kinds import BEGIN, END, table, write
+from npexplore.machine.described.kinds import table
 from npexplore.machine.resources import KINDS
 from npexplore.machine.resources.base import OwnFaces
 
-PAGE = Path(__file__).parents[2] / "docs" / "resources.md"
 
-
-def test_the_page_has_the_table_of_the_code():
-    shown = PAGE.read_text().partition(BEGIN)[2].partition(END)[0].strip()
-    assert shown == table(), f"python -m npexplore.machine.described.kinds {PAGE.relative_to(PAGE.parents[1])}"
-
-
-def test_a_page_is_written_between_its_marks(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text(f"above\n{BEGIN}\nold\n{END}\nbelow\n")
-    write(page)
-    assert page.read_text() == f"above\n{BEGIN}\n{table()}\n{END}\nbelow\n"
+def test_the_table_has_each_kind_with_what_it_is_made_from_and_its_servers():
+    lines = {line.split("|")[1].strip(" `"): line for line in table().splitlines()[2:]}
+    assert list(lines) == list(KINDS)
+    assert lines["pool"] == "| `pool` | count | take(count); give(count) | pool 1 x 16 (pool) | yes |"
+    assert "read(bytes, [address])" in lines["memory"]  # an operand that may be left out
+    assert "enter([member]) gives a number" in lines["reorder"]
 
 
 def test_a_name_is_one_class_s_alone():

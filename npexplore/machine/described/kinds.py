@@ -1,20 +1,15 @@
 """The table of all resource kinds for the documents: what each is made from, its visits with operands, its servers.
 
-python -m npexplore.machine.described.kinds docs/resources.md     writes it into a page, between its two marks
+python -m npexplore.machine.described.kinds     prints it
 """
 
 from __future__ import annotations
-
-import sys
-from pathlib import Path
 
 from npexplore.machine.described.formula import Formulas
 from npexplore.machine.described.parts import Parts
 from npexplore.machine.described.resources import ResourceTables, operands
 from npexplore.machine.resources import KINDS
 from npexplore.machine.resources.base import OwnFaces, Resource, Server
-
-BEGIN, END = "<!-- kinds -->", "<!-- end of kinds -->"
 
 
 def shown(name: str) -> Resource:
@@ -51,12 +46,5 @@ def _server(server: Server, name: str) -> str:
     return f"{word}{size}" + (f" ({server.role})" if server.role != "queue" else "")
 
 
-def write(page: Path) -> None:
-    """Write the table between the marks of a page."""
-    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    page.write_text(f"{before}{BEGIN}\n{table()}\n{END}{after}", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    write(Path(sys.argv[1]))
+    print(table())
