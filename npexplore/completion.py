@@ -56,9 +56,9 @@ def matcher(context: Any, namespace: Mapping[str, Any]) -> dict[str, Any]:
     lines = context.full_text.split("\n")[: context.cursor_line + 1]
     text = "\n".join([*lines[:-1], lines[-1][: context.cursor_position]])
     begun, names, files_fit = completions(text, namespace)
-    found = [SimpleCompletion(name, type="param" if name.endswith("=") else "value") for name in names]
+    items = [SimpleCompletion(name, type="param" if name.endswith("=") else "value") for name in names]
     files = {FILE_MATCHER} if files_fit else set()
-    return {"completions": found, "suppress": bool(found), "do_not_suppress": files, "matched_fragment": begun}
+    return {"completions": items, "suppress": bool(items), "do_not_suppress": files, "matched_fragment": begun}
 
 
 def completions(text: str, namespace: Mapping[str, Any]) -> tuple[str, list[str], bool]:
@@ -225,10 +225,10 @@ def literals(annotation: Any, namespace: Mapping[str, Any]) -> list[str]:
     """Return the texts of all Literal types in an annotation, itself source text; names are looked up."""
     if not isinstance(annotation, str):
         return [word for word in get_args(annotation) if isinstance(word, str)]
-    found: list[str] = []
+    listed: list[str] = []
     for node in ast.walk(ast.parse(annotation, mode="eval")):
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == "Literal":
-            found += [str(one.value) for one in ast.walk(node.slice) if isinstance(one, ast.Constant)]
+            listed += [str(one.value) for one in ast.walk(node.slice) if isinstance(one, ast.Constant)]
         elif isinstance(node, ast.Name) and get_origin(alias := namespace.get(node.id)) is Literal:
-            found += get_args(alias)
-    return found
+            listed += get_args(alias)
+    return listed

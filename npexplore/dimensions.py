@@ -158,10 +158,10 @@ def quantity(value: str | float, unit: str = "") -> Quantity:
         >>> round((quantity(60, "cycles") / quantity("322 MHz")).to("ns"), 3)
         186.335
     """
-    told = split(value) if isinstance(value, str) else None
-    if isinstance(value, str) and told is None:
+    parsed = split(value) if isinstance(value, str) else None
+    if isinstance(value, str) and parsed is None:
         raise InputError(f"a quantity must be a number with a unit such as '322 MHz', got {value!r}")
-    name = unit or (told[1] if told else "")
+    name = unit or (parsed[1] if parsed else "")
     known = unit_named(name)
     if known is None:
         raise UnknownNameError("unit", name, [one for one in UNITS if unit_named(one)])
@@ -173,11 +173,11 @@ def _of_numbers(operate: Callable[[Any, Any], Any], left: Any, right: Any) -> An
     """Return an operator of quantities and numbers; NotImplemented for others, such as expressions."""
     if not all(isinstance(one, Quantity | int | float) for one in (left, right)):
         return NotImplemented
-    found = applied(operate, left, right, literal=True)
+    value = applied(operate, left, right, literal=True)
     by_one = right == 1 or (operate is operator.mul and left == 1)
-    if operate in (operator.mul, operator.truediv) and isinstance(found, Quantity) and by_one:
-        return replace(found, unit=replace(found.unit, loose=True))  # it may be one of anything, such as cycles a byte
-    return found
+    if operate in (operator.mul, operator.truediv) and isinstance(value, Quantity) and by_one:
+        return replace(value, unit=replace(value.unit, loose=True))  # it may be one of anything, such as cycles a byte
+    return value
 
 
 def value_of(operand: Any) -> Any:

@@ -49,13 +49,13 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[object]], title: str
     def line(cells: Iterable[object], tag: str) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(cell(one))}</{tag}>" for one in cells) + "</tr>"
 
-    told = f"<b>{escape(title)}</b>" if title else ""
+    heading = f"<b>{escape(title)}</b>" if title else ""
     body = "".join(line(row, "td") for row in rows)
     if not body:
-        return told
+        return heading
     box = f"max-height:{MAX_HEIGHT_PX}px;overflow:auto"
     header = f"<thead>{line(head, 'th')}</thead>" if head else ""
-    return f'{told}<div class="table" style="{box}"><table>{header}<tbody>{body}</tbody></table></div>'
+    return f'{heading}<div class="table" style="{box}"><table>{header}<tbody>{body}</tbody></table></div>'
 
 
 def html_records(records: Sequence[Mapping[str, Any]], title: str = "") -> str:
@@ -78,9 +78,9 @@ class ShownByArguments:
 
     def __new__(cls, *args: object, **kwargs: object) -> Self:
         """Return an object that remembers its arguments."""
-        made = super().__new__(cls)
-        object.__setattr__(made, "_arguments", (args, kwargs))
-        return made
+        instance = super().__new__(cls)
+        object.__setattr__(instance, "_arguments", (args, kwargs))
+        return instance
 
     def __repr__(self) -> str:
         args, kwargs = self.__dict__.get("_arguments", ((), {}))

@@ -71,11 +71,11 @@ def _files(package: Distribution) -> Finding:
 
 
 def _sqlite() -> Finding:
-    found = sqlite3.sqlite_version
-    if _number(found) < MIN_SQLITE:
+    version = sqlite3.sqlite_version
+    if _number(version) < MIN_SQLITE:
         least = ".".join(map(str, MIN_SQLITE))
-        return Finding("sqlite3", BROKEN, f"is {found}, needed is at least {least}; use a newer Python")
-    return Finding("sqlite3", GOOD, f"is {found}")
+        return Finding("sqlite3", BROKEN, f"is {version}, needed is at least {least}; use a newer Python")
+    return Finding("sqlite3", GOOD, f"is {version}")
 
 
 def _has(name: str) -> bool:

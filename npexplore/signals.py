@@ -67,24 +67,24 @@ def noted() -> Iterator[threading.Event]:
 
     In another thread than the main one it is never set; a signal that is ignored stays so.
     """
-    asked = threading.Event()
+    stop_requested = threading.Event()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, *OTHERS)} if _in_main_thread() else {}
     before = {number: one for number, one in before.items() if callable(one) or one is signal.SIG_DFL}
 
     def set_event(number: int, frame: FrameType | None) -> None:
         usual: Any = before[number]
-        if asked.is_set() and callable(usual):
+        if stop_requested.is_set() and callable(usual):
             usual(number, frame)
-        elif asked.is_set():
+        elif stop_requested.is_set():
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
         note(number)
-        asked.set()
+        stop_requested.set()
 
     for number in before:
         signal.signal(number, set_event)
     try:
-        yield asked
+        yield stop_requested
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

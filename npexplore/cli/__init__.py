@@ -228,11 +228,11 @@ def _fail(message: str, status: int) -> int:
 
 @contextmanager
 def _warnings_in_one_line() -> Iterator[None]:
-    told = set[str]()
+    messages_printed = set[str]()
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        if str(message) not in told:  # a machine is made for every solver, and says the same each time
-            told.add(str(message))
+        if str(message) not in messages_printed:  # a machine is made for every solver, and says the same each time
+            messages_printed.add(str(message))
             warn(str(message))
 
     with warnings.catch_warnings():

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from npexplore.machine.parameters import Value
     from npexplore.study.checking.calibrate import Calibration
 
-MOST = 11  # values of a profile that are printed
+PRINTED_VALUES = 11  # values of a profile that are printed
 
 
 @click.command("calibrate")
@@ -70,54 +70,54 @@ def command(
     from npexplore.study.checking.calibrate import calibrate
     from npexplore.study.checking.results import read_results
 
-    made = apply_settings(designs.design(design), settings)
-    of = designs.base_of(made)
+    machine = apply_settings(designs.design(design), settings)
+    of = designs.base_of(machine)
     if ledger is None:
         one_of("design with published rows", of, designs.DESIGNS)
     free = {name: values_or_span(name, values) for name, values in split_settings(free_settings, "--free").items()}
     with (
-        designs.with_machines({of: made}),
+        designs.with_machines({of: machine}),
         Task("fit", unit="point") as task,
     ):
         own = [] if ledger is None else [row for row in read_results(ledger).own if row.role == "calibration"]
-        found = calibrate(
+        fit = calibrate(
             free, keys or ([] if own else None), of=of, own=own,
             starts=starts, fit_seeds=range(1, seeds + 1), packets=packets, solver=solver,
             evaluation_seeds=range(101, 101 + evaluation_seeds), profiles=not no_profile,
             progress=task.reach,
         )  # fmt: skip
-    parameters = made.parameters.file.parameter
-    units = {name: parameters[name].unit for name in found.free}
-    emit({"design": of, "units": units, **found.to_dict()}, lambda: text(found, units), as_json=as_json)
+    parameters = machine.parameters.file.parameter
+    units = {name: parameters[name].unit for name in fit.free}
+    emit({"design": of, "units": units, **fit.to_dict()}, lambda: text(fit, units), as_json=as_json)
 
 
 def _few(line: Sequence[tuple[Value, float]]) -> list[tuple[Value, float]]:
     """Return a profile, or of a long one its ends, its best, and eight spread over the rest; JSON has them all."""
-    if len(line) <= MOST:
+    if len(line) <= PRINTED_VALUES:
         return list(line)
     best = min(range(len(line)), key=lambda place: line[place][1])
-    shown = {best, *(round(k * (len(line) - 1) / (MOST - 2)) for k in range(MOST - 1))}
+    shown = {best, *(round(k * (len(line) - 1) / (PRINTED_VALUES - 2)) for k in range(PRINTED_VALUES - 1))}
     return [line[place] for place in sorted(shown)]
 
 
-def text(found: Calibration, units: Mapping[str, str]) -> str:
+def text(fit: Calibration, units: Mapping[str, str]) -> str:
     """Return a calibration as text: the fitted values, how well they meet the rows, what other values would fit."""
-    admissible = found.admissible
+    admissible = fit.admissible
     values = [
         {"parameter": name, "fitted": value, "unit": units[name],
          "admissible": " ".join(dict.fromkeys(map(cell, admissible[name])))}
-        for name, value in found.best.values.items()
+        for name, value in fit.best.values.items()
     ]  # fmt: skip
     rows = [
-        {"row": key, "error": f"{100 * found.best.errors[key]:+.2f} %",
-         "other seeds": f"{100 * found.evaluation[key]:+.2f} %"} for key in found.rows
+        {"row": key, "error": f"{100 * fit.best.errors[key]:+.2f} %",
+         "other seeds": f"{100 * fit.evaluation[key]:+.2f} %"} for key in fit.rows
     ]  # fmt: skip
     said = (
-        f"root mean square {100 * found.best.score:.2f} % with the seeds of the fit, "
-        f"{100 * found.evaluation_score:.2f} % with others; {len(found.fits)} fits"
+        f"root mean square {100 * fit.best.score:.2f} % with the seeds of the fit, "
+        f"{100 * fit.evaluation_score:.2f} % with others; {len(fit.fits)} fits"
     )
     lines = [
         {"parameter": name, "value": value, "unit": units[name], "score %": 100 * reached}
-        for name, line in found.profile.items() for value, reached in _few(line)
+        for name, line in fit.profile.items() for value, reached in _few(line)
     ]  # fmt: skip
     return "\n\n".join([table(values), table(rows), said, *([table(lines)] if lines else [])])

@@ -31,27 +31,27 @@ def command(
     from npexplore.designs import DESIGNS, design
     from npexplore.study.explaining.compare import compare
 
-    made = [design(name) for name in names or DESIGNS]
-    given = {"--trace": trace, "--mix": mix, "--packet-bytes": packet_bytes}
-    if sum(value is not None for value in given.values()) != 1:
-        got = " and ".join(option for option, value in given.items() if value is not None) or "none"
+    designs = [design(name) for name in names or DESIGNS]
+    options = {"--trace": trace, "--mix": mix, "--packet-bytes": packet_bytes}
+    if sum(value is not None for value in options.values()) != 1:
+        got = " and ".join(option for option, value in options.items() if value is not None) or "none"
         raise InputError(f"compare needs one of --trace FILE, --mix NAME, --packet-bytes N, --frame-bytes N; got {got}")
     load = plain_workload(trace, mix, packet_bytes, arrivals, rate, speed)
-    with Task(made[0].name, unit="machine", total=len(made)) as task:
+    with Task(designs[0].name, unit="machine", total=len(designs)) as task:
 
         def progress(name: str) -> None:
-            if (task.done, name) != (0, made[0].name):
+            if (task.done, name) != (0, designs[0].name):
                 task.advance()
             task.describe(name)
 
-        found = compare(load, made, clock_mhz=clock_mhz, seed=seed, progress=progress)
+        table = compare(load, designs, clock_mhz=clock_mhz, seed=seed, progress=progress)
     document = {
         "workload": {
             "name": load.name, "packets": len(load.packet_bytes), "mean_packet_bytes": load.mean_packet_bytes,
             "mean_frame_bytes": load.mean_frame_bytes, "arrivals": load.arrivals,
         },
         "clock_mhz": clock_mhz,
-        "rows": found.to_dict("records"),
+        "rows": table.to_dict("records"),
     }  # fmt: skip
     emit(document, lambda: text(document), as_json=as_json)
     return ending(load)

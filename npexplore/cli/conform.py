@@ -132,26 +132,28 @@ def command(
     if rules or graph:
         how["judge"] = _judge(configuration, rules, drop, graph, verdicts)
     with Task("comparing the routers"):
-        found = examine(router, configuration, again, how, frames, seconds)
+        result = examine(router, configuration, again, how, frames, seconds)
     name = " ".join(router) or kernel_name()
     if export is not None:
         from npexplore.testing import write_captures
 
-        note(f"captures: {len(write_captures(found, export))} files in {export}")
+        note(f"captures: {len(write_captures(result, export))} files in {export}")
     if tests is not None:
         from npexplore.testing import write_tests
 
         file, _, function = " ".join(router).rpartition(":")
         mine = None if xdp is None else _xdp_router(xdp, section, maps, config, filters)
-        write_tests(found, tests, mine or f"{Path(file).stem}:{function}")
-        note(f"tests: {len(found.clusters)} in {tests}")
+        write_tests(result, tests, mine or f"{Path(file).stem}:{function}")
+        note(f"tests: {len(result.clusters)} in {tests}")
     if report is not None:
         from npexplore.report.conformance_page import conformance_page
 
-        write_page(report, conformance_page(found, name))
+        write_page(report, conformance_page(result, name))
         note(f"report: {report}")
-    emit({"config": str(config), "router": name, "kind": kind, **found.to_dict()}, lambda: str(found), as_json=as_json)
-    return FAILED if found.clusters else 0
+    emit(
+        {"config": str(config), "router": name, "kind": kind, **result.to_dict()}, lambda: str(result), as_json=as_json
+    )
+    return FAILED if result.clusters else 0
 
 
 def _captures(
@@ -213,13 +215,13 @@ def _xdp(
         mine = _xdp_router(words[0], section, maps, config, filters, LiveXdpRouter if live else None)
         if isinstance(mine, LiveXdpRouter):
             stack.enter_context(mine)
-        found = examine_router(mine.forward, router, max_examples=frames, **how)
+        result = examine_router(mine.forward, router, max_examples=frames, **how)
     counts = ", ".join(f"{name} {count:,}" for name, count in mine.verdicts.most_common())
     note(f"verdicts: {counts}{'' if filters else '; not judged: pass'}")
-    if not found.frames:
+    if not result.frames:
         raise InputError(f"{words[0]}: no frame was judged: the program passes all of them to the kernel; a filter is "
                          "judged by --rules, or --click with --verdicts")  # fmt: skip
-    return found
+    return result
 
 
 def _loaded(text: str) -> Callable[[int, bytes], Any]:

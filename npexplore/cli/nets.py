@@ -109,7 +109,7 @@ def _constant(text: str) -> tuple[str, float]:
 
 def _text(name: str, answer: Structure | Markings | NetChain | NetSimulation) -> str:
     head = f"{name} (refused: {answer.refused})" if answer.refused else name
-    told: dict[str, Any] = {}
+    measures: dict[str, Any] = {}
     tables: list[str] = []
     for field in fields(answer):
         value = getattr(answer, field.name)
@@ -122,10 +122,10 @@ def _text(name: str, answer: Structure | Markings | NetChain | NetSimulation) ->
         elif field.name.endswith("semiflows"):
             tables.append(f"{field.name}: {len(value)}\n" + "\n".join(f"  {_flow(flow)}" for flow in value))
         elif field.name in ("deadlock", "witness", "dead"):
-            told |= {f"{field.name}: {part}": item for part, item in vars(value).items()}
+            measures |= {f"{field.name}: {part}": item for part, item in vars(value).items()}
         else:
-            told[field.name] = value
-    return "\n\n".join([head, *([facts(told)] if told else []), *tables])
+            measures[field.name] = value
+    return "\n\n".join([head, *([facts(measures)] if measures else []), *tables])
 
 
 def _flow(flow: Any) -> str:

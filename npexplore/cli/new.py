@@ -46,8 +46,8 @@ def command(
         if in_python:
             raise InputError("--template writes TOML alone; leave --python out")
         machine = write_kind(name, kind, Path(folder))
-        told = f"wrote {machine}\nnext:\n  npexplore explain {machine} --frame-bytes 64"
-        emit({"files": [str(machine)], "design": str(machine)}, told, as_json=as_json)
+        message = f"wrote {machine}\nnext:\n  npexplore explain {machine} --frame-bytes 64"
+        emit({"files": [str(machine)], "design": str(machine)}, message, as_json=as_json)
         return
     written = write(name, Path(folder), in_python=in_python)
     machine = next(path for path in written if path.suffix == (".py" if in_python else ".toml"))
@@ -67,16 +67,16 @@ def _begin_ledger(name: str, of: str, folder: Path, as_json: bool) -> None:
     from npexplore.designs import design
     from npexplore.machine.workload_sources import workload
 
-    made, path = design(of), folder / f"{name}.csv"
+    machine, path = design(of), folder / f"{name}.csv"
     if not NAME.fullmatch(name):
         raise InputError(f"the name of a ledger must be a-z, then a-z, 0-9 or _, got {name!r}")
     if path.exists():
         raise InputError(f"{path} exists; choose another name or --folder")
-    mix = "" if made.own is not None else "64 bytes"
-    bound = made.bounds(workload(mix=mix) if mix else None).throughput_bps / 1e6
+    mix = "" if machine.own is not None else "64 bytes"
+    bound = machine.bounds(workload(mix=mix) if mix else None).throughput_bps / 1e6
     lines = [
         "design,mix,quantity,value,unit,lo,hi,role,where",
-        f"{made.name},{mix},throughput,{bound:.4g},Mb/s,{0.8 * bound:.4g},{bound:.4g},check,bound",
+        f"{machine.name},{mix},throughput,{bound:.4g},Mb/s,{0.8 * bound:.4g},{bound:.4g},check,bound",
     ]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -84,8 +84,8 @@ def _begin_ledger(name: str, of: str, folder: Path, as_json: bool) -> None:
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror}") from None
     check = f"npexplore check --design {of} --results {path}"
-    told = f"wrote {path}: its line is a bound, no measurement; replace it, and add knobs as columns\nnext:\n  {check}"
-    emit({"files": [str(path)], "design": of}, told, as_json=as_json)
+    text = f"wrote {path}: its line is a bound, no measurement; replace it, and add knobs as columns\nnext:\n  {check}"
+    emit({"files": [str(path)], "design": of}, text, as_json=as_json)
 
 
 def write_kind(name: str, kind: str, folder: Path) -> Path:

@@ -96,38 +96,38 @@ def command(
             task.describe(level)
             task.reach(done)
 
-        found = optimise(
+        optimum = optimise(
             base, load, knobs=knobs, costs=cost_names or None, merits=merits or ("throughput",),
             prices=prices, tolerance=tolerance,
             queueing=queueing, simulations=simulations, packets=packets or PACKETS, seed=seed,
             confirm="estimate" if packets is None else "simulation", workers=workers, progress=progress,
         )  # fmt: skip
     own = {file.name: sources_of(file) for file in prices}
-    told = {**sources(tuple(name for name in found.costs if name not in own)), **own}
-    units = {name: UNITS.get(name) or next(file.unit for file in prices if file.name == name) for name in found.costs}
-    document = {**found.to_dict(), "cost_sources": told, "cost_units": units}
-    emit(document, lambda: text(found, units), as_json=as_json)
+    cost_sources = {**sources(tuple(name for name in optimum.costs if name not in own)), **own}
+    units = {name: UNITS.get(name) or next(file.unit for file in prices if file.name == name) for name in optimum.costs}
+    document = {**optimum.to_dict(), "cost_sources": cost_sources, "cost_units": units}
+    emit(document, lambda: text(optimum, units), as_json=as_json)
     return ending(load)
 
 
-def text(found: Optimum, units: Mapping[str, str]) -> str:
+def text(optimum: Optimum, units: Mapping[str, str]) -> str:
     """Return the front as people read it: what to take and why, the front, where all the other points went."""
-    recommended = found.recommended()
+    recommended = optimum.recommended()
     head = (f"{recommended[1]}\n" if recommended else "") + (
-        f"{found.design} under {found.workload}. {found.searched} Rates that differ by less than "
-        f"{found.tolerance:.0%} count as equal: the cheaper machine stands for both."
+        f"{optimum.design} under {optimum.workload}. {optimum.searched} Rates that differ by less than "
+        f"{optimum.tolerance:.0%} count as equal: the cheaper machine stands for both."
     )
-    if found.unconfirmed:
+    if optimum.unconfirmed:
         head += (
-            f"\nPoints that may be on the front too: {found.unconfirmed:,}; name fewer costs (--cost), a larger "
+            f"\nPoints that may be on the front too: {optimum.unconfirmed:,}; name fewer costs (--cost), a larger "
             "--tolerance, or more --simulations."
         )
     rows = [
-        {**best.knobs, **{_cost(name, units[name]): best.costs[name] for name in found.costs},
+        {**best.knobs, **{_cost(name, units[name]): best.costs[name] for name in optimum.costs},
          "Mb/s": best.throughput / 1e6,
          "+-": None if best.interval is None else (best.interval[1] - best.interval[0]) / 2e6,
          "latency ns": None if best.latency is None else best.latency * 1e9, "bottleneck": best.bottleneck}
-        for best in found.front
+        for best in optimum.front
     ]  # fmt: skip
     more = f"\n... and {len(rows) - SHOWN} more (--json has all)" if len(rows) > SHOWN else ""
     return f"{head}\n\n{table(rows[:SHOWN])}{more}"

@@ -29,8 +29,10 @@ def json_option(function: F) -> F:
 
 def library_option(function: F) -> F:
     """Give a command that writes a page the switch `--shared-library`; it arrives as the argument `shared_library`."""
-    told = "Put plotly.js (5 MB) in a file beside the page, shared by all pages there; figures can be zoomed and saved."
-    return click.option("--shared-library", is_flag=True, help=told)(function)
+    about = (
+        "Put plotly.js (5 MB) in a file beside the page, shared by all pages there; figures can be zoomed and saved."
+    )
+    return click.option("--shared-library", is_flag=True, help=about)(function)
 
 
 def emit(document: Any, text: str | Callable[[], str], *, as_json: bool) -> None:

@@ -51,12 +51,12 @@ def cost_command(
     """
     from npexplore.designs import design
 
-    made = running(apply_settings(design(machine), settings), file, trace, section, maps, costs, router)
-    assert made.program is not None
-    rows, lines = made.program.rows(made.parameters), made.program.lines(made.parameters)
+    loaded = running(apply_settings(design(machine), settings), file, trace, section, maps, costs, router)
+    assert loaded.program is not None
+    rows, lines = loaded.program.rows(loaded.parameters), loaded.program.lines(loaded.parameters)
     document = {
-        "program": made.program.run.program.name,
-        "costs": made.program.costs.name,
+        "program": loaded.program.run.program.name,
+        "costs": loaded.program.costs.name,
         "paths": rows,
         "lines": lines,
     }
@@ -102,11 +102,11 @@ def compare_command(
     rows: list[dict[str, Any]] = []
     events: list[dict[str, float]] = []
     for file in (first, second):
-        made = running(base, file, trace, section, maps, costs, router)
-        answer = made.estimate(budget="1 s", seed=seed)
+        loaded = running(base, file, trace, section, maps, costs, router)
+        answer = loaded.estimate(budget="1 s", seed=seed)
         low, high = answer.ci95["rate_pps"]
-        assert made.program is not None
-        events.append(made.program.mean_cycles())
+        assert loaded.program is not None
+        events.append(loaded.program.mean_cycles())
         rows.append({
             "program": Path(file).name, "rate_pps": answer.rate_pps, "low_pps": low, "high_pps": high,
             "program_cycles": sum(events[-1].values()), "bottleneck": answer.bottleneck,

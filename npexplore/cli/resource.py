@@ -48,7 +48,7 @@ def command(
         known = [name] if name is not None else names()
         rows = [{"name": one, "kind": named(one)[0].kind, "about": named(one)[0].about, "parameters": listed(one)}
                 for one in known]  # fmt: skip
-        emit({"resources": rows}, lambda: "\n\n".join(map(_told, rows)), as_json=as_json)
+        emit({"resources": rows}, lambda: "\n\n".join(map(_described, rows)), as_json=as_json)
         return
     if name is None:
         raise InputError("resource needs a NAME, or --list")
@@ -56,26 +56,27 @@ def command(
 
     lone = resource(name, visit=visit, packet_bytes=packet_bytes, **_settings(settings))
     closed = None if threads is None else [_whole(one) for one in threads.split(",")]
-    found = lone.explore(threads=closed, rate=rate, arrivals=arrivals, trace=trace, seed=seed)
+    exploration = lone.explore(threads=closed, rate=rate, arrivals=arrivals, trace=trace, seed=seed)
     if html is not None:
         from npexplore.report.resource_page import resource_page
 
-        write_page(html, resource_page(lone, found, html if shared_library else None))
-    emit(found.to_dict(), lambda: said(found), as_json=as_json)
+        write_page(html, resource_page(lone, exploration, html if shared_library else None))
+    emit(exploration.to_dict(), lambda: said(exploration), as_json=as_json)
 
 
-def said(found: Exploration) -> str:
+def said(exploration: Exploration) -> str:
     """Return an exploration as text."""
     rows = []
-    for row in found.records():
+    for row in exploration.records():
         low, high = row["throughput_low_mpps"], row["throughput_high_mpps"]
         rows.append({**row, "interval": None if low is None else f"{low:.4g} to {high:.4g}"})
     present = {key: head for key, head in COLUMNS.items() if any(row.get(key) is not None for row in rows)}
-    theory = "" if found.theory is None else f"\n\ntheory: {found.theory['name']} ({found.theory['source']})"
-    return f"{found.heading()}\n\n{table(rows, present)}{theory}"
+    exact = exploration.theory
+    theory = "" if exact is None else f"\n\ntheory: {exact['name']} ({exact['source']})"
+    return f"{exploration.heading()}\n\n{table(rows, present)}{theory}"
 
 
-def _told(row: dict[str, Any]) -> str:
+def _described(row: dict[str, Any]) -> str:
     kind = "" if row["kind"] == row["name"] else f" ({row['kind']})"
     columns = {"name": "parameter", "unit": "unit", "default": "default", "min": "at least", "about": "about"}
     return f"{row['name']}{kind}: {row['about']}\n{table(row['parameters'], columns)}"
@@ -85,16 +86,16 @@ def _settings(settings: tuple[str, ...]) -> dict[str, Any]:
     """Return NAME=VALUE texts: numbers and lists as TOML has them, any other value as text."""
     import tomllib
 
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for text in settings:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             raise InputError(f"--set needs NAME=VALUE, got {text!r}")
         try:
-            found[name.strip()] = tomllib.loads(f"value = {value}")["value"]
+            values[name.strip()] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:
-            found[name.strip()] = value.strip()
-    return found
+            values[name.strip()] = value.strip()
+    return values
 
 
 def _whole(text: str) -> int:

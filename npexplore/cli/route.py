@@ -74,8 +74,8 @@ def command(
         print(json.dumps(router_schema(), indent=2))
         return 0
     if config is None or not inputs or (out or compare or drops or report) is None:
-        told = "--out DIR, --compare DIR, --drops FILE.csv or --report FILE.html"
-        raise InputError(f"route needs --config ROUTER.toml, --in PORT=FILE, and {told}")
+        outputs = "--out DIR, --compare DIR, --drops FILE.csv or --report FILE.html"
+        raise InputError(f"route needs --config ROUTER.toml, --in PORT=FILE, and {outputs}")
     if out is not None and compare is not None and out.resolve() == compare.resolve():
         raise InputError(f"--out and --compare must be two folders, got {out} for both")
     from npexplore.golden.captures.routed import forward_captures
@@ -94,17 +94,17 @@ def command(
 
 def split_inputs(inputs: tuple[str, ...], option: str = "--in") -> dict[str, str]:
     """Return texts PORT=FILE of an option as files by port; raises InputError."""
-    found: dict[str, str] = {}
+    files: dict[str, str] = {}
     for text in inputs:
         port, equals, file = text.partition("=")
         if not (port and equals and file):
             raise InputError(f"{option} must be PORT=FILE, got {text!r}")
-        if port in found:
+        if port in files:
             raise InputError(f"{option}: port {port!r} has two captures; merge them first")
-        if file == "-" and "-" in found.values():
+        if file == "-" and "-" in files.values():
             raise InputError(f"{option}: standard input can be read only once")
-        found[port] = file
-    return found
+        files[port] = file
+    return files
 
 
 def _write_report(run: Routed, name: str, path: Path, shared_library: bool) -> None:
@@ -149,15 +149,15 @@ def _text(run: Routed, document: dict[str, Any]) -> str:
     if document["outputs"]:
         parts.append(facts(document["outputs"]))
     if run.verdict is not None:
-        parts.append(_told(run.verdict, document["compare"]))
+        parts.append(_verdict_text(run.verdict, document["compare"]))
     return "\n\n".join(parts)
 
 
-def _told(verdict: Verdict, found: dict[str, Any]) -> str:
-    if found["difference"] is None:
-        return f"compared with {found['directory']}: {verdict.alike:,} frames, no difference"
-    lines = {name: found["difference"][name] for name in ("port", "packet", "field", "ours", "theirs", "clause")}
-    return f"compared with {found['directory']}: differs\n\n{facts(lines)}"
+def _verdict_text(verdict: Verdict, comparison: dict[str, Any]) -> str:
+    if comparison["difference"] is None:
+        return f"compared with {comparison['directory']}: {verdict.alike:,} frames, no difference"
+    lines = {name: comparison["difference"][name] for name in ("port", "packet", "field", "ours", "theirs", "clause")}
+    return f"compared with {comparison['directory']}: differs\n\n{facts(lines)}"
 
 
 def _ending(run: Routed) -> int:

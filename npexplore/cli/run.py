@@ -79,11 +79,11 @@ def command(
     if config is not None:
         for name in inputs if trace is None else [port] if port else []:
             one_of("port", name, [one.name for one in config.ports])
-    made = apply_settings(design_of(design), settings)
-    with Task(f"packets through {made.name}"):
+    machine = apply_settings(design_of(design), settings)
+    with Task(f"packets through {machine.name}"):
         arriving = inputs if trace is None else read_capture(trace)
         by_resource = by_resource or html is not None
-        result = made.run(
+        result = machine.run(
             arriving, seed, speed=speed, rate=rate, loops=loops, by_resource=by_resource,
             memory_bytes=None if memory is None else quantity("--memory", memory, "bytes"),
         )  # fmt: skip

@@ -37,8 +37,8 @@ def kinds() -> dict[str, tuple[str, str, str]]:
 def schema(kind: str) -> dict[str, Any]:
     """Return the JSON Schema of a kind of file; raises UnknownNameError."""
     module, _, function = kinds()[one_of("kind of file", kind, kinds())][0].partition(":")
-    found: dict[str, Any] = getattr(import_module(module), function)()
-    return found
+    document: dict[str, Any] = getattr(import_module(module), function)()
+    return document
 
 
 @click.command("schema")

@@ -100,13 +100,13 @@ def command(
         check_packets(base, packets)
     loads = read_workloads(base, trace, mix, packet_bytes, arrivals, rate, speed)
     if method is None:
-        points = [point for made, load in loads for point in grid(made, load, solver=solvers, seeds=seeds, knobs=knobs)]
+        points = [point for at, load in loads for point in grid(at, load, solver=solvers, seeds=seeds, knobs=knobs)]
     else:
         points = [
             point
-            for made, load in loads
+            for at, load in loads
             for point in some_of(
-                made, load, n=n, method=method, sample_seed=sample_seed, solver=solvers, seeds=seeds, knobs=knobs
+                at, load, n=n, method=method, sample_seed=sample_seed, solver=solvers, seeds=seeds, knobs=knobs
             )
         ]
     warn_of_idle_knobs(knobs, points)
@@ -152,9 +152,9 @@ def command(
             columns = [*knobs, "cost", "throughput_bps", "rate_mpps", "bottleneck", "latency_mean_ns"]
             head = f"{len(best)} of {len(rows)} points in {out} are best for their cost ({named}), gains above 5 %"
             return f"{head}:\n\n{table(best[columns].to_dict('records'))}"
-        told = [] if len(loads) == 1 else ["workload", *(["offered_mpps"] if rate else [])]
+        workload = [] if len(loads) == 1 else ["workload", *(["offered_mpps"] if rate else [])]
         shares = ["line_rate_share"] if rows["line_rate_share"].notna().any() else []
-        columns = [*knobs, *told, "solver", "throughput_bps", "rate_mpps", *shares, "bottleneck", "latency_mean_ns"]
+        columns = [*knobs, *workload, "solver", "throughput_bps", "rate_mpps", *shares, "bottleneck", "latency_mean_ns"]
         fastest = rows.sort_values("throughput_bps", ascending=False, kind="stable").head(SHOWN)
         head = f"{len(rows)} point{'s'[: len(rows) > 1]} in {out}" + (
             f"; the {SHOWN} fastest:" if len(rows) > SHOWN else ":"

@@ -55,19 +55,19 @@ def command(
         counts, scan = count_capture(paths[0], workers=workers or 1)
         document = counts.document(paths[0], scan.format, scan.damage)
         document.update({"other_blocks": scan.other_blocks} if scan.other_blocks else {})
-        told = [f"{paths[0]}: {scan.damage}; the {counts.packets:,} packets before it are counted"] * bool(scan.damage)
+        lost = [f"{paths[0]}: {scan.damage}; the {counts.packets:,} packets before it are counted"] * bool(scan.damage)
     else:
-        found = _count_several(paths, workers, cluster, keep)
-        counts, document = found.counts, found.document(", ".join(files))
-        for notice in found.notices():
+        several = _count_several(paths, workers, cluster, keep)
+        counts, document = several.counts, several.document(", ".join(files))
+        for notice in several.notices():
             note(notice)
-        broken = [file for file in found.files if file.trouble]
-        told = [f"{file.trouble}; {file.packets:,} packets of it are counted" for file in broken]
+        broken = [file for file in several.files if file.trouble]
+        lost = [f"{file.trouble}; {file.packets:,} packets of it are counted" for file in broken]
     document["narrow_accesses"] = {"cell_bytes": cell_bytes, "share": counts.narrow_share(cell_bytes)}
     _show(counts, document, as_json=as_json)
-    for line in told:
+    for line in lost:
         warn(line)
-    return DAMAGED if told else 0
+    return DAMAGED if lost else 0
 
 
 def _count_several(paths: list[str], workers: int | None, cluster: str | None, keep: Path | None) -> SeveralCounts:

@@ -75,11 +75,11 @@ class NetDesign(Design):
         """
         chosen = list(range(seed, seed + seeds)) if isinstance(seeds, int) else list(seeds)
         net = self.drawn()
-        given = self.workload(workload)
-        if given.arrivals != "saturated":
-            raise RefusedError(f"net {net.name} takes packets as fast as it can, got {given.arrivals} arrivals")
+        load = self.workload(workload)
+        if load.arrivals != "saturated":
+            raise RefusedError(f"net {net.name} takes packets as fast as it can, got {load.arrivals} arrivals")
         if net.feed:
-            net = net.fed(given.columns, ordered=given.ordered)
+            net = net.fed(load.columns, ordered=load.ordered)
         return predict(net, chosen, packets=packets or PACKETS, progress=progress)
 
 
@@ -100,11 +100,11 @@ def net_design(path: str | Path) -> NetDesign:
     for key in numbers:
         if key in known:
             raise InputError(f"{file.name}: constant.{key}: a parameter of machine {read.machine} has that name")
-    made = MachineFile(
+    described = MachineFile(
         name=name, title=read.about or name, paper="" if base is None else base.paper,
         parameter={**known, **numbers}, extends=read.machine or None,
     )  # fmt: skip
-    parameters = Parameters(made)
+    parameters = Parameters(described)
     net = load_net(file, parameters=parameters)
     missing = [key for key in ("throughput_bps", "rate_pps") if key not in net.measure]
     if missing:
@@ -124,8 +124,8 @@ def _own(net: Net, parameters: Parameters) -> Workload:
     )
 
 
-def _as_it_is(parameters: Parameters, given: Workload) -> Workload:
-    return given
+def _as_it_is(parameters: Parameters, load: Workload) -> Workload:
+    return load
 
 
 def _alone(name: str, parameters: Parameters) -> Machine:

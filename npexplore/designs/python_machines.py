@@ -114,8 +114,8 @@ def of_file(path: Path) -> Design:
             hint = f"; call {' or '.join(machines)} so" if machines else ""
             raise InputError(f"{path}: design must be a function that returns a Design or a Machine, "
                              f"got nothing of that name{hint}")  # fmt: skip
-        made = of_object(module.design, str(path))
-    return made if isinstance(made.build, BuiltBy) else replace(made, build=partial(_built, made.build, path))
+        mine = of_object(module.design, str(path))
+    return mine if isinstance(mine.build, BuiltBy) else replace(mine, build=partial(_built, mine.build, path))
 
 
 def _build_of(path: Path) -> Callable[[Parameters], Machine]:
@@ -167,8 +167,8 @@ def _line(error: BaseException, path: str) -> str:
 def _document(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     """Return the first line of a function's docstring, and what it says of each argument."""
     lines = (inspect.getdoc(function) or "").splitlines()
-    found = [match for line in lines[1:] if (match := ARGUMENT.fullmatch(line))]
-    return (lines[0] if lines else ""), {match[1]: match[2] for match in found}
+    arguments = [match for line in lines[1:] if (match := ARGUMENT.fullmatch(line))]
+    return (lines[0] if lines else ""), {match[1]: match[2] for match in arguments}
 
 
 def _as_default(value: Any, default: Any) -> Any:

@@ -25,10 +25,10 @@ class Arriving:
 
     def __call__(self, parameters: Parameters) -> Workload:
         """Return the packets; raises InputError for arrivals that these packets cannot have."""
-        made = self.function(parameters)
+        load = self.function(parameters)
         if self.arrivals is not None or self.rate is not None:
-            made = made.with_arrivals(self.arrivals or made.arrivals, self.rate)
-        return made if self.speed is None else made.at_speed(self.speed)
+            load = load.with_arrivals(self.arrivals or load.arrivals, self.rate)
+        return load if self.speed is None else load.at_speed(self.speed)
 
 
 @dataclass(frozen=True)

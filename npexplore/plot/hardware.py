@@ -60,15 +60,15 @@ def expression(graph: Graph, root: int, data: pd.DataFrame, *, label: str, names
 
 
 def _words(graph: Graph, node: Node, names: Mapping[str, str]) -> str:
-    told = [
+    operands = [
         str(one.value) if one.op == "const" else names.get(one.value, str(one.value)) if one.op == "input" else "·"
         for one in (graph.nodes[at] for at in node.args)
     ]
     if node.op == "mux":
-        return f"if {told[0]}: {told[1]} else {told[2]}"
+        return f"if {operands[0]}: {operands[1]} else {operands[2]}"
     if node.op in SIGNS:
-        return f"{told[0]} {SIGNS[node.op]} {told[1]}"
-    return f"{told[0]} {node.op} {'' if node.op == 'table' else node.value}".strip()
+        return f"{operands[0]} {SIGNS[node.op]} {operands[1]}"
+    return f"{operands[0]} {node.op} {'' if node.op == 'table' else node.value}".strip()
 
 
 def waveform(

@@ -77,11 +77,11 @@ def _part(text: str, size: int, where: str) -> bytes:
             return bytes.fromhex(text[4:])
     if re.fullmatch(r"(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}", text):
         return bytes.fromhex(text.replace(":", ""))
-    if found := _NUMBER.fullmatch(text):
-        width = int(found[2]) // 8 if found[2] else size
+    if number := _NUMBER.fullmatch(text):
+        width = int(number[2]) // 8 if number[2] else size
         with suppress(OverflowError):
-            value = int(found[3], 0)
-            return value.to_bytes(width, "big" if found[1] == "be" else "little", signed=value < 0)
+            value = int(number[3], 0)
+            return value.to_bytes(width, "big" if number[1] == "be" else "little", signed=value < 0)
         raise InputError(f"{where}: {text!r} does not fit into {width} bytes")
     with suppress(ValueError):
         if "/" in text:

@@ -27,7 +27,7 @@ from npexplore.programs.micro import Micro, empty, suite
 from npexplore.programs.records import Program
 from npexplore.results import Result
 
-FEW, ROUNDS, ROUND_NS = 100, 7, 2_000_000  # repeats of a short call; rounds; what a long call is to take
+SHORT_REPEATS, ROUNDS, ROUND_NS = 100, 7, 2_000_000  # repeats of a short call; rounds; what a long call is to take
 LEAST_NS = 4.0  # of a run beyond the empty program: errors of shorter ones count as of so much
 REWEIGHTED = 4  # fits, each with weights by the one before
 SAMPLES, SEED = 100, 1  # of the intervals
@@ -165,12 +165,12 @@ def time_all(micros: Sequence[Micro], rounds: int = ROUNDS) -> list[float]:
 
 def time_loaded(loaded: Sequence[tuple[LinuxProgram, bytes]], rounds: int = ROUNDS) -> list[float]:
     """Return nanoseconds of a run of each loaded program on its packet, the least of so many rounds."""
-    many = [FEW + max(1000, int(ROUND_NS / max(file.run(packet, 1000)[2], 1))) for file, packet in loaded]
+    many = [SHORT_REPEATS + max(1000, int(ROUND_NS / max(file.run(packet, 1000)[2], 1))) for file, packet in loaded]
     best = np.full((2, len(loaded)), np.inf)
     for _ in range(rounds):
         for n, (file, packet) in enumerate(loaded):
-            best[:, n] = np.minimum(best[:, n], [_spent(file, packet, many[n]), _spent(file, packet, FEW)])
-    return [float(t) for t in (best[0] - best[1]) / (np.array(many) - FEW)]
+            best[:, n] = np.minimum(best[:, n], [_spent(file, packet, many[n]), _spent(file, packet, SHORT_REPEATS)])
+    return [float(t) for t in (best[0] - best[1]) / (np.array(many) - SHORT_REPEATS)]
 
 
 def _spent(file: LinuxProgram, packet: bytes, repeats: int) -> int:

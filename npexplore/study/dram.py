@@ -61,8 +61,8 @@ class Experiment:
 
     def policy(self) -> DramPolicy:
         """How this simulator schedules."""
-        given = POLICIES[self.simulator]
-        return DramPolicy(**{**vars(given), "page": self.page, "refresh": REFRESH[self.refresh]})
+        policy = POLICIES[self.simulator]
+        return DramPolicy(**{**vars(policy), "page": self.page, "refresh": REFRESH[self.refresh]})
 
     def made_of(self) -> DramDevice:
         """The device; reduced to one pseudo-channel and whole clocks if the simulator models no more."""
@@ -74,16 +74,16 @@ class Experiment:
     def here(self) -> float:
         """The result of npexplore's controller for this experiment."""
         device = self.made_of()
-        made = dram_accesses(
+        drawn = dram_accesses(
             device, self.pattern, self.n, self.seed, writes=self.writes, interval=self.interval, among=self.among
         )
         clock = device.t_ck * 1e-9
         run = run_accesses(
-            device, self.policy(), bank=made.bank, row=made.row, write=made.write, time_s=made.clock * clock
+            device, self.policy(), bank=drawn.bank, row=drawn.row, write=drawn.write, time_s=drawn.clock * clock
         )
         first = self.n // 5
         if self.load:
-            return float(np.mean(run.waited_s[first:][~made.write[first:]])) / clock
+            return float(np.mean(run.waited_s[first:][~drawn.write[first:]])) / clock
         return (self.n - 1 - first) / float(run.accepted_s[-1] - run.accepted_s[first]) * clock
 
     def error(self) -> float:
@@ -93,23 +93,23 @@ class Experiment:
 
 def experiments() -> list[Experiment]:
     """Return the recorded experiments, in order of the file."""
-    found = []
+    experiments = []
     with share("data", "dram", "simulators.csv").open(encoding="utf-8") as file:
         for row in csv.DictReader(line for line in file if not line.startswith("#")):
             among = (int(row["groups"]), int(row["banks_each"])) if row["groups"] else None
-            found.append(Experiment(
+            experiments.append(Experiment(
                 row["simulator"], row["device"], row["experiment"],
                 cast(Pattern, row["pattern"]), row["page"], row["refresh"],
                 float(row["writes"]), among, float(row["interval"]), int(row["units"]), int(row["n"]), int(row["seed"]),
                 float(row["load"]), float(row["rate"]), float(row["latency"] or "nan"),
             ))  # fmt: skip
-    return found
+    return experiments
 
 
-def table(found: Sequence[tuple[Experiment, float]]) -> list[dict[str, object]]:
+def table(results: Sequence[tuple[Experiment, float]]) -> list[dict[str, object]]:
     """Return the worst and the mean absolute error of each kind of experiment, by simulator and device."""
     kinds: dict[tuple[str, str, str], list[float]] = {}
-    for one, error in found:
+    for one, error in results:
         kinds.setdefault((one.simulator, one.device, one.experiment), []).append(error)
     return [
         {

@@ -60,10 +60,10 @@ def to_frame(results: Any) -> pd.DataFrame:
 def _rows(one: Any, designs: Sequence[Design] = ()) -> list[dict[str, Any]]:
     """Return the rows of one result."""
     match one:
-        case (Design() as made, answer):
-            knobs = {RENAMED.get(name, name): made.parameters[name] for name in _differing(designs)
-                     if name in made.parameters}  # fmt: skip
-            return [{"design": made.name, **knobs, **row} for row in _rows(answer)]
+        case (Design() as design, answer):
+            knobs = {RENAMED.get(name, name): design.parameters[name] for name in _differing(designs)
+                     if name in design.parameters}  # fmt: skip
+            return [{"design": design.name, **knobs, **row} for row in _rows(answer)]
         case (dict() as columns, answer):
             return [{**columns, **row} for row in _rows(answer)]
         case Prediction():
@@ -110,11 +110,11 @@ def to_xarray(rows: pd.DataFrame, dims: Sequence[str] | None = None) -> xr.Datas
     except ModuleNotFoundError:
         raise ImportError("to_xarray needs xarray: install npexplore with its extra `xarray`") from None
     answers = [name for name in rows.columns if name in ANSWERED or name.startswith(UTILIZATION)]
-    asked = [name for name in rows.columns if name not in answers and name not in ASKED_OF_ALL]
+    columns = [name for name in rows.columns if name not in answers and name not in ASKED_OF_ALL]
     missing = [name for name in dims or () if name not in rows.columns]
     if missing:
-        raise InputError(f"axis {missing[0]!r} is no column of the sweep ({', '.join(asked)})")
-    axes = list(dims) if dims is not None else [name for name in asked if rows[name].nunique(dropna=False) > 1]
+        raise InputError(f"axis {missing[0]!r} is no column of the sweep ({', '.join(columns)})")
+    axes = list(dims) if dims is not None else [name for name in columns if rows[name].nunique(dropna=False) > 1]
     table = rows
     if "seed" in axes and rows["seed"].isna().any() and rows["seed"].notna().any():
         seeds = rows["seed"].dropna().unique()
@@ -123,17 +123,17 @@ def to_xarray(rows: pd.DataFrame, dims: Sequence[str] | None = None) -> xr.Datas
     if "seed" in axes and table["seed"].notna().all():
         table = table.astype({"seed": "int64"})
     if not axes:
-        axes = [asked[0]]
+        axes = [columns[0]]
     same = table[table.duplicated(axes, keep=False)]
     if len(same):
-        told = ", ".join(f"{name} {same.iloc[0][name]}" for name in axes)
-        more = [name for name in asked if name not in axes and same[name].nunique(dropna=False) > 1]
+        shared = ", ".join(f"{name} {same.iloc[0][name]}" for name in axes)
+        more = [name for name in columns if name not in axes and same[name].nunique(dropna=False) > 1]
         hint = f"; {', '.join(more)} differ" if more else "; each point may stand there once"
-        raise InputError(f"axes {', '.join(axes)} do not tell rows apart: {len(same)} rows have {told}{hint}")
+        raise InputError(f"axes {', '.join(axes)} do not tell rows apart: {len(same)} rows have {shared}{hint}")
     array: xr.Dataset = table.set_index(axes)[answers].to_xarray()
     units = {**units_of(map(str, rows.columns)), **rows.attrs.get("units", {})}
     for name in array.variables:
         if str(name) in units:
             array[name].attrs["units"] = units[str(name)]
-    array.attrs = {name: rows[name].iloc[0] for name in asked if name not in axes and rows[name].nunique() == 1}
+    array.attrs = {name: rows[name].iloc[0] for name in columns if name not in axes and rows[name].nunique() == 1}
     return array

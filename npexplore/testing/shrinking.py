@@ -80,7 +80,7 @@ def _plainer_packets(packet: bytes, length: int, source: int) -> Iterator[bytes]
     options, payload = packet[SHORTEST:length], packet[length:]
     whole = total == len(packet)
 
-    def made(header: bytes, options: bytes, payload: bytes) -> bytes:
+    def joined(header: bytes, options: bytes, payload: bytes) -> bytes:
         changed = bytes([header[0] & 0xF0 | (SHORTEST + len(options)) // 4]) + header[1:]
         if whole:
             changed = changed[:2] + (SHORTEST + len(options) + len(payload)).to_bytes(2, "big") + changed[4:]
@@ -90,10 +90,10 @@ def _plainer_packets(packet: bytes, length: int, source: int) -> Iterator[bytes]
     if length <= total < len(packet):
         yield packet[:total]
     for fewer in dict.fromkeys((0, len(payload) // 2, len(payload) - 1)):
-        yield made(header, options, payload[: max(0, fewer)])
+        yield joined(header, options, payload[: max(0, fewer)])
     for keep in dict.fromkeys((0, len(options) // 8 * 4, len(options) - 4)):
-        yield made(header, options[: max(0, keep)], payload)
-    yield made(header, options, bytes(len(payload)))
+        yield joined(header, options[: max(0, keep)], payload)
+    yield joined(header, options, bytes(len(payload)))
     for at, value in PLAIN:
-        yield made(header[:at] + value + header[at + len(value) :], options, payload)
-    yield made(header[:12] + source.to_bytes(4, "big") + header[16:], options, payload)
+        yield joined(header[:at] + value + header[at + len(value) :], options, payload)
+    yield joined(header[:12] + source.to_bytes(4, "big") + header[16:], options, payload)

@@ -67,10 +67,6 @@ def arrivals(draw, most=30):
     return rows
 
 
-def link_rates():
-    return st.sampled_from([Fraction(1), Fraction(1, 8), Fraction(3, 7), Fraction(243, 12500)])
-
-
 # --- whole routers ---
 
 KERNEL_SCHEDULERS = [name for name in SCHEDULERS if SCHEDULERS[name].KIND is not None]

@@ -106,7 +106,6 @@ def join(classes, ways):
 
 SINK = node("Sink", section("JobSink"))
 OPEN = '<userClass name="{}" priority="{}" type="open" referenceSource="Source"/>'
-CLOSED = '<userClass name="{}" priority="0" type="closed" customers="{}" referenceSource="{}"/>'
 
 
 def links(*pairs):

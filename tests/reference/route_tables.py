@@ -58,11 +58,6 @@ def bundled_table6():
     return six.prefix_columns(read_prefixes6(BUNDLED6))
 
 
-def largest_table6():
-    """The full IPv6 table where it is there, else the bundled part of it."""
-    return six.prefix_columns(read_prefixes6(WHOLE if WHOLE.exists() else BUNDLED6))
-
-
 def addresses_within6(value, length, count, rng):
     """Draw addresses inside prefixes chosen at random."""
     row = rng.integers(0, len(value), count)

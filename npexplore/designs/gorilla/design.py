@@ -64,8 +64,8 @@ def delays(p: Parameters) -> dict[str, float]:
 
 def mean_delays(p: Parameters) -> dict[str, float]:
     """Return the same where a cache answers some lookups."""
-    found, hits = delays(p), cached_share(p)
-    return found | {name: hits * p.label_cycles + (1 - hits) * found[name] for name in ("lookup4", "lookup6")}
+    latencies, hits = delays(p), cached_share(p)
+    return latencies | {name: hits * p.label_cycles + (1 - hits) * latencies[name] for name in ("lookup4", "lookup6")}
 
 
 def overhead(p: Parameters) -> float:
@@ -84,9 +84,9 @@ def split_edits(p: Parameters) -> bool:
     return bool(p.edits == "substep")
 
 
-def residence_cycles(p: Parameters, found: Lowered | None = None) -> tuple[float, float]:
+def residence_cycles(p: Parameters, lowered_program: Lowered | None = None) -> tuple[float, float]:
     """Return a packet's mean cycles in the engine, without and with the waits for replies, both without contention."""
-    paths = (found or lowered(p)).paths
+    paths = (lowered_program or lowered(p)).paths
     each = split_edits(p)
     issue = sum(path.share * issue_cycles(p, len(path.steps), path.edits(each)[-1]) for path in paths)
     stalls = sum(path.share * path.stalls(mean_delays(p)) for path in paths)
@@ -95,9 +95,9 @@ def residence_cycles(p: Parameters, found: Lowered | None = None) -> tuple[float
 
 def build(p: Parameters) -> Machine:
     """Return the machine; raises ModelError where parameters contradict each other."""
-    cycle, found = cycle_s(p), lowered(p)
+    cycle, lowered_program = cycle_s(p), lowered(p)
     if not p.check_cycles:
-        found = found.inline(CHECKS)  # in the engine's own cycles: its thread goes on
+        lowered_program = lowered_program.inline(CHECKS)  # in the engine's own cycles: its thread goes on
     if p.protocols == "ipv4" and p.proto != "ipv4":
         raise ModelError(f"a processor for IPv4 alone takes no other traffic: proto must be ipv4, got {p.proto!r}")
     count, threads = p.clusters * p.engines, p.clusters * p.engines * p.threads
@@ -123,8 +123,8 @@ def build(p: Parameters) -> Machine:
                 clock_hz=p.core_mhz * 1e6, members=channels_of(p),
             )
         )  # fmt: skip
-    start = Start("random", cycle * max(1.0, residence_cycles(p, found)[1]))
-    work = found.record(compute(p), visit(p, found), _end(p), split_edits(p))
+    start = Start("random", cycle * max(1.0, residence_cycles(p, lowered_program)[1]))
+    work = lowered_program.record(compute(p), visit(p, lowered_program), _end(p), split_edits(p))
     if ideal:
         pools = [Pool("engine", threads, _alone(p, work), home="engine", start=start)]
     else:
@@ -178,14 +178,14 @@ def compute(p: Parameters) -> Callable[[Recorder, int, int, bool], None]:
     return run
 
 
-def visit(p: Parameters, found: Lowered) -> Callable[[Recorder, str, Mapping[str, Operand]], None]:
+def visit(p: Parameters, lowered_program: Lowered) -> Callable[[Recorder, str, Mapping[str, Operand]], None]:
     """Return what a thread waits for where a step calls an accelerator."""
     cycle, delay, read = cycle_s(p), delays(p), 1 / reads_per_s(p)
 
     def most(amount: Operand) -> float:
         if not isinstance(amount, Expression):
             return float(amount)
-        return float(found.columns[amount.name].max())  # type: ignore[attr-defined]
+        return float(lowered_program.columns[amount.name].max())  # type: ignore[attr-defined]
 
     def memory(m: Recorder, name: str, reads: Operand) -> None:
         """A channel in turn, as many reads as it takes, then what is left of the delay."""

@@ -163,13 +163,13 @@ class EngineFiles:
 
     def _counted(self, folder: Path) -> Counter[Flow]:
         """Return how often the bench was asked to count each flow."""
-        found = Counter[Flow]()
+        counts = Counter[Flow]()
         for port, name in self.ports.accelerator.items():
             if name == COUNTS:
                 widths = self.ports.widths[port]
                 words = (folder / f"{port}.txt").read_text(encoding="utf-8").split()
-                found.update(cut(int(line, 16), widths) for line in words)
-        return found
+                counts.update(cut(int(line, 16), widths) for line in words)
+        return counts
 
     def _differences(
         self, cases: Sequence[Case], lines: Sequence[str], counted: Counter[Flow] | None = None
@@ -192,9 +192,9 @@ class EngineFiles:
                 wrong, first = wrong + 1, first or f"packet {k} was lost"
                 continue
             left = {name: self.results.value(seen[k], name, name in signed) for name in self.results.at}
-            found = self._verdict(left, frame)
-            if found != expected:
-                wrong, first = wrong + 1, first or f"packet {k}: hardware says {found}, the step program {expected}"
+            verdict_ = self._verdict(left, frame)
+            if verdict_ != expected:
+                wrong, first = wrong + 1, first or f"packet {k}: hardware says {verdict_}, the step program {expected}"
         more, other = miscounted(flows, counted)
         return wrong + more, first or other
 
@@ -207,15 +207,15 @@ class EngineFiles:
             return Answer(None)
 
         units[COUNTS] = count
-        found = (forward(self.compiled, units, port, frame).context for port, frame in cases)
-        return [(one.sent, one.reason, one.left_to_control) for one in found], flows
+        outcomes = (forward(self.compiled, units, port, frame).context for port, frame in cases)
+        return [(one.sent, one.reason, one.left_to_control) for one in outcomes], flows
 
     def _verdict(self, left: dict[str, int], frame: bytes) -> object:
         try:
-            made = verdict(self.program, left, frame)
+            outcome = verdict(self.program, left, frame)
         except (KeyError, IndexError) as error:  # no reason, or kind, has this number
             return error
-        return made.sent, made.reason, made.left_to_control
+        return outcome.sent, outcome.reason, outcome.left_to_control
 
 
 def miscounted(flows: Counter[Flow], counted: Counter[Flow] | None) -> tuple[int, str]:
@@ -240,12 +240,12 @@ def cut(number: int, widths: Sequence[int]) -> Flow:
 def routes_of(lpm: Lpm) -> Routes:
     """Return the routes of a table as prefixes, the longest first."""
     rows = lpm.routes()
-    found = []
+    routes = []
     for k in range(len(rows.length)):
         value = rows.value[k]
         number = int(value) if np.ndim(value) == 0 else int(value[0]) << 64 | int(value[1])
-        found.append((number, int(rows.length[k]), int(rows.next_hop[k])))
-    return sorted(found, key=lambda row: (-row[1], row[0]))
+        routes.append((number, int(rows.length[k]), int(rows.next_hop[k])))
+    return sorted(routes, key=lambda row: (-row[1], row[0]))
 
 
 def rated_and_hostile(tables: Box, protocols: Sequence[str], count: int) -> tuple[list[Case], list[Case]]:

@@ -40,16 +40,16 @@ class Verdict:
 
 def units(box: Box) -> Mapping[str, Unit]:
     """Return the accelerators of a router by how hardware has them."""
-    found: dict[str, Unit] = {"integrity2": Inline(partial(frame_fault, box.golden))}
-    found |= {name: Inline(check) for name, check in {**INTEGRITY, **INTEGRITY6}.items()}
-    found["lookup4"] = Outside(maybe(max(1, len(box.ipv4.hops) - 1)))
+    answering: dict[str, Unit] = {"integrity2": Inline(partial(frame_fault, box.golden))}
+    answering |= {name: Inline(check) for name, check in {**INTEGRITY, **INTEGRITY6}.items()}
+    answering["lookup4"] = Outside(maybe(max(1, len(box.ipv4.hops) - 1)))
     if box.ipv6 is not None:
-        found["lookup6"] = Outside(maybe(max(1, len(box.ipv6.hops) - 1)))
-    found["flow_counter"] = Outside(Fixed(None))
+        answering["lookup6"] = Outside(maybe(max(1, len(box.ipv6.hops) - 1)))
+    answering["flow_counter"] = Outside(Fixed(None))
     if box.labels is not None and box.labels.entries:
         entries = box.labels.entries
-        found["label_table"] = Outside(maybe(max(1, len(entries) - 1)), entries)
-    return found
+        answering["label_table"] = Outside(maybe(max(1, len(entries) - 1)), entries)
+    return answering
 
 
 def window_of(protocols: Sequence[str]) -> int:
@@ -69,8 +69,8 @@ def begins(box: Box, window: int) -> dict[str, Shape]:
 
 def lowered_router(box: Box, protocols: Sequence[str] = ("ipv4",), counting: bool = False) -> LoweredProgram:
     """Return a router's program as graphs; raises ModelError for what hardware cannot have."""
-    made = engine_program(box, protocols, counting)
-    return lower_program(made, units(box), begins(box, window_of(protocols)), RESULTS)
+    program = engine_program(box, protocols, counting)
+    return lower_program(program, units(box), begins(box, window_of(protocols)), RESULTS)
 
 
 def registers_of(program: LoweredProgram, port: int, frame: bytes) -> dict[str, int]:
@@ -106,12 +106,12 @@ class GraphRouter:
         left, _ = run_graphs(self.program, registers_of(self.program, port, frame), self._answer)
         return verdict(self.program, left, frame)
 
-    def _answer(self, name: str, given: Sequence[int]) -> Mapping[str, int]:
+    def _answer(self, name: str, arguments: Sequence[int]) -> Mapping[str, int]:
         if name == "flow_counter":
-            self.units[name](tuple(given))
+            self.units[name](tuple(arguments))
             return {}
         if name == "label_table":
-            number, _ = self.box.label_cache.look_up(given[0])
+            number, _ = self.box.label_cache.look_up(arguments[0])
             return {".kind": int(number >= 0), ".is1": max(0, number)}
-        answer: Answer = self.units[name](*given)
+        answer: Answer = self.units[name](*arguments)
         return {".kind": 0, ".is1": 0} if answer.value is None else {".kind": 1, ".is1": int(answer.value)}

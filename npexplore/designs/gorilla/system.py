@@ -60,8 +60,8 @@ class SystemFiles(ProcessorFiles):
         face, accelerator = super()._member()
         if LABELS not in self.inside or LABEL_PORT not in face.ports:
             return face, accelerator
-        asked = {MISS_PORT if port == LABEL_PORT else port: name for port, name in accelerator.items()}
-        return labelled_face(face, LABEL_PORT, MISS_PORT), asked | {MISS_PORT: MISSES}
+        ports = {MISS_PORT if port == LABEL_PORT else port: name for port, name in accelerator.items()}
+        return labelled_face(face, LABEL_PORT, MISS_PORT), ports | {MISS_PORT: MISSES}
 
     @property
     def counts(self) -> Counting | None:
@@ -149,12 +149,12 @@ class SystemFiles(ProcessorFiles):
         counts = self.counts
         if counts is None:
             return super()._counted(folder)
-        found, half = super()._counted(folder), self.box.counters.class_bits
+        by_flow, half = super()._counted(folder), self.box.counters.class_bits
         for k in range(len(counts.ports)):
             words, times = dict[int, int](), Counter[int]()
             for line in (folder / f"counters_{k}.txt").read_text(encoding="utf-8").splitlines():
                 if set(line.lower()) & set("xz"):
-                    found[UNDEFINED] += 1
+                    by_flow[UNDEFINED] += 1
                     continue
                 place, word = (int(part, 16) for part in line.split())
                 words[place], times[place] = word, times[place] + 1
@@ -162,11 +162,11 @@ class SystemFiles(ProcessorFiles):
                 number, part, more = place >> PLACE, place & (1 << PLACE) - 1, word - first_word(place)
                 flow = number >> half, number & (1 << half) - 1
                 if part == 0:
-                    found[flow] += more
+                    by_flow[flow] += more
                 elif more:
-                    found[(*flow, part)] += 1
+                    by_flow[(*flow, part)] += 1
                 if times[place] != times[number << PLACE]:
-                    found[(*flow, part, times[place])] += 1
+                    by_flow[(*flow, part, times[place])] += 1
                 if part == 0 and times[place] != more:
-                    found[(*flow, part, times[place])] += 1
-        return found
+                    by_flow[(*flow, part, times[place])] += 1
+        return by_flow

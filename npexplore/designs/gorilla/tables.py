@@ -83,7 +83,7 @@ class RouteCaches:
         """Return a lookup that reads nothing where the cache has the address."""
 
         def answer(address: object) -> Answer:
-            found = unit(address)
-            return Answer(found.value, {**found.used, MEMORY: 0}) if self.holds(address) else found
+            uncached = unit(address)
+            return Answer(uncached.value, {**uncached.used, MEMORY: 0}) if self.holds(address) else uncached
 
         return answer

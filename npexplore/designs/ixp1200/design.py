@@ -36,7 +36,7 @@ from npexplore.machine.resources.ingress import Ingress
 
 BOOT_S, WINDOW_S = 2e-3, 10e-3  # measured from when queues have filled on: traffic is steady
 FILLED_S, SHARED_S = 20e-3, 30e-3  # the same, where four flows fill the queues of one port
-MANY = 8  # receivers, from which on a shorter time has as many packets
+SHORT_RUN_RECEIVERS = 8  # receivers, from which on a shorter time has as many packets
 
 
 def build(p: Parameters) -> Machine:
@@ -111,7 +111,7 @@ def measured(p: Parameters) -> tuple[float, float]:
         return FILLED_S, SHARED_S
     if p.service == "ip_forwarding":
         return 2 * BOOT_S, WINDOW_S / 5
-    return (BOOT_S, WINDOW_S) if p.receivers < MANY else (BOOT_S / 2, 4 * WINDOW_S / p.receivers)
+    return (BOOT_S, WINDOW_S) if p.receivers < SHORT_RUN_RECEIVERS else (BOOT_S / 2, 4 * WINDOW_S / p.receivers)
 
 
 def ixp1200() -> Design:

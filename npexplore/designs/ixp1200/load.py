@@ -137,9 +137,9 @@ def packet_rate(p: Parameters, mbps: float, packet_bytes: float) -> float:
 
 def own_workload(p: Parameters) -> Workload:
     """Return packets for every port at work, at `load` of its line, merged in order of time."""
-    made = over_ports(p, Workload("", {"packet_bytes": np.full(1, p.packet_bytes, dtype=np.int64)}))
+    load = over_ports(p, Workload("", {"packet_bytes": np.full(1, p.packet_bytes, dtype=np.int64)}))
     return replace(
-        made, name=f"{p.packet_bytes}-byte packets to {len(port_rates(p, p.packet_bytes))} ports",
+        load, name=f"{p.packet_bytes}-byte packets to {len(port_rates(p, p.packet_bytes))} ports",
         note=f"periodic, {100 * p.load:g} % of the rate of fast Ethernet ports",
     )  # fmt: skip
 
@@ -212,13 +212,13 @@ def classified(p: Parameters, matching: NDArray[np.int64]) -> dict[str, NDArray[
     By table: reads of `words` words, and reads of one word more (`long`); `step` is the cycles of an access.
     """
     rules, back = np.unique(matching, return_inverse=True)
-    found = _work(p.classifier, p.rules, p.vector_reading, tuple(rules.tolist()))
-    own = {name: found[name] for name in found.columns if name in INSTRUCTIONS}
-    accesses = found["memory"]
+    work = _work(p.classifier, p.rules, p.vector_reading, tuple(rules.tolist()))
+    own = {name: work[name] for name in work.columns if name in INSTRUCTIONS}
+    accesses = work["memory"]
     total = accesses + sum(times * float(p[f"{name}_cycles"]) for name, times in own.items())
     columns = {"step": np.round(STEP * total / np.maximum(accesses, 1)).astype(np.int64)}
     for table in TABLES[p.classifier]:
-        reads, words = found[f"{table}_reads"], found[f"{table}_read_words"]
+        reads, words = work[f"{table}_reads"], work[f"{table}_read_words"]
         each = words // np.maximum(reads, 1)
         columns[f"{table}_long"] = words - each * reads
         columns[f"{table}_reads"] = reads - columns[f"{table}_long"]

@@ -20,9 +20,9 @@ def check_control_store(p: Parameters) -> None:
     for roles in p.engine_roles.split("+"), ("receiver",), ("transmitter", "scheduler"):
         need = sum(size[role] for role in roles)
         if need > p.control_store:
-            told = " and ".join(f"{role} ({size[role]})" for role in roles)
+            role_sizes = " and ".join(f"{role} ({size[role]})" for role in roles)
             raise ModelError(
-                f"{told} need {need} instructions of a microengine's control store, which holds {p.control_store}"
+                f"{role_sizes} need {need} instructions of a microengine's control store, which holds {p.control_store}"
             )
 
 
@@ -40,10 +40,10 @@ def memories(p: Parameters) -> list[Resource]:
         "sdram", LONGWORD_PAIR, p.sdram_word_ns * NS, p.sdram_banks, p.sdram_command_ns * NS,
         p.sdram_precharge_ns * NS, p.sdram_latency_ns * NS, p.sdram_refresh_ns * NS, p.sdram_refresh_every_ns * NS,
     )  # fmt: skip
-    found: list[Resource] = [sram("sram", p.sram_banks), sdram]
+    resources: list[Resource] = [sram("sram", p.sram_banks), sdram]
     if p.sram_copies > 1:
-        found.append(sram("tables", p.sram_copies, shortest=True))
-    return found
+        resources.append(sram("tables", p.sram_copies, shortest=True))
+    return resources
 
 
 def ix_bus_unit(p: Parameters) -> list[Resource]:

@@ -49,16 +49,16 @@ def read_accesses(path: str | Path) -> Workload:
             got = ", ".join(table.column_names)
             raise InputError(f"{path.name}: an access trace needs a column {' or '.join(either)}, got {got}")
         names.append(known[0])
-    found = {name: _integers(path, name, table.column(name)) for name in names}
+    values = {name: _integers(path, name, table.column(name)) for name in names}
     when, where = names[0], names[1]
-    if not len(found[when]):
+    if not len(values[when]):
         raise InputError(f"{path.name}: an access trace needs at least one access, got none")
-    _within(path, where, found[where], 0, np.iinfo(np.int64).max)
-    _within(path, "bytes", found["bytes"], 1, LONGEST_PACKET)
-    _within(path, "write", found["write"], 0, 1)
-    order = np.argsort(found[when], kind="stable")
-    columns = {"packet_bytes": found["bytes"], "write": found["write"], where: found[where]}
-    times = found[when][order]
+    _within(path, where, values[where], 0, np.iinfo(np.int64).max)
+    _within(path, "bytes", values["bytes"], 1, LONGEST_PACKET)
+    _within(path, "write", values["write"], 0, 1)
+    order = np.argsort(values[when], kind="stable")
+    columns = {"packet_bytes": values["bytes"], "write": values["write"], where: values[where]}
+    times = values[when][order]
     return Workload(
         shown(path.name), {name: column[order] for name, column in columns.items()},
         t_ns=times - times[0] if when == "time_ns" else None,
@@ -77,20 +77,20 @@ def accesses_of_capture(path: str | Path, p: Parameters, router: Router | None =
     rows: list[Integers] = []
     packets, buffers = 0, 0
     for step in steps:
-        made, time = step.made, step.frames.time_ns
+        done, time = step.made, step.frames.time_ns
         number = np.arange(len(time))
         arrived = np.maximum(step.part.length - np.where(step.part.link_type == ETHERNET_LINK, ETHERNET, 0), 1)
         head = np.minimum(p.header_bytes, arrived)
-        sent = np.maximum(made.frames.length.astype(np.int64) - ETHERNET, 1)
-        own, kept = np.flatnonzero(made.icmp), np.flatnonzero(made.reason == 0)
-        later = 3 + 2 * (np.arange(len(sent)) - np.searchsorted(made.packet, made.packet))  # the n-th that is sent
-        buffer = np.where(made.icmp, len(number) + np.cumsum(made.icmp) - 1, made.packet)
+        sent = np.maximum(done.frames.length.astype(np.int64) - ETHERNET, 1)
+        own, passed = np.flatnonzero(done.icmp), np.flatnonzero(done.reason == 0)
+        later = 3 + 2 * (np.arange(len(sent)) - np.searchsorted(done.packet, done.packet))  # the n-th that is sent
+        buffer = np.where(done.icmp, len(number) + np.cumsum(done.icmp) - 1, done.packet)
         for packet, turn, size, write, held in (
             (number, 0, arrived, 1, number),
             (number, 1, head, 0, number),
-            (kept, 2, head[kept], 1, kept),
-            (made.packet[own], later[own], sent[own], 1, buffer[own]),
-            (made.packet, later + 1, sent, 0, buffer),
+            (passed, 2, head[passed], 1, passed),
+            (done.packet[own], later[own], sent[own], 1, buffer[own]),
+            (done.packet, later + 1, sent, 0, buffer),
         ):
             columns = packet + packets, turn, size, write, held + buffers, time[packet]
             rows.append(np.stack(np.broadcast_arrays(*columns)).astype(np.int64))
@@ -190,8 +190,8 @@ def _integers(path: Path, name: str, column: Any) -> Integers:
     if numbers.null_count:
         row = int(np.flatnonzero(numbers.is_null().to_numpy())[0])
         raise InputError(f"{path.name}: column {name} must hold whole numbers, got nothing in row {row + 1}")
-    found: Integers = numbers.to_numpy()
-    return found
+    integers: Integers = numbers.to_numpy()
+    return integers
 
 
 def _within(path: Path, name: str, column: Integers, low: int, high: int) -> None:

@@ -19,13 +19,13 @@ DRAWN_ALONE: Structure = {**DRAWN, "pattern": ("random", "one_bank"), "back_pres
 
 def ixp2400_dram_net() -> Design:
     """Return the DRAM of the IXP2400 as a net, with the parameters of the design ixp2400_dram."""
-    made = ixp2400_dram()
+    base = ixp2400_dram()
     return NetDesign(
-        "ixp2400_dram_net", made.parameters, made.build, own=made.own, net="ixp2400_dram", structure=DRAWN_ALONE
+        "ixp2400_dram_net", base.parameters, base.build, own=base.own, net="ixp2400_dram", structure=DRAWN_ALONE
     )
 
 
 def ixp2400_net() -> Design:
     """Return the forwarding IXP2400 as a net, with the parameters of the design ixp2400."""
-    made = ixp2400()
-    return NetDesign("ixp2400_net", made.parameters, made.build, memory=made.memory, net="ixp2400", structure=DRAWN)
+    base = ixp2400()
+    return NetDesign("ixp2400_net", base.parameters, base.build, memory=base.memory, net="ixp2400", structure=DRAWN)

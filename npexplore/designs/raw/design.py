@@ -151,16 +151,16 @@ def pipeline(chip: Chip, m: Recorder, packet: Packet, k: int) -> None:
         elif stored:  # the same tile gives the payload its place
             with m.branch(lines > 0):
                 m.time.wait(seconds=managing(chip) * chip.cycle)
-        told = MESSAGE_WORDS["port and address"]
-        work(lookup_cycles(p, p.prefix, "hit"), chip.long_words + told + 1 - unread)
+        reply_words = MESSAGE_WORDS["port and address"]
+        work(lookup_cycles(p, p.prefix, "hit"), chip.long_words + reply_words + 1 - unread)
         with m.loop(packet.misses):
             m.time.wait(seconds=miss_cycles(p, p.prefix) * chip.cycle)
-        tell(0, told)
+        tell(0, reply_words)
 
     def verify() -> None:
-        told = MESSAGE_WORDS["verdict"]
-        work(p.checksum_cycles, chip.long_words + told + 1 - unread)
-        tell(1, told)
+        reply_words = MESSAGE_WORDS["verdict"]
+        work(p.checksum_cycles, chip.long_words + reply_words + 1 - unread)
+        tell(1, reply_words)
 
     def hear(stage: int, words: int) -> None:
         if static or p.replicates == "card":
@@ -181,19 +181,19 @@ def pipeline(chip: Chip, m: Recorder, packet: Packet, k: int) -> None:
     with m.fork():  # stage 3 has the header long before it needs it
         hear(2, header)
     m.parallel(take_in, partial(hear, 1, header - early))
-    with m.fork(None if busy else feed) as kept:
+    with m.fork(None if busy else feed) as hold:
         if stored and not stored_first:
             with m.branch(lines > 0):
                 configure(chip, m, k)
                 write(chip, m, lines, k, packet.bank)
-        if kept is not None:
-            m.give(kept)
+        if hold is not None:
+            m.give(hold)
     m.parallel(look_up, verify)
     if busy:
-        with m.fork(feed) as kept:
+        with m.fork(feed) as hold:
             m.time.wait(seconds=chip.cycle * p.switch_reset_cycles)
-            assert kept is not None
-            m.give(kept)
+            assert hold is not None
+            m.give(hold)
     m.give(*two)
     if not busy:  # what stage 1 sent last is on its way
         m.time.wait(seconds=chip.cycle * p.hop_cycles * (1 + chip.layout.grid.apart(tile[0], tile[2])))

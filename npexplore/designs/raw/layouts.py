@@ -171,11 +171,11 @@ def load_layout(name: str | Path) -> Layout:
             raise UnknownNameError("layout", str(name), layout_names())
         path = share("models", "raw", f"{name}.toml")
     try:
-        found = _read(path, path.stat().st_mtime_ns)
+        layout = _read(path, path.stat().st_mtime_ns)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
-    note(Read(f"layout {found.file.name}", "assumption" if found.file.assumption else "fact", str(name), path.name))
-    return found
+    note(Read(f"layout {layout.file.name}", "assumption" if layout.file.assumption else "fact", str(name), path.name))
+    return layout
 
 
 @lru_cache(maxsize=64)

@@ -64,9 +64,9 @@ def write(chip: Chip, m: Recorder, lines: Variable, pipeline: int, bank: Operand
                 m.give(pins)
         held = m.take(chip.writer, member=member)
         if p.line_writes == "posted":
-            with m.fork(held) as kept:
+            with m.fork(held) as bank_hold:
                 put(chip, m, buffer)
-                m.give(kept)
+                m.give(bank_hold)
         else:
             put(chip, m, buffer)
             m.give(held)

@@ -63,10 +63,10 @@ def dressed(p: Parameters, load: Workload, pipelines: int, outputs: int) -> Work
     columns.setdefault(MISSES, np.full(rows, READS[p.prefix] if p.cache == "miss" else 0, dtype=np.int64))
     columns.setdefault(BANK, np.random.default_rng(2).integers(0, int(p.dram_banks), rows))
     ordered = in_turn or (load.ordered and n > 1)
-    found = replace(load, columns=columns, ordered=ordered)
+    routed_load = replace(load, columns=columns, ordered=ordered)
     if p.offered_gbps and load.arrivals == "saturated":
-        return found.with_arrivals("periodic", f"{p.offered_gbps}Gb/s")
-    return found
+        return routed_load.with_arrivals("periodic", f"{p.offered_gbps}Gb/s")
+    return routed_load
 
 
 def published(p: Parameters, seed: int, packet_bytes: int, packets: int = 4000, addresses: int = 128) -> Workload:

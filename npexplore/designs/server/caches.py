@@ -39,19 +39,19 @@ def ring_miss(p: Parameters) -> float:
 
 
 @lru_cache(maxsize=256)
-def lookup_miss(flows: int, lines: int, table_bytes: int, made: Caches, passing: int = 0) -> tuple[float, float]:
+def lookup_miss(flows: int, lines: int, table_bytes: int, hierarchy: Caches, passing: int = 0) -> tuple[float, float]:
     """Return the shares of a flow's lines that the first, and that the second cache does not have.
 
     Each of the flows, drawn at random packet by packet, touches so many lines at random places of its table. Each
     packet brings `passing` others, which neither cache has: those that the card wrote.
     """
     rng = np.random.default_rng(1)
-    where = rng.integers(0, table_bytes // made.line_bytes, (flows, lines)) * made.line_bytes
+    where = rng.integers(0, table_bytes // hierarchy.line_bytes, (flows, lines)) * hierarchy.line_bytes
     flow = rng.integers(0, flows, LOOKUPS + 3 * flows)
-    passed = np.arange(len(flow) * passing) % (PASSES * made.levels[1].size_bytes // made.line_bytes)
-    others = table_bytes + passed.reshape(len(flow), passing) * made.line_bytes
+    passed = np.arange(len(flow) * passing) % (PASSES * hierarchy.levels[1].size_bytes // hierarchy.line_bytes)
+    others = table_bytes + passed.reshape(len(flow), passing) * hierarchy.line_bytes
     packet = np.repeat(np.arange(len(flow)), lines + passing)
-    level = made.found(Touches.of(packet, np.hstack([where[flow], others]).reshape(-1)))
+    level = hierarchy.found(Touches.of(packet, np.hstack([where[flow], others]).reshape(-1)))
     mine = level.reshape(len(flow), -1)[-LOOKUPS:, :lines]
     return float((mine > 0).mean()), float((mine > 1).mean())
 
@@ -60,6 +60,6 @@ def lookup_cycles(p: Parameters) -> float:
     """Return the cycles that the lines of a lookup of one's own take behind the first cache, a packet."""
     if p.own_lookup == "none":
         return 0.0
-    found = columns((Touched(str(p.own_lookup), int(p.own_entries)),), caches(p), int(p.flows))
+    misses = columns((Touched(str(p.own_lookup), int(p.own_entries)),), caches(p), int(p.flows))
     cost = {"l2_lines": p.l2_cycles, "l3_lines": p.l3_cycles, MEMORY: p.miss_cycles}
-    return sum(float(found[name].mean()) * float(each) for name, each in cost.items())
+    return sum(float(misses[name].mean()) * float(each) for name, each in cost.items())

@@ -52,10 +52,10 @@ def ports(p: Parameters) -> int:
 
 def levels(p: Parameters) -> int:
     """Return the levels of switches of the interconnect (a crossbar: one)."""
-    found = 1
-    while p.interconnect == "fat_tree" and p.interconnect_arity**found < ports(p):
-        found += 1
-    return found
+    levels = 1
+    while p.interconnect == "fat_tree" and p.interconnect_arity**levels < ports(p):
+        levels += 1
+    return levels
 
 
 def way_cycles(p: Parameters, near: bool = False) -> int:
@@ -141,13 +141,13 @@ class Unit:
         p, cycle = self.p, cycle_s(self.p)
         kind = FifoServer if p.conflicts == "initiators" else CountedRam
         ram = kind(self.name("globals"), p.global_cycles * cycle)
-        found: list[Resource] = [ram, *self._locks(ram)]
+        resources: list[Resource] = [ram, *self._locks(ram)]
         if p.code_misses:
-            found.append(FifoServer(self.name("code"), in_bursts(p, p.code_misses) * p.line_cycles * cycle))
+            resources.append(FifoServer(self.name("code"), in_bursts(p, p.code_misses) * p.line_cycles * cycle))
         if p.memory == "shared":
             packets = self.name("packets")
-            found.append(WordMemory(packets, WORD_BYTES, p.bank_cycles * cycle, channels=p.banks, select="random"))
-        return found
+            resources.append(WordMemory(packets, WORD_BYTES, p.bank_cycles * cycle, channels=p.banks, select="random"))
+        return resources
 
     def _locks(self, ram: Resource) -> list[Lock]:
         p, clock = self.p, self.p.clock_mhz * 1e6

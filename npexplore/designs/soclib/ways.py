@@ -84,12 +84,12 @@ def on_ways(p: Parameters, load: Workload) -> Workload:
 
 def _dressed(p: Parameters, load: Workload, frames: tuple[tuple[str, bytes], ...]) -> Workload:
     prices = tuple(element_cycles(p).items())
-    found = _columns(frames, prices, int(p.bursts))
-    made = replace(load, columns={key: np.array(column, np.int64) for key, column in found.items()})
+    by_way = _columns(frames, prices, int(p.bursts))
+    dressed = replace(load, columns={key: np.array(column, np.int64) for key, column in by_way.items()})
     if not p.input_bits_per_cycle or load.arrivals != "saturated":
-        return made
+        return dressed
     bits_per_s = float(p.input_bits_per_cycle) / cycle_s(p)
-    return made.with_arrivals("periodic", bits_per_s / (8 * made.mean_packet_bytes))
+    return dressed.with_arrivals("periodic", bits_per_s / (8 * dressed.mean_packet_bytes))
 
 
 def mean_share(p: Parameters) -> float:

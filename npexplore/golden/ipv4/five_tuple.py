@@ -63,8 +63,8 @@ def five_tuple(header: "FiveTuple[int] | Sequence[Address]") -> "FiveTuple[int]"
 def five_columns(headers: Columns) -> Columns:
     """Return columns in the types of TYPES, not copied where they are; raises InputError for wrong shapes or values."""
     columns = []
-    for name, bits, kind, given in zip(FIELDS, BITS, TYPES, headers, strict=True):
-        column = np.asarray(given)
+    for name, bits, kind, values in zip(FIELDS, BITS, TYPES, headers, strict=True):
+        column = np.asarray(values)
         if column.shape != np.shape(headers[0]) or column.ndim != 1 or (column.size and column.dtype.kind not in "iu"):
             raise InputError(f"{name} must be one column of integers, as long as the others, got {column.dtype}")
         if column.dtype != kind and column.size and (column.min() < 0 or column.max() >= 1 << bits):

@@ -50,26 +50,26 @@ class Reader:
         for other, apart in alike:
             if len(apart) == 1:
                 by_knob.setdefault(apart[0], []).append((self._of(other, apart[0]), other))
-        found = [
+        estimates = [
             _between(self._of(row, knob), [(at, self._value(row, other)) for at, other in rows])
             for knob, rows in by_knob.items()
         ]
-        sure = [x for x, bracketed in found if bracketed]
-        return fmean(sure or self._proportions(row, alike, by_knob) or [x for x, _ in found]) if found else None
+        sure = [x for x, bracketed in estimates if bracketed]
+        return fmean(sure or self._proportions(row, alike, by_knob) or [x for x, _ in estimates]) if estimates else None
 
     def _proportions(
         self, row: Row, alike: Iterable[tuple[Row, list[str]]], by_knob: Mapping[str, Sequence[tuple[Condition, Row]]]
     ) -> list[float]:
         """Return the rule of three, once for each row that differs in two conditions."""
-        found = []
+        estimates = []
         for both, apart in alike:
             if len(apart) == 2 and self._value(row, both):
                 sides = [[other for at, other in by_knob.get(knob, ()) if at == self._of(both, knob)] for knob in apart]
-                found += [
+                estimates += [
                     self._value(row, one) * self._value(row, two) / self._value(row, both)
                     for one in sides[0] for two in sides[1]
                 ]  # fmt: skip
-        return found
+        return estimates
 
     def constant(self, row: Row) -> float | None:
         """Return the number of the calibration row that differs least; a rate is scaled by the number of cores."""

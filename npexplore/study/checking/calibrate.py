@@ -101,19 +101,19 @@ class Calibration(Result):
     def admissible(self) -> dict[str, list[Value]]:
         """For each parameter, the tried values that the rows do not rule out."""
         most = self.best.score + SLACK
-        found: dict[str, set[Value]] = {name: set() for name in self.free}
+        tried: dict[str, set[Value]] = {name: set() for name in self.free}
         for fit in self.fits:
             if fit.score <= most:
                 for name, value in fit.values.items():
-                    found[name].add(value)
+                    tried[name].add(value)
         for name, line in self.profile.items():
-            found[name] |= {value for value, reached in line if reached <= most}
-        return {name: sorted(values, key=lambda v: (isinstance(v, str), v)) for name, values in found.items()}
+            tried[name] |= {value for value, reached in line if reached <= most}
+        return {name: sorted(values, key=lambda v: (isinstance(v, str), v)) for name, values in tried.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document of `npexplore calibrate`."""
         document = {
-            "free": {name: _told(free) for name, free in self.free.items()}, "values": dict(self.best.values),
+            "free": {name: _as_document(free) for name, free in self.free.items()}, "values": dict(self.best.values),
             "score": self.best.score, "evaluation_score": self.evaluation_score,
             "rows": [{"key": key, "error": self.best.errors[key], "evaluation_error": self.evaluation[key]}
                      for key in self.rows],
@@ -129,7 +129,7 @@ class Calibration(Result):
         return [{**fit.values, **fit.errors, "score": fit.score} for fit in self.fits]
 
 
-def _told(free: Free) -> Any:
+def _as_document(free: Free) -> Any:
     return {"low": free.low, "high": free.high} if isinstance(free, Span) else list(free)
 
 
@@ -219,16 +219,16 @@ def _checked(judge: Judge, free: Mapping[str, Free | Sequence[Value]]) -> dict[s
     for name in judge.designs:
         known |= {k: v for k, v in design(name).parameters.file.parameter.items() if k not in known}
     out: dict[str, Free] = {}
-    for name, given in free.items():
+    for name, choice in free.items():
         if name not in known:
             raise UnknownNameError(f"parameter of {', '.join(judge.designs)}", name, known)
         parameter = known[name]
-        if not isinstance(given, Span):
-            out[name] = tuple(dict.fromkeys(parameter.check(name, value) for value in given))
+        if not isinstance(choice, Span):
+            out[name] = tuple(dict.fromkeys(parameter.check(name, value) for value in choice))
             if not out[name]:
                 raise InputError(f"parameter {name} needs at least one value")
             continue
-        low, high = (parameter.check(name, end) for end in (given.low, given.high))
+        low, high = (parameter.check(name, end) for end in (choice.low, choice.high))
         if isinstance(parameter.value, str) or isinstance(low, str) or isinstance(high, str):
             raise InputError(f"parameter {name} is a choice; give its values one by one")
         if not 0 < low < high:
@@ -330,7 +330,7 @@ class _Fitter:
 
     def profiles(self, best: Fit) -> dict[str, tuple[tuple[Value, float], ...]]:
         """Return for each parameter the least score over its values, the others fitted anew from the best fit."""
-        found = {}
+        profiles = {}
         for name, free in self.free.items():
             values: Sequence[Value] = (
                 [float(v) for v in np.geomspace(free.low, free.high, PROFILE)] if isinstance(free, Span) else free
@@ -342,5 +342,5 @@ class _Fitter:
                     None, self.seen, self.predicted,
                 )  # fmt: skip
                 line.setdefault(value, held.fit({**best.values, name: value}).score)
-            found[name] = tuple(sorted(line.items(), key=lambda item: (isinstance(item[0], str), item[0])))
-        return found
+            profiles[name] = tuple(sorted(line.items(), key=lambda item: (isinstance(item[0], str), item[0])))
+        return profiles

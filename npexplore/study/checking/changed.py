@@ -36,31 +36,31 @@ def changed_machines(designs: Sequence[str], settings: Mapping[str, Value]) -> d
     that has the knob. Raises UnknownNameError for a knob that no machine has, InputError if two machines replace the
     same design.
     """
-    found: dict[str, Design] = {}
+    machines: dict[str, Design] = {}
     files = set[str]()  # that are no listed design as it is
     for name in designs or DESIGNS:
-        made = design(name)
-        files |= set() if name in DESIGNS else {base_of(made)}
-        if base_of(made) in found:
-            raise InputError(f"--design {name}: replaces {base_of(made)}, which another machine already replaces")
-        found[base_of(made)] = made
-    known = {knob for made in found.values() for knob in made.parameters.file.parameter}
+        machine = design(name)
+        files |= set() if name in DESIGNS else {base_of(machine)}
+        if base_of(machine) in machines:
+            raise InputError(f"--design {name}: replaces {base_of(machine)}, which another machine already replaces")
+        machines[base_of(machine)] = machine
+    known = {knob for machine in machines.values() for knob in machine.parameters.file.parameter}
     for knob in settings:
         if knob not in known:
-            raise UnknownNameError(f"knob of {', '.join(found)}", knob, known)
+            raise UnknownNameError(f"knob of {', '.join(machines)}", knob, known)
     changed = {}
-    for name, made in found.items():
-        mine = {knob: value for knob, value in settings.items() if knob in made.parameters.file.parameter}
+    for name, machine in machines.items():
+        mine = {knob: value for knob, value in settings.items() if knob in machine.parameters.file.parameter}
         if mine or name in files:
-            changed[name] = made.with_(**mine)
+            changed[name] = machine.with_(**mine)
     return changed
 
 
-def told(name: str, made: Design) -> str:
+def told(name: str, machine: Design) -> str:
     """Return in words how a machine differs from the listed design that it replaces."""
     listed = dict(DESIGNS[name]().parameters) if name in DESIGNS else {}
-    changes = [f"{knob}={value}" for knob, value in made.parameters.items() if value != listed.get(knob)]
-    return f"{made.name}: {', '.join(changes) or 'as listed'}"
+    changes = [f"{knob}={value}" for knob, value in machine.parameters.items() if value != listed.get(knob)]
+    return f"{machine.name}: {', '.join(changes) or 'as listed'}"
 
 
 @dataclass(frozen=True)

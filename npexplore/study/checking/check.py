@@ -208,8 +208,8 @@ def _check(
             mine = [(row, quantity) for row, quantity in modelled if row.design == name]
             for one in load_sets(name):
                 with standing_in(one.mix):
-                    found = _with(one.set, mine, packets, executor, f"{name}, sets")
-                out.sets.setdefault(name, []).append(found)
+                    predicted = _with(one.set, mine, packets, executor, f"{name}, sets")
+                out.sets.setdefault(name, []).append(predicted)
             _swings(out.rows, out.sets[name])
     return out
 
@@ -244,8 +244,8 @@ def _with(
 def _swings(rows: Iterable[dict[str, Any]], sets: Sequence[Mapping[str, float | None]]) -> None:
     """Note for each row the least and the most that sets of parameters make of it."""
     for entry in rows:
-        found = [x for one in sets if (x := one.get(entry["key"])) is not None]
-        entry["range"] = [min(found), max(found)] if found else entry["range"]
+        values = [x for one in sets if (x := one.get(entry["key"])) is not None]
+        entry["range"] = [min(values), max(values)] if values else entry["range"]
 
 
 def _alternatives(rows: Iterable[Row]) -> dict[str, dict[str, Value]]:
@@ -258,11 +258,11 @@ def _alternatives(rows: Iterable[Row]) -> dict[str, dict[str, Value]]:
 
 def _free(rows: Iterable[Row], traces: Mapping[str, Reads]) -> dict[str, list[str]]:
     """Return per design what its rows were read from and was fitted to calibration rows."""
-    found: dict[str, set[str]] = {}
+    by_design: dict[str, set[str]] = {}
     for row in rows:
         if row.key in traces:
-            found.setdefault(row.design, set()).update(free(traces[row.key].values()))
-    return {name: sorted(names) for name, names in found.items()}
+            by_design.setdefault(row.design, set()).update(free(traces[row.key].values()))
+    return {name: sorted(names) for name, names in by_design.items()}
 
 
 @dataclass
@@ -312,8 +312,8 @@ class _Judge:
             entry["rtl"], entry["rtl_label"] = self._rtl(row, quantity) if self.rtl else (None, None)
             entry["ci95"] = interval(np.array(numbers)) if len(numbers) > 1 else None
         if best.value is None:
-            told = design(row.design).parameters.file.reason.get(row.key, "no solver gives this quantity")
-            return entry | {"verdict": "not_predictable", "reason": told}
+            reason = design(row.design).parameters.file.reason.get(row.key, "no solver gives this quantity")
+            return entry | {"verdict": "not_predictable", "reason": reason}
         self._trace(row, quantity, best.reads)
         entry["label"], entry["reads"] = self._label(row, best.reads), names(best.reads.values())
         entry["prototype_hints"], entry["parts"] = hints(best.reads.values()), best.parts

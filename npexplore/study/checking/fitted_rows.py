@@ -59,7 +59,7 @@ class Judge:
         Rows that do not depend on contention are answered by bounds whatever the solver. Raises NpexploreError if
         there is no answer.
         """
-        found = {}
+        values = {}
         for one in dict.fromkeys("bounds" if rule.solver == "exact" else solver for _, rule in self.rows):
             mine = [(row, rule) for row, rule in self.rows if ("bounds" if rule.solver == "exact" else solver) == one]
             predictions = Predictions(seeds=tuple(seeds), packets=packets, overrides=chosen, solvers=(one,))
@@ -67,8 +67,8 @@ class Judge:
             predictions.fetch(points, executor, label="calibration rows")
             for row, rule in mine:
                 numbers = [_number(row, rule, predictions, one, seed) for seed in (seeds if one == solver else (0,))]
-                found[row.key] = float(np.mean(numbers))
-        return {row.key: found[row.key] for row, _ in self.rows}
+                values[row.key] = float(np.mean(numbers))
+        return {row.key: values[row.key] for row, _ in self.rows}
 
     def errors(self, predicted: Mapping[str, float]) -> dict[str, float]:
         """Return the relative error of each row's prediction."""
@@ -76,12 +76,12 @@ class Judge:
 
     def outside(self, predicted: Mapping[str, float]) -> dict[str, float]:
         """Return by how much each prediction leaves its row's interval, as a share of the point; 0 inside."""
-        found = {}
+        distances = {}
         for row, _ in self.rows:
             x = predicted[row.key]
             nearest = min(max(x, -np.inf if row.lo is None else row.lo), np.inf if row.hi is None else row.hi)
-            found[row.key] = (x - nearest) / abs(_point(row))
-        return found
+            distances[row.key] = (x - nearest) / abs(_point(row))
+        return distances
 
 
 def calibration_row(key: str, known: Facts | None = None) -> Row:

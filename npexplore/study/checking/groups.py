@@ -27,8 +27,8 @@ class Group:
 
 def _admitted() -> tuple[int, int, int]:
     """Return how many of Gorilla's claims on one configuration hold for the cycles that calibration leaves open."""
-    found = gorilla_claims.admissible(CYCLES_A_STEP.value, LOOKUPS.value)
-    return int(found["right"].min()), int(found["right"].max()), int(found["claims"].max())
+    admissible = gorilla_claims.admissible(CYCLES_A_STEP.value, LOOKUPS.value)
+    return int(admissible["right"].min()), int(admissible["right"].max()), int(admissible["claims"].max())
 
 
 def _resource(name: str) -> Callable[[Row], bool]:

@@ -60,8 +60,8 @@ def row_groups(of: str) -> dict[str, list[str]]:
     Transfers over PCI Express are also grouped by size, so such a row is in two groups.
     """
     rows = [row for row in load().select(design=of, roles=VISIBLE) if row.point]
-    kept = {key for name, told in _fitted(design(of)).items() if name.startswith("read_ns_") for key in told}
-    found: dict[str, list[str]] = {}
+    characterising = {key for name, keys in _fitted(design(of)).items() if name.startswith("read_ns_") for key in keys}
+    by_group: dict[str, list[str]] = {}
     for row in rows:
         prefix, rest = row.key.split(".", 1)
         names = [group.name for group in SCORES[prefix] if group.has(row)]
@@ -70,9 +70,9 @@ def row_groups(of: str) -> dict[str, list[str]]:
         elif "transfer_bytes" in row.conditions and "window_bytes" not in row.conditions:
             names.append(f"{row.conditions['transfer_bytes']} bytes")
         for name in names:
-            if row.key not in kept:
-                found.setdefault(name, []).append(row.key)
-    return found
+            if row.key not in characterising:
+                by_group.setdefault(name, []).append(row.key)
+    return by_group
 
 
 def leave_group_out(of: str, group: str, keys: Sequence[str], *, seeds: int = 1, starts: int = 1) -> LeftOut:
@@ -82,18 +82,18 @@ def leave_group_out(of: str, group: str, keys: Sequence[str], *, seeds: int = 1,
     seeds: simulations of each row. starts: starts of the fit.
     """
     gone, base = set(keys), design(of)
-    touched = {name: told - gone for name, told in _fitted(base).items() if told & gone}
+    touched = {name: keys_ - gone for name, keys_ in _fitted(base).items() if keys_ & gone}
     untold = tuple(name for name, others in touched.items() if not others)
-    made = _without(base, untold)
+    machine = _without(base, untold)
     fitted: dict[str, Value] = {}
     if free := {name: Span(*_around(base, name)) for name, others in touched.items() if others}:
         others = sorted(set.union(*(touched[name] for name in free)))
-        with with_machines({of: made}):
+        with with_machines({of: machine}):
             best = calibrate(free, others, solver="bounds", starts=starts, profiles=False, evaluation_seeds=(2,)).best
-        fitted, made = dict(best.values), made.with_(**best.values)
+        fitted, machine = dict(best.values), machine.with_(**best.values)
     errors: dict[str, float] = {}
     with suppress(NpexploreError):  # a machine that nobody measured
-        entries = check([of], keys=list(keys), seeds=seeds, machines={of: made}).rows
+        entries = check([of], keys=list(keys), seeds=seeds, machines={of: machine}).rows
         errors = {entry["key"]: entry["error"] for entry in entries if entry["error"] is not None}
     return LeftOut(group, len(keys), errors, fitted, untold)
 

@@ -125,7 +125,7 @@ def read_results(path: str | Path, ledger: Ledger | None = None) -> Results:
             raise InputError(f"{name}:{line}: must have {len(head)} cells, got {len(cells)}")
         rows.append((line, dict(zip(head, (cell.strip() for cell in cells), strict=True))))
     if {"key", "value"} <= set(head):
-        found = [_by_key(name, line, row, known) for line, row in rows]
+        results = [_by_key(name, line, row, known) for line, row in rows]
     else:
         missing = [column for column in FIXED if column not in head]
         if missing:
@@ -133,12 +133,12 @@ def read_results(path: str | Path, ledger: Ledger | None = None) -> Results:
                 f"{name}:1: needs the columns key,value or design,...,quantity,value,unit; {missing[0]!r} is missing, "
                 f"got {', '.join(map(repr, head))} (commas between columns)"
             )
-        found = [_by_conditions(name, line, row, known) for line, row in rows]
+        results = [_by_conditions(name, line, row, known) for line, row in rows]
     first: dict[str, Result] = {}
-    for result in found:
+    for result in results:
         if first.setdefault(result.row.key, result) is not result:
             raise InputError(f"{name}:{result.line}: repeats the row of line {first[result.row.key].line}")
-    return Results(name, tuple(found), {r.row.key: r.value for r in found if r.published})
+    return Results(name, tuple(results), {r.row.key: r.value for r in results if r.published})
 
 
 def _number(place: str, text: str, column: str = "value") -> float:
@@ -175,26 +175,26 @@ def _by_conditions(name: str, line: int, row: Mapping[str, str], ledger: Ledger)
         raise InputError(f"{place}: column 'unit' must measure what {', '.join(sorted(measured))} measures, "
                          f"got {row['unit']!r}")  # fmt: skip
     value = _number(place, row["value"])
-    given = {column: cell for column, cell in row.items() if column not in (*FIXED, *OWN) and cell}
+    stated = {column: cell for column, cell in row.items() if column not in (*FIXED, *OWN) and cell}
     usual = dict(design(of).parameters) if of in known_designs() else {}  # what a condition is that nobody names
     candidates = ledger.select(design=of, quantity=quantity)
     for published in sorted(candidates, key=lambda row: row.role in ASIDE):  # of the same point, one that is predicted
         wanted = {knob: wish for knob, wish in published.conditions.items() if knob != "design"}
-        if all(_equal(given.get(k, usual.get(k)), wanted.get(k, usual.get(k))) for k in {*given, *wanted}):
+        if all(_equal(stated.get(k, usual.get(k)), wanted.get(k, usual.get(k))) for k in {*stated, *wanted}):
             if UNITS.get(published.unit, ("",))[0] != UNITS[row["unit"]][0]:
                 continue  # the same quantity in another dimension (bits, packets)
             return Result(line, published, published.from_si(value * factor(row["unit"])), True)
-    conditions = _conditions(place, of, given, ledger)
+    conditions = _conditions(place, of, stated, ledger)
     low, high = (_number(place, row[end], end) if row.get(end) else value for end in ("lo", "hi"))
     if not low <= value <= high:
         raise InputError(f"{place}: the value must lie in lo..hi, got {value:g} and {low:g}..{high:g}")
     role = one_of(f"{place}: column 'role':", row.get("role") or "check", ROLES)
-    made = Row(
+    ledger_row = Row(
         key=f"{of}.{Path(name).stem}.line{line}", where=row.get("where") or f"line {line}", quantity=quantity,
         kind="number", value=row["value"], point=value, unit=row["unit"], lo=low, hi=high, role=role,
         conditions=conditions, same_as=None, note="", paper=Path(name).stem, line=line,
     )  # fmt: skip
-    return Result(line, made, value, False)
+    return Result(line, ledger_row, value, False)
 
 
 def _ruled(of: str) -> set[str]:
@@ -207,24 +207,24 @@ def _mixes_of(of: str, ledger: Ledger) -> set[str]:
     return {str(row.conditions["mix"]) for row in ledger if row.design == of and "mix" in row.conditions}
 
 
-def _conditions(place: str, of: str, given: Mapping[str, str], ledger: Ledger) -> dict[str, str | float]:
+def _conditions(place: str, of: str, stated: Mapping[str, str], ledger: Ledger) -> dict[str, str | float]:
     """Return the conditions of a number that nobody published; raises InputError for what a design cannot have."""
     if of not in known_designs():
         raise InputError(f"{place}: no published row of {of} has these conditions, and no model predicts it")
     parameters = design(of).parameters.file.parameter
-    found: dict[str, str | float] = {}
-    for column, cell in given.items():
+    conditions: dict[str, str | float] = {}
+    for column, cell in stated.items():
         if column == "mix" and not ONE_LENGTH.fullmatch(cell):
             one_of(f"{place}: column 'mix':", cell, [*mix_names(), *_mixes_of(of, ledger)])
         if column.partition("_")[0] in OTHERS:
-            found[column] = cell
+            conditions[column] = cell
             continue
         knob = one_of(f"{place}: column", column, [*parameters, *OTHERS, *OWN])
         try:
-            found[column] = parameters[knob].check(knob, cell)
+            conditions[column] = parameters[knob].check(knob, cell)
         except InputError as error:
             raise InputError(f"{place}: column {column!r}: {error}") from None
-    return {**found, "design": of}
+    return {**conditions, "design": of}
 
 
 def _factor(place: str, unit: str, published: Row) -> float:

@@ -59,7 +59,7 @@ def lines(check: Check, ledger: Ledger, groups: Mapping[str, Sequence[Group]] = 
     None: does not apply.
     """
     tally = _Tally(check, ledger, Reader(ledger))
-    found = []
+    table = []
     for paper, mine in groups.items():
         of_paper = [r for r in check.rows if r["key"].split(".")[0] == paper and not r["same_as"]]
         seen = [r for r in of_paper if r["role"] in ("calibration", "check")]
@@ -67,8 +67,8 @@ def lines(check: Check, ledger: Ledger, groups: Mapping[str, Sequence[Group]] = 
         chosen.insert(1, (Group(BLIND, lambda row: True), [r for r in of_paper if r["role"] == "blind"]))
         for group, rows in chosen:
             own = [r for r in rows if r["key"] in ledger and group.has(ledger[r["key"]])]
-            found += [line for line in (tally.numbers(paper, group, own), tally.claims(paper, group, own)) if line]
-    return found
+            table += [line for line in (tally.numbers(paper, group, own), tally.claims(paper, group, own)) if line]
+    return table
 
 
 @dataclass(frozen=True)
@@ -148,8 +148,8 @@ class _Tally:
     def _said(self, keys: Iterable[str], ways: Sequence[str]) -> dict[str, dict[str, float]]:
         """Return by way what the reader says of the rows that he has an answer for, another way where one has none."""
         wanted = list(keys)
-        found = {how: {key: self.reader.says(self.ledger[key], how, ways) for key in wanted} for how in ways}
-        return {how: {key: x for key, x in answers.items() if x is not None} for how, answers in found.items()}
+        said = {how: {key: self.reader.says(self.ledger[key], how, ways) for key in wanted} for how in ways}
+        return {how: {key: x for key, x in answers.items() if x is not None} for how, answers in said.items()}
 
     def _sets(self, paper: str, keys: Iterable[str]) -> list[Mapping[str, Any]]:
         """Return what admitted parameter sets predict of some rows, those sets that predict all of them."""
@@ -171,8 +171,8 @@ def _judged(entry: Entry) -> float:
 
 
 def _rms(errors: Iterable[float]) -> float | None:
-    found = np.array(list(errors), dtype=np.float64)
-    return float(np.sqrt(np.mean(found**2))) if len(found) else None
+    array = np.array(list(errors), dtype=np.float64)
+    return float(np.sqrt(np.mean(array**2))) if len(array) else None
 
 
 def _wrong(right: Sequence[bool]) -> float | None:
@@ -188,5 +188,5 @@ def _skill(ours: float | None, theirs: float | None) -> dict[str, float | None]:
 
 
 def _span(values: Iterable[Any]) -> tuple[Any, Any]:
-    found = [x for x in values if x is not None]
-    return (min(found), max(found)) if found else (None, None)
+    known = [x for x in values if x is not None]
+    return (min(known), max(known)) if known else (None, None)

@@ -58,22 +58,22 @@ def load_sets(name: str) -> list[ParameterSet]:
 def written(name: str, head: str, about: str, sets: Sequence[ParameterSet]) -> str:
     """Return sets as the text of models/sets/NAME.toml. head: its comment."""
 
-    def told(value: object) -> str:
+    def toml_value(value: object) -> str:
         if isinstance(value, Mapping):
-            return f"{{ {', '.join(f'{name} = {told(part)}' for name, part in value.items())} }}"
+            return f"{{ {', '.join(f'{name} = {toml_value(part)}' for name, part in value.items())} }}"
         return json.dumps(value) if isinstance(value, str | list) else str(value)
 
     def mixed(file: MixFile) -> str:
         parts = [{k: v for k, v in msgspec.to_builtins(c).items() if v is not None} for c in file.component]
         head = {"name": file.name, "title": file.title, "assumption": file.assumption}
-        lines = [f"{key} = {told(value)}" for key, value in head.items()]
+        lines = [f"{key} = {toml_value(value)}" for key, value in head.items()]
         target = {} if file.target is None else msgspec.to_builtins(file.target)
-        lines += [f"target = {told({k: v for k, v in target.items() if v is not None})}"] if target else []
-        return "\n[[set.mix]]\n" + "\n".join([*lines, "component = [", *(f"  {told(c)}," for c in parts), "]\n"])
+        lines += [f"target = {toml_value({k: v for k, v in target.items() if v is not None})}"] if target else []
+        return "\n[[set.mix]]\n" + "\n".join([*lines, "component = [", *(f"  {toml_value(c)}," for c in parts), "]\n"])
 
     entries = [
-        f"\n[[set]]\nfitted_to = {told(one.fitted_to)}\n"
-        + (f"set = {told(one.set)}\n" if one.set else "")
+        f"\n[[set]]\nfitted_to = {toml_value(one.fitted_to)}\n"
+        + (f"set = {toml_value(one.set)}\n" if one.set else "")
         + "".join(mixed(file) for file in one.mix)
         for one in sets
     ]

@@ -18,15 +18,15 @@ from npexplore.study.sweeping.points import Point
 def check_sources(row: Row, points: Callable[[Row], list[Point]]) -> list[Point]:
     """Return a row's points; raises InputError, naming row and knob, for a value without a source."""
     with reading() as reads:
-        found = points(row)
-    given = [*row.conditions.values(), *_read(reads)]
-    for point in found:
+        knobs = points(row)
+    stated = [*row.conditions.values(), *_read(reads)]
+    for point in knobs:
         known = design(point.design).parameters.file.parameter
         for name, value in point.knobs:
-            if value != known[name].value and not any(_gives(one, value) for one in given):
+            if value != known[name].value and not any(_gives(one, value) for one in stated):
                 raise InputError(f"row {row.key}: {name} = {value!r} at its design point stands in none of its "
                                  "conditions, in no rule of scoring and in no ledger row that was read")  # fmt: skip
-    return found
+    return knobs
 
 
 def _read(reads: Reads) -> Iterator[object]:
@@ -36,15 +36,15 @@ def _read(reads: Reads) -> Iterator[object]:
             yield from read.value if isinstance(read.value, tuple) else (read.value,)
 
 
-def _gives(given: object, value: object) -> bool:
+def _gives(stated: object, value: object) -> bool:
     """Whether a condition or a rule gives a value: the same number or word, one of `a|b`, one within `a..b`."""
-    if isinstance(given, str):
-        low, between, high = given.partition("..")
+    if isinstance(stated, str):
+        low, between, high = stated.partition("..")
         if between and isinstance(value, int | float):
             return float(low) <= value <= float(high)
-        parts: Iterable[str] = [*given.split("|"), *given.split("-")]  # 16-6-4: clusters, engines, threads
+        parts: Iterable[str] = [*stated.split("|"), *stated.split("-")]  # 16-6-4: clusters, engines, threads
         return any(part == str(value) or _same(part, value) for part in parts)
-    return _same(given, value)
+    return _same(stated, value)
 
 
 def _same(one: object, other: object) -> bool:

@@ -49,14 +49,14 @@ def value_of(
             raise MissingError
         return prediction
 
-    def told(value: float | bool) -> float | bool:
+    def printed(value: float | bool) -> float | bool:
         return value if isinstance(value, bool) else row.from_si(value)
 
     try:
         value = quantity.value(row, known)
     except MissingError:
         return None
-    return {name: told(part) for name, part in value.items()} if isinstance(value, Mapping) else told(value)
+    return {name: printed(part) for name, part in value.items()} if isinstance(value, Mapping) else printed(value)
 
 
 def whole_of(value: float | bool | Mapping[str, float | bool] | None) -> float | bool | None:
@@ -69,12 +69,12 @@ def best_of(row: Row, quantity: Quantity, predictions: Predictions) -> Best:
     solver = "bounds" if quantity.solver == "exact" else "simulation"
     seeds = predictions.seeds if solver == "simulation" else (0,)
     with reading() as reads:
-        found = [value_of(row, quantity, partial(predictions.at, solver=solver, seed=seed)) for seed in seeds]
-    values = [whole_of(one) for one in found]
+        answers = [value_of(row, quantity, partial(predictions.at, solver=solver, seed=seed)) for seed in seeds]
+    values = [whole_of(one) for one in answers]
     parts = None
-    if isinstance(found[0], Mapping) and len(found[0]) > 1:
-        tables = [one for one in found if isinstance(one, Mapping)]
-        means = {name: _mean([table.get(name) for table in tables]) for name in found[0]}
+    if isinstance(answers[0], Mapping) and len(answers[0]) > 1:
+        tables = [one for one in answers if isinstance(one, Mapping)]
+        means = {name: _mean([table.get(name) for table in tables]) for name in answers[0]}
         parts = {name: mean for name, mean in means.items() if mean is not None}
     return Best(values, _mean(values), parts, reads)
 

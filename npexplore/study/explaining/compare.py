@@ -81,10 +81,10 @@ def compare(
     if not chosen:
         raise InputError("compare needs at least one machine")
     rows = []
-    for made in chosen:
+    for machine in chosen:
         if progress:
-            progress(_name(made))
-        row = one(made, load, seed, packets)
+            progress(_name(machine))
+        row = one(machine, load, seed, packets)
         rows.append(row if clock_mhz is None else _scaled(row, clock_mhz))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
@@ -93,23 +93,23 @@ def one(of: DesignLike, load: Workload, seed: int = 1, packets: int | None = Non
     """Return a machine's row."""
     row: dict[str, Any] = dict.fromkeys(COLUMNS) | {"machine": _name(of)}
     try:
-        made = design(of)
-        row["machine"] = made.name
-        told = made.workload(load).note
-        row["note"] = told if told != load.note else None
-        row["clock_mhz"] = clock_of(made.machine(load), made.parameters)
-        found = explain(made, load, seed=seed, packets=packets, elasticities=False)
+        machine = design(of)
+        row["machine"] = machine.name
+        note = machine.workload(load).note
+        row["note"] = note if note != load.note else None
+        row["clock_mhz"] = clock_of(machine.machine(load), machine.parameters)
+        explanation = explain(machine, load, seed=seed, packets=packets, elasticities=False)
     except NpexploreError as error:
         return row | {"refused": str(error)}
     for solver in ANSWERS:
-        if solver in found.predictions:
-            row[f"{solver}_bps"] = found.predictions[solver].throughput_bps
-    best = found.best
+        if solver in explanation.predictions:
+            row[f"{solver}_bps"] = explanation.predictions[solver].throughput_bps
+    best = explanation.best
     row["low_bps"], row["high_bps"] = best.ci95.get("throughput_bps", (None, None))
     row |= {"counted": best.counted, "rate_pps": best.rate_pps, "bottleneck": best.bottleneck}
-    row["line_rate_share"] = None if found.line is None else found.line.share
-    row["packet_bps"] = best.rate_pps * 8 * found.workload.mean_packet_bytes
-    refused = [reason for reason in found.refused.values() if reason != NOT_ESTIMATED]
+    row["line_rate_share"] = None if explanation.line is None else explanation.line.share
+    row["packet_bps"] = best.rate_pps * 8 * explanation.workload.mean_packet_bytes
+    refused = [reason for reason in explanation.refused.values() if reason != NOT_ESTIMATED]
     return row | {"latency_s": best.latency_s.mean, "refused": "; ".join(refused) or None}
 
 

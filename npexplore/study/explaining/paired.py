@@ -26,26 +26,26 @@ from npexplore.solve.simulate import BATCHES
 from npexplore.study.sweeping.answers import Answer
 from npexplore.study.sweeping.grid import SweepPoint
 
-FEWEST, MOST, EVENTS = 800, 2400, 150_000  # packets and events of each simulation: pairs need few
+FEWEST, MAX_PACKETS, EVENTS = 800, 2400, 150_000  # packets and events of each simulation: pairs need few
 FILLED = 8  # times as many packets as threads, since an eighth of a run fills the machine and is not measured
 MOST_FILLED = 1 << 17  # packets of a run for that: machines with more than 16,384 threads are still filling
 
 
 def packets_for(design: Design, workload: Workload | None) -> int:
-    """Return how many packets to simulate of each point: as many as EVENTS make, between FEWEST and MOST.
+    """Return how many packets to simulate of each point: as many as EVENTS make, between FEWEST and MAX_PACKETS.
 
     More where threads are so many that the first packets only fill the machine.
     """
     machine = design.machine(workload)
     if design.workload(workload).arrivals == "timestamps" or machine.window_s is not None:
-        return MOST  # these end by themselves
+        return MAX_PACKETS  # these end by themselves
     filled = min(FILLED * machine.threads, MOST_FILLED)
     try:
         about = design.simulate(workload, packets=BATCHES, breakdown=False).about
     except NpexploreError:
-        return max(MOST, filled)
+        return max(MAX_PACKETS, filled)
     events = float(about["events"]) / max(1.0, float(about["packets"]))
-    return max(round(min(MOST, max(FEWEST, EVENTS / events))), filled)
+    return max(round(min(MAX_PACKETS, max(FEWEST, EVENTS / events))), filled)
 
 
 class Forwarded(NamedTuple):

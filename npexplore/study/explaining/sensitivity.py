@@ -23,7 +23,7 @@ from npexplore.machine.workload import Workload
 from npexplore.machine.workload_sources import WorkloadLike
 from npexplore.records import content_hash
 from npexplore.results import Result
-from npexplore.study.explaining.paired import MOST, Forwarded, Ratio, forwarded, packets_for, ratio
+from npexplore.study.explaining.paired import MAX_PACKETS, Forwarded, Ratio, forwarded, packets_for, ratio
 from npexplore.study.sweeping.asked import asked
 from npexplore.study.sweeping.grid import SOLVERS, SweepPoint
 
@@ -122,7 +122,7 @@ def sensitivity_in_stages(
     design = design_of(design)
     workload = design.packets(workload)
     solvers = solvers_for(design.workload(workload))
-    packets = packets_for(design, workload) if "simulation" in solvers else MOST
+    packets = packets_for(design, workload) if "simulation" in solvers else MAX_PACKETS
     skipped: dict[str, str] = {}
     ends: dict[str, list[float]] = {}
     for name in sorted(design.depends_on(workload)):

@@ -30,7 +30,7 @@ from npexplore.solve.simulate import meet_at_locks
 from npexplore.study.explaining.candidates import KINDS, Tried, changes_to_try, is_single
 from npexplore.study.explaining.joint import JointChange, joint_settings, settings_of, ties
 from npexplore.study.explaining.knees import WORTH, Knee, knees_of
-from npexplore.study.explaining.paired import MOST, Forwarded, forwarded, packets_for, ratio
+from npexplore.study.explaining.paired import MAX_PACKETS, Forwarded, forwarded, packets_for, ratio
 from npexplore.study.explaining.sensitivity import solvers_for
 from npexplore.study.sweeping.answers import Answer
 from npexplore.study.sweeping.asked import asked
@@ -149,7 +149,7 @@ def what_if_in_stages(
     design = design_of(design)
     workload = design.packets(workload)
     solver = solvers_for(design.workload(workload))[-1]
-    packets = packets_for(design, workload) if solver == "simulation" else MOST
+    packets = packets_for(design, workload) if solver == "simulation" else MAX_PACKETS
     tried: dict[Tried, Design] = {}
     for name, value in changes_to_try(design, workload):
         with suppress(InputError):  # out of its range

@@ -175,8 +175,8 @@ def _waits(best: Prediction) -> list[tuple[str, float]]:
 
 def _waited_for(best: Prediction) -> str:
     """Return what threads wait for, the longest first."""
-    told = [f"{name or 'nothing in particular'} ({short(s * 1e9, 3)} ns)" for name, s in _waits(best)]
-    return f"They wait for {', '.join(told[:3])}." if told else "They wait for nobody: their own work takes so long."
+    waits = [f"{name or 'nothing in particular'} ({short(s * 1e9, 3)} ns)" for name, s in _waits(best)]
+    return f"They wait for {', '.join(waits[:3])}." if waits else "They wait for nobody: their own work takes so long."
 
 
 def _binding(e: Explanation) -> Iterator[str]:
@@ -266,11 +266,11 @@ def value_text(value: Value) -> str:
 def _changes(tried: WhatIf | None) -> Iterator[str]:
     if tried is None:
         return
-    told = [
+    gains = [
         f"{c.knob} {value_text(c.present)} to {value_text(c.value)} ({gain_text(c)}, {_next(c)})" for c in tried.advised
     ]
-    if told:
-        yield f"Of single changes these gain most: {', '.join(told)}."
+    if gains:
+        yield f"Of single changes these gain most: {', '.join(gains)}."
     else:
         yield "No single change that was tried gains more than the noise."
     if rests := [f"{c.knob} {value_text(c.present)} to {value_text(c.value)} ({gain_text(c)})" for c in tried.assumed]:
@@ -309,8 +309,8 @@ def _basis(e: Explanation) -> Iterator[str]:
     hidden = sum(assumption.shelf for assumption in e.assumptions)
     shelf = f" ({hidden} from shelf parts)" if hidden else ""
     if kinds:
-        told = [f"{_counted(assumed, 'assumption')}{shelf}", _counted(kinds.count("fitted"), "fitted parameter")]
-        yield f"Behind these numbers stand {' and '.join(text for text in told if text)}."
+        counts = [f"{_counted(assumed, 'assumption')}{shelf}", _counted(kinds.count("fitted"), "fitted parameter")]
+        yield f"Behind these numbers stand {' and '.join(text for text in counts if text)}."
 
 
 def _counted(n: int, what: str) -> str:

@@ -52,8 +52,8 @@ class Proxy(Record, frozen=True):
 def proxies() -> dict[str, Proxy]:
     """Return the facts behind the costs, each with its source."""
     path = share("models", "costs", "proxies.toml")
-    found: dict[str, Proxy] = decode(path.read_bytes(), dict[str, Proxy], path)
-    return found
+    proxies: dict[str, Proxy] = decode(path.read_bytes(), dict[str, Proxy], path)
+    return proxies
 
 
 def fact(name: str) -> float:
@@ -77,12 +77,12 @@ def costs_of(machine: Machine, memory: Mapping[str, float] | None = None) -> dic
 def parts(machine: Machine, memory: Mapping[str, float] | None = None) -> dict[tuple[str, str], float]:
     """Return the costs of a machine, each split by the resource that causes it."""
     registers = machine.threads * fact("thread_registers") * fact("word_bits")
-    found = {("threads", "threads"): float(machine.threads), ("memory_bits", "threads"): registers}
-    found["luts", "threads"] = registers / fact("lut_bits")
-    found |= {("memory_bits", f"{name}.memory"): BYTE * size for name, size in (memory or {}).items()}
+    parts = {("threads", "threads"): float(machine.threads), ("memory_bits", "threads"): registers}
+    parts["luts", "threads"] = registers / fact("lut_bits")
+    parts |= {("memory_bits", f"{name}.memory"): BYTE * size for name, size in (memory or {}).items()}
     for resource in machine.resources.values():
-        found |= {(name, resource.name): amount for name, amount in counted(resource).items()}
-    return found
+        parts |= {(name, resource.name): amount for name, amount in counted(resource).items()}
+    return parts
 
 
 def multiplexer(inputs: int, bits: float) -> float:

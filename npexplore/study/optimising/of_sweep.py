@@ -56,16 +56,16 @@ def front_of(
     points[COST] = [_cost(design, dict(zip(knobs, values, strict=True)), cost, prices)
                     for values in points[list(knobs)].itertuples(index=False, name=None)]  # fmt: skip
     value = points[column].to_numpy(float)
-    kept = worth_their_cost(points[[COST]].to_numpy(float), (value if merit == "throughput" else 1 / value)[:, None],
+    front = worth_their_cost(points[[COST]].to_numpy(float), (value if merit == "throughput" else 1 / value)[:, None],
                             tolerance)  # fmt: skip
-    return points.iloc[kept].reset_index(drop=True)
+    return points.iloc[front].reset_index(drop=True)
 
 
 def _cost(design: Design, knobs: dict[str, Any], cost: str, prices: PriceFile | None) -> float:
     """Return the cost of a design with some knobs changed."""
-    made = design.with_(**{name: getattr(value, "item", lambda value=value: value)() for name, value in knobs.items()})
-    found = costs(made)
-    if cost in found:
-        return found[cost]
+    point = design.with_(**{name: getattr(value, "item", lambda value=value: value)() for name, value in knobs.items()})
+    values = costs(point)
+    if cost in values:
+        return values[cost]
     assert prices is not None
-    return float(priced(prices, made, {name: np.array([one]) for name, one in found.items()}, {})[0])
+    return float(priced(prices, point, {name: np.array([one]) for name, one in values.items()}, {})[0])

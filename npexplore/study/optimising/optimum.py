@@ -103,16 +103,16 @@ class Optimum(Result):
         cost = one_cost if len(self.costs) == 1 else "the costs, in the mean"
         by_latency = self.worth(chosen) != chosen.throughput
         reached = f"{1e9 * (chosen.latency or 0.0):,.0f} ns" if by_latency else f"{chosen.throughput / 1e6:,.0f} Mb/s"
-        told = f"Take {knobs}: {reached}, and {chosen.bottleneck} binds."
+        text = f"Take {knobs}: {reached}, and {chosen.bottleneck} binds."
         if chosen is not first:
             more, spared = self.worth(first) / self.worth(chosen) - 1, 1 - self.share(chosen)
-            told += f" The fastest gains {more:.1%} for {spared / (1 - spared):.0%} more of {cost}."
+            text += f" The fastest gains {more:.1%} for {spared / (1 - spared):.0%} more of {cost}."
         cheaper = [one for one in self.front if self.share(one) < self.share(chosen)]
         if cheaper:
             next_ = max(cheaper, key=self.worth)
             less, spared = 1 - self.worth(next_) / self.worth(chosen), 1 - self.share(next_) / self.share(chosen)
-            told += f" Of the cheaper ones on this front the best loses {less:.1%} and saves {spared:.0%}."
-        return chosen, told
+            text += f" Of the cheaper ones on this front the best loses {less:.1%} and saves {spared:.0%}."
+        return chosen, text
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document of `npexplore optimise`."""
@@ -127,8 +127,8 @@ class Optimum(Result):
 
     def heading(self) -> str:
         """Return what was searched, and what to take."""
-        found = self.recommended()
-        return f"{self.design}, {self.workload}: {found[1] if found else 'no machine is possible'}"
+        recommended = self.recommended()
+        return f"{self.design}, {self.workload}: {recommended[1] if recommended else 'no machine is possible'}"
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each machine of the front: knobs, costs as cost_NAME, throughput, latency, each solver's."""

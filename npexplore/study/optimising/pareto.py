@@ -23,8 +23,8 @@ def boxes(merits: npt.ArrayLike, tolerance: float) -> Floats:
     if not 0 < tolerance <= 1:
         raise InputError(f"tolerance of a front must be above 0 and at most 1, got {tolerance!r}")
     with np.errstate(divide="ignore"):
-        found: Floats = np.floor(np.log(np.asarray(merits, dtype=np.float64)) / np.log1p(tolerance))
-    return found
+        levels: Floats = np.floor(np.log(np.asarray(merits, dtype=np.float64)) / np.log1p(tolerance))
+    return levels
 
 
 def front(costs: npt.ArrayLike, merits: npt.ArrayLike) -> Integers:
@@ -36,14 +36,14 @@ def front(costs: npt.ArrayLike, merits: npt.ArrayLike) -> Integers:
     spread = c.max(axis=0, initial=0.0) if len(c) else np.ones(c.shape[1])
     price = (c / np.where(spread > 0, spread, 1.0)).sum(axis=1)
     left = np.lexsort((np.arange(len(c)), price, -m.sum(axis=1)))
-    kept = []
+    front = []
     while len(left):
         # Nothing before it is left, so nothing dominates it: what does has more merit, or as much for less.
         best = left[0]
-        kept.append(int(best))
+        front.append(int(best))
         beaten = (c[left] >= c[best]).all(axis=1) & (m[left] <= m[best]).all(axis=1)
         left = left[~beaten]
-    return np.array(kept, dtype=np.int64)
+    return np.array(front, dtype=np.int64)
 
 
 def worth_their_cost(costs: npt.ArrayLike, merits: npt.ArrayLike, tolerance: float) -> Integers:
@@ -55,9 +55,9 @@ def worth_their_cost(costs: npt.ArrayLike, merits: npt.ArrayLike, tolerance: flo
     c, m = (np.asarray(table, dtype=np.float64) for table in (costs, merits))
     spread = c.max(axis=0, initial=0.0) if len(c) else np.ones(c.shape[1])
     price = (c / np.where(spread > 0, spread, 1.0)).sum(axis=1)
-    kept: list[int] = []
+    front: list[int] = []
     for k in np.lexsort((np.arange(len(c)), *(-m.T[::-1]), price)).tolist():
-        cheaper = [one for one in kept if (c[one] <= c[k]).all()]
+        cheaper = [one for one in front if (c[one] <= c[k]).all()]
         if all((m[k] > m[one] * (1.0 + tolerance)).any() for one in cheaper):
-            kept.append(k)
-    return np.array(sorted(kept, key=lambda one: (*(-m[one]), price[one])), dtype=np.int64)
+            front.append(k)
+    return np.array(sorted(front, key=lambda one: (*(-m[one]), price[one])), dtype=np.int64)

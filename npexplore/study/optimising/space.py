@@ -142,26 +142,26 @@ class _Structure:
 
     def functions(self, knobs: dict[str, Value]) -> dict[str, float] | None:
         """Return seconds by server, costs, bits and latency of one machine; None where its program is impossible."""
-        made = self.design.with_(**knobs)
-        load, machine = made.workload(self.workload), made.machine(self.workload)
+        machine_ = self.design.with_(**knobs)
+        load, machine = machine_.workload(self.workload), machine_.machine(self.workload)
         try:
-            found = under_load(machine, load)
+            loaded = under_load(machine, load)
         except RefusedError:
             raise
         except NpexploreError as error:
             self.reason = self.reason or str(error)
             return None
-        seconds = {name: 1.0 / rate for name, rate in found.ceilings().items()}
+        seconds = {name: 1.0 / rate for name, rate in loaded.ceilings().items()}
         offered = load.rate_pps
         if load.arrivals == "timestamps":
             offered = offered_rate(load)
         if offered is not None:
             seconds["arrivals"] = 1.0 / offered
-        memory = made.memory(made.parameters) if made.memory is not None else None
+        memory = machine_.memory(machine_.parameters) if machine_.memory is not None else None
         out = {SECONDS + name: value for name, value in seconds.items()}
         out |= {f"{COST}{name}.{what}": value for (name, what), value in parts(machine, memory).items()}
-        out["bits"] = 8 * load.mean_packet_bytes * found.finished
-        return out | ({"latency": found.demands.latency} if self.latency else {})
+        out["bits"] = 8 * load.mean_packet_bytes * loaded.finished
+        return out | ({"latency": loaded.demands.latency} if self.latency else {})
 
 
 def _fill(out: Space, learned: list[tuple[int, Factored]], latency: bool) -> None:
@@ -182,16 +182,16 @@ def _fill(out: Space, learned: list[tuple[int, Factored]], latency: bool) -> Non
         if (offered := part.full(ARRIVALS) if ARRIVALS in part.factors else None) is not None:
             worst, norm = np.maximum(worst, offered), norm + offered**POWER
         bits = part.full("bits")
-        found = {"bits": bits, "throughput": bits / worst, "smooth": bits / norm ** (1 / POWER)}
-        found |= {COST + name: np.zeros(part.shape) for name in COSTS}
+        merits = {"bits": bits, "throughput": bits / worst, "smooth": bits / norm ** (1 / POWER)}
+        merits |= {COST + name: np.zeros(part.shape) for name in COSTS}
         for name in part.factors:
             if name.startswith(COST):
-                found[name[: name.index(".", len(COST))]] += part.full(name)
+                merits[name[: name.index(".", len(COST))]] += part.full(name)
         if latency:
-            found["latency"] = part.full("latency")
+            merits["latency"] = part.full("latency")
             load = None if offered is None else np.minimum(own / offered, FULLEST)
-            found["delay"] = found[COST + "threads"] * own if load is None else found["latency"] / (1 - load)
-        for name, values in found.items():
+            merits["delay"] = merits[COST + "threads"] * own if load is None else merits["latency"] / (1 - load)
+        for name, values in merits.items():
             columns.setdefault(name, []).append(values.ravel()[here])
     joined = {name: np.concatenate(arrays) for name, arrays in columns.items()}
     out.numbers = np.concatenate(numbers)

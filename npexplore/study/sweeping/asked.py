@@ -20,12 +20,12 @@ def asked(
 
     The other arguments are those of `answer_points`.
     """
-    found: dict[int, Answer] = {}
+    answers: dict[int, Answer] = {}
 
     def keep(ended: Ended) -> None:
-        found.update(ended)
+        answers.update(ended)
         if progress is not None:
-            progress(len(found), len(points))
+            progress(len(answers), len(points))
 
     answer_points(points, keep, executor=executor, workers=workers, packets=packets, begun=begun)
-    return [found[k] for k in range(len(points))]
+    return [answers[k] for k in range(len(points))]

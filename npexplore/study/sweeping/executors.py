@@ -136,11 +136,11 @@ def check_sendable(executor: Executor, things: Any) -> None:
 
 def lost() -> tuple[type[BaseException], ...]:
     """Return the errors of a task that did not fail by itself: its worker died, or its cluster is gone."""
-    found: tuple[type[BaseException], ...] = (BrokenExecutor, CancelledError)
+    errors: tuple[type[BaseException], ...] = (BrokenExecutor, CancelledError)
     if "distributed" in sys.modules:
         dask: Any = sys.modules["distributed"]
-        found += (dask.KilledWorker, dask.client.FutureCancelledError, dask.comm.CommClosedError)
-    return found
+        errors += (dask.KilledWorker, dask.client.FutureCancelledError, dask.comm.CommClosedError)
+    return errors
 
 
 @contextmanager

@@ -97,16 +97,16 @@ def combined(
     seeds: int | Sequence[int],
 ) -> list[SweepPoint]:
     """Return the designs with every workload, solver and seed; raises InputError if one of these lists is empty."""
-    made = list(designs)
+    machines = list(designs)
     loads = list(workload) if isinstance(workload, Iterable) and not isinstance(workload, str) else [workload]
-    workloads = [made[0].packets(load) for load in loads] if made else []
+    workloads = [machines[0].packets(load) for load in loads] if machines else []
     solvers = [one_of("solver", name, ASKABLE) for name in ([solver] if isinstance(solver, str) else solver)]
     numbers = list(range(1, seeds + 1)) if isinstance(seeds, int) else list(seeds)
     if not (workloads and solvers and numbers):
         raise InputError("a sweep needs at least one workload, one solver and one seed")
     return [
         SweepPoint(machine, load, name, seed)
-        for load, machine, name in product(workloads, made, solvers)
+        for load, machine, name in product(workloads, machines, solvers)
         for seed in (numbers if name in SEEDED else [None])
     ]
 
@@ -120,8 +120,8 @@ def listed(base: Design, name: str, values: Values) -> list[Value]:
         if high - low >= MOST_POINTS:
             raise InputError(f"span of knob {name} has {high - low + 1:,} values, at most {MOST_POINTS:,}")
         values = range(low, high + 1)
-    given = [values] if isinstance(values, str | int | float) else list(values)
-    checked = [base.with_(**{name: value}).parameters[name] for value in dict.fromkeys(given)]
+    listed = [values] if isinstance(values, str | int | float) else list(values)
+    checked = [base.with_(**{name: value}).parameters[name] for value in dict.fromkeys(listed)]
     if not checked:
         base.with_(**{name: base.parameters[name]})
         raise InputError(f"knob {name} needs at least one value")

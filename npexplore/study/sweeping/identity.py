@@ -112,9 +112,9 @@ def _parts(thing: Any, seen: set[int]) -> Iterator[Path | bytes]:
 
 def _function(function: FunctionType, seen: set[int]) -> Iterator[Path | bytes]:
     """Yield a function's file or code, and what it closes over."""
-    found = list(_file(function))
-    yield from found
-    if not found:
+    contents = list(_file(function))
+    yield from contents
+    if not contents:
         names = _names(function.__code__)
         yield marshal.dumps(_bare(function.__code__))
         yield from _values([(name, function.__globals__.get(name)) for name in sorted(names)], seen)
@@ -166,14 +166,14 @@ def _imported(path: Path) -> frozenset[Path]:
             names.update([node.module, *(f"{node.module}.{alias.name}" for alias in node.names)])
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("npexplore."):
             names.add(node.value)  # the tables of names that are imported when they are first used
-    found: set[Path] = set()
+    files: set[Path] = set()
     for name in names:
         first, *rest = name.split(".")
         if first == "npexplore" and rest and rest[0] in DESCRIBING:
-            found.update(_module(PACKAGE, rest))
+            files.update(_module(PACKAGE, rest))
         elif not inside and first != "npexplore":
-            found.update(_module(path.parent, [first, *rest]))
-    return frozenset(found)
+            files.update(_module(path.parent, [first, *rest]))
+    return frozenset(files)
 
 
 def _module(folder: Path, names: list[str]) -> Iterator[Path]:

@@ -103,11 +103,11 @@ def sample(
     if not spaces:
         raise InputError("a sample needs at least one knob to vary")
     places = METHODS[method](int(n), len(spaces), np.random.default_rng(sample_seed))
-    made = [
+    runs = [
         base.with_(**{name: space(float(u)) for (name, space), u in zip(spaces.items(), row, strict=True)})
         for row in places
     ]
-    return combined(made, workload, solver, seeds)
+    return combined(runs, workload, solver, seeds)
 
 
 def _space(base: Design, name: str, values: Values) -> Callable[[float], Value]:

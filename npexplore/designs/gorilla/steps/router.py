@@ -135,7 +135,7 @@ def engine_program(
 def accelerators(box: Box) -> Mapping[str, Callable[..., Answer]]:
     """Return the accelerators of a router over its tables."""
     assert isinstance(box.ipv4.lpm, MultibitTrie)
-    made: dict[str, Callable[..., Answer]] = {
+    accelerators: dict[str, Callable[..., Answer]] = {
         "integrity2": header_check(lambda c: frame_fault(box.golden, c)),
         "lookup4": lookup(box.ipv4.lpm),
         "flow_counter": flow_counter(box.counters),
@@ -143,10 +143,10 @@ def accelerators(box: Box) -> Mapping[str, Callable[..., Answer]]:
     }
     if box.ipv6 is not None:
         assert isinstance(box.ipv6.lpm, MultibitTrie)
-        made["lookup6"] = lookup(box.ipv6.lpm)
+        accelerators["lookup6"] = lookup(box.ipv6.lpm)
     if box.labels is not None:
-        made["label_table"] = label_table(box.label_cache, box.labels)
-    return made
+        accelerators["label_table"] = label_table(box.label_cache, box.labels)
+    return accelerators
 
 
 def frame_fault(router: Forwarder, c: Any) -> Reason:

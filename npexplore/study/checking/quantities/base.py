@@ -83,8 +83,8 @@ class Conditions:
         mixes: tuple[str | None, ...] = self.mixes[name].value if name is not None and name in self.mixes else (name,)
         if name is None and design(row.design).own is None:
             if self.usual_mix is None:
-                told = "a name, or a length such as mix=64 bytes"
-                raise InputError(f"row {row.key}: {row.design} brings no packets of its own: give its mix, {told}")
+                allowed = "a name, or a length such as mix=64 bytes"
+                raise InputError(f"row {row.key}: {row.design} brings no packets of its own: give its mix, {allowed}")
             mixes = (self.usual_mix.value,)
         return [Point.of(row.design, one, knobs_of(row)) for one in mixes]
 
@@ -109,11 +109,11 @@ class Conditions:
 
     def mean(self, number: Callable[[Prediction], float]) -> Quantity:
         """Return the quantity that is a number of a prediction, averaged over the points."""
-        return Quantity(self.points, lambda row, get: {told(p): number(get(p)) for p in self.points(row)})
+        return Quantity(self.points, lambda row, get: {label_of(p): number(get(p)) for p in self.points(row)})
 
     def utilization(self) -> Quantity:
         """Return the busy share of the row's `resource`."""
-        return Quantity(self.points, lambda row, get: {told(p): busy(row, get(p)) for p in self.points(row)})
+        return Quantity(self.points, lambda row, get: {label_of(p): busy(row, get(p)) for p in self.points(row)})
 
     def change(
         self, number: Callable[[Prediction], float], points: Callable[[Row], list[Point]] | None = None
@@ -136,7 +136,7 @@ class Conditions:
         return Quantity(
             self.both(points),
             lambda row, get: {
-                told(p): of(ratio(number(get(p)), number(get(self.baseline_of(row, p))))) for p in points(row)
+                label_of(p): of(ratio(number(get(p)), number(get(self.baseline_of(row, p))))) for p in points(row)
             },
         )
 
@@ -148,7 +148,7 @@ def ratio(number: float, baseline: float) -> float:
     return number / baseline
 
 
-def told(point: Point) -> str:
+def label_of(point: Point) -> str:
     """Return a point in words: its mix and knobs."""
     return ", ".join([*([point.mix] if point.mix else []), *(f"{name}={value}" for name, value in point.knobs)])
 

@@ -131,15 +131,15 @@ def _fig11(row: Row) -> list[Point]:
 def _per_area(row: Row, get: Get) -> dict[str, float]:
     """Return the gain in rate per area from the fewest to the most threads (or engines) at each number of the other."""
     p, device = parameters(row), str(row.conditions["device"])
-    found: dict[tuple[int, int], float] = {}
+    rates: dict[tuple[int, int], float] = {}
     for knobs, point in zip(configured(FIG11), _fig11(row), strict=True):
         clusters, engines, threads = (int(value) for value in knobs.values())
         share = area.lut_share(p, device, clusters * engines, threads, (FIG11_PROTO.value,))
-        found[engines, threads] = get(point).rate_pps / share
-    many, deep = (sorted({at[n] for at in found}) for n in (0, 1))
+        rates[engines, threads] = get(point).rate_pps / share
+    many, deep = (sorted({at[n] for at in rates}) for n in (0, 1))
     if row.key.endswith("threads"):
-        return {f"{e} engines": found[e, deep[-1]] / found[e, deep[0]] for e in many}
-    return {f"{t} threads": found[many[-1], t] / found[many[0], t] for t in deep}
+        return {f"{e} engines": rates[e, deep[-1]] / rates[e, deep[0]] for e in many}
+    return {f"{t} threads": rates[many[-1], t] / rates[many[0], t] for t in deep}
 
 
 def _long(row: Row, **knobs: Value) -> Point:
@@ -180,15 +180,15 @@ def _missing(row: Row, get: Get) -> float:
 def _overhead(row: Row) -> Parts:
     """Return what a reorder queue, or fair local arbiters, add to large configurations: 16-6-2 and 16-6-4."""
     added = "fair" if ".fair." in row.key else "ready"
-    made = design(row.design)
-    return {f"{n} threads": structures.overheads(made.with_(threads=n).parameters)[added] for n in LARGE.value}
+    machine = design(row.design)
+    return {f"{n} threads": structures.overheads(machine.with_(threads=n).parameters)[added] for n in LARGE.value}
 
 
 def _grouping(row: Row) -> bool:
     configuration = str(row.conditions["routers"])
-    found = virtual_routers.consolidate(design(row.design), configuration, "protocol")
+    consolidated = virtual_routers.consolidate(design(row.design), configuration, "protocol")
     wanted = {"8.1.1": {"8M", "1I", "1B"}, "1.8.1": {"1M+8I+1B"}}[configuration]
-    return {str(one.group) for one in found} == wanted
+    return {str(one.group) for one in consolidated} == wanted
 
 
 def _saving(row: Row) -> float:

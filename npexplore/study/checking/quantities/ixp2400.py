@@ -22,8 +22,8 @@ from npexplore.study.checking.quantities.base import (
     busy_of,
     exact,
     knobs_of,
+    label_of,
     throughput,
-    told,
 )
 from npexplore.study.sweeping.points import Point
 
@@ -55,7 +55,7 @@ def bandwidth(prediction: Prediction) -> float:
 def _curves(row: Row, get: Get) -> dict[str, list[float]]:
     """Return by mix the throughput over the numbers of threads."""
     threads = GRID.value
-    return {told(p): [get(p.with_(threads=n)).throughput_bps for n in threads] for p in points_of(row)}
+    return {label_of(p): [get(p.with_(threads=n)).throughput_bps for n in threads] for p in points_of(row)}
 
 
 def _reaches(share: float, curve: Sequence[float]) -> float:
@@ -98,7 +98,9 @@ def _drop(row: Row, get: Get) -> dict[str, float]:
 QUANTITIES: Mapping[str, Quantity] = {
     "throughput": CONDITIONS.mean(throughput),
     "utilization": CONDITIONS.utilization(),
-    "mean utilization": Quantity(_figure_15, lambda row, get: {told(p): busy(row, get(p)) for p in _figure_15(row)}),
+    "mean utilization": Quantity(
+        _figure_15, lambda row, get: {label_of(p): busy(row, get(p)) for p in _figure_15(row)}
+    ),
     "bandwidth": CONDITIONS.mean(bandwidth),
     "bandwidth reduction": CONDITIONS.loss(bandwidth),
     "largest bandwidth improvement": Quantity(
@@ -118,7 +120,7 @@ QUANTITIES: Mapping[str, Quantity] = {
         over_threads, lambda row, get: {k: _rises(c) for k, c in _curves(row, get).items()}
     ),
     "share of accesses": Quantity(
-        points_of, lambda row, get: {told(p): _narrow(get(p)) for p in points_of(row)}, "exact"
+        points_of, lambda row, get: {label_of(p): _narrow(get(p)) for p in points_of(row)}, "exact"
     ),
     "smallest share of packets": exact(lambda row: min(_on_chip(row).values())),
     "largest share of packets": exact(lambda row: max(_on_chip(row).values())),

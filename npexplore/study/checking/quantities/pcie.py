@@ -16,9 +16,9 @@ BOTH = "both"
 
 def point_of(row: Row) -> Point:
     """Return the point of a row: transfers of one size; a single worker for latencies."""
-    given = row.conditions
+    conditions = row.conditions
     knobs: dict[str, Value] = {**knobs_of(row), **({"workers": LONE.value} if row.quantity == "latency" else {})}
-    return Point.of("pcie", f"{int(given['transfer_bytes'])} bytes", knobs, SHARE.value)
+    return Point.of("pcie", f"{int(conditions['transfer_bytes'])} bytes", knobs, SHARE.value)
 
 
 def one_way(row: Row) -> float:

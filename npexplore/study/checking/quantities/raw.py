@@ -168,8 +168,8 @@ def _latency_points(row: Row) -> list[Point]:
 
 
 def _latency(row: Row, get: Get) -> float:
-    found = _summed(row, get, int(row.conditions["packet_bytes"]))
-    return found * float(MISPRINT.value) * 1e-9 if row.unit == "ns" else found  # as printed, and as it was measured
+    latency = _summed(row, get, int(row.conditions["packet_bytes"]))
+    return latency * float(MISPRINT.value) * 1e-9 if row.unit == "ns" else latency  # as printed, and as it was measured
 
 
 def _overhead(row: Row, get: Get) -> float:
@@ -179,8 +179,8 @@ def _overhead(row: Row, get: Get) -> float:
 
 
 def _long_penalty(row: Row) -> float:
-    kept = str(row.conditions["cache"])
-    sides = [lookup_cycles(numbers(), str(row.conditions[name]), kept) for name in ("prefix", "baseline_prefix")]
+    cached = str(row.conditions["cache"])
+    sides = [lookup_cycles(numbers(), str(row.conditions[name]), cached) for name in ("prefix", "baseline_prefix")]
     return sides[0] / sides[1] - 1
 
 

@@ -24,13 +24,13 @@ MHZ, US = units.factor("MHz"), units.factor("us")
 
 def offered(row: Row) -> float:
     """Return the highest rate of a row's traffic generators, in Mpps: inputs of the ledger."""
-    given, known = row.conditions, facts()
-    many = f"xdp.gen.flows{int(float(given.get('flows', 0)))}"
+    conditions, known = row.conditions, facts()
+    many = f"xdp.gen.flows{int(float(conditions.get('flows', 0)))}"
     if many in {row.key for row in known}:
         return float(known[many].point or 0)
-    if given.get("program") == "katran":
+    if conditions.get("program") == "katran":
         return float(known["xdp.gen.katran"].point or 0)
-    two = given.get("stack") == "dpdk" or given.get("cqe_compress") == "on"
+    two = conditions.get("stack") == "dpdk" or conditions.get("cqe_compress") == "on"
     return float(known["xdp.gen.two" if two else "xdp.gen.one"].point or 0)
 
 

@@ -16,7 +16,7 @@ from npexplore.ledger import Row
 from npexplore.ledger.rules import Rule, rule
 from npexplore.machine.parameters import Parameters
 from npexplore.solve.prediction import Prediction
-from npexplore.study.checking.quantities.base import Conditions, Get, MissingError, Quantity, exact, told
+from npexplore.study.checking.quantities.base import Conditions, Get, MissingError, Quantity, exact, label_of
 from npexplore.study.sweeping.points import Point
 
 NEARLY, STOPPED, GREAT, STEPS = (rule(f"soclib.{name}") for name in ("nearly", "stopped", "great", "steps"))
@@ -44,10 +44,10 @@ def rate(point: Point, prediction: Prediction) -> float:
 
 def conflicts(point: Point, prediction: Prediction) -> float:
     """Return the conflict cycles of a point; raises MissingError if a solver does not model waiting."""
-    found = conflict_cycles(parameters_at(point), prediction)
-    if found is None:
+    cycles = conflict_cycles(parameters_at(point), prediction)
+    if cycles is None:
         raise MissingError
-    return found
+    return cycles
 
 
 def grid(row: Row) -> list[Point]:
@@ -85,10 +85,10 @@ def knee(curve: Sequence[tuple[int, float]]) -> int:
 def collapse(curve: Sequence[tuple[int, float]]) -> int:
     """Return the fewest processors beyond the peak with less than half of its throughput (MissingError: none)."""
     top, highest = peak(curve)
-    found = [n for n, x in curve if n > top and x < STOPPED.value * highest]
-    if not found:
+    stopped = [n for n, x in curve if n > top and x < STOPPED.value * highest]
+    if not stopped:
         raise MissingError
-    return found[0]
+    return stopped[0]
 
 
 def _ratios(row: Row, get: Get) -> dict[str, float]:
@@ -101,16 +101,16 @@ def _ratios(row: Row, get: Get) -> dict[str, float]:
 
 def _throughput(row: Row, get: Get) -> dict[str, float | bool]:
     if row.kind != "ordinal":
-        return {told(p): rate(p, get(p)) for p in points(row)}
+        return {label_of(p): rate(p, get(p)) for p in points(row)}
     better = "baseline_lock" not in row.conditions
     return {name: x > 1.0 if better else x <= GREAT.value for name, x in _ratios(row, get).items()}
 
 
 def _against(row: Row) -> list[Point]:
-    found = points(row)
+    own = points(row)
     if not any(name.startswith("baseline") for name in row.conditions):
-        return found
-    return [*found, *(CONDITIONS.baseline_of(row, p) for p in found)]
+        return own
+    return [*own, *(CONDITIONS.baseline_of(row, p) for p in own)]
 
 
 def _table(row: Row) -> dict[str, int]:
@@ -126,11 +126,11 @@ def _share(row: Row) -> float:
 
 
 def _mean_time(row: Row, get: Get) -> float:
-    found = []
+    counts = []
     for p in points(row):
         at = parameters_at(p)
-        found.append(float(at.processors * (at.window_cycles - at.boot_cycles)) * packet_words(at) / words(p, get(p)))
-    return fmean(found)
+        counts.append(float(at.processors * (at.window_cycles - at.boot_cycles)) * packet_words(at) / words(p, get(p)))
+    return fmean(counts)
 
 
 QUANTITIES: Mapping[str, Quantity] = {

@@ -76,11 +76,11 @@ def beside(design: Design, recorded: Sequence[Rate] | None = None, seed: int = 1
     wanted = rates() if recorded is None else recorded
     ways = {"measured": with_measured(design), "fitted": design}
     points = [{**TWELVE[one.name], "rate_mpps": one.offered} for one in wanted]
-    found = {way: simulated(machine, points, seed) for way, machine in ways.items()}
+    predictions = {way: simulated(machine, points, seed) for way, machine in ways.items()}
     return [
         {
             "configuration": one.name, "offered": one.offered, "hardware": one.mpps, "low": one.low, "high": one.high,
-            "measured": found["measured"][k].rate_pps / 1e6, "fitted": found["fitted"][k].rate_pps / 1e6,
-            "difference": found["measured"][k].rate_pps / 1e6 / one.mpps - 1,
+            "measured": predictions["measured"][k].rate_pps / 1e6, "fitted": predictions["fitted"][k].rate_pps / 1e6,
+            "difference": predictions["measured"][k].rate_pps / 1e6 / one.mpps - 1,
         } for k, one in enumerate(wanted)
     ]  # fmt: skip

@@ -56,13 +56,13 @@ def configurations(
     """
     import pandas as pd
 
-    asked = list(product(traffic, sizes, counting))
+    cells = list(product(traffic, sizes, counting))
     points: list[dict[str, Value]] = [
         {"clusters": clusters, "engines": e, "threads": t, "proto": proto, "flow_counting": fc, **knobs}
-        for proto, (e, t), fc in asked
+        for proto, (e, t), fc in cells
     ]
     rows = []
-    for (proto, (e, t), fc), knob, answer in zip(asked, points, simulated(design, points), strict=True):
+    for (proto, (e, t), fc), knob, answer in zip(cells, points, simulated(design, points), strict=True):
         at = design.with_(**knob)
         share = lut_share(design.parameters, device, clusters * e, t, protocols)
         mpps = answer.rate_pps / 1e6
@@ -82,11 +82,11 @@ def threads_and_delay(
     """Return rates over threads (Fig. 13). Columns: threads, delay, scheduler, mpps, bound_mpps."""
     import pandas as pd
 
-    asked = list(product(delays, schedulers, threads))
+    cells = list(product(delays, schedulers, threads))
     usual: dict[str, Value] = {**FIG13, "boot_us": 60.0, "window_us": 300.0, **knobs}
-    points: list[dict[str, Value]] = [{**usual, "lookup_delay": d, "scheduler": s, "threads": t} for d, s, t in asked]
+    points: list[dict[str, Value]] = [{**usual, "lookup_delay": d, "scheduler": s, "threads": t} for d, s, t in cells]
     rows = []
-    for (delay, scheduler, count), knob, answer in zip(asked, points, simulated(design, points), strict=True):
+    for (delay, scheduler, count), knob, answer in zip(cells, points, simulated(design, points), strict=True):
         issue, stay = residence_cycles(design.with_(**knob).parameters)
         cycles = usual["clusters"] * usual["engines"] * design.parameters.core_mhz  # type: ignore[operator]
         rows.append({

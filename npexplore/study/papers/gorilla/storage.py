@@ -47,8 +47,8 @@ def words(level2: float, level3: float) -> float:
 def _lengths() -> npt.NDArray[np.float64]:
     """Return how often each prefix length occurs, of those longer than the first level, in the bundled real table."""
     text = gzip.decompress(share("data", "routes", "internet_20000.txt.gz").read_bytes()).decode()
-    found = np.array([int(line.partition("/")[2]) for line in text.split()])
-    counts = np.bincount(found[(found > FIRST) & (found <= FIRST + SECOND)], minlength=33).astype(np.float64)
+    lengths = np.array([int(line.partition("/")[2]) for line in text.split()])
+    counts = np.bincount(lengths[(lengths > FIRST) & (lengths <= FIRST + SECOND)], minlength=33).astype(np.float64)
     return np.asarray(counts / counts.sum())
 
 

@@ -51,8 +51,8 @@ def measured() -> tuple[tuple[int, float], ...]:
 def _lengths() -> npt.NDArray[np.float64]:
     """Return how often each length from 21 to 64 bits occurs in the bundled real table."""
     text = gzip.decompress(share("data", "routes", "internet6_20000.txt.gz").read_bytes()).decode()
-    found = np.array([int(line.partition("/")[2]) for line in text.split()])
-    counts = np.bincount(found[(found > FIRST) & (found <= BITS)], minlength=BITS + 1).astype(np.float64)
+    lengths = np.array([int(line.partition("/")[2]) for line in text.split()])
+    counts = np.bincount(lengths[(lengths > FIRST) & (lengths <= BITS)], minlength=BITS + 1).astype(np.float64)
     return np.asarray(counts / counts.sum())
 
 
@@ -80,8 +80,8 @@ def synthetic_routes6(
         order = np.argsort(where, kind="stable")
         begin = np.searchsorted(where[order], np.arange(len(wanted)))
         rank = np.arange(len(order)) - begin[where[order]]
-        kept = order[rank < lacking[where[order]]]
-        keys, block = np.append(keys, more[kept]), np.append(block, where[kept])
+        room = order[rank < lacking[where[order]]]
+        keys, block = np.append(keys, more[room]), np.append(block, where[room])
     marker = keys & (~keys + np.uint64(1))
     length = BITS - np.log2(marker.astype(np.float64)).astype(np.uint8)
     return (keys ^ marker) >> np.uint64(1), length.astype(np.uint8)

@@ -42,8 +42,8 @@ def shares(p: Parameters, conditions: Mapping[str, Any], stores: str, program: s
     """Return the share of a device that the engines of a configuration take; conditions: those of a ledger row."""
     engines = float(conditions["clusters"]) * float(conditions["engines"])
     device = float(p[DEVICES[one_of("device", str(conditions["device"]), DEVICES)]])
-    found: Luts = engine_luts(program, int(float(conditions["threads"])), stores)
-    return Cell(*(100 * engines * luts / device for luts in (found.low, found.mean, found.high)))
+    engine: Luts = engine_luts(program, int(float(conditions["threads"])), stores)
+    return Cell(*(100 * engines * luts / device for luts in (engine.low, engine.mean, engine.high)))
 
 
 def fair_overhead(engines: int, width: int, ports: int, of_engine: float) -> float:

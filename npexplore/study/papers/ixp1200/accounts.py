@@ -15,7 +15,7 @@ from npexplore.ledger import Ledger
 if TYPE_CHECKING:
     import pandas as pd
 
-FEW = 1  # rules: every loop of the search turns about once
+SHORTEST_SEARCH = 1  # rules: every loop of the search turns about once
 
 
 def sdram_transfers(design: Design) -> pd.DataFrame:
@@ -68,11 +68,11 @@ def code_paths(design: Design) -> pd.DataFrame:
     import pandas as pd
 
     p = design.parameters
-    one = design.with_(receivers=1, receiver_engines=1, rules=FEW, packet_bytes=p.mp_bytes)
+    one = design.with_(receivers=1, receiver_engines=1, rules=SHORTEST_SEARCH, packet_bytes=p.mp_bytes)
 
     def cycles(server: str, **knobs: float | str) -> float:
-        found = one.with_(**knobs).demands().demands.servers[server]
-        return float(found.seconds * p.me_clock_mhz * 1e6)
+        demand = one.with_(**knobs).demands().demands.servers[server]
+        return float(demand.seconds * p.me_clock_mhz * 1e6)
 
     plain, counted = p.receive_mp_instructions + p.header_instructions, cycles("me0", scale_diffserv=2.0)
     counted -= cycles("me0", scale_diffserv=1.0)

@@ -54,7 +54,7 @@ def bus_accounts() -> pd.DataFrame:
         assert row.point is not None
         return row.si(row.point)
 
-    found = []
+    accounts = []
     for trace in TRACES:
         cells = printed(f"derived.mean_cells.{trace}")
         packets = printed(f"fig13.throughput.{trace}") / (8 * p.cell_bytes * cells)
@@ -66,13 +66,13 @@ def bus_accounts() -> pd.DataFrame:
         moved = printed(f"fig12.bandwidth.{trace}.base") / 8 / base
         gain = 1 + printed(f"improvement.hb.{trace}")
         saved = [1e9 * time["base"] * (1 - full / gain) for full in (busy["fcb_tb"] / busy["base"], 1.0)]
-        found.append({
+        accounts.append({
             "trace": trace, "base_ns": 1e9 * time["base"], "fcb_tb_ns": 1e9 * time["fcb_tb"],
             "overhead_bytes": overhead, "extra_accesses": (rate * time["base"] - moved) / overhead - 2 * cells,
             "hb_least_ns": saved[0], "hb_most_ns": saved[1],
             "program_ns": 1e9 * (4 * p.header_bytes + 2 * p.bus_overhead_bytes) / rate,
         })  # fmt: skip
-    return pd.DataFrame(found)
+    return pd.DataFrame(accounts)
 
 
 def gains(
@@ -87,11 +87,11 @@ def gains(
 
     with standing_in(mixes):
         loads = {trace: workload(mix=trace) for trace in TRACES}
-    asked = [
+    cells = [
         (name, trace, scheme) for name in readings for trace in TRACES for scheme in ("base", "hb", "fcb", "fcb_tb")
     ]
-    points = [SweepPoint(at.with_(scheme=s, **readings[name]), loads[t], "simulation", seed) for name, t, s in asked]
-    rates = dict(zip(asked, sweep(points, packets=packets)["throughput_bps"], strict=True))
+    points = [SweepPoint(at.with_(scheme=s, **readings[name]), loads[t], "simulation", seed) for name, t, s in cells]
+    rates = dict(zip(cells, sweep(points, packets=packets)["throughput_bps"], strict=True))
     return pd.DataFrame([
         {"reading": name, "mix": trace, "scheme": scheme, "baseline": baseline,
          "gain": 100 * (rates[name, trace, scheme] / rates[name, trace, baseline] - 1)}

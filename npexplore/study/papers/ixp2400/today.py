@@ -25,13 +25,13 @@ def memory_of_today(n: int = 20_000) -> pd.DataFrame:
     import pandas as pd
 
     then = design("ixp2400_dram").with_(narrow_share=0, read_share=0.5).simulate().throughput_bps / 1e9
-    found = {THEN: then}
+    rates = {THEN: then}
     for name, device in dram_devices().items():
-        made = dram_accesses(device, "random", n, seed=1, writes=0.5)
+        accesses = dram_accesses(device, "random", n, seed=1, writes=0.5)
         bursts = -(-ACCESS_BYTES // device.burst_bytes)
         policy = DramPolicy(page="closed")
-        run = run_accesses(device, policy, bank=made.bank, row=made.row, write=made.write, bursts=bursts)
-        found[name] = run.gbits_per_s
+        run = run_accesses(device, policy, bank=accesses.bank, row=accesses.row, write=accesses.write, bursts=bursts)
+        rates[name] = run.gbits_per_s
     return pd.DataFrame(
-        [(name, gbps, gbps / then) for name, gbps in found.items()], columns=["memory", "gbps", "times"]
+        [(name, gbps, gbps / then) for name, gbps in rates.items()], columns=["memory", "gbps", "times"]
     )

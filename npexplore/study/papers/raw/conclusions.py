@@ -50,7 +50,7 @@ def conclusions(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     import pandas as pd
 
     known = {row["key"]: row for row in rows}
-    found = []
+    table = []
     for number, (sentence, claims) in enumerate(CONCLUSIONS, 1):
         for key, tested_as in claims:
             if key not in known:
@@ -62,12 +62,12 @@ def conclusions(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
                      if printed else value > 0)  # fmt: skip
             wanted = interval_text(low, high, row["unit"]) if printed else "above 0 (number kept back)"
             unit = "times" if row["unit"] in ("", "1") else row["unit"]
-            found.append((number, sentence, tested_as, value, unit, wanted, bool(holds)))
+            table.append((number, sentence, tested_as, value, unit, wanted, bool(holds)))
     ports = crossing_free()
-    found.append((len(CONCLUSIONS), CONCLUSIONS[-1][0], "ports that static streams serve without crossing, 8 x 8 tiles",
+    table.append((len(CONCLUSIONS), CONCLUSIONS[-1][0], "ports that static streams serve without crossing, 8 x 8 tiles",
                   float(ports), "ports", "at most 4", ports <= 4))  # fmt: skip
     columns = ["number", "conclusion", "tested as", "value", "unit", "claimed", "holds"]
-    return pd.DataFrame(found, columns=columns)
+    return pd.DataFrame(table, columns=columns)
 
 
 def interval_text(low: float | None, high: float | None, unit: str) -> str:
