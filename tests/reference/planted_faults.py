@@ -76,7 +76,7 @@ def modules_by_room():
 
 
 def tests_of(module, texts):
-    """Return the test files that import a module, else of the modules that import it, and so on; nearest names first."""
+    """Return the test files that import a module, else of the modules that import it, and on; nearest names first."""
     for _ in range(4):
         names = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in module]
         parts = [map(re.escape, name.rpartition(".")) for name in names]
