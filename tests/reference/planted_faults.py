@@ -77,20 +77,19 @@ def modules_by_room():
 
 def tests_of(module, texts):
     """Return the test files that import a module, else of the modules that import it, and on; nearest names first."""
+    words = set(re.findall(r"[a-z0-9]+", module[0].relative_to(ROOT / "npexplore").with_suffix("").as_posix()))
     for _ in range(4):
-        names = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in module]
+        names = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in module]
         parts = [map(re.escape, name.rpartition(".")) for name in names]
         patterns = [rf"{package}\.{last}\b|from {package} import .*\b{last}\b" for package, _, last in parts]
         pattern = re.compile("|".join(patterns))
         if files := [path for path, text in texts.items() if pattern.search(text)]:
-            words = set(re.findall(r"[a-z0-9]+", " ".join(names)))
-            files.sort(key=lambda path: (-len(words & set(re.findall(r"[a-z0-9]+", path.stem))), path))
-            return files[:MAX_TEST_FILES]
+            return sorted(files, key=lambda path: (-len(words & set(path.stem.split("_"))), path))[:MAX_TEST_FILES]
         module = [
             *module,
             *(path for path in sorted((ROOT / "npexplore").rglob("*.py")) if pattern.search(path.read_text())),
         ]
-    return []
+    return [path for path in texts if len(words & set(path.stem.split("_"))) > 1][:MAX_TEST_FILES]
 
 
 def digest(files):
