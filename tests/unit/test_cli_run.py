@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from reference.setting_cases import v4
 
 import npexplore as npx
 from npexplore.cli import main
@@ -141,6 +142,24 @@ def test_captures_of_several_ports_are_one_run_and_one_router(capsys, tmp_path):
     for port, path in alone.outputs.items():
         ours = read_frames(document["router"]["outputs"][port])
         assert sorted(frame for _, frame in ours) == sorted(frame for _, frame in read_frames(path))
+
+
+def test_packets_that_the_router_answers_itself_left_by_no_port(capsys, tmp_path):
+    """Echo requests to its addresses, and packets of which it tells their sender, have a reason each."""
+    host, links = "141.142.220.202", bytes.fromhex("00137fbe8cff00247ee01db50800")
+    echo, udp = bytes.fromhex("0800f7fe00010000"), bytes.fromhex("0005000600080000")
+    packets = [("141.142.220.1", 64, 1, echo), ("10.255.1.1", 64, 1, echo), ("10.9.9.9", 64, 17, udp),
+               ("208.80.152.2", 64, 17, udp), ("208.80.152.2", 1, 17, udp)]  # fmt: skip
+    frames = [links + v4(host, to, payload, ttl=ttl, protocol=protocol) for to, ttl, protocol, payload in packets]
+    write_frames(tmp_path / "in.pcap", frames, [10**18 + 10**6 * k for k in range(len(frames))])
+    given = ("--port", f"office={tmp_path / 'in.pcap'}", "--router", "office", "--out", tmp_path, "--json")
+    status, out, err = run(capsys, "ixp2400", *given)
+    assert status == 0, err
+    document = json.loads(out)
+    rows = pd.read_parquet(document["files"]["packets"])
+    assert rows.router_reason.tolist() == ["LOCAL_DELIVERY", "LOCAL_DELIVERY", "BLACKHOLE", "PROHIBITED", "PROHIBITED"]
+    assert rows.output_port.isna().all()
+    assert sum(port["icmp"] for port in document["router"]["ports"]) == 2  # who sent the last two is told
 
 
 def test_loops_repeat_the_packets_with_the_same_rows(capsys, tmp_path):
