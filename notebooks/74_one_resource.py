@@ -108,7 +108,7 @@ Explorer(
 pd.DataFrame(
     {
         drawn: {
-            f"{point.threads} threads": point.throughput_pps / 1e6
+            f"threads: {point.threads}": point.throughput_pps / 1e6
             for point in npx.resource("banks", word="10 ns", precharge="60 ns", bank=drawn)
             .explore(threads=[1, 4, 16], solvers=["simulation"])
             .points

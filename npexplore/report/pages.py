@@ -99,10 +99,14 @@ def page(run: Run, *, single_file: bool = False) -> str:
 
 
 def code_style(body: str) -> str:
-    """Return the styles of the kinds of words that a page's code has; all kinds are 4 KB."""
-    rules = HtmlFormatter(style="default").get_style_defs(".highlight").splitlines()
-    kinds = {rule: re.match(r"\.highlight \.(\w+) ", rule) for rule in rules}
-    return "\n".join(rule for rule, kind in kinds.items() if kind is None or f'class="{kind[1]}"' in body)
+    """Return the styles of the kinds of words that a page's code has, light and dark; all kinds are 4 KB."""
+    styles = list[str]()
+    for style, place in (("default", ".highlight"), ("github-dark", ':root[data-theme="dark"] .highlight')):
+        for rule in HtmlFormatter(style=style).get_style_defs(place).splitlines():
+            kind = re.match(rf"{re.escape(place)} \.(\w+) ", rule)
+            if (kind is None and style == "default") or (kind is not None and f'class="{kind[1]}"' in body):
+                styles.append(rule)
+    return "\n".join(styles)
 
 
 def inline_markdown(text: str) -> str:

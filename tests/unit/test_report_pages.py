@@ -16,7 +16,7 @@ from npexplore.report.build import Report
 from npexplore.report.execute import Run
 from npexplore.report.index import index_page
 from npexplore.report.notebooks import Notebook, find_notebooks
-from npexplore.report.pages import page
+from npexplore.report.pages import code_style, page
 from npexplore.report.shown_scores import MIME
 
 FIGURE = "application/vnd.plotly.v1+json"
@@ -170,3 +170,10 @@ def test_an_unknown_design_names_the_nearest(folder):
 def test_a_folder_without_notebooks_is_an_error(tmp_path):
     with pytest.raises(InputError, match="holds no notebook"):
         find_notebooks(tmp_path)
+
+
+def test_code_has_colours_of_its_own_on_dark_pages():
+    light, dark = code_style('<span class="s2">').splitlines()[-2:]
+    assert light.startswith(".highlight .s2 ")
+    assert dark.startswith(':root[data-theme="dark"] .highlight .s2 ')
+    assert light.partition("{")[2] != dark.partition("{")[2]
