@@ -6,11 +6,11 @@ threads, and packets arrive in the same way; then only numbers differ. Bounds an
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -78,7 +78,7 @@ class Batch:
         return _stacked(points)
 
     def taken(self, rows: Integers) -> Batch:
-        """Return the points with these numbers (Q,), each as often as it is named; all but their offered rates."""
+        """Return the points with these numbers (Q,), each as often as it is named."""
 
         def each(table: Mapping[K, Floats]) -> dict[K, Floats]:
             return {name: values[rows] for name, values in table.items()}
@@ -90,6 +90,7 @@ class Batch:
             residence=each(self.residence), counts=each(self.counts), latency=self.latency[rows],
             variance=self.variance[rows],
             spread=each(self.spread), finished=self.finished[rows], counted_bits=self.counted_bits[rows],
+            offered=self.offered[rows] if len(self.offered) else self.offered,
             parts={name: part.taken(rows) for name, part in self.parts.items()},
         )  # fmt: skip
 
@@ -181,15 +182,21 @@ class Batch:
         return self.busiest(rate_pps) | found  # what is kept from one pool to another is spread evenly
 
 
-def grouped(points: Sequence[UnderLoad], most: int = MOST) -> list[tuple[list[int], Batch]]:
-    """Return the points as batches of at most `most`, each with the numbers of its points."""
+def grouped(
+    points: Sequence[UnderLoad], most: int = MOST, apart: Callable[[UnderLoad], Hashable] | None = None
+) -> list[tuple[list[int], Batch]]:
+    """Return the points as batches of at most `most`, each with the numbers of its points.
+
+    apart: what the points of a batch must have in common beside their structure (None: nothing).
+    """
     alike: dict[Hashable, list[int]] = {}
     told: dict[Hashable, list[int]] = {}
     for number, point in enumerate(points):
         load = point.workload
-        same = made_once(point), load.arrivals, load.bursts, load.packets_key  # but for the rate: of one structure
+        own = None if apart is None else apart(point)
+        same = made_once(point), load.arrivals, load.bursts, load.packets_key, own  # but for the rate: of one structure
         if same not in told:
-            told[same] = alike.setdefault(structure(point), [])
+            told[same] = alike.setdefault((structure(point), own), [])
         told[same].append(number)
     parts = [numbers[k : k + most] for numbers in alike.values() for k in range(0, len(numbers), most)]
     return [(numbers, _stacked([points[k] for k in numbers])) for numbers in parts]
@@ -271,6 +278,31 @@ class Answers:
 
     def __len__(self) -> int:
         return len(self.rate_pps)
+
+    @staticmethod
+    def joined(batch: Batch, parts: Sequence[tuple[Integers, Answers]]) -> Answers:
+        """Return the answers of a batch of which parts were answered apart, each with the numbers of its points."""
+        answers = [part for _, part in parts]
+        names = tuple(dict.fromkeys(name for part in answers for name in part.names))
+
+        def whole(values: Sequence[npt.ArrayLike]) -> npt.NDArray[Any]:
+            column = np.zeros(len(batch), dtype=np.result_type(*values))
+            for (rows, _), one in zip(parts, values, strict=True):
+                column[rows] = one
+            return column
+
+        def by_name(tables: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
+            return {
+                name: whole([table.get(name, 0.0) for table in tables])
+                for name in dict.fromkeys(name for table in tables for name in table)
+            }
+
+        return Answers(
+            answers[0].solver, batch, whole([part.rate_pps for part in answers]), names,
+            whole([np.array([names.index(part.names[k]) for k in part.bottleneck]) for part in answers]),
+            by_name([part.utilization for part in answers]), whole([part.latency_s for part in answers]),
+            "; ".join(dict.fromkeys(part.approximation for part in answers)), by_name([part.about for part in answers]),
+        )  # fmt: skip
 
     @property
     def throughput_bps(self) -> Floats:

@@ -13,6 +13,7 @@ import numpy as np
 
 from npexplore.machine.resources.reorder import ReorderQueue
 from npexplore.machine.sections import Chain
+from npexplore.solve.batch_decisions import agreed
 from npexplore.solve.nesting import Nesting
 from npexplore.solve.queueing.residual import Home
 from npexplore.solve.regularity import in_order, is_by_chance, share_of_wait, slowed, variance_of_waits
@@ -84,7 +85,7 @@ class Contention(Nesting):
     @property
     def reorders(self) -> list[str]:
         """Reorder queues that packets hold while something takes them times that vary."""
-        return [name for name in self.queued if np.any(self.batch.scv[name] > 0)]
+        return [name for name in self.queued if agreed(self.batch.scv[name] > 0)]
 
     def _scv(self, name: str) -> Floats | float:
         return self.batch.scv[name] if self.servers[name].discipline != "shared" else 1.0  # sharing minds no spread

@@ -18,6 +18,7 @@ import numpy as np
 from npexplore.errors import RefusedError
 from npexplore.machine.sections import Chain
 from npexplore.rows.server import Polls, Server
+from npexplore.solve.batch_decisions import agreed
 from npexplore.solve.contention import Contention
 from npexplore.solve.queueing.banks import bank_bandwidth
 from npexplore.solve.queueing.mixed_units import mean_holders
@@ -73,7 +74,7 @@ class Levels(Contention):
     def _recovers_under(self, chain: Chain) -> str | None:
         """Return the server under these holds of which members stay busy behind a packet, if there is one."""
         here = [name for name in self.recovering if self._home.get(name) == [chain]]
-        return here[0] if len(here) == 1 and np.any(self._overlap.get(chain, 0.0) > 0) else None
+        return here[0] if len(here) == 1 and agreed(self._overlap.get(chain, np.zeros(1)) > 0) else None
 
     @property
     def visits_members_alone(self) -> bool:
@@ -231,7 +232,7 @@ class Levels(Contention):
         nowhere else (Friedman, Operations Research 13, 1965); of exponential ones, at each. Between: by the variance.
         """
         visits, server = self.batch.visits[name], self.servers[name]
-        if not self.open_load or server.members > 1 or np.any(np.abs(visits - 1.0) > ALIKE):
+        if not self.open_load or server.members > 1 or agreed(np.abs(visits - 1.0) > ALIKE):
             return 1.0
         ceilings = {one: most for one, most in self.batch.ceilings().items() if one in self.batch.seconds}
         slowest = np.argmin(list(ceilings.values()), axis=0) == list(ceilings).index(name)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from npexplore.errors import RefusedError
+from npexplore.machine.machine import Machine
 from npexplore.machine.program import Draw, Visit
 from npexplore.machine.resources.banked import BankedMemory
 from npexplore.machine.resources.channel import TokenChannel
@@ -45,8 +46,7 @@ class Alone(NamedTuple):
 def alone(batch: Batch) -> Alone | None:
     """Return the answer of a machine that is one such resource, else None; raises RefusedError for one untold."""
     machine, workload = batch.like.machine, batch.like.workload
-    kinds = [one for one in machine.resources.values() if isinstance(one, _Known)]
-    if len(machine.pools) > 1 or not any(map(_matters, kinds)):
+    if not may_be_alone(machine):
         return None
     columns = {name: column(name) for name in workload.columns}
     steps = machine.record(columns, machine.pools[0])
@@ -56,6 +56,12 @@ def alone(batch: Batch) -> Alone | None:
         if found is not None:
             return found
     return None
+
+
+def may_be_alone(machine: Machine) -> bool:
+    """Say whether a machine has a resource of which stations leave something out, and one pool."""
+    kinds = [one for one in machine.resources.values() if isinstance(one, _Known)]
+    return len(machine.pools) == 1 and any(map(_matters, kinds))
 
 
 def _matters(one: _Known) -> bool:

@@ -17,6 +17,7 @@ from npexplore.errors import RefusedError
 from npexplore.machine.sections import Chain, Section
 from npexplore.rows.server import Server
 from npexplore.solve.batch import Batch
+from npexplore.solve.batch_decisions import agreed
 from npexplore.solve.stations import Floats
 
 SLACK = 1e-9  # what rounding may do
@@ -159,8 +160,7 @@ class Nesting:
         """
         like, server = self.batch.like, self.servers[name]
         by_chance = self.lone or (server.members > 1 and not like.demands.servers[name].members)
-        longer = bool(np.all(self.batch.seconds[name] > latency * (1 + SLACK)))
-        return by_chance and longer and len(like.machine.pools) == 1
+        return by_chance and len(like.machine.pools) == 1 and agreed(self.batch.seconds[name] > latency * (1 + SLACK))
 
     def _outlives(self, name: str) -> bool:
         """Say whether members held by packets stay busy behind them."""
@@ -185,7 +185,7 @@ class Nesting:
                 continue
             twice, server = self._overlap.get(chain, np.zeros(len(self.batch))), self.servers[name]
             latency = self._alone_under(chain)
-            if not np.any(twice > 0):
+            if not agreed(twice > 0):
                 continue
             if self._recovers(name, (1.0 if self.lone else LONGER_INSIDE) * latency):
                 others = [one for at, one in self._spent if at == chain and one.startswith(resource) and one != name]
@@ -194,7 +194,7 @@ class Nesting:
                 self._spent[chain, name] = self.batch.seconds[name]
                 self._overlap[chain] = np.maximum(twice + self.batch.seconds[name] - before, 0.0)
                 self.recovery[name] = self._overlap[chain]
-            elif server.members == 1 < server.units and np.all(self._spent[chain, name] > latency):
+            elif server.members == 1 < server.units and agreed(self._spent[chain, name] > latency):
                 self._spent[chain, name] = self._spent[chain, name] - twice
                 self._overlap[chain] = np.zeros_like(twice)
 
@@ -206,7 +206,7 @@ class Nesting:
                 routes.setdefault((chain, name.partition(".")[0]), []).append(name)
         for (chain, _), links in routes.items():
             visits = np.array([self.batch.visits[link] for link in links])
-            if len(links) > 1 and np.all(np.abs(visits - visits[0]) <= SLACK * visits[0]):
+            if len(links) > 1 and agreed(np.all(np.abs(visits - visits[0]) <= SLACK * visits[0], axis=0)):
                 slowest = max(links, key=lambda link: float(self._spent[chain, link].max()))
                 for link in links:
                     if link != slowest:

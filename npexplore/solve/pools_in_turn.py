@@ -19,6 +19,7 @@ import numpy as np
 
 from npexplore.machine.pools import Pool
 from npexplore.solve.batch import Batch
+from npexplore.solve.batch_decisions import agreed
 from npexplore.solve.crossing import crossing
 from npexplore.solve.levels import Levels
 from npexplore.solve.pool_flows import (
@@ -111,7 +112,7 @@ class _Passed(NamedTuple):
 def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) -> Found:
     """Solve each pool alone and together; places: of packets in front of the first pool (None: never short of any)."""
     machine = batch.like.machine
-    working = [pool for pool in machine.pools if np.any(batch.parts[pool.name].latency > 0)]
+    working = [pool for pool in machine.pools if agreed(batch.parts[pool.name].latency > 0)]
     levels = {
         pool.name: Levels(batch.parts[pool.name], pool.count, pool.home, units_of_others(batch, pool))
         for pool in working
@@ -249,7 +250,7 @@ def _meets(levels: Mapping[str, Levels], batch: Batch, ceilings: Mapping[str, Fl
     for name, one in levels.items():
         for server, seconds in one.batch.seconds.items():
             whole = np.maximum(batch.seconds[server], TINY)
-            if server not in ceilings or not np.any((1.0 - seconds / whole > TINY) & (seconds > 0)):
+            if server not in ceilings or not agreed((1.0 - seconds / whole > TINY) & (seconds > 0)):
                 continue
             others = found[name][server] = []
             for other, own in batch.parts.items():

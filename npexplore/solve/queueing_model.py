@@ -11,7 +11,7 @@ kernels.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,10 +22,11 @@ from npexplore.machine.machine import Machine
 from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
 from npexplore.solve.batch import Answers, Batch, bottlenecks
+from npexplore.solve.batch_decisions import DividedError, agreed
 from npexplore.solve.crossing import crossing
 from npexplore.solve.event_graph import NEAR_FULL, is_event_graph, latency
 from npexplore.solve.levels import Levels
-from npexplore.solve.lone_resource import Alone, alone
+from npexplore.solve.lone_resource import Alone, alone, may_be_alone
 from npexplore.solve.pools_in_turn import LEAST, Found, Stay, dispersion, in_turn
 from npexplore.solve.prediction import Latency, Prediction
 from npexplore.solve.queueing.finite_queue import finite_queues
@@ -76,9 +77,25 @@ def _tails(batch: Batch, found: Found, latency: Latency) -> Latency:
     return Latency(latency.mean, *(float(one) for one in times))
 
 
+def told_by(point: UnderLoad) -> Hashable:
+    """Return what points answered together must share beside their structure: how their programs are solved.
+
+    A machine that is one resource is answered alone; deterministic event graphs are answered together.
+    """
+    load = point.workload
+    return (id(point), load.packets_key) if may_be_alone(point.machine) else is_event_graph(point.machine, load)
+
+
 def queueing_of(batch: Batch) -> Answers:
-    """Return the queueing model's answer at every point of a batch; raises as `queueing` does, for all of them."""
-    return _solved(batch)[0]
+    """Return the queueing model's answer at every point of a batch; raises as `queueing` does, for all of them.
+
+    Points come from `grouped(points, apart=told_by)`, or are one.
+    """
+    try:
+        return _solved(batch)[0]
+    except DividedError as divided:
+        parts = [np.flatnonzero(divided.of_points), np.flatnonzero(~divided.of_points)]
+        return Answers.joined(batch, [(rows, queueing_of(batch.taken(rows))) for rows in parts])
 
 
 def _solved(batch: Batch) -> tuple[Answers, Found]:
@@ -158,7 +175,9 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
     levels = Levels(batch, threads, machine.pools[0].home)
     if levels.recovers and places is not None:
         return _behind_members(levels, batch, ceilings)
-    busy_behind = any(held.outlives for held in levels.sections.values()) or any(map(np.any, batch.overlap.values()))
+    busy_behind = any(held.outlives for held in levels.sections.values()) or any(
+        agreed(one != 0) for one in batch.overlap.values()
+    )
     if places is not None and busy_behind:
         lone = Levels(batch, threads, machine.pools[0].home, lone=True)
         if lone.recovers and _members_keep_up(lone, batch, ceilings):
@@ -218,7 +237,7 @@ def _members_keep_up(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats
     enough = min(batch.like.machine.threads, levels.places) >= SPARE_THREADS * batch.offered * (batch.latency + waits)
     light = batch.offered <= _tested(levels) * (1 + SLACK) * np.min([*ceilings.values()], axis=0)
     alone = levels.visits_members_alone and batch.like.workload.arrivals == "poisson"
-    return bool(alone and _keeps_up(batch, ceilings) and np.all(enough & light))
+    return bool(alone and _keeps_up(batch, ceilings) and agreed(enough & light))
 
 
 def _tested(levels: Levels) -> float:
@@ -236,7 +255,7 @@ def _keeps_up(batch: Batch, ceilings: Mapping[str, Floats]) -> bool:
     return (
         batch.like.workload.arrivals in ("poisson", "periodic")
         and not batch.like.machine.ingress.limited
-        and bool(np.all(batch.offered < full))
+        and agreed(batch.offered < full)
     )
 
 
@@ -264,7 +283,7 @@ def _open(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], most: Fl
     variability = np.maximum((dispersion(batch) + scv) / 2, LEAST)
     curve = np.minimum(levels.curve(threads), rate[:, None])
     curve[:, -1] = rate  # threads that are all at work keep out of each other's way
-    if np.any(variability != 1):  # who waits inside waits as if all were exponential, times the variability
+    if agreed(variability != 1):  # who waits inside waits as if all were exponential, times the variability
         levels.exponential = True
         curve[:, :-1] = np.minimum(levels.curve(threads)[:, :-1], curve[:, -1:])
     answer = _behind_arrivals(batch, curve, most, variability)
@@ -297,7 +316,7 @@ def beside(levels: Levels, ceilings: Mapping[str, Floats]) -> tuple[list[LoadDep
     several = (
         levels.divided
         or levels.reorders
-        or any(np.any(batch.aside[name] < batch.seconds[name]) for name in batch.aside)
+        or any(agreed(batch.aside[name] < batch.seconds[name]) for name in batch.aside)
     )
     if not several:
         return stations, solved, np.minimum(rate, most)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from npexplore.solve.batch_decisions import agreed
 from npexplore.solve.queueing.residual import Home, Occupancy, Residual, residual
 
 Floats = npt.NDArray[np.float64]
@@ -47,7 +48,8 @@ class Network(NamedTuple):
     def product_form(self) -> bool:
         """Say whether mean value analysis is exact here."""
         unlike = (np.abs(self.scv - 1.0) > ROUNDING) | (np.abs(self.waits - 1.0) > ROUNDING)
-        return not (any(self.homes) or np.any(self.think < 0) or np.any(unlike & (self.seconds > 0)))
+        overlaps, varies = agreed(self.think < 0), agreed(np.any(unlike & (self.seconds > 0), axis=1))
+        return not (any(self.homes) or overlaps or varies)
 
     def residual(self, most: int, occupancy: Occupancy | None = None) -> Residual:
         """Return the network with 1..most customers by residual times; occupancy: is told where they are."""

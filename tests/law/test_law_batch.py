@@ -51,6 +51,45 @@ def test_together_and_alone_are_the_same(asked):
         assert found == answer(point, 100)
 
 
+def near(name, seed, count):
+    """Return a listed design with a few of its knobs at random, several times."""
+    design, rng = npexplore.design(name), np.random.default_rng(seed)
+    known = {key: p for key, p in design.parameters.file.parameter.items() if p.kind == "knob"}
+    for _ in range(count):
+        chosen = {}
+        for key, p in known.items():
+            if rng.random() < 0.5:
+                continue
+            if p.choices:
+                chosen[key] = p.choices[rng.integers(len(p.choices))]
+            elif isinstance(p.value, int | float) and not isinstance(p.value, bool):
+                value = p.value * 2.0 ** rng.integers(-1, 2)
+                chosen[key] = type(p.value)(min(max(value, p.min or value), p.max or value))
+        yield design.with_(**chosen)
+
+
+@pytest.mark.filterwarnings("ignore::npexplore.units.UnitWarning")
+@pytest.mark.parametrize("name", npexplore.design_names())
+def test_a_point_is_answered_as_alone_whatever_else_is_asked(name):
+    load = SMALL if npexplore.design(name).own is None else None
+    asked = [SweepPoint(design, load, "queueing") for design in near(name, 3, 8)]
+    order = np.random.default_rng(4).permutation(len(asked))
+    found = dict(zip(order.tolist(), answer_all([asked[k] for k in order], 100), strict=True))
+    for k, point in enumerate(asked):
+        assert found[k] == answer(point, 100)
+
+
+def test_banks_alone_and_constant_reads_among_others_are_answered_as_alone(tmp_path):
+    """An exact chain, and a deterministic event graph, are decided by one machine and not by its neighbours."""
+    pcie = npexplore.design("pcie").with_(host="hsw2620", op="read", iommu="off")
+    windows = [(4096, "warm"), (2**26, "warm"), (2**24, "warm"), (2**24, "cold")]
+    designs = [pcie.with_(window_bytes=size, cache=cache) for size, cache in windows]
+    banks = [npexplore.resource("banks", word=f"{ns} ns", precharge="60 ns") for ns in (10, 20, 40)]
+    designs += [one.design(4) for one in banks]
+    asked = [SweepPoint(design, SMALL, "queueing") for design in designs]
+    assert answer_all(asked, 100) == [answer(point, 100) for point in asked]
+
+
 @pytest.mark.parametrize("name", npexplore.design_names())
 def test_every_design_is_answered_in_a_batch(name):
     design = npexplore.design(name)

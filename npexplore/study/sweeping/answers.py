@@ -21,7 +21,7 @@ from npexplore.reads import Reads, note_all, reading
 from npexplore.solve.batch import Answers, Batch, grouped
 from npexplore.solve.bounds import bounds_of
 from npexplore.solve.prediction import Latency, Prediction
-from npexplore.solve.queueing_model import queueing_of
+from npexplore.solve.queueing_model import queueing_of, told_by
 from npexplore.solve.simulate import PACKETS
 from npexplore.solve.validity import check_arrivals
 from npexplore.study.sweeping.executors import (
@@ -58,6 +58,7 @@ class Refusal(NamedTuple):
 
 Answer = Prediction | Refusal
 BATCHED: dict[str, Callable[[Batch], Answers]] = {"bounds": bounds_of, "queueing": queueing_of}
+APART: dict[str, Callable[[UnderLoad], Hashable]] = {"queueing": told_by}
 ESTIMATE_BUDGET_S = 1.0  # of a point
 S = TypeVar("S")
 T = TypeVar("T")
@@ -142,7 +143,7 @@ def solved(
         except NpexploreError as error:
             found[number] = Refusal(str(error))
     for solver, members in analytic.items():
-        for numbers, batch in grouped([demands for _, demands in members]):
+        for numbers, batch in grouped([demands for _, demands in members], apart=APART.get(solver)):
             asked = [members[k][0] for k in numbers]
             try:
                 batches.append((asked, BATCHED[solver](batch)))
