@@ -183,21 +183,21 @@ class Batch:
 
 
 def grouped(
-    points: Sequence[UnderLoad], most: int = MOST, apart: Callable[[UnderLoad], Hashable] | None = None
+    points: Sequence[UnderLoad], most: int = MOST, apart: Callable[[UnderLoad], Hashable | None] | None = None
 ) -> list[tuple[list[int], Batch]]:
     """Return the points as batches of at most `most`, each with the numbers of its points.
 
-    apart: what the points of a batch must have in common beside their structure (None: nothing).
+    apart: what the points of a batch must have in common beside their structure; for None a point stays alone.
     """
     alike: dict[Hashable, list[int]] = {}
-    told: dict[Hashable, list[int]] = {}
+    told: dict[Hashable, Hashable] = {}
     for number, point in enumerate(points):
         load = point.workload
-        own = None if apart is None else apart(point)
-        same = made_once(point), load.arrivals, load.bursts, load.packets_key, own  # but for the rate: of one structure
+        same = made_once(point), load.arrivals, load.bursts, load.packets_key  # but for the rate: of one structure
         if same not in told:
-            told[same] = alike.setdefault((structure(point), own), [])
-        told[same].append(number)
+            shared = True if apart is None else apart(point)
+            told[same] = None if shared is None else (structure(point), shared)
+        alike.setdefault(number if told[same] is None else told[same], []).append(number)
     parts = [numbers[k : k + most] for numbers in alike.values() for k in range(0, len(numbers), most)]
     return [(numbers, _stacked([points[k] for k in numbers])) for numbers in parts]
 

@@ -11,7 +11,7 @@ kernels.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -77,13 +77,9 @@ def _tails(batch: Batch, found: Found, latency: Latency) -> Latency:
     return Latency(latency.mean, *(float(one) for one in times))
 
 
-def told_by(point: UnderLoad) -> Hashable:
-    """Return what points answered together must share beside their structure: how their programs are solved.
-
-    A machine that is one resource is answered alone; deterministic event graphs are answered together.
-    """
-    load = point.workload
-    return (id(point), load.packets_key) if may_be_alone(point.machine) else is_event_graph(point.machine, load)
+def told_by(point: UnderLoad) -> bool | None:
+    """Return what points answered together share: whether they are event graphs; None for a machine answered alone."""
+    return None if may_be_alone(point.machine) else is_event_graph(point.machine, point.workload)
 
 
 def queueing_of(batch: Batch) -> Answers:

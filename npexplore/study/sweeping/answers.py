@@ -58,7 +58,7 @@ class Refusal(NamedTuple):
 
 Answer = Prediction | Refusal
 BATCHED: dict[str, Callable[[Batch], Answers]] = {"bounds": bounds_of, "queueing": queueing_of}
-APART: dict[str, Callable[[UnderLoad], Hashable]] = {"queueing": told_by}
+APART: dict[str, Callable[[UnderLoad], bool | None]] = {"queueing": told_by}
 ESTIMATE_BUDGET_S = 1.0  # of a point
 S = TypeVar("S")
 T = TypeVar("T")
