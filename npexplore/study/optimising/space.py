@@ -142,8 +142,8 @@ class _Structure:
 
     def functions(self, knobs: dict[str, Value]) -> dict[str, float] | None:
         """Return seconds by server, costs, bits and latency of one machine; None where its program is impossible."""
-        machine_ = self.design.with_(**knobs)
-        load, machine = machine_.workload(self.workload), machine_.machine(self.workload)
+        varied = self.design.with_(**knobs)
+        load, machine = varied.workload(self.workload), varied.machine(self.workload)
         try:
             loaded = under_load(machine, load)
         except RefusedError:
@@ -157,7 +157,7 @@ class _Structure:
             offered = offered_rate(load)
         if offered is not None:
             seconds["arrivals"] = 1.0 / offered
-        memory = machine_.memory(machine_.parameters) if machine_.memory is not None else None
+        memory = varied.memory(varied.parameters) if varied.memory is not None else None
         out = {SECONDS + name: value for name, value in seconds.items()}
         out |= {f"{COST}{name}.{what}": value for (name, what), value in parts(machine, memory).items()}
         out["bits"] = 8 * load.mean_packet_bytes * loaded.finished
