@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from npexplore.names import on_demand
 
 if TYPE_CHECKING:
-    from npexplore.solve.batch import Answers as Answers
     from npexplore.solve.batch import Batch as Batch
+    from npexplore.solve.batch_answers import Answers as Answers
     from npexplore.solve.bounds import bounds as bounds
     from npexplore.solve.bounds import bounds_of as bounds_of
     from npexplore.solve.breakdown import Breakdown as Breakdown

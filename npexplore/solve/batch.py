@@ -1,4 +1,4 @@
-"""Many points of one structure at once, or one: their demands as arrays with an axis of points, and solvers' answers.
+"""Many points of one structure at once, or one: their demands as arrays with an axis of points.
 
 Points have one structure if the same servers, of the same sizes and roles, are visited under the same holds by as many
 threads, and packets arrive in the same way; then only numbers differ. Bounds and queueing answer whole batches.
@@ -8,21 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from npexplore.errors import InputError, RefusedError
-from npexplore.machine.line_rates import line_rate
 from npexplore.machine.sections import Chain
 from npexplore.machine.under_load import UnderLoad, ceilings
 from npexplore.records import by_content
-from npexplore.rows.server import Server
 from npexplore.solve.batch_structure import made_once, offered, structure
-from npexplore.solve.prediction import NEARLY_FULL, Latency, Prediction, Utilization
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -257,99 +253,3 @@ def _columns(points: Sequence[UnderLoad]) -> Batch:
 def _of_pool(point: UnderLoad, pool: str) -> UnderLoad:
     own = point.by_pool[pool]
     return replace(point, demands=own, scv=own.scv, by_pool={}, kept={})
-
-
-@by_content
-@dataclass(frozen=True)
-class Answers:
-    """What a solver says of P points: arrays (P,), by server or name where there are several; bottleneck: numbers
-    into `names`.
-    """
-
-    solver: str
-    batch: Batch
-    rate_pps: Floats  # per packet of the workload
-    names: tuple[str, ...]
-    bottleneck: Integers
-    utilization: Mapping[str, Floats]
-    latency_s: Floats
-    approximation: str
-    about: Mapping[str, Floats] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.rate_pps)
-
-    @staticmethod
-    def joined(batch: Batch, parts: Sequence[tuple[Integers, Answers]]) -> Answers:
-        """Return the answers of a batch of which parts were answered apart, each with the numbers of its points."""
-        answers = [part for _, part in parts]
-        names = tuple(dict.fromkeys(name for part in answers for name in part.names))
-
-        def whole(values: Sequence[npt.ArrayLike]) -> npt.NDArray[Any]:
-            column = np.zeros(len(batch), dtype=np.result_type(*values))
-            for (rows, _), one in zip(parts, values, strict=True):
-                column[rows] = one
-            return column
-
-        def by_name(tables: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
-            return {
-                name: whole([table.get(name, 0.0) for table in tables])
-                for name in dict.fromkeys(name for table in tables for name in table)
-            }
-
-        return Answers(
-            answers[0].solver, batch, whole([part.rate_pps for part in answers]), names,
-            whole([np.array([names.index(part.names[k]) for k in part.bottleneck]) for part in answers]),
-            by_name([part.utilization for part in answers]), whole([part.latency_s for part in answers]),
-            "; ".join(dict.fromkeys(part.approximation for part in answers)), by_name([part.about for part in answers]),
-        )  # fmt: skip
-
-    @property
-    def throughput_bps(self) -> Floats:
-        """Counted bits a second (P,)."""
-        bits: Floats = self.rate_pps * self.batch.finished * self.batch.counted_bits
-        return bits
-
-    @cached_property
-    def line_pps(self) -> Floats | None:
-        """Packets a second that wires allow, at every point (None: packets use none)."""
-        lowest = line_rate(self.batch.like.machine, self.batch.ceilings())
-        return None if lowest is None else lowest[1]
-
-    def prediction(self, point: int) -> Prediction:
-        """Return the answer at one point."""
-        like, rate = self.batch.like, float(self.rate_pps[point])
-        offered = self.batch.offered[point]
-        rated = like.workload.rate_pps is not None
-        return Prediction(
-            solver=self.solver,
-            throughput_bps=rate * float(self.batch.finished[point]) * float(self.batch.counted_bits[point]),
-            rate_pps=rate * float(self.batch.finished[point]),
-            counted=like.machine.counted,
-            bottleneck=self.names[self.bottleneck[point]],
-            utilization={name: Utilization(float(busy[point])) for name, busy in self.utilization.items()},
-            latency_s=Latency(mean=float(self.latency_s[point])),
-            rates={name: rate * float(amount[point]) for name, amount in self.batch.counts.items()},
-            offered_pps=float(offered) if rated else None,
-            loss=max(0.0, float(self.about["loss"][point])) if "loss" in self.about else None,
-            approximation=self.approximation,
-            about={name: float(value[point]) for name, value in self.about.items()},
-            line_pps=None if self.line_pps is None else float(self.line_pps[point]),
-        )
-
-
-def bottlenecks(
-    servers: Mapping[str, Server], busy: Mapping[str, Floats], points: int
-) -> tuple[tuple[str, ...], Integers]:
-    """Name what holds each point back, as numbers into names (solve/prediction.py, `bottleneck`)."""
-    roles = ("queue",), ("limit", "pool")
-    # of equally busy ones, the last by name
-    found = [sorted((n for n, s in servers.items() if s.role in role and n in busy), reverse=True) for role in roles]
-    names = (*found[0], *found[1], "threads")
-    full, first = [], []
-    for part, start in zip(found, (0, len(found[0])), strict=True):
-        table = np.stack([busy[name] for name in part]) if part else np.zeros((1, points))
-        full.append(np.max(table, axis=0))
-        first.append(np.argmax(table, axis=0) + start if part else np.full(points, len(names) - 1))
-    idle = np.where(full[1] > 0.95, first[1], len(names) - 1)
-    return names, np.where(full[0] >= NEARLY_FULL, first[0], idle)

@@ -20,7 +20,8 @@ from npexplore.errors import ModelError
 from npexplore.machine.machine import Machine
 from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
-from npexplore.solve.batch import Answers, Batch
+from npexplore.solve.batch import Batch
+from npexplore.solve.batch_answers import Answers
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.residence import alone
 

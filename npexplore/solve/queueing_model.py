@@ -21,7 +21,8 @@ from npexplore.errors import ModelError, RefusedError, SimulationError
 from npexplore.machine.machine import Machine
 from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
-from npexplore.solve.batch import Answers, Batch, bottlenecks
+from npexplore.solve.batch import Batch
+from npexplore.solve.batch_answers import Answers, bottlenecks
 from npexplore.solve.batch_decisions import DividedError, agreed
 from npexplore.solve.crossing import crossing
 from npexplore.solve.event_graph import NEAR_FULL, is_event_graph, latency

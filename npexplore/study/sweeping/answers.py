@@ -18,7 +18,8 @@ from npexplore.designs.prepared import demands_key, keep_demands, kept_demands, 
 from npexplore.errors import NpexploreError, one_of
 from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.reads import Reads, note_all, reading
-from npexplore.solve.batch import Answers, Batch, grouped
+from npexplore.solve.batch import Batch, grouped
+from npexplore.solve.batch_answers import Answers
 from npexplore.solve.bounds import bounds_of
 from npexplore.solve.prediction import Latency, Prediction
 from npexplore.solve.queueing_model import queueing_of, told_by

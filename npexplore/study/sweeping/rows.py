@@ -18,7 +18,7 @@ import pyarrow as pa
 from npexplore.designs import Design
 from npexplore.errors import InputError
 from npexplore.machine.workload import Workload, offered_rate
-from npexplore.solve.batch import Answers
+from npexplore.solve.batch_answers import Answers
 from npexplore.solve.prediction import UTILIZATION, line_columns
 from npexplore.study.sweeping.answers import Answer, Refusal, solved
 from npexplore.study.sweeping.grid import SEEDED, SweepPoint
