@@ -10,7 +10,11 @@ from typing import Any
 
 from npexplore.plot.theme import COLORWAY
 
-LETTER, CAPITAL = 7.2, 11.0  # pixels at most, of a letter of 13 pixels; "m", "w" and "%" are as wide as capitals
+LETTER, CAPITAL, DIGIT = (
+    7.2,
+    11.0,
+    8.3,
+)  # pixels at most, of a letter of 13 pixels; "m", "w" and "%" are as wide as capitals
 HATCH_PIXELS = 9  # between two lines of a striped bar
 CAP_PIXELS = 3  # half of the line that ends an interval
 
@@ -19,6 +23,11 @@ def width_of(words: str) -> float:
     """Return how wide a text is, in pixels."""
     capitals = sum(letter.isupper() or letter in "mw%" for letter in words)
     return LETTER * (len(words) - capitals) + CAPITAL * capitals
+
+
+def label_width(words: str) -> float:
+    """Return how wide the label of an axis is, in pixels: addresses are mostly digits, which are wider than letters."""
+    return width_of(words) + (DIGIT - LETTER) * sum(letter.isdigit() for letter in words)
 
 
 def cut(words: str, most: int) -> str:

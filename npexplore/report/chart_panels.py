@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from npexplore.report.chart_axes import Axis
-from npexplore.report.chart_marks import width_of
+from npexplore.report.chart_marks import label_width
 
 EDGES = {"l": 70, "r": 24, "t": 64, "b": 60}  # pixels around a figure
 PANEL_GAP, PANEL_SPACE = 90, 16  # pixels between panels one below another, and beside one another
@@ -58,5 +58,5 @@ def _margin(axis: Axis, width: float) -> float:
     """Return the room left of a panel for the labels of its vertical axis."""
     if not axis.spec.get("showticklabels", True):
         return 0.0
-    words = max((width_of(name) for name in axis.categories), default=0.0)
+    words = max((label_width(name) for name in axis.categories), default=0.0)
     return min(max(EDGES["l"], words + 14), WIDEST_LABELS * width)

@@ -21,6 +21,7 @@ from npexplore.report.chart_marks import (
     cut,
     hatching,
     interval,
+    label_width,
     lines,
     marker,
     said,
@@ -148,12 +149,12 @@ class Plot:
             parts.append(f'<path class="axis" d="M{across.at(0):.1f} {upper:.1f}V{lower:.1f}"/>')
         for share, words in up.ticks():
             at = up.pixel(share)
-            room = max(6, int((across.margin - 7) * len(words) / max(width_of(words), 1.0)))  # letters, at least
+            room = max(6, int((across.margin - 7) * len(words) / max(label_width(words), 1.0)))  # letters, at least
             parts.append("" if up.categories else f'<path class="grid" d="M{left:.1f} {at:.1f}H{right:.1f}"/>')
             said = [words]
             if self.narrow:
                 parted = lines(words, room + 2)
-                said = [part if width_of(part) < WIDER * across.margin else cut(part, room) for part in parted]
+                said = [part if label_width(part) < WIDER * across.margin else cut(part, room) for part in parted]
             parts += [
                 text(left - 7, at + 4.5 + 14 * (k - (len(said) - 1) / 2), s, anchor="end") for k, s in enumerate(said)
             ]
