@@ -11,6 +11,7 @@ from npexplore.plot import theme
 from npexplore.plot.line_plots import with_layout
 from npexplore.study.laboratory.exploration import Exploration, Point
 
+MOST_LOSS = 0.01  # beyond, latency is that of a full buffer, and would hide all others
 LINES: dict[str, dict[str, Any]] = {
     "bounds": {"mode": "lines", "line": {"color": theme.GREY, "dash": "dot"}},
     "theory": {"mode": "lines", "line": {"color": theme.GREEN, "width": 3}},
@@ -32,7 +33,8 @@ def resource_figure(closed: Exploration, opened: Exploration) -> go.Figure:
         if rates:
             figure.add_trace(_closed(rates, named, style), 1, 1)
         if times and solver != "bounds":
-            figure.add_trace(_open(times, opened.ceiling_pps, named, style, not rates), 2, 1)
+            carried = [point for point in times if (point.loss or 0.0) <= MOST_LOSS]
+            figure.add_trace(_open(carried, opened.ceiling_pps, named, style, not rates), 2, 1)
     figure.add_hline(y=closed.ceiling_pps / 1e6, line={"color": theme.GREY}, row=1, col=1)
     threads = sorted({p.threads for p in closed.points if p.threads is not None})
     figure.update_xaxes(

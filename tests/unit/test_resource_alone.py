@@ -188,3 +188,15 @@ def test_the_page_says_what_is_alone(tmp_path):
     text = resource_page(lone, table, tmp_path / "page.html")
     assert "<h1>hash alone</h1>" in text
     assert "<b>npexplore</b> resource" in text
+
+
+def test_all_solvers_mean_one_thing_by_utilization():
+    """The share of what the resource allows, also where visits use one of its members alone."""
+    policy = {"page": "closed", "refresh": "none"}
+    dram = npx.resource("dram_controller", device="lpddr5_6400", bank=0, policy=policy)
+    points = dram.explore(threads=[1, 4]).points
+    most = dram.explore(threads=[1], solvers=["bounds"]).ceiling_pps
+    assert all(point.utilization == pytest.approx(point.throughput_pps / most) for point in points)
+    alike = [point.utilization for point in points if point.threads == 4]
+    assert max(alike) <= 1.0 + 1e-9
+    assert max(alike) < 1.05 * min(alike)

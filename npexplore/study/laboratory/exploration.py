@@ -1,6 +1,8 @@
 """What solvers and theory say of one resource, at each number of threads or each offered load: a tidy table.
 
-closed: so many threads always have a packet there.       open: packets come at a rate; utilization is the load.
+closed: so many threads always have a packet there.       open: packets come at a rate.
+
+utilization = throughput / the most that the resource allows, also where visits use one of its members alone
 """
 
 from __future__ import annotations
@@ -188,9 +190,8 @@ class _Asked:
         demands = self.alone.demands(self.load)
         every = demands.ceilings()
         self.alone_s = float(demands.demands.latency) if brought_by(demands) else None  # once a packet has come
-        servers = {name: most for name, most in every.items() if not name.startswith("threads")}
-        self.busiest = min(servers, key=lambda name: servers[name], default="")
-        self.ceiling = servers.get(self.busiest, float("inf"))
+        servers = [most for name, most in every.items() if not name.startswith("threads")]
+        self.ceiling = min(servers, default=float("inf"))
         self.theory = theory_of(self.lone) if self.has_theory else None
 
     def point(
@@ -229,14 +230,13 @@ class _Asked:
         return replace(points[0], throughput_pps=mean, low_pps=mean - half, high_pps=mean + half, loss=loss)
 
     def _answered(self, empty: Point, p: Prediction) -> Point:
-        busy = p.utilization.get(self.busiest)
         low, high = p.ci95.get("rate_pps", (None, None))
         if low is None and "throughput_bps" in p.ci95:
             low, high = (end * p.rate_pps / p.throughput_bps for end in p.ci95["throughput_bps"])
         early, late = p.ci95.get("latency_s", (None, None))
         times = p.latency_s
         return replace(
-            empty, throughput_pps=p.rate_pps, utilization=p.rate_pps / self.ceiling if busy is None else busy.busy,
+            empty, throughput_pps=p.rate_pps, utilization=p.rate_pps / self.ceiling,
             latency_s=times.mean, p50_s=times.p50, p95_s=times.p95, p99_s=times.p99, low_pps=low, high_pps=high,
             low_s=early, high_s=late, loss=p.loss,
         )  # fmt: skip
