@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 import npexplore
 from npexplore.errors import InputError, NpexploreError, RefusedError
 from npexplore.machine.workload_sources import workload
+from npexplore.solve import queueing_model
 from npexplore.solve.batch import MOST, Batch, grouped
+from npexplore.solve.batch_decisions import DividedError, agreed
 from npexplore.solve.batch_structure import structure
 from npexplore.solve.bounds import bounds_of
 from npexplore.solve.queueing import flow_equivalent, mva
@@ -71,15 +73,39 @@ def near(name, seed, count):
 @pytest.mark.filterwarnings("ignore::npexplore.units.UnitWarning")
 @pytest.mark.parametrize("name", npexplore.design_names())
 def test_a_point_is_answered_as_alone_whatever_else_is_asked(name):
-    load = SMALL if npexplore.design(name).own is None else None
-    asked = [SweepPoint(design, load, "queueing") for design in near(name, 3, 8)]
+    loads = [SMALL, workload(mix="amp")] if npexplore.design(name).own is None else [None]
+    asked = [SweepPoint(design, load, "queueing") for design in near(name, 3, 8) for load in loads]
     order = np.random.default_rng(4).permutation(len(asked))
     found = dict(zip(order.tolist(), answer_all([asked[k] for k in order], 100), strict=True))
     for k, point in enumerate(asked):
         assert found[k] == answer(point, 100)
 
 
-def test_banks_alone_and_constant_reads_among_others_are_answered_as_alone(tmp_path):
+def test_points_that_do_not_agree_divide_a_batch():
+    assert agreed([True, True])
+    assert not agreed(np.zeros(3))
+    assert agreed(True)
+    with pytest.raises(DividedError) as divided:
+        agreed([False, True, False])
+    assert divided.value.of_points.tolist() == [False, True, False]
+
+
+def test_a_divided_batch_is_answered_part_by_part(monkeypatch):
+    def solved(batch):
+        if len(batch) > 1:
+            raise DividedError(np.arange(len(batch)) % 2 == 0)
+        return whole(batch)
+
+    whole = queueing_model._solved
+    points = [npexplore.design("ixp2400").with_(hash_ns=ns).demands(SMALL) for ns in (10.0, 150.0, 900.0, 5000.0)]
+    batch = Batch.of(points)
+    together = queueing_of(batch)
+    monkeypatch.setattr(queueing_model, "_solved", solved)
+    apart = queueing_of(batch)
+    assert [apart.prediction(k) for k in range(4)] == [together.prediction(k) for k in range(4)]
+
+
+def test_banks_alone_and_constant_reads_among_others_are_answered_as_alone():
     """An exact chain, and a deterministic event graph, are decided by one machine and not by its neighbours."""
     pcie = npexplore.design("pcie").with_(host="hsw2620", op="read", iommu="off")
     windows = [(4096, "warm"), (2**26, "warm"), (2**24, "warm"), (2**24, "cold")]
