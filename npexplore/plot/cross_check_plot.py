@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 INTERVAL_WIDTH = 9  # pixels
 SEEN_INTERVAL = 1.0  # per cent: a narrower one lies behind the mark
+LONG_NUMBER = 6  # characters: a longer one is rounded in its label, and whole under the pointer
 OPEN_END = 60.0  # how far, in per cent, the interval of a row is drawn that prints one end alone
 
 
@@ -70,7 +71,9 @@ def cross_check(rows: pd.DataFrame, names: Mapping[str, str], *, title: str) -> 
 
 
 def _line(row: Mapping[str, Any]) -> str:
-    return f"{row['name']}: <b>{escape(_told(row, row['published']), quote=False)}</b>"
+    printed = str(row["published"])
+    value = number(float(row["point"])) if len(printed) > LONG_NUMBER and _number(row["point"]) else printed
+    return f"{row['name']}: <b>{escape(_told(row, value), quote=False)}</b>"
 
 
 def _told(row: Mapping[str, Any], value: str) -> str:

@@ -150,8 +150,11 @@ def test_published_numbers_stand_at_one_hundred_per_cent_with_their_intervals():
     assert list(figure.data[0].error_x.array) == pytest.approx([0, 5])
     assert list(figure.data[1].x) == pytest.approx([50, 120])
     assert figure.data[-1].name == "interval"  # in the legend, as they are grey bars without a name
-    exact = cross_check(rows[:1].assign(lo=10.0, hi=10.0), {"a": "first"}, title="t")
+    measured = rows[:1].assign(published="10.000123", point=10.000123, lo=10.0, hi=10.0)
+    exact = cross_check(measured, {"a": "first"}, title="t")
     assert "interval" not in [trace.name for trace in exact.data]
+    assert list(exact.data[0].y) == ["first: <b>10.00</b>"]
+    assert exact.data[0].customdata[0][1] == "10.000123"  # whole under the pointer
 
 
 def test_a_card_has_a_picture_of_its_figure():
