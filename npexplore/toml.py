@@ -20,6 +20,16 @@ ONE_AT_A_TIME = threading.Lock()  # two threads that need the same record for th
 T = TypeVar("T")
 
 # what keys say that a file is, and who takes it
+TYPES = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+    "null": "nothing",
+}  # as msgspec names them -> as people say
+SIGNS = {">=": "of at least", "<=": "of at most", ">": "above", "<": "below"}
 OTHERS = {
     "a machine, which `npexplore explain` takes": {"resource", "pool"},
     "a part, which a machine names as the `type` of a resource": {"visits"},
@@ -39,6 +49,11 @@ def decode(text: bytes, kind: type[Any], path: Path) -> Any:
     return convert(parsed(text, path), kind, path)
 
 
+def _any_of(kinds: list[str]) -> str:
+    """Return types in words; a number may be whole anyway."""
+    return " or ".join(TYPES[kind] for kind in kinds if kind != "int" or "float" not in kinds)
+
+
 def parsed(text: bytes, path: Path) -> dict[str, Any]:
     """Return a TOML text as tables; raises InputError if it is not valid TOML."""
     try:
@@ -51,6 +66,16 @@ def typed(value: Any, kind: type[T]) -> T:
     """Return a value as what it must be; raises msgspec.ValidationError for another. Safe for threads."""
     with ONE_AT_A_TIME:
         return msgspec.convert(value, kind)
+
+
+def in_words(rule: str) -> str:
+    """Return a rule that msgspec tells with the names of Python's types and signs (`int` >= 1) in words."""
+    for sign, word in SIGNS.items():
+        rule = rule.replace(f" {sign} ", f" {word} ")
+    kinds = "|".join(TYPES)
+    pattern = rf"`((?:{kinds})(?: \| (?:{kinds}))*)`"
+    named = re.sub(pattern, lambda found: _any_of(found[1].split(" | ")), rule)
+    return f"{named[0].lower()}{named[1:]}"
 
 
 def convert(data: dict[str, Any], kind: type[Any], path: Path) -> Any:
@@ -169,9 +194,9 @@ def _fault(rule: str, where: str, shown: str, data: Any, kind: Any) -> str:
         field = where.rpartition(".")[2]
         if known := _choices(kind, field):
             rule = str(UnknownNameError(field, rule.split("'", 1)[1].removesuffix("'"), known))
-    elif "got" not in rule:
-        at += _got(where, data)
-    return f"{rule[0].lower()}{rule[1:]}{at}"
+    elif value := _got(where, data):
+        rule, at = rule.partition(", got `")[0], at + value
+    return f"{in_words(rule)}{at}"
 
 
 def _named(place: str, data: Any, kind: Any) -> str:
@@ -209,14 +234,15 @@ def _choices(kind: Any, field: str) -> list[str]:
             found.append(str(config.tag))
         for one in msgspec.structs.fields(schema):
             if one.encode_name == field:
-                found += [word for word in _words(one.type) if isinstance(word, str)]
+                found += [word for word in literals(one.type) if isinstance(word, str)]
     return list(dict.fromkeys(found))
 
 
-def _words(hint: Any) -> list[Any]:
+def literals(hint: Any) -> list[Any]:
+    """Return the words that a value of this type may be."""
     if get_origin(hint) is Literal:
         return list(get_args(hint))
-    return [word for part in get_args(hint) for word in _words(part)]
+    return [word for part in get_args(hint) for word in literals(part)]
 
 
 def _structs(kind: Any, deep: bool = True) -> list[type[msgspec.Struct]]:

@@ -24,7 +24,7 @@ COLUMNS = {
 @click.command("resource")
 @click.argument("name", required=False)
 @click.option("--set", "settings", metavar="NAME=VALUE", multiple=True,
-              help="Set a parameter or an operand of the visit; repeatable.")  # fmt: skip
+              help="Set a parameter, a key of one (policy.page=open) or a visit's operand; repeatable.")  # fmt: skip
 @click.option("--visit", metavar="VISIT", help="What packets do there; default: the kind's usual visit.")
 @click.option("--packet-bytes", type=click.IntRange(min=1), default=64, show_default=True, help="Length of packets.")
 @click.option("--threads", metavar="N,N,...", help="Closed: so many threads always have a packet; default 1,2,4,8,16.")
@@ -83,7 +83,7 @@ def _described(row: dict[str, Any]) -> str:
 
 
 def _settings(settings: tuple[str, ...]) -> dict[str, Any]:
-    """Return NAME=VALUE texts: numbers and lists as TOML has them, any other value as text."""
+    """Return NAME=VALUE texts: numbers and lists as TOML has them, any other value as text; TABLE.KEY is in a table."""
     import tomllib
 
     values: dict[str, Any] = {}
@@ -91,10 +91,16 @@ def _settings(settings: tuple[str, ...]) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             raise InputError(f"--set needs NAME=VALUE, got {text!r}")
+        *tables, key = name.strip().split(".")
+        place = values
+        for name in tables:
+            place = place.setdefault(name, {})
+            if not isinstance(place, dict):
+                raise InputError(f"--set {text}: {name} is set to {place!r} already, and no table")
         try:
-            values[name.strip()] = tomllib.loads(f"value = {value}")["value"]
+            place[key] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:
-            values[name.strip()] = value.strip()
+            place[key] = value.strip()
     return values
 
 

@@ -28,23 +28,26 @@ def checked(
         if str(value) not in said:
             raise InputError(f"{subject} must be one of {', '.join(said)}, got {value!r}")
         return str(value)
+    behind = "" if unit in ("", "1") else f" {unit}"
+    least = -float("inf") if low is None else low
+    span = f"at least {least:g}" if high is None else f"in {least:g}..{high:g}"
+    must = f"a {'whole ' if whole else ''}number"
+    if low is not None or high is not None:
+        must += f" {'of ' if high is None else ''}{span}{behind}"
     try:
         number = float(value)
     except ValueError:
         if unit == "" or split(str(value)) is None:
-            raise InputError(f"{subject} must be a number, got {value!r}") from None
+            raise InputError(f"{subject} must be {must}, got {value!r}") from None
         number = quantity(subject, str(value), unit)
     if number != number or abs(number) == float("inf"):
         raise InputError(f"{subject} must be finite, got {value!r}")
     if number and not LEAST <= abs(number) <= MOST:
         raise InputError(f"{subject} must be 0 or of a size in {LEAST:g}..{MOST:g}, got {value!r}")
     if whole and number != int(number):
-        raise InputError(f"{subject} must be a whole number, got {value!r}")
-    behind = "" if unit in ("", "1") else f" {unit}"
+        raise InputError(f"{subject} must be {must}, got {value!r}")
     if choices and number not in choices:
         raise InputError(f"{subject} must be one of {', '.join(map(str, choices))}{behind}, got {value!r}")
     if (low is not None and number < low) or (high is not None and number > high):
-        least = -float("inf") if low is None else low
-        span = f"at least {least:g}" if high is None else f"in {least:g}..{high:g}"
         raise InputError(f"{subject} must be {span}{behind}, got {value!r}")
     return int(number) if whole else number

@@ -15,7 +15,7 @@ import msgspec
 from npexplore.errors import InputError
 from npexplore.networks.checks import check_network
 from npexplore.networks.records import AS, HIT, IN, MISS, OUT, Network
-from npexplore.toml import typed
+from npexplore.toml import in_words, typed
 
 Way = tuple[str, str, float]  # node, class there, probability
 LONGEST_WAY = 50  # nodes without any time, one after the other
@@ -86,7 +86,7 @@ class Graph:
         try:
             network = typed(document, Network)
         except msgspec.ValidationError as error:
-            raise InputError(f"{self.name}: {error}") from None
+            raise InputError(f"{self.name}: {in_words(str(error))}") from None
         check_network(network)
         return network
 

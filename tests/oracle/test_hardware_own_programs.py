@@ -209,7 +209,7 @@ def test_what_is_refused(documented, tmp_path):
 
     file = str(documented)
     assert "engnes" in error(file, "--set", "engnes=2")
-    assert "threads must be a whole number, got 'many'" in error(file, "--set", "threads=many")
+    assert "threads must be a whole number" in error(file, "--set", "threads=many")
     assert "threads needs one value, got 1, 2" in error(file, "--set", "threads=1,2")
     assert "--program is of gorilla" in error(file, "--program", "ipv4")
     assert "no such Python file" in error(str(tmp_path / "nowhere.py"))

@@ -245,7 +245,7 @@ def test_a_knob_takes_its_number_with_a_unit(tmp_path):
     assert made.with_(clock_mhz="0.2 GHz").parameters.clock_mhz == 200
     with pytest.raises(InputError, match=r"knob clock_mhz must be in MHz or another unit of frequency, got '3 ns'"):
         made.with_(clock_mhz="3 ns")
-    with pytest.raises(InputError, match="knob threads must be a number, got '3 ns'"):
+    with pytest.raises(InputError, match="knob threads must be a whole number, got '3 ns'"):
         made.with_(threads="3 ns")
 
 
@@ -296,8 +296,8 @@ program = "m.other.serve(member=0)"
 FAULTS = [
     ("engines = 2", "engine = 2", "resource 'me': key 'engine' is unknown (nearest: engines"),
     ("engines = 2\n", "", "resource 'me' needs 'engines'"),
-    ("engines = 2", "engines = 2.5", "resource 'me': engines: expected `int`, got 2.5"),
-    ("engines = 2", 'engines = "two"', "resource 'me': engines: expected `int`, got 'two'"),
+    ("engines = 2", "engines = 2.5", "resource 'me': engines: expected a whole number, got 2.5"),
+    ("engines = 2", 'engines = "two"', "resource 'me': engines: expected a whole number, got 'two'"),
     ("engines = 2", "engines = 0", "me: engines must be an integer of at least 1, got 0"),
     ('type = "processor"', 'type = "procesor"', "type of resource 'me' 'procesor' is unknown (nearest: processor"),
     ('type = "processor"\n', "", "resource 'me' needs a type: accelerator, arbiter"),
@@ -346,7 +346,7 @@ def test_all_faults_of_a_file_are_told_at_once(tmp_path, capsys):
     out, err = capsys.readouterr()
     assert out == ""
     assert [line.removeprefix("npexplore: mine.toml: ") for line in err.splitlines()] == [
-        "resource 'me': engines: expected `int`, got 'two'",
+        "resource 'me': engines: expected a whole number, got 'two'",
         "resource 'me': key 'speed' is unknown (known: clock_hz, discipline, engines, pipeline, switch_cycles, threads)",  # noqa: E501
         "resource 'dram': timing: part 'ddr_40' is unknown (nearest: ddr_400, ddr_200, ddr_333)",
         "out: capacity must be an integer of at least 1, got 0",

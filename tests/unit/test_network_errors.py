@@ -91,11 +91,15 @@ MISTAKES = {
         '"deterministic", mean = 0',
         "class.users.service.cpu: mean must be greater than 0 and finite, got 0.0",
     ),
-    "too many stages": ("stages = 2", "stages = 1001", "expected `int` <= 1000 in class.jobs.service.cpu.stages"),
+    "too many stages": (
+        "stages = 2",
+        "stages = 1001",
+        "expected a whole number of at most 1000 in class.jobs.service.cpu.stages",
+    ),
     "too many servers": (
         "{}\nstation.right",
         "{ servers = 1000001 }\nstation.right",
-        "expected `int` <= 1000000 in station.left.servers",
+        "expected a whole number of at most 1000000 in station.left.servers",
     ),
     "too large a capacity": (
         "capacity = 5",
@@ -110,19 +114,19 @@ MISTAKES = {
     "too high a priority": (
         "population = 3",
         "population = 3\npriority = 99999999999999999999",
-        "expected `int` <= 1000000000 in class.users.priority",
+        "expected a whole number of at most 1000000000 in class.users.priority",
     ),
     "negative priority": (
         "population = 3",
         "population = 3\npriority = -1",
-        "expected `int` >= 0 in class.users.priority",
+        "expected a whole number of at least 0 in class.users.priority",
     ),
     "batch": (
         '"poisson", rate = 0.5',
         '"batch", rate = 0.5, size = 2000000',
-        "expected `int` <= 1000000 in class.jobs.arrivals.size",
+        "expected a whole number of at most 1000000 in class.jobs.arrivals.size",
     ),
-    "stages": ("stages = 2", "stages = 0", "expected `int` >= 1 in class.jobs.service.cpu.stages"),
+    "stages": ("stages = 2", "stages = 0", "expected a whole number of at least 1 in class.jobs.service.cpu.stages"),
     "uniform": (
         "low = 0.1, high = 0.2",
         "low = 0.3, high = 0.2",
@@ -207,7 +211,7 @@ MISTAKES = {
     "servers": (
         "{}\nstation.right",
         "{ servers = 0 }\nstation.right",
-        "expected `int` >= 1 in station.left.servers, got 0",
+        "expected a whole number of at least 1 in station.left.servers, got 0",
     ),
     "dropping in a fork": (
         "station.left = {}",
@@ -253,7 +257,7 @@ MISTAKES = {
     ),
     "misspelt key of a time": ("stages = 2", "stage = 2", "key 'stage' is unknown (nearest: stages"),
     "misspelt table": ("[class.jobs]", "[classes.jobs]", "key 'classes' is unknown (nearest: class,"),
-    "text": ("capacity = 5", 'capacity = "5"', "expected `int | null`, got `str` in station.disk.capacity"),
+    "text": ("capacity = 5", 'capacity = "5"', "expected a whole number or nothing in station.disk.capacity, got '5'"),
     "TOML": ("capacity = 5", "capacity = ", "not valid TOML: "),
 }
 

@@ -407,7 +407,7 @@ USES = [
     ),
     ('slots = "= p.slots"', "slot = 3", "parameter of link.toml 'slot' is unknown (nearest: slots"),
     ('slots = "= p.slots"', "slots = 9", "link.toml: parameter 'slots' must be in 1..8, got 9"),
-    ('slots = "= p.slots"', "slots = 1.5", "link.toml: parameter 'slots' must be a whole number, got 1.5"),
+    ('slots = "= p.slots"', "slots = 1.5", "link.toml: parameter 'slots' must be a whole number in 1..8, got 1.5"),
     ('slots = "= p.slots"', "slots = [1]", "link.toml: parameter 'slots' must be a number or a word, got [1]"),
     ('type = "link.toml"', 'type = "lynk.toml"', "mine.toml: part 'lynk.toml' is unknown (nearest: link.toml"),
     ('type = "link.toml"', 'type = "../link.toml"', "mine.toml: part '../link.toml' is unknown"),

@@ -50,12 +50,12 @@ def test_a_policer_alone_loses_what_finds_no_token():
         ({"kind": "banks", "bank": 7}, "banks (banked_memory): banks.read: banks.bank has members 0..3, got 7"),
         ({"kind": "banks", "bank": "hot:0.1"}, "bank hot:0.1 must be at least 1 of 4"),
         ({"kind": "banks", "bank": "hot:2"}, "banks (banked_memory): bank must be hot:SHARE"),
-        ({"kind": "banks", "banks": 2.5}, "banks (banked_memory): banks: expected `int`, got 2.5"),
+        ({"kind": "banks", "banks": 2.5}, "banks (banked_memory): banks must be a whole number of at least 1, got 2.5"),
         ({"kind": "crossing", "words": 0}, "crossing (streams): words must be a number of at least 1, got 0"),
         ({"kind": "pcie_link", "bytes": "0"}, "bytes must be a number of at least 1, got '0'"),
         ({"kind": "lock", "held": "-1 ns"}, "lock: held must be at least 0 s, got '-1 ns'"),
         ({"kind": "banks", "bank": "3ns"}, "banks (banked_memory): bank must be a number without a unit, a formula"),
-        ({"kind": "crossing", "paths": "two"}, "crossing (streams): paths must be a number, got 'two'"),
+        ({"kind": "crossing", "paths": "two"}, "crossing (streams): paths must be a whole number in 1..4, got 'two'"),
         ({"kind": "server", "service": "0 ns"}, "server (server): a visit takes no time with service_s = 0.0"),
         ({"kind": "dram_controller", "row": "hot:7"}, "row must be hot:SHARE with a share of the visits from 0 to 1"),
         ({"kind": "queue"}, "queue cannot be explored alone"),
@@ -178,7 +178,11 @@ def test_the_command_prints_one_document(capsys):
     assert main(["resource", "--list", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)["resources"]
     assert {"banks", "bus", "hash", "sram", "crossing"} <= {row["name"] for row in listed}
+    least = {(row["name"], one["name"]): one["min"] for row in listed for one in row["parameters"]}
+    assert (least["banks", "banks"], least["banks", "word_s"], least["queue", "capacity"]) == (1, 0, 1)
     assert main(["resource", "banks", "--threads", "x"]) == 2
+    assert main(["resource", "dram_controller", "--set", "policy.page=shut"]) == 2
+    assert "policy: page: expected one of open, closed, adaptive, got 'shut'" in capsys.readouterr().err
 
 
 def test_the_page_says_what_is_alone(tmp_path):

@@ -39,11 +39,11 @@ class File(Record):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("rule = [{}, {port = 'x'}]", "expected `int`, got `str` in rule[1].port"),
+        ("rule = [{}, {port = 'x'}]", "expected a whole number in rule[1].port, got 'x'"),
         ("[queue.a]\npacket = 1", "key 'packet' is unknown (nearest: packets) in queue.a"),
         ("[[rule]]\nscheduler = 'x'", "key 'scheduler' is unknown (nearest: schedule"),
-        ("[queue.a]\n[queue.b]\npackets = 0", "expected `int` >= 1 in queue.b.packets, got 0"),
-        ("[queue]\na.packets = -1.5", "expected `int`, got `float` in queue.a.packets"),
+        ("[queue.a]\n[queue.b]\npackets = 0", "expected a whole number of at least 1 in queue.b.packets, got 0"),
+        ("[queue]\na.packets = -1.5", "expected a whole number in queue.a.packets, got -1.5"),
         ("scheduler = [", "not valid TOML"),
     ],
 )
@@ -69,10 +69,10 @@ scheduler = 4
     with pytest.raises(FaultsError) as caught:
         decode(text.encode(), File, Path("f.toml"))
     assert sorted(caught.value.faults) == [
-        "f.toml: expected `int` >= 1 in queue.a.packets, got 0",
-        "f.toml: expected `int`, got `float` in rule[2].port",
-        "f.toml: expected `int`, got `str` in rule[0].port",
-        "f.toml: expected `str`, got `int` in queue.a.scheduler",
+        "f.toml: expected a text in queue.a.scheduler, got 4",
+        "f.toml: expected a whole number in rule[0].port, got 'one'",
+        "f.toml: expected a whole number in rule[2].port, got 1.5",
+        "f.toml: expected a whole number of at least 1 in queue.a.packets, got 0",
         "f.toml: key 'colour' is unknown (known: packets, port, queue, rule, schedule, scheduler) in rule[2]",
         "f.toml: key 'schedular' is unknown (nearest: scheduler, schedule)",
     ]

@@ -26,7 +26,7 @@ from npexplore.machine.resources.base import Resource
 from npexplore.machine.resources.dram_device import TIMES, DramDevice, dram_devices
 from npexplore.machine.resources.dram_timing import NANOSECOND, dram_parts
 from npexplore.machine.tree import Visit, visit
-from npexplore.toml import typed
+from npexplore.toml import in_words, literals, typed
 from npexplore.units import SPOKEN, UNITS, converted, doubt, in_unit, unit_of
 
 TYPE = "type"
@@ -172,8 +172,10 @@ class ResourceTables:
         try:
             return typed(value, hint)
         except msgspec.ValidationError as error:
-            expected = re.sub(r", got `\w+`", "", str(error))
-            raise InputError(f"{place}: {expected[0].lower()}{expected[1:]}, got {value!r}") from None
+            rule = re.sub(r", got `\w+`", "", str(error))
+            if rule.startswith("Invalid enum value"):
+                rule = f"expected one of {', '.join(literals(hint))}"
+            raise InputError(f"{place}: {in_words(rule)}, got {value!r}") from None
 
     def _visit(self, value: Any, place: str) -> Visit:
         if not isinstance(value, dict) or not isinstance(value.get("visit"), str):
@@ -216,7 +218,7 @@ def device_of(table: Mapping[str, Any], place: str) -> DramDevice:
     except ModelError as error:
         raise InputError(f"{place}: {str(error).removeprefix('DRAM device: ')}") from None
     except msgspec.ValidationError as error:
-        raise InputError(f"{place}: {str(error)[0].lower()}{str(error)[1:]}") from None
+        raise InputError(f"{place}: {in_words(str(error))}") from None
 
 
 def _in_seconds(times: Mapping[str, Any], place: str) -> dict[str, Any]:

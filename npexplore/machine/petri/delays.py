@@ -21,7 +21,7 @@ from npexplore.rows.distributions import (
     Hyperexponential,
     Uniform,
 )
-from npexplore.toml import typed
+from npexplore.toml import in_words, typed
 
 DELAYS: dict[str, type[Distribution]] = {
     "deterministic": Deterministic, "erlang": Erlang, "exponential": Exponential,
@@ -54,7 +54,7 @@ def read_delay(
     try:
         made = typed({**dict(zip(fields, unnamed, strict=False)), **named}, _untagged(kind))
     except msgspec.ValidationError as error:
-        raise InputError(f"{text!r}: {str(error).lower()}") from None
+        raise InputError(f"{text!r}: {in_words(str(error))}") from None
     delay = kind(**{field: getattr(made, field) for field in fields})
     delay.check(node.func.id)
     return delay

@@ -56,7 +56,7 @@ def listed(name: str) -> list[dict[str, Any]]:
         return [
             {
                 "name": key, "unit": one.unit or unit_of(key) or "", "default": given.get(key, one.default),
-                "min": one.min, "max": one.max, "choices": one.choices or None, "about": one.about,
+                "min": one.min, "max": one.max, "choices": one.choices or None, "about": one.about, "whole": one.whole,
             }
             for key, one in shelf_part(own.kind).parameters.items()
         ]  # fmt: skip
@@ -64,8 +64,8 @@ def listed(name: str) -> list[dict[str, Any]]:
     for key, (hint, needed) in operands(KINDS[own.kind], without={"name": None}).items():
         unit, usual = unit_of(key) or "", None if needed else _default(own.kind, key)
         rows.append({
-            "name": key, "unit": unit, "default": given.get(key, usual), "min": _least(hint, unit), "max": None,
-            "choices": _words(hint), "about": "",
+            "name": key, "unit": unit, "default": given.get(key, usual), "min": _least(own.kind, key, hint, unit),
+            "max": None, "choices": words(get_args(hint)) or None, "about": "", "whole": hint is int,
         })  # fmt: skip
     return rows
 
@@ -116,29 +116,29 @@ def _ending(name: str) -> str:
 
 def _checked(subject: str, value: Any, row: Mapping[str, Any]) -> Any:
     """Return a value of a parameter in its unit; raises InputError out of range. What is no number is left as it is."""
-    unit = str(row["unit"])
-    if isinstance(value, str) and (split(value) is None or not unit):
+    unit, whole = str(row["unit"]), bool(row.get("whole") or isinstance(value, int))
+    if isinstance(value, str) and (split(value) is None or not unit) and (not whole or "=" in value):
         return value
     if not isinstance(value, int | float | str) or isinstance(value, bool):
         return value
     if words(row["choices"] or []):
         checked(subject, value, False, None, None, row["choices"], unit)
         return value
-    whole = isinstance(value, int)
     return checked(subject, value, whole, row["min"], row["max"], row["choices"] or [], unit if unit in UNITS else "")
 
 
-def _least(hint: Any, unit: str) -> float | None:
-    """Return the least value of a number of this type and unit."""
+def _least(kind: str, key: str, hint: Any, unit: str) -> float | None:
+    """Return the least value of a number of this type and unit; of a whole one that its kind refuses to be 0, 1."""
     kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     if int not in kinds and float not in kinds:
         return None
-    return POSITIVE if unit in ("Hz", "bytes/s", "packets/s") else 0.0
-
-
-def _words(hint: Any) -> list[str] | None:
-    found = [one for one in get_args(hint) if isinstance(one, str)]
-    return found or None
+    if float in kinds:
+        return POSITIVE if unit in ("Hz", "bytes/s", "packets/s") else 0.0
+    try:
+        ResourceTables({kind: {"type": kind, **DEFAULTS[kind].parameters, key: 0}}, Formulas({}), Parts()).one(kind)
+    except NpexploreError:
+        return 1
+    return 0
 
 
 def _default(kind: str, key: str) -> Any:
