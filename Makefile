@@ -15,6 +15,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 WORKERS := -n auto --dist worksteal
+MORE_WORKERS := -n $(shell echo $$(($$(nproc) + 1))) --dist worksteal # for tests that wait: browsers, networks, kills
 KERNELS := $(wildcard npexplore/_kernels/*.py)
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile
 # uv is quicker where there is one; two pips, each with half of the packages, do the same from the same hashes. Neither
@@ -58,7 +59,7 @@ FEW := NPEXPLORE_BENCH_PACKETS=100_000 NPEXPLORE_BENCH_POINTS=2_000 NPEXPLORE_BE
 
 # What `make test` leaves out; asking for both runs nothing twice.
 test-rest: .venv/ok .venv/warm .venv/peers
-	$(BIN)/python -m pytest $(WORKERS) -m "slow or oracle or fuzz"
+	$(BIN)/python -m pytest $(MORE_WORKERS) -m "slow or oracle or fuzz"
 	$(FEW) $(BIN)/python -m pytest $(WORKERS) benchmarks --benchmark-disable
 
 test-all: test test-rest
