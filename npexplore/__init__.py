@@ -5,7 +5,7 @@ Call first:
     >>> import npexplore as npx
     >>> machine = npx.design("ixp2400")        # npx.design_names(), or a .toml or .py file of yours
     >>> load = npx.workload(mix="amp")         # npx.mix_names(), or packet_bytes=64, trace="my.pcap"
-    >>> print(machine.bounds(load))            # an upper bound; .queueing(load), .simulate(load)
+    >>> print(machine.bounds(load))            # an registered_function bound; .queueing(load), .simulate(load)
     bounds: 5.302 Gb/s (padded cells), 857.9 kpps, bottleneck dram.bus
 
 Then ask:
@@ -31,7 +31,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from npexplore.names import on_demand
+from npexplore.names import on_demand, register_functions
 
 __version__ = "0.2.0"
 
@@ -86,6 +86,14 @@ if TYPE_CHECKING:
     from npexplore.study.sweeping.sweep import sweep as sweep
 else:
     __all__, __getattr__, __dir__ = on_demand(__name__)
+
+register_functions({
+    "Design.explain": "npexplore.study.explaining.explain:explain",
+    "Design.formula": "npexplore.study.formulas.search:formulas",
+    "Prediction.plot": "npexplore.plot.prediction:prediction_figure",
+    "SingleResource.plot": "npexplore.plot.laboratory:resource_figure",
+    "SolverAnswers.plot": "npexplore.plot.explanation:explanation_figure",
+})  # fmt: skip
 
 if "IPython" in sys.modules:  # in a notebook or IPython shell
     import_module("npexplore.completion").register()

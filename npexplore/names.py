@@ -16,6 +16,20 @@ from pathlib import Path
 from sys import modules
 from typing import Any
 
+_functions: dict[str, str] = {}  # method -> module:function of a higher storey
+
+
+def register_functions(functions: Mapping[str, str]) -> None:
+    """Register functions (`module:name`) of higher storeys by the methods of lower ones that call them."""
+    _functions.update(functions)
+
+
+def registered_function(method: str) -> Callable[..., Any]:
+    """Return the function that is registered for a method, imported now; raises KeyError if there is none."""
+    module, _, name = _functions[method].partition(":")
+    function: Callable[..., Any] = getattr(import_module(module), name)
+    return function
+
 
 def on_demand(
     package: str, extra: Mapping[str, str] | None = None

@@ -24,5 +24,6 @@ if TYPE_CHECKING:
     from npexplore.solve.queueing_model import queueing as queueing
     from npexplore.solve.queueing_model import queueing_of as queueing_of
     from npexplore.solve.simulate import simulate as simulate
+    from npexplore.solve.solver_answers import SolverAnswers as SolverAnswers
 else:
     __all__, __getattr__, __dir__ = on_demand(__name__)

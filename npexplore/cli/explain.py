@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from npexplore.designs import Design
     from npexplore.machine.parameters import Parameters
     from npexplore.machine.workload import Workload
+    from npexplore.solve.formulas import Formulas
     from npexplore.solve.prediction import Prediction
     from npexplore.study.explaining.explain import Explanation
-    from npexplore.study.formulas.expressions import Formulas
 
 FEW_IDLE = 3  # named one by one
 SHORTEST_BYTES = 64  # of the packets that are taken where none are given
@@ -146,7 +146,8 @@ def _explain(
     `brief` tell single changes alone.
     """
     from npexplore.engine.cold import meanwhile
-    from npexplore.study.explaining.explain import ESTIMATE, explain
+    from npexplore.solve.solver_answers import ESTIMATE
+    from npexplore.study.explaining.explain import explain
     from npexplore.study.explaining.words import answer_in_words
 
     printed: list[str] = []

@@ -24,6 +24,7 @@ from npexplore.machine.parameters import TABLE_HEAD, Parameters, Value, paramete
 from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
 from npexplore.machine.workload_sources import WorkloadLike, as_workload
+from npexplore.names import registered_function
 from npexplore.solve.bounds import bounds
 from npexplore.solve.prediction import Prediction
 
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
     from npexplore.golden.router.configuration import Router
     from npexplore.packets import Capture
     from npexplore.programs import CostTable, Program, ProgramRun
+    from npexplore.solve.formulas import Formulas
     from npexplore.solve.packet_run import PacketRun
-    from npexplore.study.explaining.explain import Explanation
-    from npexplore.study.formulas.expressions import Formulas
+    from npexplore.solve.solver_answers import SolverAnswers
 
 
 RTL_PACKETS = 20_000  # through generated hardware
@@ -387,17 +388,15 @@ class Design:
             raise RefusedError(f"rtl: the hardware of {self.name} takes the design's own packets only")
         return self.hardware(self.parameters, packets or RTL_PACKETS)
 
-    def explain(self, workload: WorkloadLike | None = None, **options: Any) -> Explanation:
+    def explain(self, workload: WorkloadLike | None = None, **options: Any) -> SolverAnswers:
         """Return the three predictions, the bottleneck, the headroom and what would help (see npexplore.explain)."""
-        from npexplore.study.explaining.explain import explain  # declared in the import contract
-
-        return explain(self, self.packets(workload), **options)
+        explanation: SolverAnswers = registered_function("Design.explain")(self, self.packets(workload), **options)
+        return explanation
 
     def formula(self, workload: WorkloadLike | None = None) -> Formulas:
         """Return ceilings and light-load latency as formulas of the knobs and of the packet (SymPy, LaTeX, text)."""
-        from npexplore.study.formulas.search import formulas  # declared in the import contract
-
-        return formulas(self, self.packets(workload))
+        formulas: Formulas = registered_function("Design.formula")(self, self.packets(workload))
+        return formulas
 
     def __repr__(self) -> str:
         changed = ", ".join(f"{name}={value}" for name, value in self.parameters.changed().items())

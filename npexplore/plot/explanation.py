@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MAX_BARS = 12  # bars in a panel
 
 
-def picture(e: Explanation) -> go.Figure:
+def explanation_figure(e: Explanation) -> go.Figure:
     """Return up to three panels side by side; a panel is left out if its solver refused or was not asked."""
     room, best = e.headroom, e.best
     tried = [] if e.what_if is None else _one_a_value(list(e.what_if.changes))

@@ -12,17 +12,16 @@ from npexplore.plot.line_plots import LOG_AXIS, with_layout
 if TYPE_CHECKING:
     from npexplore.solve.prediction import Prediction
 
-CEILING = "ceiling_pps."
+
+def prediction_figure(prediction: Prediction) -> go.Figure:
+    """Return the ceilings of all resources for bounds, else how busy every resource is."""
+    return ceilings(prediction) if prediction.solver == "bounds" else utilizations(prediction)
 
 
 def ceilings(prediction: Prediction) -> go.Figure:
     """Return the throughput that each resource alone would allow (logarithmic); the lowest is the machine's bound."""
     bits = prediction.throughput_bps / prediction.rate_pps
-    limits = sorted(
-        (float(rate) * bits / 1e9, name.removeprefix(CEILING))
-        for name, rate in prediction.about.items()
-        if name.startswith(CEILING)
-    )[::-1]
+    limits = sorted(((pps * bits / 1e9, name) for name, pps in prediction.ceilings_pps.items()), reverse=True)
     figure = go.Figure(
         go.Bar(
             orientation="h", x=[limit for limit, _ in limits], y=[name for _, name in limits],

@@ -22,10 +22,9 @@ from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
 from npexplore.solve.batch import Batch
 from npexplore.solve.batch_answers import Answers
-from npexplore.solve.prediction import Prediction
+from npexplore.solve.prediction import CEILING, Prediction
 from npexplore.solve.residence import alone
 
-CEILING = "ceiling_pps."  # with a resource's name: packets/s that it alone allows
 BOUND = "upper bound for packets in the shares in which they come; latency without contention"
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from npexplore.display import html_table
+from npexplore.names import registered_function
 from npexplore.reads import Reads
 from npexplore.records import content_hash
 from npexplore.results import Result, plain, units_of
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 NEARLY_FULL = 0.85
+CEILING = "ceiling_pps."  # with a resource's name, in `about` of bounds: packets/s that it alone allows
 PERCENTILES = ("p50", "p95", "p99")  # that estimates give an interval of
 UTILIZATION = "utilization_"  # how the columns of a row begin that hold the busy shares of resources
 
@@ -139,6 +141,11 @@ class Prediction(Result):
 
     __hash__ = content_hash
 
+    @property
+    def ceilings_pps(self) -> dict[str, float]:
+        """The packets/s that each resource alone allows, by name; empty unless bounds answered."""
+        return {k.removeprefix(CEILING): float(v) for k, v in self.about.items() if k.startswith(CEILING)}
+
     def __repr__(self) -> str:
         low, high = self.ci95.get("throughput_bps", (0.0, 0.0))
         throughput = readable(self.throughput_bps, "bit/s", (high - low) / 2)
@@ -147,9 +154,8 @@ class Prediction(Result):
 
     def plot(self) -> go.Figure:
         """Return a figure: the ceilings of all resources for bounds, else how busy every resource is."""
-        from npexplore.plot.prediction import ceilings, utilizations
-
-        return ceilings(self) if self.solver == "bounds" else utilizations(self)
+        figure: go.Figure = registered_function("Prediction.plot")(self)
+        return figure
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as in the JSON document of `npexplore explain`: times in ns, rates as the keys say."""

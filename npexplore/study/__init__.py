@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from npexplore.names import on_demand
 
 if TYPE_CHECKING:
+    from npexplore.solve.formulas import Formula as Formula
+    from npexplore.solve.formulas import Formulas as Formulas
     from npexplore.study.checking.calibrate import Fit as Fit
     from npexplore.study.checking.changed import Changed as Changed
     from npexplore.study.checking.changed import changed_machines as changed_machines
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from npexplore.study.explaining.on_capture import packet_rates as packet_rates
     from npexplore.study.explaining.whatif import WhatIf as WhatIf
     from npexplore.study.explaining.whatif import what_if as what_if
-    from npexplore.study.formulas.expressions import Formula as Formula
-    from npexplore.study.formulas.expressions import Formulas as Formulas
     from npexplore.study.loading.curve import LoadCurve as LoadCurve
     from npexplore.study.loading.curve import LoadPoint as LoadPoint
     from npexplore.study.loading.lossless import LoadSearch as LoadSearch

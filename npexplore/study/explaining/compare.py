@@ -20,7 +20,8 @@ from npexplore.machine.parameters import Parameters
 from npexplore.machine.resources import Processor
 from npexplore.machine.workload import Workload
 from npexplore.machine.workload_sources import WorkloadLike, as_workload
-from npexplore.study.explaining.explain import ESTIMATE, SOLVERS, explain
+from npexplore.solve.solver_answers import ESTIMATE, SOLVERS
+from npexplore.study.explaining.explain import explain
 from npexplore.study.explaining.words import NOT_ESTIMATED
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ npx.design("ixp2400").with_(scheme="fcb_tb").explain(npx.workload(mix="amp"))
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, replace
 from html import escape
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 from npexplore.designs import Design, DesignLike
 from npexplore.designs import design as design_of
@@ -22,24 +22,19 @@ from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload
 from npexplore.machine.workload_sources import WorkloadLike
 from npexplore.records import content_hash
-from npexplore.results import Result, plain
-from npexplore.solve.bounds import CEILING
+from npexplore.results import plain
 from npexplore.solve.estimate.document import document as estimate_document
 from npexplore.solve.prediction import Prediction
+from npexplore.solve.solver_answers import CHAIN, ESTIMATE, RTL, SOLVERS, SolverAnswers
 from npexplore.study.explaining.background import Background
 from npexplore.study.explaining.joint import ceilings_of
 from npexplore.study.explaining.sensitivity import Sensitivity, sensitivity_in_stages
 from npexplore.study.explaining.whatif import WhatIf, what_if_in_stages
 from npexplore.study.explaining.words import NOT_ESTIMATED, gain_text, in_words, value_text
 
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
 LATENCIES = ("mean", "p50", "p95", "p99")  # of the document
-SOLVERS = ("bounds", "queueing", "simulated")
-ESTIMATE, ESTIMATE_BUDGET_S = "estimate", 1.0  # the number with an interval that comes first, and the time it may take
+ESTIMATE_BUDGET_S = 1.0  # that the number with an interval, which comes first, may take
 FIRST = ("bounds", ESTIMATE, "simulated")  # answers that the first lines tell of
-CHAIN, RTL = "chain", "rtl"  # of small machines, and of those with hardware, where they are asked for
 
 
 @dataclass(frozen=True)
@@ -58,36 +53,9 @@ class Assumption:
     shelf: bool = False
 
 
-class Headroom(NamedTuple):
-    """ceilings: bit/s (as counted) that each resource alone allows, lowest first; reached: share of the lowest."""
-
-    ceilings: dict[str, float]
-    reached: float
-
-
-class LineRate(NamedTuple):
-    """What the wires of the machine allow for these packets, preambles and gaps included: packets/s; share: reached."""
-
-    wire: str
-    pps: float
-    share: float
-
-
-def headroom(bound: Prediction, best: Prediction) -> Headroom:
-    """Return the ceilings of a bounds answer, and the share of the lowest one that the best answer reaches."""
-    bits = bound.throughput_bps / bound.rate_pps
-    found = {
-        name.removeprefix(CEILING): float(pps) * bits
-        for name, pps in bound.about.items()
-        if name.startswith(CEILING) and not isinstance(pps, str)
-    }
-    ceilings = dict(sorted(found.items(), key=lambda item: item[1]))
-    return Headroom(ceilings, best.throughput_bps / next(iter(ceilings.values())))
-
-
 @dataclass(frozen=True, repr=False)
-class Explanation(Result):
-    """What the solvers predict for one machine and workload. predictions: by solver; refused: why a solver has none.
+class Explanation(SolverAnswers):
+    """What the solvers predict for one machine and workload, why, and what single changes and several would gain.
 
     Example:
         >>> import npexplore as npx
@@ -96,49 +64,11 @@ class Explanation(Result):
         'dram.bus'
     """
 
-    design: str
-    knobs: Mapping[str, Value]
-    workload: Workload
-    threads: int
-    predictions: Mapping[str, Prediction]
-    refused: Mapping[str, str]
-    sensitivity: Sensitivity | None
-    assumptions: tuple[Assumption, ...]
-    seed: int
+    assumptions: tuple[Assumption, ...] = ()
+    sensitivity: Sensitivity | None = None
     what_if: WhatIf | None = None
     no_parameters: bool = False
-    wire: tuple[str, float] | None = None
     program_changes: tuple[ProgramChange, ...] = ()
-
-    @property
-    def line(self) -> LineRate | None:
-        """The rate of the wires for these packets, and the share of it that is reached (None: no wires)."""
-        return None if self.wire is None else LineRate(*self.wire, self.best.rate_pps / self.wire[1])
-
-    @property
-    def solvers(self) -> tuple[str, ...]:
-        """The names of all solvers that were asked."""
-        asked = {**self.predictions, **self.refused}
-        return (*SOLVERS, ESTIMATE, *(one for one in (CHAIN, RTL) if one in asked))
-
-    @property
-    def headroom(self) -> Headroom | None:
-        """The ceilings of all resources, and how much of the lowest is reached (None if bounds refuse)."""
-        bound = self.predictions.get("bounds")
-        return None if bound is None else headroom(bound, self.best)
-
-    @property
-    def best(self) -> Prediction:
-        """The most accurate prediction available: the estimate, else simulation, else queueing, else bounds.
-
-        Where the time of packets goes is told by a simulation, which an estimate takes over; among modes by a run of
-        the commonest.
-        """
-        best = next(self.predictions[name] for name in (ESTIMATE, *reversed(SOLVERS)) if name in self.predictions)
-        simulated = self.predictions.get("simulated")
-        if simulated is not None and best.solver == ESTIMATE and best.breakdown is None:
-            best = replace(best, breakdown=simulated.breakdown)
-        return best
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document of `npexplore explain`; times in nanoseconds, rates as the keys say."""
@@ -188,25 +118,13 @@ class Explanation(Result):
             "joint": None if self.what_if is None or self.what_if.joint is None else asdict(self.what_if.joint),
             "impossible": None if self.what_if is None else dict(self.what_if.impossible),
             "program_changes": [asdict(change) for change in self.program_changes],
-            "knees": None if self.what_if is None else [asdict(found) for found in self.what_if.knees],
+            "knees": None if self.what_if is None else [asdict(knee) for knee in self.what_if.knees],
             "without_effect": None if changes is None else list(changes.without_effect),
             "not_varied": None if changes is None else dict(changes.not_varied),
             RTL: throughput(RTL),
             ESTIMATE: estimate_document(self.predictions.get(ESTIMATE)),
         }
         return {name: plain(value) for name, value in document.items()}
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return a row for each solver: design, knobs that were set, workload, answer or refusal."""
-        asked = {"design": self.design, **self.knobs, "workload": self.workload.name}
-        answers = [{**asked, "solver": name, "seed": p.seed, **p.record()} for name, p in self.predictions.items()]
-        return answers + [{**asked, "solver": name, "refused": reason} for name, reason in self.refused.items()]
-
-    def plot(self) -> go.Figure:
-        """Return the picture: ceilings, how busy every resource is, and what single changes would gain."""
-        from npexplore.plot.explanation import picture
-
-        return picture(self)
 
     def __str__(self) -> str:
         return in_words(self)
@@ -322,8 +240,9 @@ def explain(
         return Explanation(
             design.name, design.parameters.changed(), load, machine.threads,
             {name: predictions[name] for name in shown if name in predictions},
-            {name: refused[name] for name in shown if name in refused}, None, assumptions(design, workload), seed,
-            no_parameters=not len(design.parameters), wire=line_rate(machine, ceilings_of(predictions.get("bounds"))),
+            {name: refused[name] for name in shown if name in refused}, seed,
+            line_rate(machine, ceilings_of(predictions.get("bounds"))),
+            assumptions(design, workload), no_parameters=not len(design.parameters),
         )  # fmt: skip
 
     changes = elasticities if changes is None else changes
@@ -344,21 +263,21 @@ def explain(
         rest.end()
     if not predictions:
         raise ModelError(f"{design.name}: no solver has an answer: " + "; ".join(refused.values()))
-    asked: dict[str, Any] = {"seed": seed, "executor": executor, "workers": workers, "begun": rest.begin}
+    options: dict[str, Any] = {"seed": seed, "executor": executor, "workers": workers, "begun": rest.begin}
     counts = _Counts(progress)
-    found: Iterator[Sensitivity] = iter(())
+    elasticity_stages: Iterator[Sensitivity] = iter(())
     tried: Iterator[WhatIf] = iter(())
     if elasticities:
-        found = sensitivity_in_stages(design, workload, **asked, progress=counts.of("elasticities"))
+        elasticity_stages = sensitivity_in_stages(design, workload, **options, progress=counts.of("elasticities"))
     if changes:
         bends = changes if knees is None else knees
-        asked |= {"early": first is not None, "knees": bends}
-        tried = what_if_in_stages(design, workload, **asked, progress=counts.of("changes"))
+        options |= {"early": first is not None, "knees": bends}
+        tried = what_if_in_stages(design, workload, **options, progress=counts.of("changes"))
     elastic, gains = None, None
     if first is not None:
-        elastic, gains = next(found, None), next(tried, None)
+        elastic, gains = next(elasticity_stages, None), next(tried, None)
         first(replace(so_far(), sensitivity=elastic, what_if=gains))
-    elastic, gains = [elastic, *found][-1], [gains, *tried][-1]
+    elastic, gains = [elastic, *elasticity_stages][-1], [gains, *tried][-1]
     rest.end()
     others = design.program.changes(design) if changes and design.program is not None else ()
     return replace(so_far(), sensitivity=elastic, what_if=gains, program_changes=others)
@@ -384,7 +303,7 @@ class _Counts:
 def assumptions(design: Design, workload: Workload | None = None) -> tuple[Assumption, ...]:
     """Return the numbers without a source that the answers depend on, in the machine file's order."""
     read, load = design.depends_on(workload), design.workload(workload)
-    found = [
+    numbers = [
         Assumption(
             p.kind, name, design.parameters[name], p.unit, p.about, p.source, from_shelf(design.parameters.file, name)
         )
@@ -392,13 +311,13 @@ def assumptions(design: Design, workload: Workload | None = None) -> tuple[Assum
         if name in read and p.kind in ("assumption", "fitted") and name not in design.parameters.changed()
     ]
     if load.assumption:
-        found.append(Assumption("workload", load.name, None, "", load.assumption, load.note))
-    return tuple(found)
+        numbers.append(Assumption("workload", load.name, None, "", load.assumption, load.note))
+    return tuple(numbers)
 
 
 def _nanoseconds(p: Prediction) -> dict[str, float | None]:
-    told = {name: getattr(p.latency_s, name) for name in LATENCIES}
-    return {name: None if seconds is None else seconds * 1e9 for name, seconds in told.items()}
+    latency_s = {name: getattr(p.latency_s, name) for name in LATENCIES}
+    return {name: None if seconds is None else seconds * 1e9 for name, seconds in latency_s.items()}
 
 
 def _broken(p: Prediction | None) -> dict[str, object] | None:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from npexplore.designs import Design
 from npexplore.errors import InputError
 from npexplore.machine.parameters import Value
-from npexplore.solve.bounds import CEILING
 from npexplore.solve.prediction import Prediction
 from npexplore.study.explaining.knees import WORTH
 
@@ -54,9 +53,7 @@ class JointChange:
 
 def ceilings_of(bound: object) -> Ceilings:
     """Return the ceilings of an answer by bounds; none of any other answer."""
-    if not isinstance(bound, Prediction):
-        return {}
-    return {name.removeprefix(CEILING): float(pps) for name, pps in bound.about.items() if name.startswith(CEILING)}
+    return bound.ceilings_pps if isinstance(bound, Prediction) else {}
 
 
 def ties(best: Prediction, bound: object) -> list[str]:

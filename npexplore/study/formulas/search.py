@@ -23,8 +23,8 @@ from npexplore.designs import DesignLike
 from npexplore.designs import design as design_of
 from npexplore.machine.parameters import Value
 from npexplore.machine.workload_sources import WorkloadLike
+from npexplore.solve.formulas import EXACT, Formula, Formulas, evaluated
 from npexplore.study.formulas.asking import Asked, Numbers, Together, Want
-from npexplore.study.formulas.expressions import EXACT, Formula, Formulas, evaluated
 
 if TYPE_CHECKING:
     import sympy

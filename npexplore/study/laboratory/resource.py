@@ -16,6 +16,7 @@ from npexplore.display import html_table
 from npexplore.errors import InputError, NpexploreError
 from npexplore.machine.resources import BufferPool, Lock, Policer
 from npexplore.machine.resources.base import OperandValue
+from npexplore.names import registered_function
 from npexplore.records import content_hash
 from npexplore.study.laboratory.exploration import SOLVERS, Exploration, closed, opened
 from npexplore.study.laboratory.lone import HELD, PACKET_BYTES, LoneResource
@@ -84,13 +85,12 @@ class SingleResource(LoneResource):
 
         What was explored last is drawn; what was not is explored with the usual points.
         """
-        from npexplore.plot.laboratory import resource_figure
-
         if "closed" not in self.explored:
             self.explore()
         if "open" not in self.explored:
             self.explore(rate="0.1..0.95")
-        return resource_figure(self.explored["closed"], self.explored["open"])
+        figure: go.Figure = registered_function("SingleResource.plot")(self.explored["closed"], self.explored["open"])
+        return figure
 
     def __repr__(self) -> str:
         set_ = [f"{name}={value!r}" for name, value in {**self.parameters, **self.operands}.items()]

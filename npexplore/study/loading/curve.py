@@ -404,5 +404,4 @@ class Offered:
         if full is not None and full.bottleneck != "arrivals":
             return full.rate_pps
         point = self.point(None, "bounds")
-        about = point.design.bounds(point.workload).about
-        return min(float(value) for name, value in about.items() if name.startswith("ceiling_pps."))
+        return min(point.design.bounds(point.workload).ceilings_pps.values())

@@ -138,7 +138,7 @@ class Formulas:
         """For each knob, changed alone, where the lowest ceiling crosses the next one."""
         import sympy
 
-        first, found = self.binds, []
+        first, crossings = self.binds, []
         for symbol in sorted(first.expression.free_symbols, key=str):
             if str(symbol) not in self._knobs or str(symbol) in first.held:
                 continue
@@ -156,9 +156,9 @@ class Formulas:
                 root = self._root(first, other, symbol, at)
                 if root is not None:
                     value = evaluated(root, self.values)
-                    found.append(Crossing(str(symbol), first.name, other.name, root, value, value > here))
+                    crossings.append(Crossing(str(symbol), first.name, other.name, root, value, value > here))
                     break
-        return tuple(found)
+        return tuple(crossings)
 
     def _root(self, first: Formula, other: Formula, symbol: sympy.Symbol, near: float) -> sympy.Expr | None:
         """Return in closed form where two ceilings cross near a value of a knob; None where there is no such form."""
@@ -207,24 +207,15 @@ class Formulas:
         if len(self.ceilings) > len(shown):
             lines.append(f"({len(self.ceilings) - len(shown)} higher ones: --json)")
         if self.latency is not None:
-            lines += [
-                "",
-                "latency without contention, in s",
-                str(self.latency),
-                *(f"  {f}" for f in self.parts.values()),
-            ]
+            parts = (f"  {f}" for f in self.parts.values())
+            lines += ["", "latency without contention, in s", str(self.latency), *parts]
         if self.ceilings and self.crossings:
             lines += ["", "where the next ceiling takes over", *map(str, self.crossings)]
-        asked = {name: value for name, value in self.values.items() if name not in self._knobs}
-        if asked:
-            lines += ["", "a packet asks for " + ", ".join(f"{name} = {value:.6g}" for name, value in asked.items())]
-        if self.held:
-            lines.append("acts in steps, held at: " + ", ".join(f"{k} = {value}" for k, value in self.held.items()))
-        if self.given:
-            lines.append(
-                "choices and tables as they stand: "
-                + ", ".join(f"{name} = {value}" for name, value in self.given.items())
-            )
+        if demands := [f"{name} = {value:.6g}" for name, value in self.values.items() if name not in self._knobs]:
+            lines += ["", f"a packet asks for {', '.join(demands)}"]
+        for about, values in (("acts in steps, held at", self.held), ("choices and tables as they stand", self.given)):
+            if values:
+                lines.append(f"{about}: " + ", ".join(f"{name} = {value}" for name, value in values.items()))
         lines += [f"no formula of {name}: {why}" for name, why in self.refused.items()]
         return "\n".join(lines)
 
@@ -234,11 +225,11 @@ class Formulas:
         """Return the lowest ceilings, that of the threads in terms of the latency."""
         import sympy
 
-        found = list(self.ceilings.values())[:MOST_SHOWN]
+        lowest = list(self.ceilings.values())[:MOST_SHOWN]
         if self.latency is None or len(self.parts) < 2:
-            return found
+            return lowest
         latency = self.latency.expression, sympy.Symbol("latency", positive=True)
-        return [replace(f, expression=f.expression.subs(*latency)) if f.name == "threads" else f for f in found]
+        return [replace(f, expression=f.expression.subs(*latency)) if f.name == "threads" else f for f in lowest]
 
     def _repr_markdown_(self) -> str:
         rows = [f"| {f.name} | {_number(f.today)} {f.unit} | ${f.latex}$ |" for f in self._lowest()]
@@ -271,5 +262,5 @@ def _symbols(expression: sympy.Expr, values: Mapping[str, float]) -> dict[sympy.
 def evaluated(expression: sympy.Expr, values: Mapping[str, float]) -> float:
     """Return an expression's number (nan: it is not real); values: by name of symbol."""
     known = {symbol: values[str(symbol)] for symbol in expression.free_symbols}
-    found = complex(expression.evalf(30, subs=known))
-    return found.real if abs(found.imag) <= EXACT * abs(found) else float("nan")
+    value = complex(expression.evalf(30, subs=known))
+    return value.real if abs(value.imag) <= EXACT * abs(value) else float("nan")
