@@ -273,9 +273,9 @@ class Design:
         Raises:
             SimulationError: the simulation makes no progress, for example because of a deadlock.
         """
-        from npexplore.solve.simulate import replicate
+        from npexplore.solve.seeds import replicate, seeds_from
 
-        chosen = list(range(seed, seed + seeds)) if isinstance(seeds, int) else list(seeds)
+        chosen = seeds_from(seed, seeds)
         ready = prepared(self, self.packets(workload))
         return replicate(
             ready.machine, ready.workload, chosen, packets=packets, warm_up=warm_up, window_s=window_s, boot_s=boot_s,

@@ -29,6 +29,7 @@ from npexplore.machine.workload_sources import WorkloadLike
 from npexplore.solve.petri import predict
 from npexplore.solve.petri.measure import check_measures
 from npexplore.solve.prediction import Prediction
+from npexplore.solve.seeds import seeds_from
 
 Structure = Mapping[str, tuple[object, ...]]
 PACKETS = 20_000  # measured in each seed
@@ -73,14 +74,13 @@ class NetDesign(Design):
 
         Raises RefusedError for packets that a net does not take, or that arrive otherwise than as fast as they can.
         """
-        chosen = list(range(seed, seed + seeds)) if isinstance(seeds, int) else list(seeds)
         net = self.drawn()
         load = self.workload(workload)
         if load.arrivals != "saturated":
             raise RefusedError(f"net {net.name} takes packets as fast as it can, got {load.arrivals} arrivals")
         if net.feed:
             net = net.fed(load.columns, ordered=load.ordered)
-        return predict(net, chosen, packets=packets or PACKETS, progress=progress)
+        return predict(net, seeds_from(seed, seeds), packets=packets or PACKETS, progress=progress)
 
 
 def net_design(path: str | Path) -> NetDesign:

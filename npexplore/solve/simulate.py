@@ -1,10 +1,9 @@
 """Simulation of a machine: runs the event engine, cuts the warm-up, gives every number a 95 % interval.
 
 One seed: batch means over equal numbers of packets with Student's t (runs that are short against what a queue takes to
-forget say so); over whole passes through a mix their bytes are a control. Several seeds: replications, t over the
-seeds; where their rates fall into modes, these are named. A window measures what happens from boot_s to boot_s +
-window_s instead, from start to end and without a cut. One that a machine brings is short against its slow changes: a
-single seed has no interval there.
+forget say so); over whole passes through a mix their bytes are a control. A window measures what happens from boot_s to
+boot_s + window_s instead, from start to end and without a cut. One that a machine brings is short against its slow
+changes: a single seed has no interval there. Several seeds: seeds.py.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +30,6 @@ from npexplore.machine.resources.lock import Lock
 from npexplore.machine.workload import CLASS, Workload, offered_rate
 from npexplore.solve.bounds import busy_shares
 from npexplore.solve.breakdown import of_tally
-from npexplore.solve.modes import modes_of
 from npexplore.solve.prediction import ClassOfPackets, Latency, Prediction, Queue, Utilization, bottleneck
 
 PACKETS = SEQUENCE  # once through a mix: the mean length is then the mix's own, whatever the order
@@ -72,18 +69,10 @@ class Stretch:
 
 
 def simulate(
-    machine: Machine,
-    workload: Workload,
-    *,
-    seed: int = 1,
-    packets: int | None = None,
-    warm_up: int | None = None,
-    window_s: float | None = None,
-    boot_s: float | None = None,
-    model: EngineModel | None = None,
-    breakdown: bool = False,
-    progress: Callable[[int], None] | None = None,
-) -> Prediction:
+    machine: Machine, workload: Workload, *, seed: int = 1, packets: int | None = None, warm_up: int | None = None,
+    window_s: float | None = None, boot_s: float | None = None, model: EngineModel | None = None,
+    breakdown: bool = False, progress: Callable[[int], None] | None = None,
+) -> Prediction:  # fmt: skip
     """Simulate one run.
 
     packets: finished packets measured after the warm-up (None: enough to represent a mix; of time-stamped arrivals all
@@ -301,106 +290,6 @@ def _named(machine: Machine, busiest: Mapping[str, float], seen: Mapping[str, Ut
     return full[-1] if full else max(shares, key=lambda name: shares[name])
 
 
-def replicate(
-    machine: Machine, workload: Workload, seeds: Sequence[int], *, packets: int | None = None,
-    warm_up: int | None = None, window_s: float | None = None, boot_s: float | None = None,
-    progress: Callable[[int], None] | None = None, model: EngineModel | None = None, breakdown: bool = False,
-) -> Prediction:  # fmt: skip
-    """Simulate with several seeds; means over the seeds, intervals by replications; the breakdown is the first's."""
-    if not seeds:
-        raise InputError("a simulation needs at least one seed")
-    model = model or build(machine, workload)
-    runs = [
-        simulate(
-            machine, workload, seed=seed, packets=packets, warm_up=warm_up, window_s=window_s, boot_s=boot_s,
-            model=model, breakdown=breakdown and seed == seeds[0], progress=progress,
-        )
-        for seed in seeds
-    ]  # fmt: skip
-    if len(runs) == 1:
-        return runs[0]
-    found = modes_of([_Rates(one) for one in runs]) if meet_at_locks(machine) else None
-    several = combine(machine, runs)
-    if found is None:
-        return several
-    said = f"{several.approximation}; runs fall into modes: {found}"
-    return replace(several, approximation=said, about={**several.about, "modes": str(found)})
-
-
-class _Rates(NamedTuple):
-    """What tells modes apart in a run (solve/modes.py)."""
-
-    run: Prediction
-
-    @property
-    def seed(self) -> int:
-        return self.run.seed or 0
-
-    @property
-    def rate_pps(self) -> float:
-        return self.run.rate_pps
-
-    @property
-    def rates(self) -> npt.NDArray[np.float64]:
-        return np.array([packets / seconds for packets, seconds in self.run.batches])
-
-
 def meet_at_locks(machine: Machine) -> bool:
     """Return whether several threads meet at locks, where constant work can keep the order of the first time."""
     return machine.threads > 1 and any(isinstance(one, Lock) for one in machine.resources.values())
-
-
-def combine(machine: Machine, runs: Sequence[Prediction]) -> Prediction:
-    """Return the mean of several runs with intervals over the runs."""
-
-    def mean(values: Sequence[float | None]) -> float | None:
-        known = [v for v in values if v is not None]
-        return float(np.mean(known)) if known else None
-
-    def average(get: Callable[[Prediction], float]) -> float:
-        return float(np.mean([get(run) for run in runs]))
-
-    utilization = {
-        name: Utilization(average(lambda r: r.utilization[name].busy), average(lambda r: r.utilization[name].blocked))  # noqa: B023
-        for name in runs[0].utilization
-    }
-    queue = {
-        name: Queue(average(lambda r: r.queue[name].mean), max(r.queue[name].longest for r in runs))  # noqa: B023
-        for name in runs[0].queue
-    }
-    ci95 = {
-        "throughput_bps": interval(np.array([r.throughput_bps for r in runs])),
-        "rate_pps": interval(np.array([r.rate_pps for r in runs])),
-    }
-    means = [r.latency_s.mean for r in runs]
-    if None not in means:
-        ci95["latency_s"] = interval(np.array(means))
-    for name in utilization:
-        ci95[f"utilization.{name}"] = interval(np.array([r.utilization[name].busy for r in runs]))
-    for name in runs[0].rates:
-        ci95[f"rate.{name}"] = interval(np.array([r.rates[name] for r in runs]))
-    names = [r.bottleneck for r in runs]
-    return replace(
-        runs[0],
-        throughput_bps=average(lambda r: r.throughput_bps),
-        rate_pps=average(lambda r: r.rate_pps),
-        bottleneck=max(dict.fromkeys(names), key=names.count),  # of equally frequent ones the first
-        utilization=utilization,
-        queue=queue,
-        loss=mean([r.loss for r in runs]),
-        latency_s=Latency(*(mean([r.latency_s[k] for r in runs]) for k in range(len(Latency._fields)))),
-        classes={
-            name: ClassOfPackets(
-                average(lambda r: r.classes[name].throughput_bps),  # noqa: B023
-                average(lambda r: r.classes[name].rate_pps),  # noqa: B023
-                Latency(*(mean([r.classes[name].latency_s[k] for r in runs]) for k in range(len(Latency._fields)))),
-            )
-            for name in runs[0].classes
-        },
-        drops={place: round(average(lambda r: float(r.drops[place]))) for place in runs[0].drops},  # noqa: B023
-        rates={name: average(lambda r: r.rates[name]) for name in runs[0].rates},  # noqa: B023
-        ci95=ci95,
-        approximation=f"simulation; {len(runs)} replications with Student's t",
-        batches=tuple(batch for run in runs for batch in run.batches),
-        about={**runs[0].about, "seeds": len(runs)},
-    )

@@ -10,7 +10,8 @@ from npexplore.rows.distributions import Deterministic, Empirical, Erlang, Expon
 from npexplore.solve.bounds import bounds
 from npexplore.solve.queueing import machine_repairman, mg1, mmc
 from npexplore.solve.queueing_model import queueing
-from npexplore.solve.simulate import replicate, simulate
+from npexplore.solve.seeds import replicate
+from npexplore.solve.simulate import simulate
 
 MEAN = 100 * NS
 TIMES = [

@@ -17,7 +17,8 @@ from npexplore.machine.workload import Workload
 from npexplore.solve.bounds import bounds
 from npexplore.solve.machine_chain import ctmc
 from npexplore.solve.queueing_model import queueing
-from npexplore.solve.simulate import replicate, simulate
+from npexplore.solve.seeds import replicate
+from npexplore.solve.simulate import simulate
 
 LOAD = packets(64)
 TOGETHER = Start("simultaneous")

@@ -18,7 +18,7 @@ from npexplore.solve.estimate.plan import Ask, Plan, saturated_plan
 from npexplore.solve.estimate.replications import Replication, Subject, over
 from npexplore.solve.modes import Modes
 from npexplore.solve.prediction import Latency, Prediction
-from npexplore.solve.simulate import combine
+from npexplore.solve.seeds import combine
 
 RATE_FLOOR, LATENCY_FLOOR = 0.001, 0.002  # of the number: no half width is less
 CONTROL_FLOOR = 0.1  # of the half width without a control: none with it is less
@@ -61,7 +61,7 @@ def answer(
     """Return the runs as one prediction."""
     if modes is not None:
         runs = [one for one in runs if one.seed in modes.commonest]
-    base = combine(subject.machine, [one.prediction for one in runs])
+    base = combine([one.prediction for one in runs])
     values, percentiles = pooled(runs, subject.machine.tick)
     mean, half, used = latency(runs, plan)
     flow = _flow(subject, runs, plan)

@@ -21,7 +21,7 @@ from npexplore.errors import InputError
 from npexplore.machine.parameters import Value
 from npexplore.machine.workload import CLASS
 from npexplore.solve.prediction import Prediction
-from npexplore.solve.simulate import replicate
+from npexplore.solve.seeds import replicate
 from npexplore.study.papers.gorilla import structures
 from npexplore.study.papers.gorilla.area import REFERENCE, lut_share
 from npexplore.study.sweeping.answers import usable_cores
