@@ -30,9 +30,10 @@ from npexplore.progress import Task
 if TYPE_CHECKING:
     from npexplore.designs import Design
     from npexplore.machine.workload import Workload
-    from npexplore.study.loading.curve import LoadCurve, LoadPoint, Saturation
+    from npexplore.study.loading.curve import LoadCurve
     from npexplore.study.loading.lossless import LoadSearch
     from npexplore.study.loading.mlrsearch import Found
+    from npexplore.study.loading.points import LoadPoint, Saturation
 
 
 @click.command("load")

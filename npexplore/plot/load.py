@@ -9,7 +9,8 @@ from plotly.subplots import make_subplots
 
 from npexplore.plot import theme
 from npexplore.plot.line_plots import faint, with_layout
-from npexplore.study.loading.curve import LoadCurve, LoadPoint
+from npexplore.study.loading.curve import LoadCurve
+from npexplore.study.loading.points import LoadPoint
 
 QUANTILES = {"p50": "half are faster", "p99": "99 % are faster", "p999": "99.9 % are faster"}
 SHADES = dict(zip(QUANTILES, (theme.ORANGE, theme.PURPLE, theme.BLACK), strict=True))

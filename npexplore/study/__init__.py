@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from npexplore.study.explaining.whatif import WhatIf as WhatIf
     from npexplore.study.explaining.whatif import what_if as what_if
     from npexplore.study.loading.curve import LoadCurve as LoadCurve
-    from npexplore.study.loading.curve import LoadPoint as LoadPoint
     from npexplore.study.loading.lossless import LoadSearch as LoadSearch
     from npexplore.study.loading.lossless import search_lossless as search_lossless
     from npexplore.study.loading.mlrsearch import Goal as Goal
+    from npexplore.study.loading.points import LoadPoint as LoadPoint
     from npexplore.study.machine_study import MachineStudy as MachineStudy
     from npexplore.study.machine_study import study_machine as study_machine
     from npexplore.study.sweeping.grid import SweepPoint as SweepPoint

@@ -14,10 +14,12 @@ from npexplore.machine.workload import Workload
 from npexplore.machine.workload_sources import workload
 from npexplore.plot.load import load_figure
 from npexplore.study.loading import lengths
-from npexplore.study.loading.curve import LATENCIES, POINTS, Offered, load_curve
+from npexplore.study.loading.curve import POINTS, load_curve
 from npexplore.study.loading.lengths import packets_at
 from npexplore.study.loading.lossless import search_lossless
 from npexplore.study.loading.mlrsearch import Goal
+from npexplore.study.loading.offered import Offered
+from npexplore.study.loading.points import LATENCIES
 
 LOAD = workload(packet_bytes=64)
 QUICK = Goal(width=0.02, final=1024, total=1024, initial=256)

@@ -20,8 +20,9 @@ from npexplore.errors import InputError, NpexploreError
 from npexplore.machine.workload_sources import WorkloadLike
 from npexplore.records import content_hash
 from npexplore.results import Result, plain
-from npexplore.study.loading.curve import LoadPoint, Offered, Saturation, of_rows
 from npexplore.study.loading.mlrsearch import Found, Goal, Search
+from npexplore.study.loading.offered import Offered
+from npexplore.study.loading.points import LoadPoint, Saturation, of_rows
 from npexplore.study.sweeping.sweep import opened, sweep
 from npexplore.units import readable
 
