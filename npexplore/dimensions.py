@@ -66,6 +66,14 @@ def unit_named(name: str | None) -> Unit | None:
     return Unit(time, data, counted, factor * bits)
 
 
+def _operator(apply: Callable[[Any, Any], Any]) -> Callable[[Quantity, Any], Any]:
+    return lambda left, right: _of_numbers(apply, left, right)
+
+
+def _reflected(apply: Callable[[Any, Any], Any]) -> Callable[[Quantity, Any], Any]:
+    return lambda right, left: _of_numbers(apply, left, right)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Quantity:
     """A number, or an expression of what differs between packets, in a unit."""
@@ -97,47 +105,13 @@ class Quantity:
     def __neg__(self) -> Quantity:
         return replace(self, value=-self.value, text="")
 
-    def __add__(self, other: Any) -> Any:
-        return _of_numbers(operator.add, self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _of_numbers(operator.add, other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return _of_numbers(operator.sub, self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _of_numbers(operator.sub, other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return _of_numbers(operator.mul, self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _of_numbers(operator.mul, other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return _of_numbers(operator.truediv, self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _of_numbers(operator.truediv, other, self)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return _of_numbers(operator.floordiv, self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return _of_numbers(operator.floordiv, other, self)
-
-    def __lt__(self, other: Any) -> Any:
-        return _of_numbers(operator.lt, self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return _of_numbers(operator.le, self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return _of_numbers(operator.gt, self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return _of_numbers(operator.ge, self, other)
+    __add__, __radd__ = _operator(operator.add), _reflected(operator.add)
+    __sub__, __rsub__ = _operator(operator.sub), _reflected(operator.sub)
+    __mul__, __rmul__ = _operator(operator.mul), _reflected(operator.mul)
+    __truediv__, __rtruediv__ = _operator(operator.truediv), _reflected(operator.truediv)
+    __floordiv__, __rfloordiv__ = _operator(operator.floordiv), _reflected(operator.floordiv)
+    __lt__, __le__ = _operator(operator.lt), _operator(operator.le)
+    __gt__, __ge__ = _operator(operator.gt), _operator(operator.ge)
 
 
 def quantity(value: str | float, unit: str = "") -> Quantity:

@@ -49,6 +49,18 @@ ALIKE = {"add": "adding", "sub": "subtracting", "mod": "a remainder of", "min": 
 OPPOSITE = {"lt": "ge", "le": "gt", "eq": "ne", "ne": "eq", "ge": "lt", "gt": "le"}
 
 
+def _operator(name: str) -> Callable[[Expression, Measured], Expression]:
+    return lambda left, right: function(name, left, right)
+
+
+def _reflected(name: str) -> Callable[[Expression, Measured], Expression]:
+    return lambda right, left: function(name, left, right)
+
+
+def _comparison(name: str) -> Callable[[Expression, Measured], Condition]:
+    return lambda left, right: condition(name, left, right)
+
+
 class Expression:
     """Base of constants, variables and functions of two expressions; operators build new ones, comparisons conditions.
 
@@ -58,11 +70,8 @@ class Expression:
     __hash__ = object.__hash__
     unit: Unit | None = None  # None: a plain number, or one whose unit nobody knows
 
-    def __eq__(self, other: Measured) -> Condition:  # type: ignore[override]
-        return condition("eq", self, other)
-
-    def __ne__(self, other: Measured) -> Condition:  # type: ignore[override]
-        return condition("ne", self, other)
+    __eq__ = _comparison("eq")  # type: ignore[assignment]
+    __ne__ = _comparison("ne")  # type: ignore[assignment]
 
     def __bool__(self) -> bool:
         raise ModelError("a number that differs between packets was used in Python's own `if`; record m.branch(...)")
@@ -70,50 +79,16 @@ class Expression:
     def __index__(self) -> int:
         raise ModelError("a number that differs between packets was used as a Python integer; record m.loop(...)")
 
-    def __add__(self, other: Measured) -> Expression:
-        return function("add", self, other)
-
-    def __radd__(self, other: Measured) -> Expression:
-        return function("add", other, self)
-
-    def __sub__(self, other: Measured) -> Expression:
-        return function("sub", self, other)
-
-    def __rsub__(self, other: Measured) -> Expression:
-        return function("sub", other, self)
-
-    def __mul__(self, other: Measured) -> Expression:
-        return function("mul", self, other)
-
-    def __rmul__(self, other: Measured) -> Expression:
-        return function("mul", other, self)
-
-    def __floordiv__(self, other: Measured) -> Expression:
-        return function("div", self, other)
-
-    def __rfloordiv__(self, other: Measured) -> Expression:
-        return function("div", other, self)
-
-    def __mod__(self, other: Measured) -> Expression:
-        return function("mod", self, other)
-
-    def __rmod__(self, other: Measured) -> Expression:
-        return function("mod", other, self)
+    __add__, __radd__ = _operator("add"), _reflected("add")
+    __sub__, __rsub__ = _operator("sub"), _reflected("sub")
+    __mul__, __rmul__ = _operator("mul"), _reflected("mul")
+    __floordiv__, __rfloordiv__ = _operator("div"), _reflected("div")
+    __mod__, __rmod__ = _operator("mod"), _reflected("mod")
+    __lt__, __le__ = _comparison("lt"), _comparison("le")
+    __gt__, __ge__ = _comparison("gt"), _comparison("ge")
 
     def __neg__(self) -> Expression:
         return function("sub", 0, self)
-
-    def __lt__(self, other: Measured) -> Condition:
-        return condition("lt", self, other)
-
-    def __le__(self, other: Measured) -> Condition:
-        return condition("le", self, other)
-
-    def __gt__(self, other: Measured) -> Condition:
-        return condition("gt", self, other)
-
-    def __ge__(self, other: Measured) -> Condition:
-        return condition("ge", self, other)
 
 
 @dataclass(frozen=True, eq=False)
