@@ -8,22 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from npexplore.designs.knob_method import takes_knobs
+from npexplore.designs.description import MachineDescription
 from npexplore.designs.prepared import names_read, prepared
-from npexplore.designs.varied import Arriving, ByPackets
 from npexplore.display import html_table
 from npexplore.errors import InputError, RefusedError
 from npexplore.machine.machine import Machine
 from npexplore.machine.machine_files import load_machine
-from npexplore.machine.parameters import TABLE_HEAD, Parameters, Value, parameter_rows
+from npexplore.machine.parameters import TABLE_HEAD, Parameters, parameter_rows
 from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
-from npexplore.machine.workload_sources import WorkloadLike, as_workload
+from npexplore.machine.workload_sources import WorkloadLike
 from npexplore.names import registered_function
 from npexplore.solve.bounds import bounds
 from npexplore.solve.prediction import Prediction
@@ -38,22 +36,13 @@ if TYPE_CHECKING:
 
 
 RTL_PACKETS = 20_000  # through generated hardware
-LENGTH = "packet_bytes"  # the knob of a design with its own workload for the length of all its packets
 
 
 @dataclass(frozen=True)
-class Design:
+class Design(MachineDescription):
     """A machine with values for its parameters; `npexplore.design` returns one, users seldom make one themselves.
 
-    Args:
-        name: the design's name.
-        parameters: its parameters with their present values.
-        build: parameters -> Machine.
-        own: parameters -> the design's own workload, for a design that needs no other (None: it needs one).
-        dress: (parameters, workload) -> the same packets with the further columns that the design's program reads. A
-            design with its own workload accepts others only if it has this function.
-        memory: parameters -> bytes of on-chip memory by name, beyond those of the resources (for costs).
-        reader: (parameters, file) -> the workload of a file format of the design's own, besides captures.
+    Args, beside those of `MachineDescription`:
         hardware: (parameters, packets) -> what its generated Verilog does, cycle by cycle (None: it has none).
         runs: (design, run of a packet program, its packets, costs) -> the design that runs it (None: it runs none).
         program: what it runs: packets, costs, cycles by path (None: none).
@@ -68,13 +57,6 @@ class Design:
         2
     """
 
-    name: str
-    parameters: Parameters
-    build: Callable[[Parameters], Machine]
-    own: Callable[[Parameters], Workload] | None = None
-    dress: Callable[[Parameters, Workload], Workload] | None = None
-    memory: Callable[[Parameters], Mapping[str, float]] | None = None
-    reader: Callable[[Parameters, Path], Workload] | None = None
     hardware: Callable[[Parameters, int], Prediction] | None = None
     runs: Callable[[Design, ProgramRun, Capture, CostTable], Design] | None = None
     program: Any = None
@@ -92,14 +74,6 @@ class Design:
         """Return the design of a machine file (name in models/machines, or path) with that file's values."""
         file = load_machine(name)
         return Design(file.name, Parameters(file), build, own, dress, memory, reader, hardware)
-
-    @takes_knobs
-    def with_(self, **knobs: Value) -> Design:
-        """Return the design with some parameters changed, as `with_(threads=16)`.
-
-        Raises UnknownNameError for a parameter that it does not have, InputError for a value out of range.
-        """
-        return replace(self, parameters=self.parameters.with_(**knobs))
 
     def with_program(
         self, program: str | Path | Program, packets: str | Path | Capture, *, section: str | None = None,
@@ -138,68 +112,6 @@ class Design:
             fib = forwarding_tables(router)
         run = one.run(capture, maps=maps, seed=seed, keep=False, fib=fib)
         return self.runs(self, run, capture, table)
-
-    def arriving(
-        self, arrivals: str | None = None, rate: str | float | None = None, speed: float | None = None
-    ) -> Design:
-        """Return the design with other arrivals of its own packets; raises InputError if it has no packets of its own.
-
-        Args:
-            arrivals: an arrival process such as "poisson" (None: unchanged).
-            rate: packets a second, or text with a unit such as "4 Gb/s".
-            speed: factor by which the packets' own times are sped up (2: twice as fast).
-        """
-        if self.own is None:
-            raise InputError(f"design {self.name} has no packets of its own; give a workload with these arrivals")
-        return replace(self, own=Arriving(self.own, arrivals, rate, speed))
-
-    def by_packets(self) -> Design:
-        """Return the design with its simulations measured over a number of packets instead of a fixed time window."""
-        return replace(self, build=ByPackets(self.build))
-
-    def fitted(self, given: WorkloadLike | None) -> Design:
-        """Return the design with its knob `packet_bytes`, if it has one, set to the longest packet of a workload."""
-        known = self.parameters.file.parameter
-        if given is None or self.own is None or LENGTH not in known:
-            return self
-        longest = max(int(self.packets(given).packet_bytes.max()), int(known[LENGTH].min or 0))
-        now = self.parameters.changed().get(LENGTH, known[LENGTH].value)  # not counted as read
-        return self if now == longest else self.with_(**{LENGTH: longest})
-
-    @overload
-    def packets(self, given: WorkloadLike) -> Workload: ...
-    @overload
-    def packets(self, given: None) -> None: ...
-    def packets(self, given: WorkloadLike | None) -> Workload | None:
-        """Return what describes packets (`npexplore.workload`) as a workload, None for None; a file by its reader."""
-        if given is None:
-            return None
-        if self.reader is not None and isinstance(given, str | Path) and Path(given).is_file():
-            return self.reader(self.parameters, Path(given))
-        return as_workload(given)
-
-    def machine(self, given: WorkloadLike | None = None) -> Machine:
-        """Build the machine, for a workload if one is given; raises ModelError if parameters contradict each other."""
-        parameters = self.fitted(given).parameters
-        made = self.build(parameters)
-        if parameters.jitter:
-            made = copy(made)
-            made.jitter = parameters.jitter
-        return made
-
-    def workload(self, given: WorkloadLike | None = None) -> Workload:
-        """Return the workload given, or the design's own if None is given.
-
-        Raises InputError if the design has none of its own either, or has its own and accepts no other.
-        """
-        if given is None:
-            if self.own is None:
-                raise InputError(f"design {self.name} needs a workload: a capture, a mix, or a packet length")
-            return self.own(self.parameters)
-        if self.own is not None and self.dress is None:
-            raise InputError(f"design {self.name} brings its own workload; set its knobs instead of giving one")
-        packets = self.packets(given)
-        return packets if self.dress is None else self.dress(self.fitted(packets).parameters, packets)
 
     def depends_on(self, workload: WorkloadLike | None = None) -> set[str]:
         """Return the names of the parameters that the machine and its program read."""
@@ -329,18 +241,9 @@ class Design:
             packets = packets.with_arrivals("timestamps", rate)
         ready = prepared(self.by_packets(), packets)
         return run_packets(
-            self.name,
-            ready.machine,
-            ready.workload,
-            ready.model(),
-            rows,
-            seed=seed,
-            by_resource=by_resource,
-            capture=read,
-            ports=ports,
-            loops=loops,
-            memory_bytes=memory_bytes,
-        )
+            self.name, ready.machine, ready.workload, ready.model(), rows, seed=seed, by_resource=by_resource,
+            capture=read, ports=ports, loops=loops, memory_bytes=memory_bytes,
+        )  # fmt: skip
 
     def estimate(
         self, workload: WorkloadLike | None = None, *, precision: float = 0.02, budget: str | float = "5 s",

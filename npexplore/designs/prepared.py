@@ -16,6 +16,7 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
+from npexplore.designs.description import MachineDescription
 from npexplore.designs.varied import Arriving, ByPackets
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Parameters, Value
@@ -24,7 +25,6 @@ from npexplore.machine.workload import Workload
 from npexplore.reads import Reads, aside, note_all, reading
 
 if TYPE_CHECKING:
-    from npexplore.designs.base import Design
     from npexplore.engine.model import EngineModel, MachineCompiler
     from npexplore.solve.prediction import Prediction
 
@@ -111,7 +111,7 @@ class Programs:
         if self._under_load is None and (found := kept_demands(self.asked)):
             self._under_load, self._under_load_reads = found
 
-    def serves(self, design: Design, workload: Workload) -> bool:
+    def serves(self, design: MachineDescription, workload: Workload) -> bool:
         """Return whether a design would get the same programs for its packets."""
         of, values = self.workload, design.parameters
         changed, known = values.changed(), values.file.parameter  # neither counts as read
@@ -181,7 +181,7 @@ _names: OrderedDict[Hashable, tuple[frozenset[str], Reads, object]] = OrderedDic
 _keeping = Lock()
 
 
-def demands_key(design: Design, given: Workload | None) -> Asked | None:
+def demands_key(design: MachineDescription, given: Workload | None) -> Asked | None:
     """Return what a design's demands depend on, apart from the rate of its packets; None if that is not known."""
     key = _key(design, given)
     if key is None:
@@ -210,7 +210,7 @@ def keep_demands(asked: Asked | None, made: UnderLoad | None, reads: Reads) -> N
             _demands.popitem(last=False)
 
 
-def names_read(design: Design, given: Workload | None, read: Callable[[], set[str]]) -> set[str]:
+def names_read(design: MachineDescription, given: Workload | None, read: Callable[[], set[str]]) -> set[str]:
     """Return the names of the parameters that a design reads for its packets, told by `read` once."""
     key = _key(design, given)
     with _keeping:
@@ -227,7 +227,7 @@ def names_read(design: Design, given: Workload | None, read: Callable[[], set[st
     return set(kept[0])
 
 
-def prepared(design: Design, given: Workload | None) -> Prepared:
+def prepared(design: MachineDescription, given: Workload | None) -> Prepared:
     """Return a design's machine with the packets given (None: the design's own)."""
     key = _key(design, given)
     with _keeping:
@@ -250,7 +250,7 @@ def prepared(design: Design, given: Workload | None) -> Prepared:
     return made
 
 
-def _made(design: Design, workload: Workload, asked: Asked | None, shared: bool, reads: Reads) -> Prepared:
+def _made(design: MachineDescription, workload: Workload, asked: Asked | None, shared: bool, reads: Reads) -> Prepared:
     """Return a design with its packets; the programs are those of a kept one that differs in nothing they read.
 
     asked: what its demands hang on. reads: made for the packets.
@@ -270,7 +270,7 @@ def _made(design: Design, workload: Workload, asked: Asked | None, shared: bool,
     return Prepared(programs, workload, design.build, reads)
 
 
-def _key(design: Design, given: Workload | None) -> tuple[Hashable, ...] | None:
+def _key(design: MachineDescription, given: Workload | None) -> tuple[Hashable, ...] | None:
     """Return what a machine and its packets depend on; None: more than is known here."""
     functions = design.build, design.own, design.dress
     if not all(function is None or _of_the_package(function) for function in functions):

@@ -1,0 +1,113 @@
+"""What a design is made of: parameters from a machine file, the function that builds the machine, and its packets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self, overload
+
+from npexplore.designs.knob_method import takes_knobs
+from npexplore.designs.varied import Arriving, ByPackets
+from npexplore.errors import InputError
+from npexplore.machine.machine import Machine
+from npexplore.machine.parameters import Parameters, Value
+from npexplore.machine.workload import Workload
+from npexplore.machine.workload_sources import WorkloadLike, as_workload
+
+LENGTH = "packet_bytes"  # the knob of a design with its own workload for the length of all its packets
+
+
+@dataclass(frozen=True)
+class MachineDescription:
+    """A machine with values for its parameters.
+
+    Args:
+        name: the design's name.
+        parameters: its parameters with their present values.
+        build: parameters -> Machine.
+        own: parameters -> the design's own workload, for a design that needs no other (None: it needs one).
+        dress: (parameters, workload) -> the same packets with the further columns that the design's program reads. A
+            design with its own workload accepts others only if it has this function.
+        memory: parameters -> bytes of on-chip memory by name, beyond those of the resources (for costs).
+        reader: (parameters, file) -> the workload of a file format of the design's own, besides captures.
+    """
+
+    name: str
+    parameters: Parameters
+    build: Callable[[Parameters], Machine]
+    own: Callable[[Parameters], Workload] | None = None
+    dress: Callable[[Parameters, Workload], Workload] | None = None
+    memory: Callable[[Parameters], Mapping[str, float]] | None = None
+    reader: Callable[[Parameters, Path], Workload] | None = None
+
+    @takes_knobs
+    def with_(self, **knobs: Value) -> Self:
+        """Return the design with some parameters changed, as `with_(threads=16)`.
+
+        Raises UnknownNameError for a parameter that it does not have, InputError for a value out of range.
+        """
+        return replace(self, parameters=self.parameters.with_(**knobs))
+
+    def arriving(
+        self, arrivals: str | None = None, rate: str | float | None = None, speed: float | None = None
+    ) -> Self:
+        """Return the design with other arrivals of its own packets; raises InputError if it has no packets of its own.
+
+        Args:
+            arrivals: an arrival process such as "poisson" (None: unchanged).
+            rate: packets a second, or text with a unit such as "4 Gb/s".
+            speed: factor by which the packets' own times are sped up (2: twice as fast).
+        """
+        if self.own is None:
+            raise InputError(f"design {self.name} has no packets of its own; give a workload with these arrivals")
+        return replace(self, own=Arriving(self.own, arrivals, rate, speed))
+
+    def by_packets(self) -> Self:
+        """Return the design with its simulations measured over a number of packets instead of a fixed time window."""
+        return replace(self, build=ByPackets(self.build))
+
+    def fitted(self, given: WorkloadLike | None) -> Self:
+        """Return the design with its knob `packet_bytes`, if it has one, set to the longest packet of a workload."""
+        known = self.parameters.file.parameter
+        if given is None or self.own is None or LENGTH not in known:
+            return self
+        longest = max(int(self.packets(given).packet_bytes.max()), int(known[LENGTH].min or 0))
+        now = self.parameters.changed().get(LENGTH, known[LENGTH].value)  # not counted as read
+        return self if now == longest else self.with_(**{LENGTH: longest})
+
+    @overload
+    def packets(self, given: WorkloadLike) -> Workload: ...
+    @overload
+    def packets(self, given: None) -> None: ...
+    def packets(self, given: WorkloadLike | None) -> Workload | None:
+        """Return what describes packets (`npexplore.workload`) as a workload, None for None; a file by its reader."""
+        if given is None:
+            return None
+        if self.reader is not None and isinstance(given, str | Path) and Path(given).is_file():
+            return self.reader(self.parameters, Path(given))
+        return as_workload(given)
+
+    def machine(self, given: WorkloadLike | None = None) -> Machine:
+        """Build the machine, for a workload if one is given; raises ModelError if parameters contradict each other."""
+        parameters = self.fitted(given).parameters
+        machine = self.build(parameters)
+        if parameters.jitter:
+            machine = copy(machine)
+            machine.jitter = parameters.jitter
+        return machine
+
+    def workload(self, given: WorkloadLike | None = None) -> Workload:
+        """Return the workload given, or the design's own if None is given.
+
+        Raises InputError if the design has none of its own either, or has its own and accepts no other.
+        """
+        if given is None:
+            if self.own is None:
+                raise InputError(f"design {self.name} needs a workload: a capture, a mix, or a packet length")
+            return self.own(self.parameters)
+        if self.own is not None and self.dress is None:
+            raise InputError(f"design {self.name} brings its own workload; set its knobs instead of giving one")
+        packets = self.packets(given)
+        return packets if self.dress is None else self.dress(self.fitted(packets).parameters, packets)
