@@ -13,13 +13,13 @@ from npexplore.plot.tables import number
 from npexplore.study.explaining.words import value_text
 
 if TYPE_CHECKING:
-    from npexplore.study.explaining.explain import Explanation
+    from npexplore.study.explaining.findings import Findings
     from npexplore.study.explaining.whatif import Change
 
 MAX_BARS = 12  # bars in a panel
 
 
-def explanation_figure(e: Explanation) -> go.Figure:
+def explanation_figure(e: Findings) -> go.Figure:
     """Return up to three panels side by side; a panel is left out if its solver refused or was not asked."""
     room, best = e.headroom, e.best
     tried = [] if e.what_if is None else _one_a_value(list(e.what_if.changes))
@@ -57,7 +57,7 @@ def _ceilings(figure: go.Figure, column: int, ceilings: dict[str, float], bottle
     return len(shown)
 
 
-def _busy(figure: go.Figure, column: int, e: Explanation) -> int:
+def _busy(figure: go.Figure, column: int, e: Findings) -> int:
     shares = sorted(e.best.utilization.items(), key=lambda item: item[1].busy)[-MAX_BARS:]
     for name, part, colour in (
         ("at work", [u.busy - u.blocked for _, u in shares], theme.BLUE),

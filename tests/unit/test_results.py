@@ -68,7 +68,13 @@ def test_every_kind_of_result_is_among_those():
         return {of}.union(*(kinds(kind) for kind in of.__subclasses__()))
 
     known = {type(one).__name__ for one in RESULTS}
-    assert {kind.__name__ for kind in kinds(Result)} - known == {"Result", "NetResult", "SolverAnswers", "Calibration"}
+    assert {kind.__name__ for kind in kinds(Result)} - known == {
+        "Result",
+        "NetResult",
+        "SolverAnswers",
+        "Findings",
+        "Calibration",
+    }
 
 
 @pytest.mark.parametrize("one", SHOWN, ids=lambda one: type(one).__name__)

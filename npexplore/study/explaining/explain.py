@@ -13,20 +13,19 @@ from typing import Any
 
 from npexplore.designs import Design, DesignLike
 from npexplore.designs import design as design_of
-from npexplore.designs.running import ProgramChange
 from npexplore.display import html_table, significant
 from npexplore.errors import ModelError, RefusedError, SimulationError
 from npexplore.machine.described.part_parameters import from_shelf
 from npexplore.machine.line_rates import line_rate
-from npexplore.machine.parameters import Value
 from npexplore.machine.workload import Workload
 from npexplore.machine.workload_sources import WorkloadLike
 from npexplore.records import content_hash
 from npexplore.results import plain
 from npexplore.solve.estimate.document import document as estimate_document
 from npexplore.solve.prediction import Prediction
-from npexplore.solve.solver_answers import CHAIN, ESTIMATE, RTL, SOLVERS, SolverAnswers
+from npexplore.solve.solver_answers import CHAIN, ESTIMATE, RTL, SOLVERS
 from npexplore.study.explaining.background import Background
+from npexplore.study.explaining.findings import Assumption, Findings
 from npexplore.study.explaining.joint import ceilings_of
 from npexplore.study.explaining.sensitivity import Sensitivity, sensitivity_in_stages
 from npexplore.study.explaining.whatif import WhatIf, what_if_in_stages
@@ -37,24 +36,8 @@ ESTIMATE_BUDGET_S = 1.0  # that the number with an interval, which comes first, 
 FIRST = ("bounds", ESTIMATE, "simulated")  # answers that the first lines tell of
 
 
-@dataclass(frozen=True)
-class Assumption:
-    """A number that no source states: assumed, fitted to calibration rows, or built into the workload.
-
-    shelf: whether it is the default of a part of the shelf, which the machine's own file does not state.
-    """
-
-    kind: str
-    name: str
-    value: Value | None
-    unit: str
-    about: str
-    source: str
-    shelf: bool = False
-
-
 @dataclass(frozen=True, repr=False)
-class Explanation(SolverAnswers):
+class Explanation(Findings):
     """What the solvers predict for one machine and workload, why, and what single changes and several would gain.
 
     Example:
@@ -63,12 +46,6 @@ class Explanation(SolverAnswers):
         >>> answer.predictions["bounds"].bottleneck
         'dram.bus'
     """
-
-    assumptions: tuple[Assumption, ...] = ()
-    sensitivity: Sensitivity | None = None
-    what_if: WhatIf | None = None
-    no_parameters: bool = False
-    program_changes: tuple[ProgramChange, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON document of `npexplore explain`; times in nanoseconds, rates as the keys say."""

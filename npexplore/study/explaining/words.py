@@ -9,13 +9,13 @@ from npexplore.designs.running import changes_in_words
 from npexplore.machine.parameters import HOW_TO_ADD
 from npexplore.solve.breakdown import Breakdown
 from npexplore.solve.prediction import Prediction
+from npexplore.study.explaining.findings import Findings
 from npexplore.study.explaining.joint import JointChange, Setting, ties
 from npexplore.study.explaining.sensitivity import Sensitivity
 from npexplore.study.explaining.whatif import WhatIf
 
 if TYPE_CHECKING:
     from npexplore.machine.parameters import Value
-    from npexplore.study.explaining.explain import Explanation
     from npexplore.study.explaining.whatif import Change
 
 HELPFUL = 0.02  # gains below are not worth a word
@@ -24,7 +24,7 @@ OF_ANOTHER_RUN = 0.05  # of the mean latency: a simulation farther away is noise
 NOT_ESTIMATED = "packets or seeds of one simulation were chosen, which is then the answer"
 
 
-def in_words(e: Explanation) -> str:
+def in_words(e: Findings) -> str:
     """Return the lines, at most ten: the answer, what binds, what to do, then the rest."""
     lines = (
         _answer(e), _binding(e), _advice(e), _time(e), _tail(e), _headroom(e),
@@ -34,7 +34,7 @@ def in_words(e: Explanation) -> str:
     return "\n".join(text for line in lines if (text := " ".join(line)))
 
 
-def brief_in_words(e: Explanation) -> str:
+def brief_in_words(e: Findings) -> str:
     """Return the lines that everybody needs: the answer, what binds, what to do, time, ceiling, changes, basis."""
     changes = () if e.no_parameters else (_changes(e.what_if),)
     lines = (_answer(e), _binding(e), _advice(e), _time(e), _headroom(e), *changes,
@@ -42,7 +42,7 @@ def brief_in_words(e: Explanation) -> str:
     return "\n".join(text for line in lines if (text := " ".join(line)))
 
 
-def answer_in_words(e: Explanation) -> str:
+def answer_in_words(e: Findings) -> str:
     """Return the first two lines of `in_words`, which are known before any parameter is changed."""
     return "\n".join(text for line in (_answer(e), _binding(e)) if (text := " ".join(line)))
 
@@ -65,7 +65,7 @@ def share(x: float) -> str:
     return f"{100 * x:.2g} %" if x < 0.1 else f"{100 * x:.0f} %"
 
 
-def _answer(e: Explanation) -> Iterator[str]:
+def _answer(e: Findings) -> Iterator[str]:
     best = e.best
     knobs = ", ".join(f"{name}={value}" for name, value in e.knobs.items())
     low, high = best.ci95.get("throughput_bps", (0.0, 0.0))
@@ -85,7 +85,7 @@ def _answer(e: Explanation) -> Iterator[str]:
         yield f"That is {share(line.share)} of the {line.pps / 1e6:.4g} Mpps of line rate ({line.wire})."
 
 
-def _advice(e: Explanation) -> Iterator[str]:
+def _advice(e: Findings) -> Iterator[str]:
     """The one thing to do; what binds where no change was tried."""
     gains = () if e.what_if is None else e.what_if.gains
     joint = None if e.what_if is None else e.what_if.joint
@@ -147,7 +147,7 @@ def time_text(broken: Breakdown) -> str:
     return f"{short(broken.latency_s * 1e9, 3)} ns: {', '.join(parts)}"
 
 
-def _time(e: Explanation) -> Iterator[str]:
+def _time(e: Findings) -> Iterator[str]:
     if e.best.breakdown is not None:
         alone = "" if e.best.solver != "bounds" else ", meeting nobody"
         grown = e.best.about.get("latency_grew")
@@ -159,7 +159,7 @@ def _time(e: Explanation) -> Iterator[str]:
         yield f"A packet {takes}{time_text(e.best.breakdown)}{alone}.{filling}"
 
 
-def _tail(e: Explanation) -> Iterator[str]:
+def _tail(e: Findings) -> Iterator[str]:
     late = None if e.best.breakdown is None else e.best.breakdown.quantiles.get("p99")
     if late is not None:
         yield f"Around the 99th percentile: {time_text(late)}."
@@ -179,7 +179,7 @@ def _waited_for(best: Prediction) -> str:
     return f"They wait for {', '.join(waits[:3])}." if waits else "They wait for nobody: their own work takes so long."
 
 
-def _binding(e: Explanation) -> Iterator[str]:
+def _binding(e: Findings) -> Iterator[str]:
     best, name = e.best, e.best.bottleneck
     if name == "arrivals":
         yield "What binds is the offered load: the machine waits for packets."
@@ -216,7 +216,7 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(names) if len(names) <= 2 else f"{len(names)} from {names[0]} to {names[-1]}"
 
 
-def _headroom(e: Explanation) -> Iterator[str]:
+def _headroom(e: Findings) -> Iterator[str]:
     bound, room = e.predictions.get("bounds"), e.headroom
     if bound is None or room is None:
         return
@@ -277,7 +277,7 @@ def _changes(tried: WhatIf | None) -> Iterator[str]:
         yield f"Of what parts assume, other values would change it: {', '.join(rests[:3])}."
 
 
-def _agreement(e: Explanation) -> Iterator[str]:
+def _agreement(e: Findings) -> Iterator[str]:
     for name, p in e.predictions.items():
         if p.solver != e.best.solver and name not in ("bounds", "chain", "rtl"):
             says = "One simulation" if name == "simulated" else "The queueing model"
@@ -296,7 +296,7 @@ def _difference(p: Prediction, best: Prediction) -> str:
     return f"{100 * (p.throughput_bps / best.throughput_bps - 1):+.1f} %"
 
 
-def _basis(e: Explanation) -> Iterator[str]:
+def _basis(e: Findings) -> Iterator[str]:
     simulated, lengths = e.predictions.get("simulated"), e.workload.packet_bytes
     played = 0 if simulated is None else int(simulated.about.get("packets", 0))
     if e.workload.ordered and e.workload.arrivals == "saturated" and 0 < played < len(lengths):
