@@ -21,6 +21,7 @@ from npexplore.errors import ModelError, RefusedError, SimulationError
 from npexplore.machine.machine import Machine
 from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
+from npexplore.solve.assumed import approximation
 from npexplore.solve.batch import Batch
 from npexplore.solve.batch_answers import Answers, bottlenecks
 from npexplore.solve.batch_decisions import DividedError, agreed
@@ -154,7 +155,7 @@ def _cycles(batch: Batch) -> tuple[Answers, Found]:
     if workload.arrivals != "saturated":
         keeps_up = (number_of == names.index("threads")) & (rate > 0.99 * batch.offered)
         names, number_of = (*names, "arrivals"), np.where(keeps_up, len(names), number_of)
-    named = _approximation(d, found.levels)
+    named = approximation(d, found.levels)
     return Answers("queueing", batch, rate, names, number_of, utilization, found.latency, named, about), found
 
 
@@ -347,51 +348,3 @@ def refuse_above(rate: Floats, ceilings: Mapping[str, Floats], name: str) -> Non
                 "law", f"{name}: queueing gives {rate[above][0]:.9g} packets a second, above the "
                 f"{ceiling[above][0]:.9g} that {resource} alone allows",
             )  # fmt: skip
-
-
-def left_out(d: UnderLoad) -> list[str]:
-    """Return the servers for which nobody waits in queueing, though packets may in the machine."""
-    visited = {*(server.name for server in d.machine.ingress.servers()), *d.demands.servers}
-    unseen = [s.name for s in d.servers.values() if s.role == "hidden" and s.name not in visited]
-    return unseen + sorted({*d.demands.untied, *(name for own in d.by_pool.values() for name in own.untied)})
-
-
-def _approximation(d: UnderLoad, levels: Sequence[Levels]) -> str:
-    """Name what was assumed."""
-    if any(one.scheduled for one in levels):
-        return "deterministic event graph"
-    if levels[0].method:
-        return levels[0].method
-    named = "residual-time MVA" if any(one.residual for one in levels) else "product form (exponential service)"
-    if len(levels) > 1:
-        named += ", pools one after the other at one rate, slowed by each other's work"
-
-    def all_of(field: str) -> str:
-        return ", ".join(dict.fromkeys(name for one in levels for name in getattr(one, field)))
-
-    if groups := all_of("groups"):
-        named += f", flow-equivalent station for {groups}"
-    if divided := all_of("divided"):
-        named += f", visits of {divided} under different holds as open load of each other"
-    if polled := ", ".join(name for name in all_of("handed_over").split(", ") if name and d.servers[name].polled):
-        named += f", those who wait for {polled} as a loop of looks"
-    if mixed := all_of("mixed"):
-        named += f", units of {mixed} as their mean"
-    if homes := ", ".join(dict.fromkeys(str(one.home) for one in levels if one.at_home)):
-        named += f", threads at their own {homes}"
-    if handed_over := all_of("handed_over"):
-        named += f", load-dependent station for {handed_over}"
-    if recovers := all_of("recovering"):
-        named += f", members of {recovers} that recover as customers"
-    if any(one.overlaps for one in levels):
-        named += ", time that overlaps as a surrogate delay"
-    if aside := ", ".join(dict.fromkeys(name for one in levels for name in one.batch.aside)):
-        named += f", open load of forked work at {aside}"
-    if unseen := left_out(d):
-        named += f", no waiting for {', '.join(unseen)}"
-    assumed = {(s.approximation, s.name.partition(".")[0]) for s in d.servers.values() if s.name in d.demands.servers}
-    named += "".join(f", {what} ({resource})" for what, resource in sorted(pair for pair in assumed if pair[0]))
-    if d.workload.arrivals != "saturated":
-        whole = "the whole machine" if len(levels) == 1 else "each pool"
-        named += f"; birth-death chain with {whole} as one load-dependent server"
-    return named

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from npexplore import __version__
 from npexplore.designs import Design, design, known_designs, with_machines
@@ -99,28 +100,17 @@ class Check(Result):
         frame.attrs["units"] = {"error": "1"}
         return frame
 
-    def errors(
-        self, keys: Callable[[dict[str, Any]], bool] = lambda row: True
-    ) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def errors(self, keys: Callable[[dict[str, Any]], bool] = lambda row: True) -> npt.NDArray[np.float64]:
         """Return the relative errors of chosen rows, each measurement once."""
         return np.array([r["error"] for r in self.rows if r["error"] is not None and not r["same_as"] and keys(r)])
 
 
 def check(
-    designs: Sequence[str] | None = None,
-    *,
-    keys: Sequence[str] | None = None,
-    seeds: int = 3,
-    packets: int = PACKETS,
-    ledger: Ledger | None = None,
-    results: Results | None = None,
-    alternatives: bool = False,
-    sets: bool = False,
-    rtl: bool = False,
-    estimate: bool = False,
-    executor: Executor | None = None,
+    designs: Sequence[str] | None = None, *, keys: Sequence[str] | None = None, seeds: int = 3, packets: int = PACKETS,
+    ledger: Ledger | None = None, results: Results | None = None, alternatives: bool = False, sets: bool = False,
+    rtl: bool = False, estimate: bool = False, executor: Executor | None = None,
     machines: Mapping[str, Design] | None = None,
-) -> Check:
+) -> Check:  # fmt: skip
     """Predict every published number of some designs, and compare.
 
     Args:
@@ -150,68 +140,45 @@ def check(
         ['3210', 'Mb/s', 'post_hoc']
     """
     with with_machines(machines or {}):
-        return _check(
-            designs,
-            keys,
-            seeds,
-            packets,
-            ledger,
-            results,
-            alternatives,
-            sets,
-            rtl,
-            estimate,
-            executor,
-            machines is not None,
-        )
-
-
-def _check(
-    designs: Sequence[str] | None, keys: Sequence[str] | None, seeds: int, packets: int, ledger: Ledger | None,
-    results: Results | None, alternatives: bool, sets: bool, rtl: bool, estimate: bool, executor: Executor | None,
-    other: bool,
-) -> Check:  # fmt: skip
-    """Check against the machines that `design` knows now."""
-    published = ledger or load()
-    known = {row.design for row in published} | set(known_designs())
-    chosen = None if designs is None else {one_of("design", name, known) for name in designs}
-    named = None if keys is None else {published[key].key for key in keys}
-    rows = [
-        row for row in published.select(roles=ROLES)
-        if (chosen is None or row.design in chosen) and (named is None or row.key in named)
-    ]  # fmt: skip
-    own = [] if results is None else [row for row in results.own if chosen is None or row.design in chosen]
-    modelled = [
-        (row, quantity) for row in (*rows, *own) if row.design in known_designs() and (quantity := quantity_of(row))
-    ]
-    points = [point for row, quantity in modelled for point in check_sources(row, quantity.points)]
-    predictions = Predictions(seeds=tuple(range(1, seeds + 1)), packets=packets, may_fail=other)
-    predictions.fetch(points, executor)
-    judge = _Judge(published, predictions, frozen=not other, rtl=rtl, estimate=estimate)
-    with Task("comparing", unit="row", total=len(rows)) as task:
-        entries = []
-        for row in rows:
-            entries.append(judge.entry(row))
-            task.advance()
-    out = Check(entries, {}, predictions=predictions, traces=judge.traces)
-    out.ledger = published
-    out.free_parameters = _free(rows, judge.traces)
-    if results is not None:
-        unpublished = [judge.entry(row) for row in own]
-        out.results = results.compared([*out.rows, *unpublished])
-        for entry, row in zip(out.rows, rows, strict=True):
-            entry["results"] = results(row)
-    if alternatives:
-        out.alternatives.update(_of_alternatives(modelled, max(1, packets // 2), executor))
-    if sets:
-        for name in sorted({row.design for row, _ in modelled} & set(designs_with_sets())):
-            mine = [(row, quantity) for row, quantity in modelled if row.design == name]
-            for one in load_sets(name):
-                with standing_in(one.mix):
-                    predicted = _with(one.set, mine, packets, executor, f"{name}, sets")
-                out.sets.setdefault(name, []).append(predicted)
-            _swings(out.rows, out.sets[name])
-    return out
+        published = ledger or load()
+        known = {row.design for row in published} | set(known_designs())
+        chosen = None if designs is None else {one_of("design", name, known) for name in designs}
+        named = None if keys is None else {published[key].key for key in keys}
+        rows = [
+            row for row in published.select(roles=ROLES)
+            if (chosen is None or row.design in chosen) and (named is None or row.key in named)
+        ]  # fmt: skip
+        own = [] if results is None else [row for row in results.own if chosen is None or row.design in chosen]
+        modelled = [
+            (row, quantity) for row in (*rows, *own) if row.design in known_designs() and (quantity := quantity_of(row))
+        ]
+        points = [point for row, quantity in modelled for point in check_sources(row, quantity.points)]
+        predictions = Predictions(seeds=tuple(range(1, seeds + 1)), packets=packets, may_fail=machines is not None)
+        predictions.fetch(points, executor)
+        judge = _Judge(published, predictions, frozen=machines is None, rtl=rtl, estimate=estimate)
+        with Task("comparing", unit="row", total=len(rows)) as task:
+            entries = []
+            for row in rows:
+                entries.append(judge.entry(row))
+                task.advance()
+        free_parameters = _free(rows, judge.traces)
+        out = Check(entries, free_parameters, predictions=predictions, traces=judge.traces, ledger=published)
+        if results is not None:
+            unpublished = [judge.entry(row) for row in own]
+            out.results = results.compared([*out.rows, *unpublished])
+            for entry, row in zip(out.rows, rows, strict=True):
+                entry["results"] = results(row)
+        if alternatives:
+            out.alternatives.update(_of_alternatives(modelled, max(1, packets // 2), executor))
+        if sets:
+            for name in sorted({row.design for row, _ in modelled} & set(designs_with_sets())):
+                mine = [(row, quantity) for row, quantity in modelled if row.design == name]
+                for one in load_sets(name):
+                    with standing_in(one.mix):
+                        predicted = _with(one.set, mine, packets, executor, f"{name}, sets")
+                    out.sets.setdefault(name, []).append(predicted)
+                _swings(out.rows, out.sets[name])
+        return out
 
 
 def alternative_values(designs: Sequence[str], packets: int) -> dict[str, dict[str, float | None]]:
