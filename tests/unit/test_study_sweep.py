@@ -288,7 +288,7 @@ def test_a_finished_sweep_is_read_by_pandas_and_computed_once(tmp_path, monkeypa
     path = tmp_path / "a.parquet"
     first = sweep(points(), store=path, packets=FEW)
     assert_frame_equal(pd.read_parquet(path), first)
-    assert not path.with_name("a.parquet.parts").exists()
+    assert [file.name for file in tmp_path.iterdir()] == ["a.parquet"]
     computed = counted(monkeypatch)
     assert_frame_equal(sweep(points(), store=path, packets=FEW), first)
     assert computed == []

@@ -12,7 +12,7 @@ import pytest
 
 from npexplore.cli import main
 from npexplore.errors import InputError
-from npexplore.study.sweeping.store import Rows, database_path, open_store, parts_path, read_rows
+from npexplore.study.sweeping.store import Rows, database_path, open_store, read_rows
 from npexplore.study.sweeping.tables import IDENTITY, digests
 
 
@@ -81,21 +81,6 @@ def test_a_second_writer_is_refused_without_any_effect(tmp_path):
     assert seeds(path) == [1, 2]
     write(path, table(3), resume=False)
     assert seeds(path) == [3]
-
-
-def test_what_an_older_npexplore_left_is_taken_in(tmp_path):
-    path = tmp_path / "a.parquet"
-    pq.write_table(table(1), path)
-    parts_path(path).mkdir()
-    pq.write_table(table(1), parts_path(path) / "0.parquet")
-    pq.write_table(table(2), parts_path(path) / "1.parquet")
-    (parts_path(path) / "2.parquet").write_bytes(b"PAR1")
-    with pytest.warns(UserWarning, match="2.parquet: left out, cannot be read"):
-        assert seeds(path) == [1, 2]
-    with pytest.warns(UserWarning, match="2.parquet: left out, cannot be read"):
-        write(path, table(3))
-    assert seeds(path) == [1, 2, 3]
-    assert [file.name for file in tmp_path.iterdir()] == ["a.parquet"]
 
 
 def test_an_empty_file_holds_nothing(tmp_path):

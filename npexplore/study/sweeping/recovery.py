@@ -22,13 +22,12 @@ from npexplore.study.sweeping.store import (
     decoded,
     is_cut_off,
     open_store,
-    parts_path,
     read_rows,
 )
 from npexplore.study.sweeping.tables import digests
 from npexplore.zstd import ZstdError
 
-SWEEPS = ("*.sqlite", "*.parts", "*.parquet")
+SWEEPS = ("*.sqlite", "*.parquet")
 CACHES = ("counts.sqlite", "pages.sqlite", ".executed/pages.sqlite", "reports/.executed/pages.sqlite")
 
 
@@ -39,7 +38,7 @@ def check(places: Sequence[Path], repair: bool) -> list[Finding]:
         for path in sorted(_inside(place)) if place.is_dir() else [place]:
             if path.name in ("counts.sqlite", "pages.sqlite"):
                 caches[path] = None
-            elif path.suffix in (".sqlite", ".parts"):
+            elif path.suffix == ".sqlite":
                 files[path.with_suffix("")] = None
             elif path == place or (path.is_file() and (not path.stat().st_size or is_cut_off(path))):
                 files[path] = None
@@ -52,8 +51,8 @@ def _inside(folder: Path) -> Iterator[Path]:
 
 
 def _sweep(path: Path, repair: bool) -> Finding:
-    """Check FILE.parquet, its database and what an older npexplore left."""
-    beside = [place.name for place in (database_path(path), parts_path(path)) if place.exists()]
+    """Check FILE.parquet and its database."""
+    beside = database_path(path).exists()
     subject = str(path)
     if not beside and not path.exists():
         return Finding(subject, BROKEN, "there is no such file")
@@ -75,12 +74,12 @@ def _sweep(path: Path, repair: bool) -> Finding:
         return Finding(subject, BROKEN, f"{error.filename}: {error.strerror}")
 
 
-def _looked_at(path: Path, beside: list[str]) -> Finding:
+def _looked_at(path: Path, beside: bool) -> Finding:
     if path.exists() and is_cut_off(path):
         return Finding(str(path), BROKEN, "is cut off; without --no-repair it is moved aside")
-    rows = read_rows(path).num_rows if beside else 0
     if beside:
-        return Finding(str(path), GOOD, f"{rows} rows, some of them in {', '.join(beside)}: a sweep runs or was killed")
+        where = f"some of them in {database_path(path).name}: a sweep runs or was killed"
+        return Finding(str(path), GOOD, f"{read_rows(path).num_rows} rows, {where}")
     return Finding(str(path), GOOD, "is empty")
 
 

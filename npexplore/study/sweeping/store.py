@@ -5,14 +5,12 @@
     FILE.parquet.lock     held by the process that writes
 
 Rows become part of the database in batches, each one transaction; FILE.parquet is replaced whole. Killed at any
-instant, the two hold every finished row; a row that both hold counts once, by its digest (tables.py). What an older
-npexplore left in FILE.parquet.parts/ is taken into the database first.
+instant, the two hold every finished row; a row that both hold counts once, by its digest (tables.py).
 """
 
 from __future__ import annotations
 
 import io
-import shutil
 import sqlite3
 import time
 import warnings
@@ -42,9 +40,7 @@ from npexplore.study.sweeping.tables import (
 )
 from npexplore.zstd import CompressionParameter, ZstdError, compress, decompress
 
-COMMIT_INTERVAL_S = (
-    0.25  # a finished row waits at most this, and the time between two looks at the tasks, for its commit
-)
+COMMIT_INTERVAL_S = 0.25  # a finished row waits at most this, and from one look at the tasks to the next
 MAX_JOINED_ROWS = 1 << 12  # tables in memory are joined up to so many rows: a table of few takes 20 KB for its columns
 ROW_GROUP_ROWS = 1 << 16
 FORM = Form(
@@ -205,20 +201,15 @@ class Store(Rows):
 
     def _begin(self, resume: bool) -> None:
         """Take in what is there already, in one transaction; raises InputError if that must not be continued."""
-        base, parts = read_parquet(self.path), parts_path(self.path)
-        older = list(_read_parts(parts))
+        base = read_parquet(self.path)
         with self._database.transaction() as connection:
-            held = [*([base] if base is not None else []), *read_batches(connection, self.path), *older]
+            held = [*([base] if base is not None else []), *read_batches(connection, self.path)]
             if not resume:
                 if not all(map(_refusals_only, held)):
                     raise InputError(f"{self.path}: holds a sweep already; resume it (--resume) or choose another file")
                 connection.execute("DELETE FROM batch")  # a sweep that went wrong does not stand in the way
                 self.path.unlink(missing_ok=True)
                 held = []
-            else:
-                for table in older:
-                    _insert(connection, table)
-        shutil.rmtree(parts, ignore_errors=True)
         try:
             table = concatenate(held)
         except pa.ArrowException as error:
@@ -278,7 +269,7 @@ def read_rows(path: str | Path) -> pa.Table:
         if database_path(path).exists():
             held = _read_database(path)
     base = read_parquet(path)  # after the database: whatever moves meanwhile moves into this file
-    held = [*([base] if base is not None else []), *held, *_read_parts(parts_path(path))]
+    held = [*([base] if base is not None else []), *held]
     if not held:
         raise InputError(f"{path}: holds no rows of a sweep")
     rows, _ = ranked(np.concatenate([digests(table) for table in held]), NO_DIGESTS)
@@ -305,11 +296,6 @@ def database_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.sqlite")
 
 
-def parts_path(path: Path) -> Path:
-    """Return the folder in which npexplore up to 0.2 kept the rows of a running sweep."""
-    return path.with_name(f"{path.name}.parts")
-
-
 def read_parquet(path: Path) -> pa.Table | None:
     """Return the rows of FILE.parquet, None if it is missing or empty; raises InputError if it is no sweep's file."""
     if not path.exists():
@@ -318,7 +304,8 @@ def read_parquet(path: Path) -> pa.Table | None:
         warnings.warn(f"{path}: is empty, as a power failure may leave a file; it is written anew", stacklevel=2)
         return None
     try:
-        table = _table(path)
+        with path.open("rb") as file:  # pyarrow itself opens no name that is not UTF-8
+            table = pq.ParquetFile(file).read()
     except (pa.ArrowException, OSError) as error:
         why = " or was cut off (npexplore doctor moves it aside)" if is_cut_off(path) else ""
         raise InputError(f"{path}: not a Parquet file{why}: {error}") from None
@@ -370,19 +357,6 @@ def decoded(content: bytes) -> pa.Table:
     """Return the rows of a batch; raises ZstdError, ArrowException or OSError if it is damaged."""
     with pa.ipc.open_stream(decompress(content)) as reader:
         return reader.read_all()
-
-
-def _read_parts(folder: Path) -> Iterator[pa.Table]:
-    for part in sorted(folder.glob("*.parquet")):
-        try:
-            yield _table(part)
-        except (pa.ArrowException, OSError) as error:
-            warnings.warn(f"{part}: left out, cannot be read: {error}", stacklevel=2)
-
-
-def _table(path: Path) -> pa.Table:
-    with path.open("rb") as file:  # pyarrow itself opens no name that is not UTF-8
-        return pq.ParquetFile(file).read()
 
 
 def _refusals_only(table: pa.Table) -> bool:
