@@ -6,36 +6,8 @@ from dataclasses import dataclass, field
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
+from npexplore.machine import tree
 from npexplore.machine.resources.base import OwnFaces
-from npexplore.machine.tree import (
-    Body,
-    Branch,
-    Choose,
-    Contended,
-    Count,
-    Draw,
-    Fork,
-    Give,
-    Let,
-    Line,
-    Loop,
-    Now,
-    Parallel,
-    Poll,
-    Priority,
-    Recall,
-    Remember,
-    Serve,
-    Step,
-    Take,
-    Turn,
-    Units,
-    Until,
-    Visit,
-    Wait,
-    Window,
-    Within,
-)
 from npexplore.machine.visits import recorded
 from npexplore.rows.arrivals import duration, sleep
 from npexplore.rows.assembler import Assembler
@@ -59,7 +31,7 @@ from npexplore.rows.expressions import (
 )
 
 
-def steps(asm: Assembler, body: Body) -> None:
+def steps(asm: Assembler, body: tree.Body) -> None:
     """Emit recorded steps."""
     Emitter(asm).body(body)
 
@@ -72,7 +44,7 @@ class Emitter:
     names: dict[Variable, Operand] = field(default_factory=dict)
     in_visit: bool = False
 
-    def body(self, body: Body) -> None:
+    def body(self, body: tree.Body) -> None:
         """Emit a block: what it keeps in registers is forgotten at its end."""
         with self.asm.scope():
             for step in body:
@@ -97,35 +69,35 @@ class Emitter:
                     return scaled(self.of(other), number.value / tick)
         return scaled(self.of(value), 1.0 / tick)
 
-    def step(self, step: Step) -> None:
+    def step(self, step: tree.Step) -> None:
         """Emit one step."""
         asm = self.asm
         match step:
-            case Visit():
+            case tree.Visit():
                 self.visit(step)
-            case Serve():
+            case tree.Serve():
                 self.serve(step)
-            case Wait(seconds):
+            case tree.Wait(seconds):
                 if isinstance(seconds, Distribution):
                     sleep(asm, seconds, asm.place_name)
                 else:
                     asm.wait(self.ticks(seconds))
-            case Let():
+            case tree.Let():
                 self.let(step)
-            case Draw(variable, below, source):
+            case tree.Draw(variable, below, source):
                 asm.draw(variable, self.of(below), source)
-            case Turn(variable, below):
+            case tree.Turn(variable, below):
                 asm.fetch_add(variable, asm.new_global(), 1)
                 _, number = asm.operand(variable)
                 asm.emit(engine.SET, (0, number), (below, 0), slot=number, x=engine.MOD)
                 asm.limit(variable, below)
-            case Loop():
+            case tree.Loop():
                 self.loop(step)
-            case Branch():
+            case tree.Branch():
                 self.branch(step)
-            case Take():
+            case tree.Take():
                 self.take(step)
-            case Give(holding):
+            case tree.Give(holding):
                 with self.place(f"give of {holding.name}"):
                     if holding.loose:
                         assert holding.server is not None
@@ -133,44 +105,44 @@ class Emitter:
                         asm.put(holding.server.name, self.of(holding.units), self.of(holding.member))
                     else:
                         asm.give(asm.kept(holding))
-            case Priority(value):
+            case tree.Priority(value):
                 with asm.scope():
                     asm.emit(engine.SET, asm.operand(self.of(value)), slot=0, x=engine.PRIORITY)
-            case Fork():
+            case tree.Fork():
                 self.fork(step)
-            case Parallel(bodies):
+            case tree.Parallel(bodies):
                 for body in bodies:
                     with asm.fork(mode=engine.JOINED):
                         self.body(body)
                 asm.join()
-            case Units():
+            case tree.Units():
                 self.units(step)
-            case Poll():
+            case tree.Poll():
                 self.poll(step)
-            case Until(moment):
+            case tree.Until(moment):
                 asm.wait_until(self.ticks(moment))
-            case Window(period, length):
+            case tree.Window(period, length):
                 asm.wait_window(round(period / asm.tick), round(length / asm.tick))
-            case Now(variable):
+            case tree.Now(variable):
                 self.names[variable] = asm.now()
-            case Recall(variable, word, members, member):
+            case tree.Recall(variable, word, members, member):
                 self.names[variable] = asm.read(self.word(word, members, member))
-            case Remember(word, members, member, moment):
+            case tree.Remember(word, members, member, moment):
                 asm.write(self.word(word, members, member), self.ticks(moment))
-            case Line(variable, server, member):
+            case tree.Line(variable, server, member):
                 self.names[variable] = asm.line(server.name, self.of(member))
-            case Choose():
+            case tree.Choose():
                 key = None if step.key is None else self.of(step.key)
                 counter = None if step.counter is None else asm.shared_global(step.counter)
                 self.names[step.variable] = choose(asm, step.server, step.members, step.policy, key, counter)
-            case Within(value, below, subject, simulated):
+            case tree.Within(value, below, subject, simulated):
                 if simulated:
                     asm.check_below(self.of(value), below, subject)
-            case Count(name, amount, where, simulated):
+            case tree.Count(name, amount, where, simulated):
                 if simulated:
                     assert where is None
                     asm.count(name, self.of(amount))
-            case Contended(emit):
+            case tree.Contended(emit):
                 emit(asm, self.of)
             case _:
                 raise ModelError(f"step {step!r} is unknown to the assembler")
@@ -185,7 +157,7 @@ class Emitter:
 
     # ---- visits and servers
 
-    def visit(self, step: Visit) -> None:
+    def visit(self, step: tree.Visit) -> None:
         """Emit a visit of a resource."""
         asm, resource = self.asm, step.resource
         with _Place(asm, f"{resource.name}.{step.method}"):
@@ -204,7 +176,7 @@ class Emitter:
                 if step.result is not None and result is not None:
                     asm.assign(step.result, result)
 
-    def serve(self, step: Serve) -> None:
+    def serve(self, step: tree.Serve) -> None:
         """SERVE at a server, or SHARE it with everybody there."""
         asm, server, member = self.asm, step.server, self.of(step.member)
         if isinstance(step.seconds, Distribution):
@@ -229,7 +201,7 @@ class Emitter:
             asm.value(engine.BORN, asm.now() - lasts, expression(member) + (asm.number(server) + 1))
             asm.place(later)
 
-    def take(self, step: Take) -> None:
+    def take(self, step: tree.Take) -> None:
         """TAKE units of one server, or of all at once."""
         asm = self.asm
         with self.place(f"take of {', '.join(holding.name for holding in step.holdings)}"):
@@ -247,7 +219,7 @@ class Emitter:
                 for holding, held in zip(step.holdings, asm.take_all(parts), strict=True):
                     asm.keep(holding, held)
 
-    def units(self, step: Units) -> None:
+    def units(self, step: tree.Units) -> None:
         """Take or give units across visits: anybody's, or those of who has taken them."""
         asm, name, member = self.asm, step.server.name, self.of(step.member)
         if step.server.role == "pool":
@@ -257,7 +229,7 @@ class Emitter:
         else:
             asm.keep(name, asm.take(name, member, self.of(step.units)))
 
-    def poll(self, step: Poll) -> None:
+    def poll(self, step: tree.Poll) -> None:
         """Look until TRY finds a unit; in turn: who came first tries, the others wait for the number before theirs."""
         asm, name, again, taken, done = self.asm, step.server.name, Label(), Label(), Label()
         with asm.scope():
@@ -291,7 +263,7 @@ class Emitter:
                 asm.place(at_once)
         asm.keep(name, held)
 
-    def fork(self, step: Fork) -> None:
+    def fork(self, step: tree.Fork) -> None:
         """FORK work that goes on by itself, with the first of what it takes along; the rest is given by number."""
         asm = self.asm
         with asm.fork(asm.kept(step.moved[0][0]) if step.moved else None) as held:
@@ -299,7 +271,7 @@ class Emitter:
                 asm.keep(step.moved[0][1], held)
             self.body(step.body)
 
-    def let(self, step: Let) -> None:
+    def let(self, step: tree.Let) -> None:
         """Keep a value; inside a visit what is there already needs no register of its own."""
         value = self.ticks(step.value) if isinstance(step.variable, Moment) else self.of(step.value)
         if self.in_visit and not isinstance(value, Function):
@@ -309,7 +281,7 @@ class Emitter:
 
     # ---- blocks
 
-    def loop(self, step: Loop) -> None:
+    def loop(self, step: tree.Loop) -> None:
         """Count turns from 0."""
         asm, begin, after = self.asm, Label(), Label()
         with asm.scope():
@@ -324,7 +296,7 @@ class Emitter:
             asm.jump(begin, step.index < count)
             asm.place(after)
 
-    def branch(self, step: Branch) -> None:
+    def branch(self, step: tree.Branch) -> None:
         """Jump where the condition does not hold."""
         asm, otherwise, after = self.asm, Label(), Label()
         with asm.scope():

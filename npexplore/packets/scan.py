@@ -175,17 +175,8 @@ class CaptureScan(ShownByArguments):
             raise
         source.skip(size)
         header = self._pcap
-        self._add(
-            Interface(
-                0,
-                header.link_type,
-                header.snaplen,
-                f"10^-{6 if header.ns_per_tick > 1 else 9}",
-                0,
-                "",
-                header.fcs_bytes,
-            )
-        )
+        resolution = f"10^-{6 if header.ns_per_tick > 1 else 9}"
+        self._add(Interface(0, header.link_type, header.snaplen, resolution, 0, "", header.fcs_bytes))
         return header.name + suffix
 
     def _add(self, interface: Interface) -> None:

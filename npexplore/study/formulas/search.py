@@ -94,8 +94,7 @@ class _Search:
             except StopIteration as end:
                 return dict(zip(names, end.value, strict=True))
             self.asked.gather(wants)
-            told = [self.asked.told(*want) for want in wants]
-            values = [nan if value is None else value for value in told]
+            values = [nan if (value := self.asked.told(*want)) is None else value for want in wants]
 
     # ---- finding
 
@@ -154,11 +153,8 @@ class _Search:
         for axis, (knob, at) in enumerate(nodes.items()):
             inverse = np.linalg.inv((np.array(at) / at[0])[:, None] ** np.array([0, *bases[knob]]))
             table = np.moveaxis(np.tensordot(inverse, table, axes=(1, axis)), 0, axis)
-        exponents = [(0, *bases[knob]) for knob in nodes]
-        floor_ = EXACT * float(np.abs(values).max())
-        return {
-            powers: float(c) for powers, c in zip(product(*exponents), table.ravel(), strict=True) if abs(c) > floor_
-        }
+        monomials, least = product(*((0, *bases[knob]) for knob in nodes)), EXACT * float(np.abs(values).max())
+        return {powers: float(c) for powers, c in zip(monomials, table.ravel(), strict=True) if abs(c) > least}
 
     def expression(self, name: str) -> Finding[sympy.Expr | None]:
         """Find a number's expression; None where there is none (`reason` says why)."""
@@ -171,8 +167,7 @@ class _Search:
     def _expression(self, name: str) -> Finding[sympy.Expr | None]:
         import sympy
 
-        features, held = self._features(name), self.held[name]
-        touched = self.asked.touched.get(name, set())
+        features, held, touched = self._features(name), self.held[name], self.asked.touched.get(name, set())
         for knob in self.at:
             if not self.asked.more.get(knob, set()).isdisjoint(features):
                 held[knob] = self.design.parameters[knob]
@@ -275,8 +270,8 @@ class _Search:
 
     def _blame(self, name: str, expression: sympy.Expr, changes: Mapping[str, float], own: Mapping[str, float]) -> None:
         """Hold the knob with which a number is first not what its expression says."""
-        known = self._differs(name, expression, own)
-        inside, whole = ({}, own) if known else (own, changes)  # right there, wrong here: which knob makes it wrong?
+        # right there, wrong here: which knob makes it wrong?
+        inside, whole = ({}, own) if self._differs(name, expression, own) else (own, changes)
         others = [knob for knob in whole if knob not in inside]
         right, wrong = 0, len(others)
         while wrong - right > 1:
@@ -300,43 +295,35 @@ class _Search:
         import sympy
 
         ceilings: dict[str, Formula] = {}
-        parts: dict[str, Formula] = {}
         refused: dict[str, str] = {}
         u = self.asked.under_load
+        make: Callable[..., sympy.Expr]
 
         def formula(
             name: str, of: Sequence[str], make: Callable[..., sympy.Expr], unit: str, today: float
         ) -> Formula | None:
-            missing = [one for one in of if found[one] is None]
-            if missing:
+            if missing := [one for one in of if found[one] is None]:
                 refused[name] = self.reason[missing[0]]
                 return None
             held = {knob: value for one in of for knob, value in self.held[one].items()}
             expression = make(*(found[one] for one in of))
             return Formula(name, expression, unit, today, held)
 
+        def service_rate(units: sympy.Expr, seconds: sympy.Expr) -> sympy.Expr:
+            return sympy.factor_terms(sympy.together(units / seconds))
+
         ways = [one for one in found if one.startswith("way ") and not one.startswith("way of ")]
         for name, rate in sorted(u.ceilings().items(), key=lambda item: item[1]):
             if name in u.servers:
-                made = formula(
-                    name,
-                    [f"units {name}", f"seconds {name}"],
-                    lambda n, s: sympy.factor_terms(sympy.together(n / s)),
-                    "packets/s",
-                    rate,
-                )
+                of, make = [f"units {name}", f"seconds {name}"], service_rate
             else:
                 pool = name.partition(".")[2] or u.machine.pools[0].name
                 own = [one for one in found if one.startswith(f"way of {pool} ")]
-                made = formula(
-                    name, [f"count {pool}", *(own or ways)], lambda n, *s: n / sympy.Add(*s), "packets/s", rate
-                )
-            if made is not None:
-                ceilings[name] = made
-        for name in ways:
-            part = formula(name.rpartition(" ")[2], [name], lambda s: s, "s", self.today[name])
-            if part is not None and part.expression != 0:
-                parts[name] = part
+                of, make = [f"count {pool}", *(own or ways)], lambda n, *s: n / sympy.Add(*s)
+            if (ceiling := formula(name, of, make, "packets/s", rate)) is not None:
+                ceilings[name] = ceiling
+        every = [formula(name.rpartition(" ")[2], [name], lambda s: s, "s", self.today[name]) for name in ways]
+        parts = {name: p for name, p in zip(ways, every, strict=True) if p is not None and p.expression != 0}
         latency = formula("latency", ways, lambda *s: sympy.Add(*s), "s", u.demands.latency)
         shown = [*ceilings.values(), *([latency] if latency else []), *parts.values()]
         symbols = {str(symbol) for one in shown for symbol in one.expression.free_symbols}
