@@ -57,7 +57,7 @@ def test_accesses_of_a_packet(scheme, size, full_tail):
     assert found.servers["sram.read"].visits == 2  # a free buffer, the lookup
     assert found.servers["sram.write"].seconds == pytest.approx((4 if scheme == "base" else 6) * 5e-9)
     if dram:
-        assert found.servers["dram.bus"].seconds == pytest.approx(sum(padded(a) + 12.65 for a in dram) / 1.6e9)
+        assert found.servers["dram.bus"].seconds == pytest.approx(sum(padded(a) + 16 for a in dram) / 1.6e9)
 
 
 @pytest.mark.parametrize("placement", ["access", "first_cell", "cell", "packet"])

@@ -24,7 +24,7 @@ def test_the_bus_accounts_of_a_trace_by_hand():
 
 def test_no_trace_lets_header_buffering_save_as_little_as_the_program_does():
     table = gains.bus_accounts()
-    assert (table["program_ns"] < 0.96 * table["hb_least_ns"]).all()
+    assert (table["program_ns"] < 0.97 * table["hb_least_ns"]).all()
     assert (table["extra_accesses"] > 2.6).all()
 
 

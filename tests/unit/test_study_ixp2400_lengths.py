@@ -31,7 +31,7 @@ def test_each_mix_meets_every_printed_property(file):
     used = np.flatnonzero(mix.probability)
     assert printed.value("ixp2400.packet.min") <= used[0] <= used[-1] <= printed.value("ixp2400.packet.max")
     assert printed["ixp2400.trace.mode_small"].inside(float(used[0]))
-    assert mix.probability[1450:].sum() > 0.09  # a mode near 1500
+    assert mix.probability[1450:].sum() > 0.085  # a mode near 1500
     assert mix.mean_cells(64) == pytest.approx(file.target.mean_cells)
     assert abs(mix.mean_cells(64) / load_mix(file.name).mean_cells(64) - 1) < 0.01
 
@@ -64,7 +64,7 @@ def test_a_mean_is_fitted_to_the_shape(monkeypatch):
     def fitted(at, key):
         assert key == "ixp2400.fig13.hash.frg"
         assert load_mix("frg").file.title.endswith("a third mode at 576 bytes")
-        return 9.8901
+        return 9.6141
 
     monkeypatch.setattr(lengths, "fitted_mean", fitted)
     assert lengths.rebuilt("frg", "576") == SETS[0].mix[1]

@@ -70,7 +70,7 @@ def bus_accounts() -> pd.DataFrame:
             "trace": trace, "base_ns": 1e9 * time["base"], "fcb_tb_ns": 1e9 * time["fcb_tb"],
             "overhead_bytes": overhead, "extra_accesses": (rate * time["base"] - moved) / overhead - 2 * cells,
             "hb_least_ns": saved[0], "hb_most_ns": saved[1],
-            "program_ns": 1e9 * (4 * p.header_bytes + 2 * p.bus_overhead_bytes) / rate,
+            "program_ns": 1e9 * (4 * p.header_bytes + 2 * overhead) / rate,
         })  # fmt: skip
     return pd.DataFrame(accounts)
 

@@ -78,10 +78,9 @@ STRUCTURES: Mapping[str, dict[str, Value]] = {
     "7 slots": {"dram_slots": 7},
     "16 slots": {"dram_slots": 16},
     "bus first": {"writes": "bus_first"},
-    "bank held to the end": {"gating": "with_bus", "dram_part": "ddr_266", "precharge_command": "on_bus"},
     "full tails in DRAM": {"full_tail": "dram"},
 }
-FITTED = ("ixp2400.fig9.bandwidth.n0", "ixp2400.fig9.bandwidth.n50", "ixp2400.fig15.throughput.w128_b4")
+FITTED = ("ixp2400.fig15.throughput.w128_b4", "ixp2400.fig15.hash.w128_b4")
 ROWS = tuple(f"ixp2400.fig13.hash.{trace}" for trace in TRACES)
 HEAD = """# Other readings of the IXP2400's study that its calibration rows admit, by study/papers/ixp2400/lengths.py:
 # mixes of packet lengths that meet all that is printed of the lost traces, and other structures.
