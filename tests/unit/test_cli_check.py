@@ -16,10 +16,10 @@ SCORE = (
 def test_why_tells_the_label_and_everything_that_was_read(capsys):
     assert main(["check", "--why", KEY, "--seeds", "2"]) == 0
     first, second, *kinds = capsys.readouterr().out.splitlines()
-    assert first.startswith(f"{KEY} is predicted: nothing read was fitted to it")
+    assert first.startswith(f"{KEY} is post hoc: ixp2400_dram/window")
     assert "comes by simulation" in second
     assert any(
-        line.startswith("Fitted: ixp2400_dram/") and "fitted to ixp2400.fig9.bandwidth.n0" in line for line in kinds
+        line.startswith("Fitted: ixp2400_dram/") and "fitted to ixp2400.fig15.throughput.w128_b4" in line for line in kinds
     )
     assert any(line.startswith("Stated: ") for line in kinds)
 

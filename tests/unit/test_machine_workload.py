@@ -213,7 +213,7 @@ def test_time_stamps_that_step_back_arrive_in_order_of_time():
         (64.0, "64 bytes", 64),
         ("64 B", "64 bytes", 64),
         ("1 KB", "1024 bytes", 1024),
-        ("amp", "amp", 740.2),
+        ("amp", "amp", 718.6),
         (CAPTURE, CAPTURE.name, 181.7),
         (str(CAPTURE), CAPTURE.name, 181.7),
         ("sample:zeek_wikipedia", "sample:zeek_wikipedia", 181.7),

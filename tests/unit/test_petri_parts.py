@@ -220,7 +220,7 @@ def test_files_extend_nets_and_change_knobs(mine, tmp_path):
     for name, text in {
         "one": 'extends = "wire.toml"\nset = { threads = 1 }',
         "more": 'extends = "one.toml"\nset = { ns_per_byte = 1.6 }',
-        "drawn": 'extends = "ixp2400_dram_net"\nset = { banks = 8 }',
+        "drawn": 'extends = "ixp2400_dram_net"\nset = { banks = 2 }',
         "wrong": 'extends = "wire.toml"\nset = { thread = 1 }',
     }.items():
         (tmp_path / f"{name}.toml").write_text(text)
@@ -231,7 +231,7 @@ def test_files_extend_nets_and_change_knobs(mine, tmp_path):
     assert (base_of(drawn), base_of(one)) == ("ixp2400_dram", "one")
     assert (
         drawn.simulate(packets=1_000).throughput_bps
-        > 1.02 * design("ixp2400_dram_net").simulate(packets=1_000).throughput_bps
+        < 0.98 * design("ixp2400_dram_net").simulate(packets=1_000).throughput_bps
     )
     with pytest.raises(InputError, match=r"wrong.toml: set: knob of wire 'thread' is unknown"):
         design(tmp_path / "wrong.toml")
