@@ -19,7 +19,8 @@ def test_why_tells_the_label_and_everything_that_was_read(capsys):
     assert first.startswith(f"{KEY} is post hoc: ixp2400_dram/window")
     assert "comes by simulation" in second
     assert any(
-        line.startswith("Fitted: ixp2400_dram/") and "fitted to ixp2400.fig15.throughput.w128_b4" in line for line in kinds
+        line.startswith("Fitted: ixp2400_dram/") and "fitted to ixp2400.fig15.throughput.w128_b4" in line
+        for line in kinds
     )
     assert any(line.startswith("Stated: ") for line in kinds)
 
