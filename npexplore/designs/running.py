@@ -39,21 +39,14 @@ class ProgramChange:
     """What the machine would do with another program: the share of its packet rate gained (bounds), what binds then.
 
     Example:
-        >>> from npexplore.designs.running import ProgramChange, changes_in_words
-        >>> changes_in_words([ProgramChange("map flows per CPU", 0.22, "core")])
-        ('Of other programs: map flows per CPU +22 %.',)
+        >>> from npexplore.designs.running import ProgramChange
+        >>> ProgramChange("map flows per CPU", 0.22, "core").gain
+        0.22
     """
 
     change: str
     gain: float
     bottleneck: str
-
-
-def changes_in_words(changes: Sequence[ProgramChange]) -> tuple[str, ...]:
-    """Return changes of a program as one sentence, the best first; none: no sentence."""
-    ranked = sorted(changes, key=lambda one: -one.gain)
-    texts = "; ".join(f"{one.change} {100 * one.gain:+.3g} %" for one in ranked)
-    return (f"Of other programs: {texts}.",) if texts else ()
 
 
 @dataclass(frozen=True, eq=False)

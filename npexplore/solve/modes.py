@@ -88,6 +88,8 @@ def _differ(between: float, error: float, runs: int, batches: int) -> bool:
     """Return whether variance between runs is more than variance within them explains, by an F test."""
     if not error > 0:
         return True
+    if between <= error:  # below the quantile, which is above 1
+        return False
     from scipy.special import fdtri
 
     return bool(between / error > float(fdtri(runs - 1, runs * (batches - 1), SURE)))

@@ -233,8 +233,6 @@ def drifts(runs: Sequence[Replication]) -> str | None:
 
     A paired t test over the runs at 99.9 %, and a difference of more than 3 % of the mean (of 0.01, for a loss).
     """
-    from scipy.special import stdtrit
-
     for name, rows, least in (
         ("latency", [one.latencies for one in runs], 0.0), ("rate", [one.rates for one in runs], 0.0),
         ("loss", [one.losses for one in runs], 0.01 / DRIFT),
@@ -245,7 +243,11 @@ def drifts(runs: Sequence[Replication]) -> str | None:
             continue
         change, mean = halves[:, 1] - halves[:, 0], float(halves.mean())
         error = float(np.std(change, ddof=1)) / len(halves) ** 0.5
-        if abs(change.mean()) > max(DRIFT * max(mean, least), float(stdtrit(len(halves) - 1, 0.9995)) * error):
+        if abs(change.mean()) <= DRIFT * max(mean, least):
+            continue
+        from scipy.special import stdtrit  # slow to import
+
+        if abs(change.mean()) > float(stdtrit(len(halves) - 1, 0.9995)) * error:
             return name
     return None
 

@@ -13,7 +13,6 @@ from math import gcd
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_matrix
 
 from npexplore.errors import RefusedError
 
@@ -45,6 +44,8 @@ def bank_throughput(
     threads: int, banks: int, service: int, recovery: int, away: int, max_states: int = MAX_STATES
 ) -> float:
     """Return visits a tick in the long run; raises RefusedError where there are more than max_states states."""
+    from scipy.sparse import csr_matrix  # slow to import, and few machines need it
+
     start = State(0, (), (), (0,) * threads)
     number, waiting = {start: 0}, [start]
     rows: list[int] = []

@@ -21,7 +21,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
 
 from npexplore._kernels.residual import residual_curve
 from npexplore.solve.queueing.inputs import Floats
@@ -91,6 +90,8 @@ class Home(NamedTuple):
 
 def _log_ways(of: float, chosen: Floats) -> Floats:
     """Return the logarithm of how many ways there are to choose some; anything where there is none."""
+    from scipy.special import gammaln  # slow to import, and few machines need it
+
     return np.asarray(gammaln(of + 1.0) - gammaln(np.abs(chosen) + 1.0) - gammaln(np.abs(of - chosen) + 1.0))
 
 

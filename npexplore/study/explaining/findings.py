@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from npexplore.designs.running import ProgramChange
 from npexplore.machine.parameters import Value
 from npexplore.solve.solver_answers import SolverAnswers
 from npexplore.study.explaining.sensitivity import Sensitivity
 from npexplore.study.explaining.whatif import WhatIf
+
+if TYPE_CHECKING:
+    from npexplore.designs.running import ProgramChange
 
 
 @dataclass(frozen=True)

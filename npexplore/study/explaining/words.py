@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from npexplore.designs.running import changes_in_words
 from npexplore.machine.parameters import HOW_TO_ADD
 from npexplore.solve.breakdown import Breakdown
 from npexplore.solve.prediction import Prediction
@@ -15,6 +14,7 @@ from npexplore.study.explaining.sensitivity import Sensitivity
 from npexplore.study.explaining.whatif import WhatIf
 
 if TYPE_CHECKING:
+    from npexplore.designs.running import ProgramChange
     from npexplore.machine.parameters import Value
     from npexplore.study.explaining.whatif import Change
 
@@ -29,7 +29,7 @@ def in_words(e: Findings) -> str:
     lines = (
         _answer(e), _binding(e), _advice(e), _time(e), _tail(e), _headroom(e),
         *(() if e.no_parameters else (_help(e.sensitivity), _changes(e.what_if))),
-        changes_in_words(e.program_changes), _agreement(e), _basis(e),
+        _program_changes(e.program_changes), _agreement(e), _basis(e),
     )  # fmt: skip
     return "\n".join(text for line in lines if (text := " ".join(line)))
 
@@ -38,7 +38,7 @@ def brief_in_words(e: Findings) -> str:
     """Return the lines that everybody needs: the answer, what binds, what to do, time, ceiling, changes, basis."""
     changes = () if e.no_parameters else (_changes(e.what_if),)
     lines = (_answer(e), _binding(e), _advice(e), _time(e), _headroom(e), *changes,
-             changes_in_words(e.program_changes), _agreement(e), _basis(e))  # fmt: skip
+             _program_changes(e.program_changes), _agreement(e), _basis(e))  # fmt: skip
     return "\n".join(text for line in lines if (text := " ".join(line)))
 
 
@@ -63,6 +63,13 @@ def short(x: float, digits: int) -> str:
 def share(x: float) -> str:
     """Return a share in per cent."""
     return f"{100 * x:.2g} %" if x < 0.1 else f"{100 * x:.0f} %"
+
+
+def _program_changes(changes: Sequence[ProgramChange]) -> tuple[str, ...]:
+    """Return changes of a program as one sentence, the best first; none: no sentence."""
+    ranked = sorted(changes, key=lambda change: -change.gain)
+    texts = "; ".join(f"{change.change} {100 * change.gain:+.3g} %" for change in ranked)
+    return (f"Of other programs: {texts}.",) if texts else ()
 
 
 def _answer(e: Findings) -> Iterator[str]:
