@@ -52,7 +52,7 @@ class Label:
         self.row: int | None = None
 
 
-@dataclass
+@dataclass(slots=True)
 class EngineRow:
     """One row before labels are resolved."""
 
@@ -111,7 +111,8 @@ class Rows:
     def shared_global(self, name: str, count: int = 1) -> int:
         """Return the number of the first of `count` globals of this name: the same for all visits of a resource."""
         if name not in self.named:
-            self.named[name] = min(self.new_global() for _ in range(count))
+            self.named[name] = len(self.globals)
+            self.globals += [0] * count
         return self.named[name]
 
     def counter(self, place: str) -> int:
@@ -140,15 +141,15 @@ class Rows:
         """Return (constant, register) of an expression; emits SET rows where it takes arithmetic."""
         if type(value) is int:
             return value, 0
+        if isinstance(value, Variable):
+            if value not in self._registers:
+                raise ModelError(f"{value.name!r} is used outside the loop or branch that computes it")
+            return 0, self._registers[value]
         value = expression(value)
         if isinstance(value, Constant):
             if abs(value.value - round(value.value)) > 1e-9 * max(1.0, abs(value.value)):
                 raise ModelError(f"{self.place_name or 'the program'} needs whole numbers here, got {value.value!r}")
             return round(value.value), 0
-        if isinstance(value, Variable):
-            if value not in self._registers:
-                raise ModelError(f"{value.name!r} is used outside the loop or branch that computes it")
-            return 0, self._registers[value]
         offset = _offset(value)
         if offset is not None:
             rest, number, sign = offset
@@ -161,7 +162,6 @@ class Rows:
 
     def _last(self, value: Operand) -> tuple[tuple[int, int], tuple[int, int], int]:
         """Return operands and function of the last SET row of an expression; emits the rows before it."""
-        value = expression(value)
         if not isinstance(value, Function) or _offset(value) is not None:
             return self.operand(value), (0, 0), engine.ADD
         return self.operand(value.left), self.operand(value.right), SET_OF[value.name]
@@ -198,7 +198,7 @@ class Rows:
         source: str | None = None,
     ) -> None:
         """Append one row."""
-        held = next(reversed(self.holding.values()), "")
+        held = next(reversed(self.holding.values())) if self.holding else ""
         self.rows.append(EngineRow([op, *a, *b, *c, 0, slot, x, y, z], target, source, self.place_name, held))
 
     def place(self, label: Label) -> None:
@@ -207,12 +207,12 @@ class Rows:
 
     def jump(self, label: Label, condition: Condition | None = None) -> None:
         """Go to the label, always or where a condition holds."""
+        if condition is None:
+            self.emit(engine.JUMP, target=label, x=engine.ALWAYS)
+            return
         with self.scope():
-            if condition is None:
-                self.emit(engine.JUMP, target=label, x=engine.ALWAYS)
-            else:
-                a, b = self.operand(condition.left), self.operand(condition.right)
-                self.emit(engine.JUMP, a, b, target=label, x=JUMP_OF[condition.name])
+            a, b = self.operand(condition.left), self.operand(condition.right)
+            self.emit(engine.JUMP, a, b, target=label, x=JUMP_OF[condition.name])
 
     def value(self, function: int, a: Operand = 0, b: Operand = 0, name: str = "value") -> Variable:
         """Keep a function of SET (docs/engine.md) of two operands in a variable."""

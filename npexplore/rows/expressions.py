@@ -162,7 +162,7 @@ def expression(value: Measured) -> Expression:
 
 def function(name: str, left: Measured, right: Measured) -> Expression:
     """Return FUNCTIONS[name](left, right), folded if both are constants; raises ModelError for a division by 0."""
-    if not (_has_unit(left) or _has_unit(right)):
+    if getattr(left, "unit", None) is None and getattr(right, "unit", None) is None:
         return _function(name, expression(left), expression(right))
     one, other, unit = _quantity(left), _quantity(right), None
 
@@ -186,6 +186,8 @@ def function(name: str, left: Measured, right: Measured) -> Expression:
 
 def condition(name: str, left: Measured, right: Measured) -> Condition:
     """Return CONDITIONS[name](left, right); raises InputError for numbers of unlike dimensions."""
+    if getattr(left, "unit", None) is None and getattr(right, "unit", None) is None:
+        return Condition(name, expression(left), expression(right))
     a, b, _ = aligned(_quantity(left), _quantity(right), "comparing")
     return Condition(name, expression(a), expression(b))
 
@@ -206,10 +208,6 @@ def without_unit(value: Expression) -> Expression:
 def column(name: str) -> Variable:
     """Return the variable of a packet column, in the unit that its name ends with."""
     return Variable(name, unit_named(unit_of(name)))
-
-
-def _has_unit(value: Measured) -> bool:
-    return isinstance(value, Quantity) or (isinstance(value, Expression) and value.unit is not None)
 
 
 def _quantity(value: Measured) -> Any:

@@ -40,7 +40,8 @@ def bounds(machine: Machine, workload: Workload, given: UnderLoad | None = None)
 
 def busy_shares(found: UnderLoad, rate_pps: float) -> dict[str, float]:
     """Return the utilization law's share of the most loaded member of each server at a packet rate."""
-    return {name: float(share[0]) for name, share in Batch.of([found]).busiest(np.array([rate_pps])).items()}
+    largest = found.largest()
+    return {name: float(rate_pps * seconds / max(found.servers[name].units, 1)) for name, seconds in largest.items()}
 
 
 def bounds_of(batch: Batch) -> Answers:

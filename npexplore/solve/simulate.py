@@ -245,24 +245,32 @@ def _utilization(
 ) -> tuple[dict[str, Utilization], dict[str, float]]:
     """Return busy and blocked shares by server, and the busy share of each one's busiest member."""
     ticks = last.now - first.now
+    free_ticks, blocked_ticks = (
+        last.integral_free - first.integral_free, last.integral_blocked - first.integral_blocked
+    )  # fmt: skip
     utilization, busiest = {}, {}
     for name, (server, number) in model.servers.items():
+        if not server.units:
+            continue
+        if server.members == 1:
+            free, blocked = (float(one[number] / (server.units * ticks)) for one in (free_ticks, blocked_ticks))
+            utilization[name], busiest[name] = Utilization(1.0 - free, blocked), 1.0 - free
+            continue
         members = slice(number, number + server.members)
-        if server.units:
-            free = (last.integral_free - first.integral_free)[members] / (server.units * ticks)
-            blocked = (last.integral_blocked - first.integral_blocked)[members] / (server.units * ticks)
-            utilization[name] = Utilization(1.0 - float(free.mean()), float(blocked.mean()))
-            busiest[name] = 1.0 - float(free.min())
+        shares = free_ticks[members] / (server.units * ticks)
+        blocked = float((blocked_ticks[members] / (server.units * ticks)).mean())
+        utilization[name] = Utilization(1.0 - float(shares.mean()), blocked)
+        busiest[name] = 1.0 - float(shares.min())
     return utilization, busiest
 
 
 def _queues(result: Run, first: Snapshot, last: Snapshot) -> dict[str, Queue]:
     """Return the waiting lines of servers, and the packets in the receive buffer and in queues between pools."""
     model, ticks, queue = result.model, last.now - first.now, {}
+    lines = last.integral_line - first.integral_line
     for name, (server, number) in model.servers.items():
         members = slice(number, number + server.members)
-        line = float((last.integral_line - first.integral_line)[members].sum()) / ticks
-        queue[name] = Queue(line, int(result.longest_line[members].max()))
+        queue[name] = Queue(float(lines[members].sum()) / ticks, int(result.longest_line[members].max()))
     for name, (numbers, _) in model.queues.items():
         mean = float((last.integral_free - first.integral_free)[list(numbers)].sum()) / ticks
         queue[name] = Queue(mean, result.longest_queue[name])
