@@ -272,7 +272,8 @@ class Design(MachineDescription):
             )
         budget_s = parse_time("budget", budget) if isinstance(budget, str) else float(budget)
         packets = self.packets(workload)
-        subject = Subject(self.machine(packets), self.workload(packets))
+        ready = prepared(self, packets)
+        subject = Subject(self.machine(packets), ready.workload, ready.model)
         return estimate(subject, seed=seed, precision=precision, budget_s=budget_s, runs=runs)
 
     def rtl(self, workload: WorkloadLike | None = None, packets: int | None = None) -> Prediction:

@@ -84,8 +84,8 @@ class Ledger:
             for row in self
             if row.role in wanted
             and name in (None, row.paper)
-            and design in (None, row.design)
             and quantity in (None, row.quantity)
+            and design in (None, row.design)
             and not (distinct and row.same_as)
         ]
 

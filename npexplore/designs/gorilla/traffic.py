@@ -227,7 +227,13 @@ def _every(k: int, share: float) -> bool:
 @lru_cache
 def header_bytes(kind: str) -> int:
     """Return the bytes of a frame of a kind of traffic that go with the header; the others are its body."""
-    return len(split(frame(kind, router_tables(), np.random.default_rng(2)))[0])
+    return len(split(frame(kind, _usual_tables(), np.random.default_rng(2)))[0])
+
+
+@lru_cache
+def _usual_tables() -> Box:
+    """Return tables that nobody changes."""
+    return router_tables()
 
 
 @lru_cache

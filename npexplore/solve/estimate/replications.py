@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from npexplore._kernels import engine
 from npexplore.engine.intervals import ratio_interval
-from npexplore.engine.model import EngineModel, MachineCompiler
+from npexplore.engine.model import EngineModel, build
 from npexplore.engine.offered import STRATUM, from_elsewhere, open_model, packets_offered, played
 from npexplore.engine.run import Run, run
 from npexplore.errors import ModelError, RefusedError
@@ -80,10 +80,14 @@ def over(amounts: Iterable[float], weights: Iterable[float]) -> tuple[float, flo
 
 @dataclass
 class Subject:
-    """A machine and its packets, ready for runs of any seed; models are made when they are needed."""
+    """A machine and its packets, ready for runs of any seed; models are made when they are needed.
+
+    prepared: gives the arrays with the arrivals that the workload describes, if they may be there already.
+    """
 
     machine: Machine
     workload: Workload
+    prepared: Callable[[], EngineModel] | None = None
     _models: dict[int, EngineModel] = field(default_factory=dict)
     _saturated: EngineModel | None = None
     _described: EngineModel | None = None
@@ -124,8 +128,7 @@ class Subject:
         """Return the arrays with the arrivals that the workload describes."""
         with self._making:
             if self._described is None:
-                compiler = MachineCompiler(self.machine, self.workload)
-                self._described = compiler.model(self.workload, compiler.under_load())
+                self._described = self.prepared() if self.prepared else build(self.machine, self.workload)
             return self._described
 
     @property
@@ -142,10 +145,11 @@ class Subject:
 
     def saturated_model(self) -> EngineModel:
         """Return the arrays of the event engine with a packet always there."""
+        if self.workload.arrivals == "saturated" and len(self.workload.packet_bytes) == len(self.endless.packet_bytes):
+            return self.described_model()
         with self._making:
             if self._saturated is None:
-                compiler = MachineCompiler(self.machine, self.endless)
-                self._saturated = compiler.model(self.endless, compiler.under_load())
+                self._saturated = build(self.machine, self.endless)
             return self._saturated
 
     def open_model(self, packets: int) -> EngineModel:

@@ -12,6 +12,7 @@ a larger cell is no gain by itself.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import exp
 from typing import NamedTuple
 
@@ -23,7 +24,7 @@ from npexplore.errors import NpexploreError
 from npexplore.machine.workload import Workload
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.simulate import BATCHES
-from npexplore.study.sweeping.answers import Answer
+from npexplore.study.sweeping.answers import Answer, answer_all
 from npexplore.study.sweeping.grid import SweepPoint
 
 FEWEST, MAX_PACKETS, EVENTS = 800, 2400, 150_000  # packets and events of each simulation: pairs need few
@@ -77,6 +78,12 @@ class Ratio(NamedTuple):
         ends = (None, None) if self.half is None else (self.log - self.half, self.log + self.half)
         low, high = (None if end is None else exp(end) - 1 for end in ends)
         return exp(self.log) - 1, low, high
+
+
+def answers_and_rates(points: Sequence[SweepPoint], packets: int) -> list[tuple[Forwarded | None, Answer]]:
+    """Return the answers of one task with their rates: a worker that has made the packets knows their lengths."""
+    answers = answer_all(points, packets)
+    return [(forwarded(point, answer), answer) for point, answer in zip(points, answers, strict=True)]
 
 
 def forwarded(point: SweepPoint, answer: Answer) -> Forwarded | None:

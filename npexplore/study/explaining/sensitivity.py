@@ -23,8 +23,8 @@ from npexplore.machine.workload import Workload
 from npexplore.machine.workload_sources import WorkloadLike
 from npexplore.records import content_hash
 from npexplore.results import Result
-from npexplore.study.explaining.paired import MAX_PACKETS, Forwarded, Ratio, forwarded, packets_for, ratio
-from npexplore.study.sweeping.asked import asked
+from npexplore.study.explaining.paired import MAX_PACKETS, Forwarded, Ratio, answers_and_rates, packets_for, ratio
+from npexplore.study.sweeping.asked import each
 from npexplore.study.sweeping.grid import SOLVERS, SweepPoint
 
 STEP = 0.05
@@ -153,12 +153,10 @@ def sensitivity_in_stages(
             if progress is not None:
                 progress(before + now, told)
 
-        answers = asked(points, packets=packets, executor=executor, workers=workers, progress=report, begun=begun)
-        by_task = {
-            one: found
-            for one, point, answer in zip(asked_of, points, answers, strict=True)
-            if (found := forwarded(point, answer)) is not None
-        }
+        answers = each(
+            points, answers_and_rates, packets=packets, executor=executor, workers=workers, progress=report, begun=begun
+        )
+        by_task = {task: rate for task, (rate, _) in zip(asked_of, answers, strict=True) if rate is not None}
 
         def rows(name: str, solver: str) -> Answers:
             tried = {float(design.parameters[name]): ("", 0.0)} | {value: (name, value) for value in ends[name]}

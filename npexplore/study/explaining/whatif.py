@@ -30,10 +30,10 @@ from npexplore.solve.simulate import meet_at_locks
 from npexplore.study.explaining.candidates import KINDS, Tried, changes_to_try, is_single
 from npexplore.study.explaining.joint import JointChange, joint_settings, settings_of, ties
 from npexplore.study.explaining.knees import WORTH, Knee, knees_of
-from npexplore.study.explaining.paired import MAX_PACKETS, Forwarded, forwarded, packets_for, ratio
+from npexplore.study.explaining.paired import MAX_PACKETS, Forwarded, answers_and_rates, packets_for, ratio
 from npexplore.study.explaining.sensitivity import solvers_for
 from npexplore.study.sweeping.answers import Answer
-from npexplore.study.sweeping.asked import asked
+from npexplore.study.sweeping.asked import each
 from npexplore.study.sweeping.grid import SweepPoint
 
 FIRST = 6  # changes
@@ -167,10 +167,10 @@ def what_if_in_stages(
             if progress is not None:
                 progress(before + now, told)
 
-        answers = asked(
-            points, packets=longer * packets, executor=executor, workers=workers, progress=report, begun=begun
-        )
-        return [(forwarded(point, answer), answer) for point, answer in zip(points, answers, strict=True)]
+        return each(
+            points, answers_and_rates, packets=longer * packets, executor=executor, workers=workers, progress=report,
+            begun=begun,
+        )  # fmt: skip
 
     precise: dict[Tried | None, Forwarded | None] = {}
     machine = design.machine(workload)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from npexplore.solve.simulate import PACKETS
-from npexplore.study.sweeping.answers import Answer, Ended, answer_points
+from npexplore.study.sweeping.answers import Answer, answer_all, run_tasks
 from npexplore.study.sweeping.executors import Wanted
 from npexplore.study.sweeping.grid import SweepPoint
 
 Progress = Callable[[int, int], None]
+T = TypeVar("T")
 
 
 def asked(
@@ -20,12 +22,22 @@ def asked(
 
     The other arguments are those of `answer_points`.
     """
-    answers: dict[int, Answer] = {}
+    return each(
+        points, answer_all, packets=packets, executor=executor, workers=workers, progress=progress, begun=begun
+    )
 
-    def keep(ended: Ended) -> None:
-        answers.update(ended)
+
+def each(
+    points: Sequence[SweepPoint], task: Callable[[Sequence[SweepPoint], int], list[T]], *, packets: int,
+    executor: Wanted, workers: int | None, progress: Progress | None, begun: Callable[[], None],
+) -> list[T]:  # fmt: skip
+    """Return what a task gives for each point; task: a function of a module, which takes points and packets."""
+    results: dict[int, T] = {}
+
+    def keep(numbers: list[int], some: list[T]) -> None:
+        results.update(zip(numbers, some, strict=True))
         if progress is not None:
-            progress(len(answers), len(points))
+            progress(len(results), len(points))
 
-    answer_points(points, keep, executor=executor, workers=workers, packets=packets, begun=begun)
-    return [answers[k] for k in range(len(points))]
+    run_tasks(points, task, keep, executor=executor, workers=workers, packets=packets, begun=begun)
+    return [results[k] for k in range(len(points))]
