@@ -7,7 +7,7 @@ settings  as long as a tied resource has its old ceiling, the single change that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -77,30 +77,33 @@ def settings_of(design: Design, values: Mapping[str, Value]) -> tuple[Setting, .
 
 
 def joint_settings(
-    design: Design, tied: Sequence[str], bound: object, changes: Iterable[tuple[str, Value]],
+    design: Design, tied: Sequence[str], bound: object, changes: Mapping[tuple[str, Value], Ceilings | None],
     ask: Callable[[Sequence[Design]], Sequence[object]],
 ) -> dict[str, Value]:  # fmt: skip
     """Return the changes that together raise the ceilings of all tied resources; none if one change does, or none can.
 
-    bound: the answer of the machine as it is. changes: to choose from, at most one of each parameter. ask: answers
-    machines by bounds.
+    bound: the answer of the machine as it is. changes: to choose from, at most one of each parameter, with the
+    ceilings that are known of each alone. ask: answers machines by bounds.
     """
     chosen: dict[str, Value] = {}
     start = ceilings_of(bound)
     if len(tied) < 2 or any(name not in start for name in tied):
         return {}
     wanted = {name: start[name] * (1 + WORTH) for name in tied}
-    present, tries = start, list(changes)
+    present = start
     while any(present[name] < wanted[name] for name in tied):
         machines: dict[tuple[str, Value], Design] = {}
-        for name, value in tries:
+        for name, value in changes:
             with suppress(InputError):  # out of its range with the others
                 if name not in chosen:
                     machines[name, value] = design.with_(**chosen, **{name: value})
         lowest = min(tied, key=lambda name: present[name] / start[name])
-        answers = zip(machines, map(ceilings_of, ask(list(machines.values()))), strict=True)
-        known = [(change, then) for change, then in answers if all(name in then for name in tied)]
-        best = max(known, key=lambda one: (one[1][lowest], min(one[1][name] for name in tied)), default=None)
+        known = {} if chosen else {change: then for change, then in changes.items() if then is not None}
+        unknown = [change for change in machines if change not in known]
+        answers = ask([machines[change] for change in unknown]) if unknown else ()
+        known |= dict(zip(unknown, map(ceilings_of, answers), strict=True))
+        able = [(change, known[change]) for change in machines if all(name in known[change] for name in tied)]
+        best = max(able, key=lambda one: (one[1][lowest], min(one[1][name] for name in tied)), default=None)
         if best is None or best[1][lowest] <= present[lowest] * (1 + WORTH):
             return {}
         (name, chosen[name]), present = best

@@ -12,13 +12,14 @@ a larger cell is no gain by itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import exp
 from typing import NamedTuple
 
 import numpy as np
 
 from npexplore.designs import Design
+from npexplore.designs.prepared import demands_key, kept_demands
 from npexplore.engine.intervals import interval
 from npexplore.errors import NpexploreError
 from npexplore.machine.workload import Workload
@@ -52,13 +53,15 @@ def packets_for(design: Design, workload: Workload | None) -> int:
 class Forwarded(NamedTuple):
     """What a machine forwards: packets a second, bits of a packet, and (packets, seconds) of each batch.
 
-    half: half width of the 95 % interval as a share of the rate (None: unknown).
+    half: half width of the 95 % interval as a share of the rate (None: unknown). ceilings: packets a second that each
+    resource alone allows (None: the demands were not at hand).
     """
 
     rate_pps: float
     packet_bits: float
     batches: tuple[tuple[int, float], ...]
     half: float | None = None
+    ceilings: Mapping[str, float] | None = None
 
     @property
     def bps(self) -> float:
@@ -95,7 +98,8 @@ def forwarded(point: SweepPoint, answer: Answer) -> Forwarded | None:
     half = None if low is None or high is None else (high - low) / 2 / answer.rate_pps
     # runs in the commonest of several modes say nothing of the others, which the interval spans
     batches = () if "modes" in answer.about else answer.batches
-    return Forwarded(answer.rate_pps, bits, batches, half)
+    kept = kept_demands(demands_key(point.design, point.workload))
+    return Forwarded(answer.rate_pps, bits, batches, half, None if kept is None else kept[0].ceilings())
 
 
 def ratio(a: Forwarded, b: Forwarded) -> Ratio:

@@ -193,7 +193,10 @@ def what_if_in_stages(
         """Return the changes, with those that equally busy resources need together if these gain beyond any single."""
         ((_, bound),) = ask([design], "bounds")
         tied = ties(base, bound) if isinstance(base, Prediction) else []
-        singles = [one for one in tried if parameters[one[0]].kind in KINDS and is_single(design, *one)]
+        singles = {
+            change: rate.ceilings if (rate := found.get(change, (None,))[0]) else None
+            for change in tried if parameters[change[0]].kind in KINDS and is_single(design, *change)
+        }  # fmt: skip
         values = joint_settings(
             design, tied, bound, singles, lambda machines: [answer for _, answer in ask(machines, "bounds")]
         )

@@ -322,11 +322,11 @@ class _Tasks:
     def __init__(self, points: Sequence[SweepPoint], workers: int) -> None:
         self.points, self.workers, self.at = points, workers, 0
         self.order = sorted(range(len(points)), key=self._simulated)
-        self.analytic = sum(point.solver != "simulation" for point in points)
+        self.analytic = sum(point.solver in BATCHED for point in points)
         self.size = {False: ANALYTIC, True: 1}
 
     def _simulated(self, number: int) -> bool:
-        return self.points[number].solver == "simulation"
+        return self.points[number].solver not in BATCHED
 
     def next(self) -> list[int]:
         """Return the next task (empty: there is none)."""
