@@ -62,12 +62,15 @@ T = (
     2.0796138447276795, 2.0738730679040254, 2.0686576104190486, 2.0638985616280245, 2.0595385527532972,
     2.0555294386428735, 2.0518305164802846, 2.0484071417952454, 2.045229642132703, 2.0422724563012378,
 )  # fmt: skip
+FIRST_ESTIMATE = 8 * 16 - 1, 1.9788195347028539  # degrees of freedom of an estimate's first runs, 16 batches each
 
 
 def student(freedom: int) -> float:
     """Return the 97.5 % quantile of Student's t."""
     if freedom <= len(T):
         return T[freedom - 1]
+    if freedom == FIRST_ESTIMATE[0]:
+        return FIRST_ESTIMATE[1]
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, 0.975))

@@ -269,6 +269,9 @@ def _queues(result: Run, first: Snapshot, last: Snapshot) -> dict[str, Queue]:
     model, ticks, queue = result.model, last.now - first.now, {}
     lines = last.integral_line - first.integral_line
     for name, (server, number) in model.servers.items():
+        if server.members == 1:
+            queue[name] = Queue(float(lines[number]) / ticks, int(result.longest_line[number]))
+            continue
         members = slice(number, number + server.members)
         queue[name] = Queue(float(lines[members].sum()) / ticks, int(result.longest_line[members].max()))
     for name, (numbers, _) in model.queues.items():
