@@ -118,7 +118,7 @@ class MachineCompiler:
         number = asm.register(home)
         asm.homes.clear()
         if pool.home is not None:
-            members = machine.servers()[pool.home].members
+            members = asm.servers[pool.home][0].members
             asm.homes[pool.home] = home
         asm.limit(home, members)
         own_number = 0

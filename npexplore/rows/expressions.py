@@ -65,6 +65,7 @@ class Expression:
     """Base of constants, variables and functions of two expressions; operators build new ones, comparisons conditions.
 
     A recorded program runs before any packet is there, so that Python's own `if`, `while` and `range` cannot use one.
+    Nobody changes one; frozen records would take three times as long to make, and a machine has thousands.
     """
 
     __hash__ = object.__hash__
@@ -91,14 +92,14 @@ class Expression:
         return function("sub", 0, self)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Constant(Expression):
     """A number known while recording."""
 
     value: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Variable(Expression):
     """A number known per packet or per turn of a loop; it lives in a register while it is needed."""
 
@@ -106,7 +107,7 @@ class Variable(Expression):
     unit: Unit | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Moment(Variable):
     """A time on the clock: seconds for demands, ticks for the engine."""
 
@@ -118,7 +119,7 @@ class Home(Expression):
     server: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Function(Expression):
     """One of FUNCTIONS applied to two expressions."""
 
