@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from npexplore.plot import hardware as hardware
     from npexplore.plot import ixp1200 as ixp1200
     from npexplore.plot import ixp2400 as ixp2400
+    from npexplore.plot import packet_run as packet_run
     from npexplore.plot import programs as programs
     from npexplore.plot import raw as raw
     from npexplore.plot import soclib as soclib

@@ -21,11 +21,11 @@ WINDOWS = 2000  # of the time axis: several a pixel, for zooming in
 TIME_PREFIXES = {1.0: "s", 1e-3: "ms", 1e-6: "µs", 1e-9: "ns"}
 
 
-def timeline(result: PacketRun) -> pd.DataFrame:
+def timeline(result: PacketRun, windows: int = WINDOWS) -> pd.DataFrame:
     """Return arrivals, departures and losses (packets) and the largest backlog (packets inside) of equal windows.
 
-    start_s: beginning of each window, from the first packet's arrival. A packet is in the backlog from its arrival
-    until it departs or is lost.
+    windows: how many there are at most. start_s: beginning of each, from the first packet's arrival. A packet is in the
+    backlog from its arrival until it departs or is lost.
     """
     import pandas as pd
 
@@ -35,35 +35,38 @@ def timeline(result: PacketRun) -> pd.DataFrame:
     ended = sent | lost
     first = int(arrival.min())
     last = max(int(arrival.max()), int(end[ended].max(initial=first))) + 1
-    window = max(1, -(-(last - first) // WINDOWS))
-    windows = -(-(last - first) // window)
+    window = max(1, -(-(last - first) // windows))
+    count = -(-(last - first) // window)
 
     def per_window(times: np.ndarray) -> np.ndarray:
-        return np.bincount((times - first) // window, minlength=windows)
+        return np.bincount((times - first) // window, minlength=count)
 
     times = np.concatenate([arrival, end[ended]])
     steps = np.concatenate([np.ones(len(arrival), np.int64), np.full(int(ended.sum()), -1)])
     order = np.lexsort((-steps, times))  # of events at the same time, arrivals come first
     inside = np.cumsum(steps[order])
     place = (times[order] - first) // window
-    backlog = np.concatenate([[0], inside])[np.searchsorted(place, np.arange(windows))]  # at the beginning
+    backlog = np.concatenate([[0], inside])[np.searchsorted(place, np.arange(count))]  # at the beginning
     np.maximum.at(backlog, place, inside)
     return pd.DataFrame(
         {
-            "start_s": np.arange(windows) * (window * tick), "arrivals": per_window(arrival),
+            "start_s": np.arange(count) * (window * tick), "arrivals": per_window(arrival),
             "departures": per_window(end[sent]), "losses": per_window(end[lost]), "backlog": backlog,
         }
     )  # fmt: skip
 
 
-def timeline_figure(result: PacketRun) -> go.Figure:
-    """Return rates of arrivals, departures and losses (above) and the largest backlog (below) of each window."""
-    table = timeline(result)
+def timeline_figure(result: PacketRun, windows: int = WINDOWS) -> go.Figure:
+    """Return rates of arrivals, departures and losses (above) and the largest backlog (below) of each window.
+
+    windows: how many there are at most.
+    """
+    table = timeline(result, windows)
     width_s = float(table.start_s[1]) if len(table) > 1 else result.fates.model.tick
     scale = next((size for size in TIME_PREFIXES if table.start_s.max() >= size), min(TIME_PREFIXES))
     unit = TIME_PREFIXES[scale]
     time = table.start_s / scale
-    figure = make_subplots(2, 1, shared_xaxes=True, row_heights=[0.6, 0.4], vertical_spacing=0.06)
+    figure = make_subplots(2, 1, shared_xaxes=True, row_heights=[0.6, 0.4], vertical_spacing=0.08)
     shades = {"arrivals": theme.GREY, "departures": theme.BLUE, "losses": theme.ORANGE, "backlog": theme.PURPLE}
     for name, colour in shades.items():
         lower = name == "backlog"
@@ -72,8 +75,8 @@ def timeline_figure(result: PacketRun) -> go.Figure:
         trace = go.Scatter(x=time, y=values, name=name, line={"color": colour, "shape": "hv", "width": 1.3},
                            mode="lines", hovertemplate=hover)  # fmt: skip
         figure.add_trace(trace, 2 if lower else 1, 1)
-    figure.update_yaxes(title_text="rate, Mpps", rangemode="tozero", row=1, col=1)
-    figure.update_yaxes(title_text="backlog, packets", rangemode="tozero", row=2, col=1)
+    figure.update_yaxes(title_text="Mpps", rangemode="tozero", row=1, col=1)
+    figure.update_yaxes(title_text="packets", rangemode="tozero", row=2, col=1)
     figure.update_xaxes(title_text=f"time, {unit}", row=2, col=1)
     return with_layout(figure, f"Packets over time in {result.design}", 560, legend_rows=1)
 

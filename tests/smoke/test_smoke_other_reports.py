@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 from reference.page_reader import read_as_a_reader
-from reference.pages import page_of, scored
+from reference.pages import page_of, plain, scored
 
 pytestmark = pytest.mark.slow
 
@@ -18,6 +18,7 @@ FEWER = {  # the same questions with fewer packets, at fewer points
     "64_play": {},
     "65_your_program": {"max_examples=100": "max_examples=20", "max_examples=300": "max_examples=40"},
     "66_xdp_rate": {},
+    "67_packet_run": {},
     "70_petri": {"ACCESSES = 200_000": "ACCESSES = 10_000", "for cards in (1, 2, 3)": "for cards in (1, 2)"},
     "71_pcie": {
         "keys=keys, seeds=1": "keys=keys, seeds=1, packets=300",
@@ -33,6 +34,7 @@ FEWER = {  # the same questions with fewer packets, at fewer points
 }
 ANSWERED = set(FEWER) - {"64_play"}  # sliders are an answer of their own
 CLOSE = r"reproduces \d+ of the \d+ published values .* error of the values: \d+ %"
+PAGE = "the whole page"
 FACTS = {  # what a reader learns in a minute, by question
     "65_your_program": {
         "What becomes of my packets?": ["Of 136: "],
@@ -43,6 +45,12 @@ FACTS = {  # what a reader learns in a minute, by question
         "How fast?": ["13.8 million packets a second", "4 cores 47.2 million"],
         "What takes the time?": ["core binds, with 4 the link", "83 % of a core", "call map_lookup_elem, 8 %"],
         "How near are such predictions?": ["128 measured rates of 3 programs", r"0\.6 % in the median", "7 % at worst"],
+    },
+    "67_packet_run": {
+        "Which flow suffered, and when?": ["lost 3 of its 6 packets", "All 21 lost packets came between 63 and 66 µs"],
+        "Where did packets wait?": [r"65% of all waiting is for a free thread \(threads\)"],
+        "What did the router do with the rest?": ["Of 105 packets", "forwards 72 and refuses 33"],
+        PAGE: ["2,520of 2,520 packets that leave, or are lost, as the recursion says", "480of these are lost"],
     },
     "71_pcie": {
         "How fast?": ["64 bytes get at most 32.7 Gb/s of a wire of 63", "2,048 bytes 55.3"],
@@ -74,6 +82,7 @@ def test_a_page_answers_and_a_reader_in_a_browser_finds_nothing_amiss(name, tmp_
     answers = dict(re.findall(r"<dt>([^<]+\?)</dt><dd>([^<]+)</dd>", first))
     assert len(answers) == 3 * (name in ANSWERED)
     assert all(re.search(r"\d", told) for told in answers.values())
+    answers[PAGE] = plain(page.read_text())
     for question, facts in FACTS.get(name, {}).items():
         for fact in facts:
             assert re.search(fact, unescape(answers[question])), fact
