@@ -240,7 +240,7 @@ def test_a_command_answers_in_copies_of_its_process():
         rates = [[one[k].throughput_bps for k in range(3)] for one in found.values()]
         assert rates[0] == rates[1] and len(set(rates[0])) == 3, rates
         pids = []
-        run_tasks(points, lambda some, packets: os.getpid(), lambda numbers, pid: pids.append(pid), workers=2)
+        run_tasks(points, lambda some: os.getpid(), lambda numbers, pid: pids.append(pid), takes_long=bool, workers=2)
         assert pids and os.getpid() not in pids
     """
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)

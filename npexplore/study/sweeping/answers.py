@@ -61,7 +61,7 @@ Answer = Prediction | Refusal
 BATCHED: dict[str, Callable[[Batch], Answers]] = {"bounds": bounds_of, "queueing": queueing_of}
 APART: dict[str, Callable[[UnderLoad], bool | None]] = {"queueing": told_by}
 ESTIMATE_BUDGET_S = 1.0  # of a point
-S = TypeVar("S")
+P = TypeVar("P")
 T = TypeVar("T")
 Ended = list[tuple[int, Answer]]  # number of the point, answer
 
@@ -208,32 +208,38 @@ def answer_points(
     def keep(numbers: list[int], found: list[Answer]) -> None:
         ended(list(zip(numbers, found, strict=True)))
 
-    task = partial(answer_all, warm_up=warm_up)
-    run_tasks(points, task, keep, executor=executor, workers=workers, packets=packets, begun=begun)
+    task = partial(answer_all, packets=packets, warm_up=warm_up)
+    run_tasks(points, task, keep, takes_long=simulated, executor=executor, workers=workers, begun=begun)
+
+
+def simulated(point: SweepPoint) -> bool:
+    """Return whether a point is answered by simulation: `takes_long` of `run_tasks`."""
+    return point.solver == "simulation"
 
 
 def run_tasks(
-    points: Sequence[SweepPoint],
-    task: Callable[[Sequence[SweepPoint], int], T],
+    points: Sequence[P],
+    task: Callable[[Sequence[P]], T],
     ended: Callable[[list[int], T], None],
     look: Callable[[], None] = lambda: None,
     *,
+    takes_long: Callable[[P], bool],
     executor: Wanted = None,
     workers: int | None = None,
-    packets: int = PACKETS,
     begun: Callable[[], None] = lambda: None,
 ) -> None:
     """Run a task over all points, some at a time, and hand over its results as they finish.
 
-    points: what is asked. task: takes points and packets, and returns what is wanted of them; a function of a module,
+    points: what is asked, of any kind. task: takes points, and returns what is wanted of them; a function of a module,
     so that other processes find it. ended: called with the numbers of a task's points and its result. look: called at
-    least every LOOK_S seconds. executor, workers, packets: as in `answer_points`, and so are the errors. begun: called
-    when the workers are there, before they have any work: threads that it starts are in none of their copies.
+    least every LOOK_S seconds. takes_long: whether a point does, so that it begins in a task of its own. executor,
+    workers: as in `answer_points`, and so are the errors. begun: called when the workers are there, before they have
+    any work: threads that it starts are in none of their copies.
     """
     count = usable_cores() if workers is None else workers
     copies = executor is None and count > 1 and len(points) > 1 and can_fork()
     chosen = Forked((task, points), count) if copies else pool(executor, workers)
-    with chosen as running, closing(tasks(points, task, running, packets)) as made:
+    with chosen as running, closing(tasks(points, task, running, takes_long)) as made:
         begun()
         for some in made:
             if some is not None:
@@ -242,8 +248,7 @@ def run_tasks(
 
 
 def tasks(
-    points: Sequence[SweepPoint], task: Callable[[Sequence[SweepPoint], int], T], executor: Executor,
-    packets: int = PACKETS,
+    points: Sequence[P], task: Callable[[Sequence[P]], T], executor: Executor, takes_long: Callable[[P], bool]
 ) -> Generator[tuple[list[int], T] | None, None, None]:  # fmt: skip
     """Yield (numbers of the points, what the task gave) as they finish; None where LOOK_S passed without one.
 
@@ -256,10 +261,10 @@ def tasks(
 
     def submit(numbers: list[int]) -> Future[tuple[T, float]]:
         if isinstance(executor, Forked):
-            return executor.submit(_timed, _of_inherited, numbers, packets)
-        return executor.submit(_timed, task, [points[k] for k in numbers], packets)
+            return executor.submit(_timed, _of_inherited, numbers)
+        return executor.submit(_timed, task, [points[k] for k in numbers])
 
-    todo, running = _Tasks(points, slots(executor)), dict[Future[tuple[T, float]], list[int]]()
+    todo, running = _Tasks([*map(takes_long, points)], slots(executor)), dict[Future[tuple[T, float]], list[int]]()
     most, errors = AHEAD * slots(executor), lost()
     dead: BaseException | None = None
     heard = time.monotonic()
@@ -303,43 +308,40 @@ def tasks(
         raise BrokenExecutor(gone(executor) or f"a worker died: {said}") from dead
 
 
-def _of_inherited(numbers: Sequence[int], packets: int) -> Any:
+def _of_inherited(numbers: Sequence[int]) -> Any:
     """Return what the task that this process was forked for gives for some of its points."""
     task, points = inherited()
-    return task([points[k] for k in numbers], packets)
+    return task([points[k] for k in numbers])
 
 
-def _timed(task: Callable[[Sequence[S], int], T], points: Sequence[S], packets: int) -> tuple[T, float]:
+def _timed(task: Callable[[Sequence[P]], T], points: Sequence[P]) -> tuple[T, float]:
     """Return what one task gives and how many seconds it took."""
     began = time.perf_counter()
-    found = task(points, packets)
+    found = task(points)
     return found, time.perf_counter() - began
 
 
 class _Tasks:
-    """Splits the points' numbers into tasks of one kind, analytic points or simulations, of about equal time."""
+    """Splits the points' numbers into tasks of one kind, points that take long or not, of about equal time."""
 
-    def __init__(self, points: Sequence[SweepPoint], workers: int) -> None:
-        self.points, self.workers, self.at = points, workers, 0
-        self.order = sorted(range(len(points)), key=self._simulated)
-        self.analytic = sum(point.solver in BATCHED for point in points)
+    def __init__(self, long: Sequence[bool], workers: int) -> None:
+        self.long, self.workers, self.at = long, workers, 0
+        self.order = sorted(range(len(long)), key=long.__getitem__)
+        self.quick = len(long) - sum(long)
         self.size = {False: ANALYTIC, True: 1}
-
-    def _simulated(self, number: int) -> bool:
-        return self.points[number].solver not in BATCHED
 
     def next(self) -> list[int]:
         """Return the next task (empty: there is none)."""
         first = self.at
-        simulated = first >= self.analytic
-        left = (len(self.order) if simulated else self.analytic) - first
-        even = max(1, left // (EVEN * self.workers)) if simulated else left
-        self.at = first + min(self.size[simulated], even)
+        long = first >= self.quick
+        left = (len(self.order) if long else self.quick) - first
+        even = max(1, left // (EVEN * self.workers)) if long else left
+        self.at = first + min(self.size[long], even)
         return self.order[first : self.at] if left else []
 
     def took(self, numbers: list[int], seconds: float) -> None:
         """Learn from a task how many points the next of its kind should have."""
-        simulated = self._simulated(numbers[0])
-        if len(numbers) == self.size[simulated]:
-            each = (SIMULATED_S if simulated else ANALYTIC_S) / max(seconds, 1e-6)
-            self.size[simulated] = max(1, min(int(len(numbers) * min(4.0, each)), MOST))
+        long = self.long[numbers[0]]
+        if len(numbers) == self.size[long]:
+            each = (SIMULATED_S if long else ANALYTIC_S) / max(seconds, 1e-6)
+            self.size[long] = max(1, min(int(len(numbers) * min(4.0, each)), MOST))
