@@ -1,6 +1,7 @@
 """`npexplore run`: a capture through a machine, and what became of each packet (docs/packet_run.md).
 
-Exit status 0, or 3 for a damaged capture, whose good packets are run.
+With --each, several captures are a run each (npexplore/study/packet_runs.py). Exit status 0, or 3 for a damaged
+capture, whose good packets are run, and for one of several that cannot be run.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from npexplore.progress import Task
 from npexplore.units import readable
 
 if TYPE_CHECKING:
+    from npexplore.designs import Design
     from npexplore.golden.captures.routed import Routed
     from npexplore.solve.packet_run import PacketRun
 
@@ -28,6 +30,13 @@ if TYPE_CHECKING:
 @click.argument("design", shell_complete=complete_design)
 @set_option(several=False)
 @click.option("--trace", metavar="FILE", help="The capture (pcap, pcapng, gzip, zstd), at its own times.")
+@click.option(
+    "--each", metavar="FILES", multiple=True,
+    help="In place of --trace: captures (a file, folder or pattern; repeatable), a run each, into DIR/CAPTURE.",
+)  # fmt: skip
+@click.option("--workers", type=click.IntRange(min=1), help="Runs of --each at once; default: one for each core.")
+@click.option("--cluster", metavar="tcp://HOST:PORT", help="Run --each on the workers of the Dask scheduler there.")
+@click.option("--resume", is_flag=True, help="Of --each, captures whose results are in DIR are not run again.")
 @click.option("--speed", metavar="X", type=float, help="The capture's own timing X times as fast.")
 @click.option("--rate", metavar="R", help="Scale all times to this mean rate, for example 2.5Mpps or 4Gb/s.")
 @click.option("--loops", metavar="N", type=click.IntRange(min=1), default=1, help="The packets N times in a row.")
@@ -52,13 +61,14 @@ if TYPE_CHECKING:
 )
 @json_option
 def command(
-    design: str, settings: tuple[str, ...], trace: str | None, speed: float | None, rate: str | None, loops: int,
+    design: str, settings: tuple[str, ...], trace: str | None, each: tuple[str, ...], workers: int | None,
+    cluster: str | None, resume: bool, speed: float | None, rate: str | None, loops: int,
     memory: str | None, seed: int, by_resource: bool, out: Path | None, html: Path | None, shared_library: bool,
     router: str | None, named: tuple[str, ...], any_station: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Send the packets of captures through DESIGN, and say which were sent, which were lost, and where."""
     check_speed(rate, speed)
-    inputs, port = _inputs(trace, named)
+    inputs, port = _inputs(trace, each, named)
     if "-" in inputs.values() and out is not None:
         raise InputError("--out writes frames that are read again; standard input can be read only once")
     if by_resource and out is None:
@@ -67,6 +77,15 @@ def command(
         raise InputError("--router writes DIR/ports, and there is no --out DIR")
     if router is None and (port is not None or any_station):
         raise InputError("--port NAME and --any-station are the router's, and there is no --router FILE")
+    for option, value in (("--workers", workers), ("--cluster", cluster), ("--resume", resume or None)):
+        if value is not None and not each:
+            raise InputError(f"{option} is of several captures, and there is no --each FILES")
+    if each and out is None:
+        raise InputError("--each keeps the results of each capture in DIR/CAPTURE, and there is no --out DIR")
+    if each and html is not None:
+        raise InputError("--html writes the page of one capture; --each runs several")
+    if cluster is not None and workers is not None:
+        raise InputError("--cluster brings its own workers; leave --workers out")
     for path in (out, html):
         if path is not None:
             refuse_closed(path)
@@ -80,12 +99,20 @@ def command(
         for name in inputs if trace is None else [port] if port else []:
             one_of("port", name, [one.name for one in config.ports])
     machine = apply_settings(design_of(design), settings)
+    memory_bytes = None if memory is None else quantity("--memory", memory, "bytes")
+    if each:
+        assert out is not None
+        options = {
+            "seed": seed, "speed": speed, "rate": rate, "loops": loops, "by_resource": by_resource,
+            "memory_bytes": memory_bytes, "router": config, "port": port, "any_station": any_station,
+        }  # fmt: skip
+        return _run_each(machine, each, out, cluster, workers, options, resume=resume, as_json=as_json)
     with Task(f"packets through {machine.name}"):
         arriving = inputs if trace is None else read_capture(trace)
         by_resource = by_resource or html is not None
         result = machine.run(
             arriving, seed, speed=speed, rate=rate, loops=loops, by_resource=by_resource,
-            memory_bytes=None if memory is None else quantity("--memory", memory, "bytes"),
+            memory_bytes=memory_bytes,
         )  # fmt: skip
     capture = result.capture
     assert capture is not None
@@ -117,13 +144,42 @@ def command(
     return 0
 
 
-def _inputs(trace: str | None, named: tuple[str, ...]) -> tuple[dict[str, str], str | None]:
-    """Return the captures by input port (of --trace: by no name), and the router's port for --trace, if it is named."""
+def _run_each(
+    machine: Design, each: tuple[str, ...], out: Path, cluster: str | None, workers: int | None,
+    options: dict[str, Any], *, resume: bool, as_json: bool,
+) -> int:  # fmt: skip
+    """Run several captures, say how the packets of each ended, and return the exit status."""
+    from npexplore.study.packet_runs import run_each
+
+    with Task(f"captures through {machine.name}", unit="capture", keep_bar=True) as task:
+        try:
+            found = run_each(
+                machine, each, out, executor=cluster, workers=workers, resume=resume, progress=task.reach, **options
+            )
+        except KeyboardInterrupt:
+            if task.total is None:
+                raise
+            kept = f"{task.done} of {task.total} captures are finished and kept in {out}; --resume goes on"
+            raise KeyboardInterrupt(kept) from None
+    rows = found.astype(object).where(found.notna(), None).to_dict("records")
+    shown = [name for name in found if name not in ("folder", "damage", "error")]
+    emit({"out": str(out), "captures": rows}, lambda: table([{name: row[name] for name in shown} for row in rows]),
+         as_json=as_json)  # fmt: skip
+    for row in rows:
+        if row["error"]:
+            warn(row["error"])
+        elif row["damage"]:
+            warn(f"{row['capture']}: {row['damage']}; the packets before it were run")
+    return DAMAGED if any(row["error"] or row["damage"] for row in rows) else 0
+
+
+def _inputs(trace: str | None, each: tuple[str, ...], named: tuple[str, ...]) -> tuple[dict[str, str], str | None]:
+    """Return the captures by input port (of --trace: by no name), and the router's port, if --port names it alone."""
     files = split_inputs(tuple(text for text in named if "=" in text), "--port")
     alone = [text for text in named if "=" not in text]
-    if (trace is None) == (not files):
-        raise InputError("packets come from --trace FILE, or from --port NAME=FILE for each port; give one of both")
-    if len(alone) > (trace is not None):
+    if (trace is not None) + bool(each) + bool(files) != 1:
+        raise InputError("packets come from --trace FILE, --each FILES, or --port NAME=FILE for each port; give one")
+    if len(alone) > (not files):
         raise InputError(f"--port {alone[-1]}: has no capture; write --port {alone[-1]}=FILE")
     return ({"": trace} if trace is not None else files), (alone[0] if alone else None)
 

@@ -52,6 +52,16 @@ def find_captures(names: Files) -> list[str]:
     return paths
 
 
+def capture_identity(path: str | Path) -> tuple[bytes, int, int]:
+    """Return what tells a capture from another one, or from itself before a change: path, bytes, time of change (ns).
+
+    Raises OSError where there is no such file.
+    """
+    file = Path(path).resolve()
+    about = file.stat()
+    return os.fsencode(file), about.st_size, about.st_mtime_ns
+
+
 class CaptureSeries:
     """Iterate over the packets of several captures, one PacketTable per chunk, as a CaptureScan does over one.
 

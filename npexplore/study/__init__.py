@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from npexplore.study.loading.points import LoadPoint as LoadPoint
     from npexplore.study.machine_study import MachineStudy as MachineStudy
     from npexplore.study.machine_study import study_machine as study_machine
+    from npexplore.study.packet_runs import run_each as run_each
     from npexplore.study.sweeping.grid import SweepPoint as SweepPoint
     from npexplore.study.sweeping.landscape import Landscape as Landscape
     from npexplore.study.sweeping.landscape import landscape as landscape

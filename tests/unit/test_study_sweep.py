@@ -6,8 +6,7 @@ import pickle
 import signal
 import subprocess
 import sys
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +14,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from pandas.testing import assert_frame_equal
+from reference.dying_executor import DyingExecutor
 
 import npexplore
 import npexplore.designs.prepared
@@ -254,22 +254,6 @@ def test_an_executor_and_workers_contradict_each_other():
 
 
 # ---- the store
-
-
-class DyingExecutor:
-    """Answers some tasks, then its workers are dead."""
-
-    def __init__(self, alive):
-        self.alive = alive
-
-    def submit(self, function, *args):
-        future = Future()
-        if self.alive:
-            self.alive -= 1
-            future.set_result(function(*args))
-        else:
-            future.set_exception(BrokenProcessPool("killed"))
-        return future
 
 
 def counted(monkeypatch):

@@ -17,6 +17,7 @@ import numpy as np
 
 from npexplore import __version__
 from npexplore.errors import InputError
+from npexplore.packets.files import capture_identity
 from npexplore.packets.scan import Damage
 from npexplore.packets.statistics.counting import CaptureCounts, FileCounts
 from npexplore.packets.statistics.flow_set import EXACT_FLOWS
@@ -94,7 +95,5 @@ class KeptCounts:
 
 
 def _identity(path: str) -> bytes:
-    file = Path(path).resolve()
-    seen = file.stat()
-    what = (os.fsencode(file), seen.st_size, seen.st_mtime_ns, __version__, CONTENT_VERSION, EXACT_FLOWS)
+    what = (*capture_identity(path), __version__, CONTENT_VERSION, EXACT_FLOWS)
     return blake2b(repr(what).encode(), digest_size=16).digest()
