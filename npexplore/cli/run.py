@@ -153,16 +153,16 @@ def _run_each(
 
     with Task(f"captures through {machine.name}", unit="capture", keep_bar=True) as task:
         try:
-            found = run_each(
+            captures = run_each(
                 machine, each, out, executor=cluster, workers=workers, resume=resume, progress=task.reach, **options
             )
         except KeyboardInterrupt:
             if task.total is None:
                 raise
-            kept = f"{task.done} of {task.total} captures are finished and kept in {out}; --resume goes on"
-            raise KeyboardInterrupt(kept) from None
-    rows = found.astype(object).where(found.notna(), None).to_dict("records")
-    shown = [name for name in found if name not in ("folder", "damage", "error")]
+            message = f"{task.done} of {task.total} captures are finished and kept in {out}; --resume goes on"
+            raise KeyboardInterrupt(message) from None
+    rows = captures.astype(object).where(captures.notna(), None).to_dict("records")
+    shown = [name for name in captures if name not in ("folder", "damage", "error")]
     emit({"out": str(out), "captures": rows}, lambda: table([{name: row[name] for name in shown} for row in rows]),
          as_json=as_json)  # fmt: skip
     for row in rows:

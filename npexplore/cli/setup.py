@@ -19,7 +19,7 @@ EXTRAS = {
     "report": "npexplore report: notebooks as pages",
     "test": "npexplore.testing: random packets that test your router",
     "png": "figures as PNG from Python",
-    "cluster": "trace stats and sweep with --cluster: workers of Dask",
+    "cluster": "trace stats, run --each and sweep with --cluster: workers of Dask",
     "xarray": "results as labelled arrays: to_xarray()",
 }
 PROGRAMS = {

@@ -96,20 +96,21 @@ def run_each(
         >>> captures = [npx.bundled_path(f"data/captures/{name}.pcap") for name in ("zeek_wikipedia", "zeek_pppoe")]
         >>> with TemporaryDirectory() as folder:
         ...     npx.study.run_each("smartnic", captures, folder)[["packets", "sent"]].values.tolist()
-        [[126, 126], [65, 65]]
+        [[126, 126], [25, 25]]
     """
     design = design_of(of)
     if router is not None:
         port = router.ports[0].name if port is None else one_of("port", port, [known.name for known in router.ports])
     options = RunOptions(seed, speed, rate, loops, by_resource, memory_bytes, router, port, any_station)
     traces = find_captures(captures)
+    same_for_all = (model_key(design), code_version(), pickle.dumps(replace(options, memory_bytes=None)))
     runs = [
-        CaptureRun(design, str(trace), folder, options, _key(design, trace, options))
+        CaptureRun(design, str(trace), folder, options, _key(trace, same_for_all))
         for trace, folder in _folders(traces, Path(out).absolute())
     ]
     documents = {k: _finished(run) if resume else None for k, run in enumerate(runs)}
-    open_ = [k for k, document in documents.items() if document is None]
-    total, done = len(runs), len(runs) - len(open_)
+    unfinished = [k for k, document in documents.items() if document is None]
+    total, done = len(runs), len(runs) - len(unfinished)
 
     def report(more: int = 0) -> None:
         nonlocal done
@@ -117,17 +118,18 @@ def run_each(
         if progress is not None:
             progress(done, total)
 
-    def keep(numbers: list[int], found: list[dict[str, Any]]) -> None:
-        documents.update({open_[k]: _seen_here(runs[open_[k]], one) for k, one in zip(numbers, found, strict=True)})
+    def keep(numbers: list[int], results: list[dict[str, Any]]) -> None:
+        for number, result in zip(numbers, results, strict=True):
+            documents[unfinished[number]] = _checked(runs[unfinished[number]], result)
         report(len(numbers))
 
     report()
     try:
-        todo = [runs[k] for k in open_]
+        todo = [runs[k] for k in unfinished]
         run_tasks(todo, run_captures, keep, takes_long=lambda run: True, executor=executor, workers=workers)
     except BrokenExecutor as error:
-        kept = sum(_finished(run) is not None for run in runs)
-        raise NpexploreError(f"{error}; {kept} of {total} captures are finished and kept in {out}") from error
+        finished = sum(_finished(run) is not None for run in runs)
+        raise NpexploreError(f"{error}; {finished} of {total} captures are finished and kept in {out}") from error
     rows = [_row(name, run, documents[k] or {}) for k, (name, run) in enumerate(zip(traces, runs, strict=True))]
     if all(row["error"] for row in rows):
         raise InputError(rows[0]["error"])
@@ -184,19 +186,18 @@ def _folders(traces: Sequence[str], out: Path) -> list[tuple[Path, Path]]:
         raise InputError(f"{twice}: is named twice; each capture is run once")
     shared = os.path.commonpath([file.parent for file in files])
     folders = [out / file.relative_to(shared) for file in files]
-    if taken := next((folder for folder in folders if folder.is_file()), None):
-        raise InputError(f"{taken}: is a file, and results would be a folder of this name; choose another than {out}")
+    if file := next((folder for folder in folders if folder.is_file()), None):
+        raise InputError(f"{file}: is a file, and results would be a folder of this name; choose another than {out}")
     return list(zip(files, folders, strict=True))
 
 
-def _key(design: Design, trace: Path, options: RunOptions) -> str:
-    """Return the hash of what a result depends on: capture, design, what solves it, options; "" without a capture."""
+def _key(trace: Path, same_for_all: tuple[str, str, bytes]) -> str:
+    """Return the hash of what a result depends on: the capture, and what is the same for all; "" without a capture."""
     try:
         capture = capture_identity(trace)
     except OSError:
         return ""
-    of_result = pickle.dumps(replace(options, memory_bytes=None))
-    return blake2b(repr((capture, model_key(design), code_version(), of_result)).encode(), digest_size=16).hexdigest()
+    return blake2b(repr((capture, *same_for_all)).encode(), digest_size=16).hexdigest()
 
 
 def _finished(run: CaptureRun) -> dict[str, Any] | None:
@@ -211,7 +212,7 @@ def _finished(run: CaptureRun) -> dict[str, Any] | None:
     return document if all(Path(file).is_file() for file in files) else None
 
 
-def _seen_here(run: CaptureRun, document: dict[str, Any]) -> dict[str, Any]:
+def _checked(run: CaptureRun, document: dict[str, Any]) -> dict[str, Any]:
     """Return a worker's document; one whose worker sees other files than this computer has that as its error."""
     if document.get("missing") and Path(run.trace).exists():
         where = f"{run.trace}: is here, but not where the worker looks"

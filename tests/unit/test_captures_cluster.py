@@ -13,6 +13,7 @@ from npexplore.packets.statistics.counting import CaptureCounts, count_capture
 from npexplore.packets.statistics.kept import KeptCounts
 from npexplore.packets.statistics.several import count_captures
 from npexplore.packets.synthetic import Traffic, fit_lengths, fixed_length, poisson_arrivals
+from npexplore.study import run_each
 from npexplore.study.sweeping import executors
 
 EACH, FILES = 3000, 8
@@ -71,12 +72,22 @@ def test_a_worker_that_is_killed_costs_only_its_files(keeping, paths, tmp_path):
         kept.close()
 
 
-def test_the_command_counts_on_a_cluster(paths, tmp_path, capsys):
-    """Also where a file is none: what the worker says of it comes back."""
+def test_commands_count_and_run_captures_on_a_cluster(paths, tmp_path, capsys):
+    """Also where a file is none: what the worker says of it comes back. A worker that is killed changes no file."""
     (tmp_path / "files" / "7.pcap").write_text("no capture")
     asked = ["trace", "stats", str(tmp_path / "files"), "--json"]
     with dask_cluster(tmp_path) as cluster:
         assert main([*asked, "--cluster", cluster.address]) == 3
+        run_each("smartnic", tmp_path / "files", tmp_path / "there", executor=cluster.address,
+                 progress=lambda done, total: done == 1 and cluster.workers[0].kill())  # fmt: skip
+        assert cluster.workers[0].wait() != 0
+    run_each("smartnic", tmp_path / "files", tmp_path / "here", workers=1)
+    results = [
+        {path.relative_to(folder): path.read_bytes().replace(str(folder).encode(), b"") for path in folder.rglob("*.*")
+         if path.is_file()} for folder in (tmp_path / "there", tmp_path / "here")
+    ]  # fmt: skip
+    assert results[0] == results[1]
+    assert len(results[0]) == 4 * (FILES - 1)
     there = capsys.readouterr()
     assert main([*asked, "--workers", "1"]) == 3
     here = capsys.readouterr()

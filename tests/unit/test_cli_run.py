@@ -69,7 +69,11 @@ def test_the_text_says_how_packets_ended(capsys):
         (("--by-resource",), "there is no --out"),
         (("--router", "office"), "there is no --out"),
         (("--port", "campus"), "there is no --router"),
-        (("--port", "campus=other.pcap"), "give one of both"),
+        (("--port", "campus=other.pcap"), "--port NAME=FILE for each port; give one"),
+        (("--each", "other.pcap"), "give one"),
+        (("--workers", "2"), "there is no --each"),
+        (("--cluster", "tcp://127.0.0.1:1"), "there is no --each"),
+        (("--resume",), "there is no --each"),
         (("--port", "campus", "--port", "lab"), "has no capture"),
         (("--loops", "0"), "--loops"),
         (("--memory", "40KB"), "rows of 126 packets needs about 4.16e-05 GB of memory, 4.1e-05 GB are allowed"),
@@ -78,6 +82,22 @@ def test_the_text_says_how_packets_ended(capsys):
 )
 def test_what_does_not_fit_together_is_refused(capsys, more, told):
     status, _, err = run(capsys, "ixp2400", "--trace", CAPTURE, *more)
+    assert status == 2
+    assert told in err
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ((), "--each keeps the results of each capture in DIR/CAPTURE, and there is no --out"),
+        (("--out", "fates", "--html", "page.html"), "--each runs several"),
+        (("--out", "fates", "--cluster", "tcp://127.0.0.1:1", "--workers", "2"), "leave --workers out"),
+        (("--out", "fates", "--port", "campus=other.pcap"), "give one"),
+        (("--out", "fates", "--port", "campus"), "there is no --router"),
+    ],
+)
+def test_what_does_not_fit_several_captures_is_refused(capsys, more, told):
+    status, _, err = run(capsys, "ixp2400", "--each", CAPTURE, *more)
     assert status == 2
     assert told in err
 
