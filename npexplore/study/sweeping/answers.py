@@ -209,12 +209,12 @@ def answer_points(
         ended(list(zip(numbers, found, strict=True)))
 
     task = partial(answer_all, packets=packets, warm_up=warm_up)
-    run_tasks(points, task, keep, takes_long=simulated, executor=executor, workers=workers, begun=begun)
+    run_tasks(points, task, keep, takes_long=takes_long, executor=executor, workers=workers, begun=begun)
 
 
-def simulated(point: SweepPoint) -> bool:
-    """Return whether a point is answered by simulation: `takes_long` of `run_tasks`."""
-    return point.solver == "simulation"
+def takes_long(point: SweepPoint) -> bool:
+    """Return whether a point is answered by a run of its own, and not among many points: see `run_tasks`."""
+    return point.solver not in BATCHED
 
 
 def run_tasks(

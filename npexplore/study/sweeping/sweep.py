@@ -22,7 +22,7 @@ import pyarrow as pa
 from npexplore.designs import design
 from npexplore.errors import InputError, NpexploreError, positive
 from npexplore.solve.simulate import PACKETS
-from npexplore.study.sweeping.answers import run_tasks, simulated
+from npexplore.study.sweeping.answers import run_tasks, takes_long
 from npexplore.study.sweeping.executors import Wanted
 from npexplore.study.sweeping.grid import SweepPoint, grid
 from npexplore.study.sweeping.identity import code_version
@@ -123,7 +123,7 @@ def _answer(
     report()
     try:
         task = partial(answered_rows, packets=packets)
-        run_tasks(points, task, keep, look, takes_long=simulated, executor=executor, workers=workers)
+        run_tasks(points, task, keep, look, takes_long=takes_long, executor=executor, workers=workers)
     except BrokenExecutor as error:
         rows.commit()
         kept_too = " and kept" if isinstance(rows, Store) else ""
