@@ -155,7 +155,7 @@ def test_a_capture_that_cannot_be_run_is_a_row_with_the_reason(captures, tmp_pat
     assert table.sent.isna().tolist() == [False, True, True]
     assert table.damage.notna().tolist() == [True, False, False]
     assert "must be pcap" in table.error[1]
-    assert not (out / "b.txt").exists()
+    assert not (out / "b.txt" / "run.json").exists()
     assert main(["run", "smartnic", "--each", str(mine), "--out", str(out), "--json"]) == 3
     told = capsys.readouterr()
     assert json.loads(told.out)["captures"][1]["sent"] is None
