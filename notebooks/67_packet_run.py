@@ -56,11 +56,11 @@ first_screen(
         "Which flow suffered, and when?": f"Port {suffered.sport} of {suffered.src} lost {suffered.lost} of its "
         f"{suffered.packets} packets to port {suffered.dport}. All {len(lost)} lost packets came between "
         f"{lost.min():.0f} and {lost.max():.0f} µs, in a burst of the capture.",
+        "What did the router do with the rest?": f"Of {routed.tally.packets} packets that left the machine it forwards "
+        f"{routed.tally.forwarded} and refuses {len(refused)}, each by a clause of a standard.",
         "Where did packets wait?": f"{by_place.iloc[0] / by_place.sum():.0%} of all waiting is for a free thread "
         f"({by_place.index[0]}), {by_place.iloc[1] / by_place.sum():.0%} for {by_place.index[1]}. Packets wait for "
         "threads in the receive buffer, and are lost when it is full.",
-        "What did the router do with the rest?": f"Of {routed.tally.packets} packets that left the machine it forwards "
-        f"{routed.tally.forwarded} and refuses {len(refused)}, each by a clause of a standard.",
     },
     figures.timeline_figure(result, windows=150),
     tries={"one table": "#One-table", "the slowest packets": "#The-slowest-packets",

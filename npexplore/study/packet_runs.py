@@ -22,6 +22,7 @@ from npexplore.errors import InputError, NpexploreError, one_of
 from npexplore.golden.router.configuration import Router
 from npexplore.packets.files import Files, capture_identity, find_captures
 from npexplore.packets.output import replacing
+from npexplore.paths import capture as sample_path
 from npexplore.results import frame_of, plain
 from npexplore.study.sweeping.answers import run_tasks
 from npexplore.study.sweeping.executors import Wanted
@@ -177,7 +178,7 @@ def _run(run: CaptureRun) -> dict[str, Any]:
 
 def _folders(traces: Sequence[str], out: Path) -> list[tuple[Path, Path]]:
     """Return each capture's path and the folder of its results: its place below the folder that all captures share."""
-    files = [Path(trace).absolute() for trace in traces]
+    files = [Path(sample_path(trace)).absolute() for trace in traces]
     if "-" in traces:
         raise InputError("each capture must be a file that can be read again; standard input can be read only once")
     resolved = [file.resolve() for file in files]

@@ -151,6 +151,7 @@ def test_a_capture_that_cannot_be_run_is_a_row_with_the_reason(captures, tmp_pat
     mine.mkdir()
     (mine / "a.pcap").write_bytes((captures / "tue" / "a.pcap").read_bytes()[:-7])
     (mine / "b.txt").write_text("no capture")
+    assert run_each("smartnic", "sample:zeek_wikipedia", out).sent.tolist() == [126]
     table = run_each("smartnic", [mine, mine / "c.pcap"], out)
     assert table.sent.isna().tolist() == [False, True, True]
     assert table.damage.notna().tolist() == [True, False, False]
