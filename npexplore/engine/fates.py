@@ -5,7 +5,7 @@ latency = end - arrival = sum over places of (served + waited + held up)      ev
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,20 @@ from npexplore._kernels import engine
 from npexplore.engine.accounts import DROP
 from npexplore.engine.model import EngineModel
 from npexplore.errors import RefusedError
+from npexplore.mapped_arrays import empty, parts
 
 Integers = npt.NDArray[np.int64]
 NOWHERE = -1  # of ticks, threads, classes and drops: there is none
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over the rows. sent: packets that were finished. drops: packets lost, by counter of the model. visited:
+    whether any packet has a time there, by column of the accounts."""
+
+    sent: int
+    drops: Integers
+    visited: npt.NDArray[np.bool_]
 
 
 @dataclass
@@ -38,9 +49,11 @@ class Fates:
         if model.places is None:
             raise RefusedError("the fate of each packet takes a machine of programs whose time is accounted for")
         width = engine.F_FIRST + 3 * len(model.places.names) * by_place
-        rows = np.full((len(model.tables[model.packets]), width), NOWHERE, dtype=np.int64)
-        rows[:, engine.F_ENDS] = 0
-        rows[:, engine.F_FIRST :] = 0
+        rows = empty((len(model.tables[model.packets]), width))
+        for part in parts(len(rows)):
+            rows[part] = NOWHERE
+            rows[part, engine.F_ENDS] = 0
+            rows[part, engine.F_FIRST :] = 0
         return Fates(model, rows, model.packets)
 
     @property
@@ -53,22 +66,37 @@ class Fates:
         """Whether each packet was dropped."""
         return np.asarray(self.rows[:, engine.F_DROP] != NOWHERE)
 
+    def part(self, rows: slice) -> Fates:
+        """Return some of the rows, which are not copied."""
+        return replace(self, rows=self.rows[rows])
+
+    def totals(self) -> Totals:
+        """Return the sums over all rows."""
+        sent, drops = 0, np.zeros(len(self.model.counters), dtype=np.int64)
+        visited = np.zeros(self.rows.shape[1] - engine.F_FIRST, dtype=np.bool_)
+        for rows in parts(len(self.rows)):
+            part = self.part(rows)
+            sent += int(np.count_nonzero(part.finished))
+            drops += np.bincount(part.rows[part.lost, engine.F_DROP], minlength=len(drops))
+            visited |= part.rows[:, engine.F_FIRST :].any(axis=0)
+        return Totals(sent, drops, visited)
+
     def check(self, done: Integers, counters: Integers) -> None:
         """Raise RefusedError unless rows add up to what was counted: packets and latencies by class, drops by place.
 
         done: packets, latencies (and more) by class, shape (classes, 4). counters: of the model.
         """
-        rows = self.rows
-        finished, classes = self.finished, len(done)
-        latency = rows[:, engine.F_END] - rows[:, engine.F_ARRIVAL]
-        counts = np.zeros((classes, 2), dtype=np.int64)
-        np.add.at(counts, rows[finished, engine.F_CLASS], np.stack([finished[finished], latency[finished]], axis=1))
-        drops = np.bincount(rows[self.lost, engine.F_DROP], minlength=len(counters))
+        counts, totals, twice = np.zeros((len(done), 2), dtype=np.int64), self.totals(), False
+        for rows in parts(len(self.rows)):
+            ended = self.rows[rows][self.part(rows).finished]
+            latency = ended[:, engine.F_END] - ended[:, engine.F_ARRIVAL]
+            np.add.at(counts, ended[:, engine.F_CLASS], np.stack([np.ones_like(latency), latency], axis=1))
+            twice = twice or bool((self.rows[rows, engine.F_ENDS] > 1).any())
         counted = np.where([name.startswith(DROP) for name in self.model.counters], counters, 0)
-        same = np.array_equal(counts, done[:, [engine.D_COUNT, engine.D_LATENCY]]) and np.array_equal(drops, counted)
-        if not same or (rows[:, engine.F_ENDS] > 1).any():
+        same = np.array_equal(counts, done[:, [engine.D_COUNT, engine.D_LATENCY]])
+        if not same or twice or not np.array_equal(totals.drops, counted):
             raise RefusedError(
                 "the fate of each packet takes a machine that ends each packet once, as it came; this one finished "
-                f"{int(done[:, engine.D_COUNT].sum())} packets, {int(finished.sum())} of them known, and lost "
-                f"{int(counted.sum())}, {int(self.lost.sum())} of them known"
+                f"{int(done[:, engine.D_COUNT].sum())} packets, {totals.sent} of them known, and lost "
+                f"{int(counted.sum())}, {int(totals.drops.sum())} of them known"
             )

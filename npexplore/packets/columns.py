@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from npexplore._kernels import capture_headers as bits
 from npexplore._kernels.capture_records import NO_TIME
 from npexplore.errors import one_of
+from npexplore.mapped_arrays import release_pages, resized
 
 Column = NDArray[Any]
 
@@ -199,7 +200,10 @@ class PacketTable(Mapping[str, Column]):
 
 
 class TableBuilder:
-    """Joins tables into one without copying at the end: columns grow in place, so each memory page is touched once."""
+    """Joins tables into one without copying at the end: columns grow in place, so each memory page is touched once.
+
+    Within `arrays_in_files` they are mapped to files.
+    """
 
     def __init__(self, columns: Iterable[str] = STORED) -> None:
         """columns: the stored ones that the table has; those derived from others are not there."""
@@ -216,6 +220,7 @@ class TableBuilder:
             self._resize(max(self._rows, expected, self._room + self._room // 2))
         for name, column in self._stored.items():
             column[start : self._rows] = part.stored[name]
+        release_pages()
         if len(part.tags.packet):
             self._tags.append(Tags(part.tags.packet + start, part.tags.kind, part.tags.value))
         if len(part.ipv6.packet):
@@ -233,6 +238,6 @@ class TableBuilder:
         )
 
     def _resize(self, room: int) -> None:
-        for column in self._stored.values():
-            column.resize(room, refcheck=False)
+        for name, column in self._stored.items():
+            self._stored[name] = resized(column, room)
         self._room = room

@@ -1,13 +1,17 @@
 """A run of packets as files: a row a packet in Parquet, sent frames at their departures, dropped ones as they came.
 
 Captures are written as others are (pcap with nanoseconds, or pcapng where the input has several link types:
-draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng).
+draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng). All files are written part by part: rows as row groups, frames from
+a copy on the disk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import json
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore._kernels import engine
+from npexplore.engine.fates import NOWHERE, Fates
 from npexplore.errors import InputError
-from npexplore.packets.columns import PacketTable
+from npexplore.mapped_arrays import arrays_in_files, mapped_file, parts
+from npexplore.packets.columns import RECORD_COLUMNS, PacketTable, TableBuilder
 from npexplore.packets.files import Scan, open_captures, paths_of
 from npexplore.packets.output import replacing
 from npexplore.packets.writing import CaptureWriter
@@ -31,63 +37,118 @@ def write_run(
 ) -> dict[str, Path]:  # fmt: skip
     """Write `packets.parquet`, `sent.pcap` and `dropped.pcap` (pcapng where one has several link types); return paths.
 
-    result: what a run of a capture gave. trace: that capture; frames are read again from there, and held in memory.
-    folder: is made if it is not there. told: wraps the reading, as in a progress bar. Times of sent frames count from
-    the first packet's own time, in nanoseconds, rounded. Raises InputError if the capture is another one by now.
+    result: what a run of a capture gave. trace: that capture; frames are read again from there, into a file without a
+    name in the folder. folder: is made if it is not there. told: wraps the reading, as in a progress bar. Times of sent
+    frames count from the first packet's own time, in nanoseconds, rounded. Raises InputError if the capture is another
+    one by now.
     """
     folder, scan = Path(folder), open_captures(trace)
     folder.mkdir(parents=True, exist_ok=True)
-    sources = paths_of(scan)
+    sources, number = paths_of(scan), result.number
     rows, tick = result.fates.rows, result.fates.model.tick
-    ends, finished, lost = rows[:, engine.F_END], result.fates.finished, result.fates.lost
-    found = {"packets": folder / "packets.parquet"}
-    with replacing(sources, found["packets"]) as part:
-        result.packets.to_parquet(part)
-    data, table, kept = _frames(scan, told)
-    if len(kept) <= result.number.max(initial=-1):
-        raise InputError(f"{', '.join(sources)}: has {len(kept)} packets now, and packet {result.number.max()} was run")
-    came = table["t_ns"].astype(np.int64)
-    first = int(came[result.number].min(initial=np.iinfo(np.int64).max))
-    links = np.unique(table["link_type"][result.number])
-    form, suffix = ("pcap-ns", "pcap") if len(links) == 1 else ("pcapng", "pcapng")
-    sent = departing(result)
-    times = {
-        "sent": (result.number[finished][sent], first + np.round(ends[finished][sent] * (tick * 1e9)).astype(np.int64)),
-        "dropped": (result.number[lost], came[result.number[lost]]),
-    }
-    for name, (packets, t_ns) in times.items():
-        found[name] = folder / f"{name}.{suffix}"
-        stamped = {column: values[packets] for column, values in table.stored.items()} | {"t_ns": t_ns}
-        with replacing(sources, found[name]) as part, CaptureWriter(part, form) as writer:
-            writer.write(
-                data, 0, PacketTable.of_records(stamped, table.link_types), np.arange(len(packets)), kept[packets]
-            )
-    return found
+    files = {"packets": folder / "packets.parquet"}
+    write_rows(result, sources, files["packets"])
+    frames = Frames.copied(scan, folder, told)
+    if frames.table.rows <= (last := number.max(initial=-1)):
+        raise InputError(f"{', '.join(sources)}: has {frames.table.rows} packets now, and packet {last} was run")
+    links: set[int] = set()
+    first = int(np.iinfo(np.int64).max)
+    for part in parts(len(number)):
+        links.update(np.unique(frames.table.stored["interface"][number[part]]).tolist())
+        first = min(first, int(frames.table.stored["t_ns"][number[part]].min()))
+    several = len(np.unique(frames.table.link_types[sorted(links)])) > 1
+    form, suffix = ("pcapng", "pcapng") if several else ("pcap-ns", "pcap")
+
+    def sent() -> Iterator[tuple[Integers, Integers]]:
+        for places in departing(result.fates):
+            yield number[places], first + np.round(rows[places, engine.F_END] * (tick * 1e9)).astype(np.int64)
+
+    def dropped() -> Iterator[tuple[Integers, Integers]]:
+        for part in parts(len(number)):
+            packets = number[part][result.fates.part(part).lost]
+            yield packets, frames.table.stored["t_ns"][packets]
+
+    for name, packets in {"sent": sent(), "dropped": dropped()}.items():
+        files[name] = folder / f"{name}.{suffix}"
+        with replacing(sources, files[name]) as path, CaptureWriter(path, form) as writer:
+            for chosen, t_ns in packets:
+                frames.write(writer, chosen, t_ns)
+    return files
 
 
-def departing(result: PacketRun) -> Integers:
-    """Return the places of the packets that were sent, among these, in the order of their departures."""
-    return np.argsort(result.fates.rows[result.fates.finished, engine.F_END], kind="stable")
+def write_rows(
+    result: PacketRun, sources: list[str], path: Path, more: Callable[[slice], Mapping[str, Any]] | None = None
+) -> None:
+    """Write `result.packets` as a Parquet file, one part a row group; more: further columns of a part of the rows.
+
+    sources: the files that were read, none of which is replaced.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with replacing(sources or "-", path) as written:
+        writer: pq.ParquetWriter | None = None
+        try:
+            for part in parts(len(result.number)):
+                frame = result.some_packets(part)
+                if more is not None:
+                    frame = frame.assign(**more(part))
+                table = pa.Table.from_pandas(frame)
+                if writer is None:  # pandas puts a frame's attributes there itself
+                    metadata = {**(table.schema.metadata or {}), b"PANDAS_ATTRS": json.dumps(frame.attrs).encode()}
+                    writer = pq.ParquetWriter(written, table.schema.with_metadata(metadata))
+                writer.write_table(table)
+        finally:
+            if writer is not None:
+                writer.close()
 
 
-def _frames(
-    scan: Scan, told: Callable[[Iterable[Any]], Iterable[Any]]
-) -> tuple[npt.NDArray[np.uint8], PacketTable, Integers]:
-    """Return the bytes of a capture's frames, the table of them with places in these bytes, and their kept lengths."""
-    pieces: list[npt.NDArray[np.uint8]] = []
-    columns: dict[str, list[Any]] = {name: [] for name in ("t_ns", "length", "position", "interface", "captured")}
-    at, links = 0, np.zeros(0, dtype=np.uint16)
+def departing(fates: Fates) -> Iterator[Integers]:
+    """Yield the places of the packets that were sent, part by part, in the order of their departures.
 
-    with closing(scan):
-        for table in told(scan):
-            data, base = scan.window
-            position, captured = table["position"].astype(np.int64), table["captured"].astype(np.int64)
-            low, high = int(position.min()), int((position + captured).max())
-            pieces.append(data[low - base : high - base].copy())
-            moved: Mapping[str, Any] = {"position": position - low + at, "captured": captured}
-            for name, parts in columns.items():
-                parts.append(moved[name] if name in moved else table[name])
-            at, links = at + high - low, table.link_types
-    joined = {name: np.concatenate(parts) for name, parts in columns.items()}
-    kept = joined.pop("captured")
-    return np.concatenate(pieces), PacketTable.of_records(joined, links), kept
+    Packets stand in the order of their arrivals, and none departs before it arrives: those that depart before the next
+    part's first arrival are in order.
+    """
+    rows, waiting = fates.rows, np.zeros(0, dtype=np.int64)
+    for part in parts(len(rows)):
+        waiting = np.concatenate([waiting, part.start + np.flatnonzero(fates.part(part).finished)])
+        ends = rows[waiting, engine.F_END]
+        order = np.argsort(ends, kind="stable")
+        known = len(order)
+        if part.stop < len(rows) and (arrival := rows[part.stop, engine.F_ARRIVAL]) != NOWHERE:
+            known = int(np.searchsorted(ends[order], arrival))
+        yield waiting[order[:known]]
+        waiting = np.sort(waiting[order[known:]])
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Frames of a capture: their bytes one after the other, and a table with their places there and their times."""
+
+    data: npt.NDArray[np.uint8]
+    table: PacketTable
+
+    @staticmethod
+    def copied(scan: Scan, folder: Path, told: Callable[[Iterable[Any]], Iterable[Any]] = iter) -> Frames:
+        """Copy a capture's frames into a file without a name in a folder; told: wraps the reading."""
+        builder, at = TableBuilder(RECORD_COLUMNS), 0
+        with closing(scan), arrays_in_files(folder), tempfile.TemporaryFile(dir=folder) as file:
+            for table in told(scan):
+                data, base = scan.window
+                position, captured = table["position"].astype(np.int64), table["captured"].astype(np.int64)
+                low, high = int(position.min()), int((position + captured).max())
+                file.write(data[low - base : high - base].data)
+                moved = {name: table[name] for name in RECORD_COLUMNS} | {"position": position - low + at}
+                builder.append(PacketTable.of_records(moved, table.link_types), scan.share_read)
+                at += high - low
+            file.flush()
+            frames = mapped_file(file.fileno()) if at else np.zeros(0, dtype=np.uint8)
+            return Frames(frames, builder.finish(scan.link_types))
+
+    def write(self, writer: CaptureWriter, packets: Integers, t_ns: Integers) -> None:
+        """Append frames to a capture in this order; packets: their places in the table, t_ns: their times."""
+        stored = {name: column[packets] for name, column in self.table.stored.items()} | {"t_ns": t_ns}
+        captured = stored["captured"].astype(np.int64)
+        writer.write(
+            self.data, 0, PacketTable.of_records(stored, self.table.link_types), np.arange(len(packets)), captured
+        )

@@ -19,9 +19,8 @@ from npexplore.golden.captures.replay import Step
 from npexplore.golden.captures.routed import Routed, forward_captures
 from npexplore.golden.router.configuration import Router
 from npexplore.packets.files import open_captures
-from npexplore.packets.output import replacing
 from npexplore.packets.writing import CaptureWriter
-from npexplore.solve.packet_files import departing
+from npexplore.solve.packet_files import departing, write_rows
 from npexplore.solve.packet_run import PacketRun
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def route_run(
 
     folder = files["packets"].parent
     names = (port,) if result.ports is None else result.ports.names
-    sent = np.flatnonzero(result.fates.finished)[departing(result)]
+    sent = np.concatenate([*departing(result.fates)])
     source = result.input_port[sent]
     places = {name: sent[source == k] for k, name in enumerate(names)}
     output = OutputPorts([*places.values()], len(result.number))
@@ -84,16 +83,19 @@ def route_run(
         [places[name][number] for name, number in zip(read.port, read.packet, strict=True)], dtype=np.int64
     )
     output.port[dropped] = NO_PORT
-    columns = {"output_port": pd.Categorical.from_codes(output.port, categories=[one.name for one in router.ports])}
+    codes, labels = {"output_port": output.port}, {"output_port": [one.name for one in router.ports]}
     drops = pd.DataFrame(index=pd.Index(result.number[dropped], name="packet"))
     for name in ("reason", "clause"):
         values = pd.Categorical(read[name].to_numpy())
-        drops[f"router_{name}"] = values
-        codes = np.full(len(result.number), NO_PORT, dtype=np.int64)
-        codes[dropped] = values.codes
-        columns[f"router_{name}"] = pd.Categorical.from_codes(codes, categories=values.categories)
-    with replacing("-", folder / "packets.parquet") as part:
-        result.packets.assign(**columns).to_parquet(part)
+        column = f"router_{name}"
+        drops[column], labels[column] = values, values.categories.tolist()
+        codes[column] = np.full(len(result.number), NO_PORT, dtype=np.int64)
+        codes[column][dropped] = values.codes
+
+    def routing(part: slice) -> dict[str, pd.Categorical]:
+        return {name: pd.Categorical.from_codes(codes[name][part], categories=labels[name]) for name in codes}
+
+    write_rows(result, [], files["packets"], routing)
     return routed, drops
 
 

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore._kernels import engine
-from npexplore.engine.accounts import DROP
-from npexplore.engine.fates import NOWHERE, Fates
+from npexplore.engine.fates import Fates
 from npexplore.engine.model import EngineModel
 from npexplore.engine.run import run
 from npexplore.errors import InputError, RefusedError, positive
@@ -31,6 +30,7 @@ from npexplore.packets.conversations import directions
 from npexplore.results import Result, units_of
 from npexplore.solve.packet_measures import measures
 from npexplore.solve.packet_memory import check_memory
+from npexplore.solve.packet_rows import DROPPED, INSIDE, SENT, PacketRows
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.simulate import BATCHES, measure
 
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-OUTCOMES = SENT, DROPPED, INSIDE = "sent", "dropped", "inside"
 REASONS: Mapping[str, tuple[type, ...]] = {
     "BUFFER_FULL": (Ingress, LineCard),
     "QUEUE_FULL": (BoundedQueue, ScheduledQueue),
@@ -80,17 +79,20 @@ class PacketRun(Result):
     ports: InputPorts | None = None
     loops: int = 1
 
+    @cached_property
+    def rows(self) -> PacketRows:
+        """The rows as columns, part by part."""
+        return PacketRows(self.fates, self.reasons)
+
     @property
     def counts(self) -> dict[str, int]:
         """Packets by outcome: sent, dropped, inside."""
-        codes = np.bincount(self._outcomes, minlength=len(OUTCOMES))
-        return dict(zip(OUTCOMES, codes.tolist(), strict=True))
+        return self.rows.counts
 
     @property
     def drops(self) -> dict[str, int]:
         """Packets dropped, by place."""
-        places, counts = np.unique(self.fates.rows[self.fates.lost, engine.F_DROP], return_counts=True)
-        return {self._place(place): count for place, count in zip(places.tolist(), counts.tolist(), strict=True)}
+        return self.rows.drops
 
     @cached_property
     def packets(self) -> pd.DataFrame:
@@ -101,33 +103,19 @@ class PacketRun(Result):
         there are several; class, if the packets have classes. With `by_resource`: RESOURCE.service_s, .waiting_s, and
         .held_s (behind others that wait themselves), which add up to latency_s. What a packet does not have is missing.
         """
+        return self.some_packets(slice(0, len(self.number)))
+
+    def some_packets(self, part: slice) -> pd.DataFrame:
+        """Return some rows of `packets`, computed from these alone; part: places of packets from start to stop."""
         import pandas as pd
 
-        rows, tick, model = self.fates.rows, self.fates.model.tick, self.fates.model
-        start, end = rows[:, engine.F_START], np.where(self.fates.finished, rows[:, engine.F_END], NOWHERE)
-        lost = np.unique(rows[self.fates.lost, engine.F_DROP]).tolist()
-        places = [self._place(place) for place in lost]
-        at = np.where(self.fates.lost, np.searchsorted(lost, rows[:, engine.F_DROP]), NOWHERE)
-        names, reasons = list(dict.fromkeys(places)), list(dict.fromkeys(map(self.reasons.__getitem__, places)))
-        known = [reasons.index(self.reasons[place]) for place in places]
-        reason = np.array([*known, NOWHERE], dtype=np.int64)[at]
-        threads = [f"{token.name} {k}" for k, token in enumerate(model.tokens)]
-        frame = pd.DataFrame(
-            {
-                "arrival_s": _seconds(rows[:, engine.F_ARRIVAL], tick),
-                "start_s": _seconds(start, tick),
-                "departure_s": _seconds(end, tick),
-                "latency_s": np.where(self.fates.finished, (end - rows[:, engine.F_ARRIVAL]) * tick, np.nan),
-                "outcome": pd.Categorical.from_codes(self._outcomes, categories=list(OUTCOMES)),
-                "dropped_at": pd.Categorical.from_codes(at, categories=names),
-                "reason": pd.Categorical.from_codes(reason, categories=reasons),
-                "thread": pd.Categorical.from_codes(rows[:, engine.F_THREAD], categories=threads),
-                **self._origin(),
-                **({} if self.classes is None else {"class": self.classes}),
-                **self._by_resource(),
-            },
-            index=pd.Index(self.number, name="packet"),
-        )
+        columns = {
+            **self.rows.columns(part),
+            **self._origin(part),
+            **({} if self.classes is None else {"class": self.classes[part]}),
+            **self.rows.by_resource(part),
+        }
+        frame = pd.DataFrame(columns, index=pd.Index(self.number[part], name="packet"))
         frame.attrs["units"] = units_of(frame.columns)
         return frame
 
@@ -187,7 +175,7 @@ class PacketRun(Result):
     def _waits(self, group: Integers, many: int) -> dict[str, Any]:
         """Return, with `by_resource`, where each group waited longest (for those who work or wait), and how long."""
         waits: dict[str, Floats] = {}
-        for name, times in self._by_resource().items():
+        for name, times in self.rows.by_resource(slice(None)).items():
             place, _, kind = name.rpartition(".")
             if kind != "service_s":
                 summed = np.bincount(group, np.nan_to_num(times), many)
@@ -202,19 +190,23 @@ class PacketRun(Result):
     @cached_property
     def input_port(self) -> Integers:
         """The place of each packet's input port among `ports.names`; 0 where there is one."""
-        if self.ports is None or self.capture is None:
-            return np.zeros(len(self.number), dtype=np.int64)
-        return self.ports.of_packets(self.capture, self.number)
+        return self._input_port(slice(None))
 
-    def _origin(self) -> dict[str, Any]:
+    def _input_port(self, part: slice) -> Integers:
+        if self.ports is None or self.capture is None:
+            return np.zeros(len(self.number[part]), dtype=np.int64)
+        return self.ports.of_packets(self.capture, self.number[part])
+
+    def _origin(self, part: slice) -> dict[str, Any]:
         """Return the columns of input ports and loops, where there are several."""
         import pandas as pd
 
         columns: dict[str, Any] = {}
         if self.ports is not None:
-            columns["input_port"] = pd.Categorical.from_codes(self.input_port, categories=list(self.ports.names))
+            names = list(self.ports.names)
+            columns["input_port"] = pd.Categorical.from_codes(self._input_port(part), categories=names)
         if self.loops > 1:
-            columns["loop"] = np.arange(len(self.number)) // (len(self.number) // self.loops)
+            columns["loop"] = np.arange(part.start, part.stop) // (len(self.number) // self.loops)
         return columns
 
     def to_frame(self) -> pd.DataFrame:
@@ -239,33 +231,6 @@ class PacketRun(Result):
         """Return how many packets there were, and how they ended."""
         ends = ", ".join(f"{count:,} {name}" for name, count in self.counts.items())
         return f"{self.design}: {len(self.number):,} packets: {ends}"
-
-    @property
-    def _outcomes(self) -> Integers:
-        """The number of each packet's outcome."""
-        found: Integers = np.select([self.fates.finished, self.fates.lost], [0, 1], 2).astype(np.int64)
-        return found
-
-    def _place(self, counter: int) -> str:
-        return self.fates.model.counters[counter].removeprefix(DROP)
-
-    def _by_resource(self) -> dict[str, Floats]:
-        """Return the columns of waiting and service, of the resources where a packet spent time."""
-        places, rows = self.fates.model.places, self.fates.rows
-        if places is None or rows.shape[1] == engine.F_FIRST:
-            return {}
-        ended = self.fates.finished | self.fates.lost
-        found = {}
-        for k, name in enumerate(places.names):
-            for kind, word in ((engine.SERVED, "service"), (engine.WAITED, "waiting"), (engine.HELD_UP, "held")):
-                ticks = rows[:, engine.F_FIRST + 3 * k + kind]
-                if ticks.any():
-                    found[f"{name or 'elsewhere'}.{word}_s"] = np.where(ended, ticks * self.fates.model.tick, np.nan)
-        return found
-
-
-def _seconds(ticks: Integers, tick: float) -> Floats:
-    return np.where(ticks == NOWHERE, np.nan, ticks * tick)
 
 
 def run_packets(

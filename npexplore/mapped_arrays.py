@@ -1,0 +1,96 @@
+"""Arrays with a value for each packet: in memory, or in unnamed files whose pages leave memory part by part.
+
+Within `arrays_in_files(folder)`, `empty` maps each array to a file of its own that has no name (mmap(2), MAP_SHARED);
+`release_pages` lets the pages of all these arrays go (madvise(2), MADV_DONTNEED): their values stay in the file.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from math import prod
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+PART_ROWS = 1 << 18  # rows that are worked on at a time
+
+_folder: ContextVar[Path | None] = ContextVar("folder of mapped arrays", default=None)
+_maps: WeakSet[mmap.mmap] = WeakSet()
+
+
+@contextmanager
+def arrays_in_files(folder: Path | None) -> Iterator[None]:
+    """Context manager: arrays made by `empty` are mapped to files in a folder (None: they are in memory)."""
+    before = _folder.set(folder)
+    try:
+        yield
+    finally:
+        _folder.reset(before)
+
+
+def in_files() -> bool:
+    """Return whether `empty` maps arrays to files at present."""
+    return _folder.get() is not None
+
+
+def empty(shape: int | tuple[int, ...], dtype: DTypeLike = np.int64) -> NDArray[Any]:
+    """Return an array without values; raises OSError where the folder's disk has no room for it."""
+    folder, size = _folder.get(), prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
+    if folder is None or size == 0:
+        return np.empty(shape, dtype)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, size)  # a full disk is an error here, and a signal when it is written
+        else:
+            file.truncate(size)
+        return mapped_file(file.fileno(), dtype).reshape(shape)
+
+
+def resized(array: NDArray[Any], rows: int) -> NDArray[Any]:
+    """Return an array of one dimension with so many rows, in place if it is in memory; new rows have no values."""
+    if array.flags.owndata and not in_files():
+        array.resize(rows, refcheck=False)
+        return array
+    if rows <= len(array):
+        return array[:rows]
+    larger = empty(rows, array.dtype)
+    for part in parts(len(array)):
+        larger[part] = array[part]
+    return larger
+
+
+def mapped_file(file: int, dtype: DTypeLike = np.uint8) -> NDArray[Any]:
+    """Return the contents of an open file (its descriptor), which is not empty, as an array of one dimension."""
+    pages = mmap.mmap(file, 0)
+    _maps.add(pages)
+    return np.frombuffer(pages, dtype)
+
+
+def release_pages() -> None:
+    """Let the pages of mapped arrays leave this process's memory, where the system can do so."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        for pages in list(_maps):
+            pages.madvise(mmap.MADV_DONTNEED)
+
+
+def parts(rows: int) -> Iterator[slice]:
+    """Yield slices of PART_ROWS rows that make up `rows` rows; pages of mapped arrays are released after each."""
+    for start in range(0, rows, PART_ROWS):
+        yield slice(start, min(start + PART_ROWS, rows))
+        release_pages()
+
+
+def computed(rows: int, values: Callable[[slice], Any], dtype: DTypeLike = np.int64) -> NDArray[Any]:
+    """Return an array of `rows` values of which `values` computes each part; it sees the same parts in every mode."""
+    result = empty(rows, dtype)
+    for part in parts(rows):
+        result[part] = values(part)
+    return result
