@@ -9,7 +9,7 @@ from __future__ import annotations
 import mmap
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from math import prod
@@ -86,6 +86,24 @@ def parts(rows: int) -> Iterator[slice]:
     for start in range(0, rows, PART_ROWS):
         yield slice(start, min(start + PART_ROWS, rows))
         release_pages()
+
+
+def chosen(values: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
+    """Return the values at some rows, in their order."""
+    return computed(len(rows), lambda part: values[rows[part]], values.dtype)
+
+
+def is_ascending(values: NDArray[Any]) -> bool:
+    """Return whether no value is smaller than the one before it."""
+    return not any((np.diff(values[max(part.start - 1, 0) : part.stop]) < 0).any() for part in parts(len(values)))
+
+
+def stacked(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+    """Return columns of shape n beside each other, shape (n, columns)."""
+    table = empty((len(columns[0]), len(columns)))
+    for part in parts(len(table)):
+        table[part] = np.stack([column[part] for column in columns], axis=1)
+    return table
 
 
 def computed(rows: int, values: Callable[[slice], Any], dtype: DTypeLike = np.int64) -> NDArray[Any]:

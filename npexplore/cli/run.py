@@ -108,11 +108,14 @@ def command(
         }  # fmt: skip
         return _run_each(machine, each, out, cluster, workers, options, resume=resume, as_json=as_json)
     with Task(f"packets through {machine.name}"):
-        arriving = inputs if trace is None else read_capture(trace)
+        folder = out if html is None else None
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+        arriving = inputs if trace is None else trace if folder is not None else read_capture(trace)
         by_resource = by_resource or html is not None
         result = machine.run(
             arriving, seed, speed=speed, rate=rate, loops=loops, by_resource=by_resource,
-            memory_bytes=memory_bytes,
+            memory_bytes=memory_bytes, folder=folder,
         )  # fmt: skip
     capture = result.capture
     assert capture is not None

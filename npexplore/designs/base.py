@@ -197,7 +197,7 @@ class Design(MachineDescription):
     def run(
         self, capture: str | Path | Capture | Mapping[str, str | Path], seed: int = 1, *, speed: float | None = None,
         rate: str | float | None = None, loops: int = 1, by_resource: bool = False,
-        memory_bytes: float | None = None,
+        memory_bytes: float | None = None, folder: str | Path | None = None,
     ) -> PacketRun:  # fmt: skip
         """Return what becomes of each packet of a capture, at its own times (docs/packet_run.md).
 
@@ -210,6 +210,8 @@ class Design(MachineDescription):
             loops: how often the packets come, one loop after the other.
             by_resource: also say how long each packet was served, waited and was held up at each resource.
             memory_bytes: refuse a run that needs more (None: more than there is).
+            folder: keep what grows with the packets in unnamed files there, and not in memory (None: in memory). Of a
+                capture that is read here, addresses are not kept, and `flows()` is refused.
 
         Raises:
             RefusedError: a design that cannot take these packets, or that cannot tell packets apart.
@@ -217,9 +219,11 @@ class Design(MachineDescription):
                 memory.
         """
         from npexplore.machine.workload_sources import looped, timed
+        from npexplore.mapped_arrays import arrays_in_files
         from npexplore.packets import read_capture
+        from npexplore.packets.columns import STORED
         from npexplore.solve.input_ports import InputPorts
-        from npexplore.solve.packet_memory import check_memory
+        from npexplore.solve.packet_memory import ARRIVAL_COLUMNS, check_memory
         from npexplore.solve.packet_run import run_packets
 
         if not self.by_engine:
@@ -227,23 +231,25 @@ class Design(MachineDescription):
         if speed is not None and rate is not None:
             raise InputError("packets come at a speed or at a rate, got both")
         ports: InputPorts | None = None
-        if isinstance(capture, Mapping):
-            ports = InputPorts(capture)
-            read = ports.read()
-        else:
-            read = read_capture(capture) if isinstance(capture, str | Path) else capture
-        packets, rows = timed(read)
-        check_memory(self.name, len(rows) * loops, limit_bytes=memory_bytes)
-        packets, rows = looped(packets, rows, loops)
-        if speed is not None:
-            packets = packets.at_speed(speed)
-        if rate is not None:
-            packets = packets.with_arrivals("timestamps", rate)
-        ready = prepared(self.by_packets(), packets)
-        return run_packets(
-            self.name, ready.machine, ready.workload, ready.model(), rows, seed=seed, by_resource=by_resource,
-            capture=read, ports=ports, loops=loops, memory_bytes=memory_bytes,
-        )  # fmt: skip
+        columns = tuple(STORED) if folder is None else ARRIVAL_COLUMNS
+        with arrays_in_files(None if folder is None else Path(folder)):
+            if isinstance(capture, Mapping):
+                ports = InputPorts(capture)
+                read = ports.read(columns)
+            else:
+                read = read_capture(capture, columns=columns) if isinstance(capture, str | Path) else capture
+            packets, rows = timed(read)
+            check_memory(self.name, len(rows) * loops, limit_bytes=memory_bytes)
+            packets, rows = looped(packets, rows, loops)
+            if speed is not None:
+                packets = packets.at_speed(speed)
+            if rate is not None:
+                packets = packets.with_arrivals("timestamps", rate)
+            ready = prepared(self.by_packets(), packets)
+            return run_packets(
+                self.name, ready.machine, ready.workload, ready.model(), rows, seed=seed, by_resource=by_resource,
+                capture=read, ports=ports, loops=loops, memory_bytes=memory_bytes,
+            )  # fmt: skip
 
     def estimate(
         self, workload: WorkloadLike | None = None, *, precision: float = 0.02, budget: str | float = "5 s",

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from npexplore._kernels import engine
 from npexplore.engine.accounts import Places, places
 from npexplore.machine.under_load import UnderLoad
+from npexplore.mapped_arrays import empty, parts
 from npexplore.rows.assembler import Controller
 from npexplore.rows.server import Server
 
@@ -82,8 +83,13 @@ class EngineModel:
 
         Every run reads these; `tables` become views of them, so that a capture's packets are in memory once.
         """
-        joined = np.concatenate([np.ravel(table) for table in [*self.tables, np.zeros(1, np.int64)]]).astype(np.int64)
         starts = np.cumsum([0, *(table.size for table in self.tables)])
+        joined = empty(int(starts[-1]) + 1)
+        joined[-1] = 0
+        for start, table in zip(starts.tolist(), self.tables, strict=False):
+            cells = np.ravel(table)
+            for part in parts(len(cells)):
+                joined[start + part.start : start + part.stop] = cells[part]
         shapes = [[start, *table.shape] for start, table in zip(starts, self.tables, strict=False)]
         self.tables[:] = [joined[first : first + rows * width].reshape(rows, width) for first, rows, width in shapes]
         return joined, np.array(shapes, dtype=np.int64).reshape(-1, 3)

@@ -14,7 +14,7 @@ from npexplore._kernels import engine
 from npexplore.engine.accounts import DROP
 from npexplore.engine.model import EngineModel
 from npexplore.errors import RefusedError
-from npexplore.mapped_arrays import empty, parts
+from npexplore.mapped_arrays import PART_ROWS, empty, parts
 
 Integers = npt.NDArray[np.int64]
 NOWHERE = -1  # of ticks, threads, classes and drops: there is none
@@ -65,6 +65,12 @@ class Fates:
     def lost(self) -> npt.NDArray[np.bool_]:
         """Whether each packet was dropped."""
         return np.asarray(self.rows[:, engine.F_DROP] != NOWHERE)
+
+    def pauses(self) -> list[int]:
+        """Return the ticks, in order, at which a part of the packets has arrived (mapped_arrays.py)."""
+        assert self.model.times is not None
+        ticks = self.model.tables[self.model.times][PART_ROWS - 1 :: PART_ROWS, 0]
+        return [int(tick) for tick in np.unique(ticks)]
 
     def part(self, rows: slice) -> Fates:
         """Return some of the rows, which are not copied."""

@@ -25,6 +25,7 @@ from npexplore.machine.resources.queue import BoundedQueue
 from npexplore.machine.steps import steps
 from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import CLASS, Workload
+from npexplore.mapped_arrays import computed, stacked
 from npexplore.rows.assembler import OWN, Assembler, EngineRow, Label
 from npexplore.rows.expressions import Variable, round_up
 from npexplore.rows.server import Server
@@ -71,8 +72,7 @@ class MachineCompiler:
                 asm.declare(Server(threads_of(pool), units=pool.count, role="hidden"))
         self.rows = len(workload.packet_bytes)
         self.cursor = asm.new_global()
-        columns = [np.asarray(column, dtype=np.int64) for column in workload.columns.values()]
-        self.packets = asm.table(np.stack(columns, axis=1))
+        self.packets = asm.table(stacked([*workload.columns.values()]))
         self._rings()
         self.classes = self._classes()
         self.numbered = [resource for resource in machine.resources.values() if resource.numbered]
@@ -221,7 +221,9 @@ class MachineCompiler:
                     f"{workload.name}: time stamps must end before {LAST_TICK * asm.tick:.3g} s, where a clock of "
                     f"{asm.tick:.3g} s ends, got {int(workload.t_ns.max()) * 1e-9:.6g} s"
                 )
-            times = asm.table(np.round(workload.t_ns * (1e-9 / asm.tick)).astype(np.int64).reshape(-1, 1))
+            t_ns = workload.t_ns
+            ticks = computed(len(t_ns), lambda part: np.round(t_ns[part] * (1e-9 / asm.tick)))
+            times = asm.table(ticks.reshape(-1, 1))
         entry = len(asm.rows)
         columns = asm.block(list(workload.columns))
         process = workload.process()

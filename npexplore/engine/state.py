@@ -5,7 +5,7 @@ Nothing is reset: what happened between two instants is the difference of their 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -19,6 +19,7 @@ from npexplore.engine.fates import Fates
 from npexplore.engine.model import EngineModel
 from npexplore.engine.waiting import circle_text, meanings, resource_names
 from npexplore.errors import InputError
+from npexplore.mapped_arrays import release_pages
 
 Integers = npt.NDArray[np.int64]
 MOST_GROUPS = 8  # of tokens that wait alike, in a message
@@ -136,7 +137,9 @@ class State:
         self.ring_account = np.zeros(len(self.ring) if places else 0, dtype=i64)
         self.fate = np.zeros((0, engine.F_FIRST), dtype=i64)
         self.clock[engine.K_PACKETS] = -1
+        self.pauses: deque[int] = deque()  # ticks at which pages of packets are released
         if fates is not None:
+            self.pauses.extend(fates.pauses())
             self.fate, self.clock[engine.K_PACKETS] = fates.rows, fates.table
         self.clock[engine.K_FREE_ACCOUNT] = self.T[:, engine.T_ACCOUNT] = -1
         if places:
@@ -172,17 +175,24 @@ class State:
 
     def advance(self, until: int, until_done: int, stall: int) -> int:
         """Run on; return the engine's status. A long run is cut before an integral can go once around 64 bits."""
+        carry = int(self.clock[engine.K_NOW]) + self.slice
         while True:
-            end = min(until, int(self.clock[engine.K_NOW]) + self.slice)
+            pause = self.pauses[0] if self.pauses else until
+            end = min(until, carry, pause)
             status = self._advance(end, until_done, stall)
             if status == engine.ACCOUNTS:
                 self._more_accounts(len(self.account))
                 continue
             if status != engine.TIME_UP or end >= until:
                 return status
-            now = self._integrals(int(self.clock[engine.K_NOW]))
-            self.carried = (now - self.before).astype(object) + (0 if self.carried is None else self.carried)
-            self.before = now
+            if end == pause:
+                self.pauses.popleft()
+                release_pages()
+            if end == carry:
+                now = self._integrals(int(self.clock[engine.K_NOW]))
+                self.carried = (now - self.before).astype(object) + (0 if self.carried is None else self.carried)
+                self.before = now
+                carry += self.slice
 
     def _advance(self, until: int, until_done: int, stall: int) -> int:
         arguments = (

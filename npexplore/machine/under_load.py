@@ -75,8 +75,8 @@ class UnderLoad:
     def check_freed(self) -> None:
         """Raise ModelError if programs free more or less of the receive buffer than packets that arrive take."""
         ingress, freed = self.machine.ingress, self.demands.freed
-        cells = -(-self.workload.packet_bytes // ingress.cell_bytes)
-        taken = float(np.mean(cells * ingress.cell_bytes))
+        columns, shares = self.workload.distinct()
+        taken = float(shares @ (np.ceil(columns["packet_bytes"] / ingress.cell_bytes) * ingress.cell_bytes))
         if freed and abs(freed - taken) > 1e-9 * taken:  # nan, what depends on chance, is not
             raise ModelError(
                 f"{self.machine.name}: packets of {self.workload.name} take {taken:.6g} bytes of {ingress.name!r} in "

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from npexplore.alike import alike
 from npexplore.display import html_table
 from npexplore.errors import InputError, one_of, positive
+from npexplore.mapped_arrays import PART_ROWS, chosen, computed, is_ascending, release_pages
 from npexplore.rows.distributions import Arrivals, Batch, OnOff, Periodic, Poisson
 from npexplore.rows.expressions import Values
 from npexplore.units import parse_rate, parse_time, readable
@@ -144,9 +145,19 @@ class Workload:
 
     @cached_property
     def _distinct(self) -> tuple[dict[str, Values], Values]:
-        found = alike(self.columns.values(), len(self.packet_bytes))
-        columns = {name: column[found.first].astype(np.float64) for name, column in self.columns.items()}
-        return columns, found.counts / found.counts.sum()
+        columns = {name: column[:0] for name, column in self.columns.items()}
+        counts: Values = np.zeros(0)
+        start, rows = 0, len(self.packet_bytes)
+        while start < rows:  # as many more as are distinct already, so that few are looked at often
+            part = slice(start, start + max(PART_ROWS, len(counts)))
+            joined = {name: np.concatenate([columns[name], column[part]]) for name, column in self.columns.items()}
+            found = alike(joined.values(), len(joined["packet_bytes"]))
+            weights = np.append(counts, np.ones(len(found.number) - len(counts)))
+            counts = np.bincount(found.number, weights).astype(np.float64)
+            columns = {name: column[found.first] for name, column in joined.items()}
+            start = part.stop
+            release_pages()
+        return {name: column.astype(np.float64) for name, column in columns.items()}, counts / counts.sum()
 
     def kinds(self) -> Integers:
         """Return of each packet which of the distinct ones it is, shape n."""
@@ -172,9 +183,9 @@ class Workload:
             raise InputError(f"a rate needs poisson or periodic arrivals, or timestamps, got {arrivals!r}")
         rate_pps = (asked_pps or self.rate_pps) if arrivals in RATED else None
         columns, t_ns = self.columns, self.t_ns
-        if arrivals == "timestamps" and t_ns is not None and (np.diff(t_ns) < 0).any():  # packets come when they came
+        if arrivals == "timestamps" and t_ns is not None and not is_ascending(t_ns):  # packets come when they came
             order = np.argsort(t_ns, kind="stable")
-            columns, t_ns = {name: column[order] for name, column in columns.items()}, t_ns[order]
+            columns, t_ns = {name: chosen(column, order) for name, column in columns.items()}, chosen(t_ns, order)
         made = replace(self, columns=columns, t_ns=t_ns, arrivals=arrivals, rate_pps=rate_pps, bursts=bursts)
         return made if asked_pps is None or arrivals in RATED else made._stamped_at(asked_pps)
 
@@ -220,7 +231,8 @@ class Workload:
             )
         if self.t_ns is not None and float(self.t_ns.max()) * factor > LAST_NS:
             raise InputError(f"factor of time must leave time stamps within {LAST_NS / 1e9:.3g} s, got {factor!r}")
-        t_ns = None if self.t_ns is None else np.round(self.t_ns * factor).astype(np.int64)
+        own = self.t_ns
+        t_ns = None if own is None else computed(len(own), lambda part: np.round(own[part] * factor))
         rate_pps, bursts = None if self.rate_pps is None else self.rate_pps / factor, self.bursts
         if isinstance(bursts, OnOff):
             bursts = msgspec.structs.replace(bursts, on=bursts.on * factor, off=bursts.off * factor)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from npexplore.errors import InputError, positive, shown
 from npexplore.machine.mixes import is_file, load_mix, mix_names
 from npexplore.machine.workload import FRAME_BYTES, LAST_NS, SHORTEST_FRAME, Arrival, Workload
+from npexplore.mapped_arrays import chosen, computed, empty, is_ascending, parts
 from npexplore.units import quantity, split
 
 if TYPE_CHECKING:
@@ -163,13 +164,31 @@ def timed(capture: Any) -> tuple[Workload, Integers]:
 
     Packets with equal time stamps stay in the order of the file. Raises InputError where a packet has no time stamp.
     """
-    rows, packets = np.flatnonzero(np.asarray(capture.columns["l3_length"]) > 0), as_workload(capture)
-    if (without := int((~np.asarray(capture.columns["has_time"])[rows]).sum())) > 0:
+    rows, packets = ip_rows(capture), as_workload(capture)
+    if (without := untimed(capture, rows)) > 0:
         raise InputError(
             f"{packets.name}: {without:,} of {len(rows):,} packets have no time stamp, and a run needs them"
         )
-    arriving = packets.with_arrivals("timestamps")
-    return arriving, rows[np.argsort(np.asarray(capture.columns["t_ns"])[rows], kind="stable")]
+    assert packets.t_ns is not None
+    ordered = rows if is_ascending(packets.t_ns) else chosen(rows, np.argsort(packets.t_ns, kind="stable"))
+    return packets.with_arrivals("timestamps"), ordered
+
+
+def ip_rows(capture: Any) -> Integers:
+    """Return the rows of a capture's IP packets."""
+    lengths, count = np.asarray(capture.columns["l3_length"]), 0
+    rows = empty(sum(int(np.count_nonzero(lengths[part])) for part in parts(len(lengths))))
+    for part in parts(len(lengths)):
+        places = part.start + np.flatnonzero(lengths[part])
+        rows[count : count + len(places)] = places
+        count += len(places)
+    return rows
+
+
+def untimed(capture: Any, rows: Integers) -> int:
+    """Return how many of some packets have no time stamp."""
+    known = np.asarray(capture.columns["has_time"])
+    return sum(int(np.count_nonzero(~known[rows[part]])) for part in parts(len(rows)))
 
 
 def looped(workload: Workload, rows: Integers, loops: int) -> tuple[Workload, Integers]:
@@ -190,26 +209,39 @@ def looped(workload: Workload, rows: Integers, loops: int) -> tuple[Workload, In
         raise InputError(
             f"{loops} loops must end within {LAST_NS / 1e9:.3g} s, end after {period_ns * loops / 1e9:.3g} s"
         )
-    start_ns = np.repeat(period_ns * np.arange(loops), packets)
-    columns = {name: np.tile(column, loops) for name, column in workload.columns.items()}
-    repeated = replace(workload, columns=columns, t_ns=np.tile(workload.t_ns, loops) + start_ns)
-    return repeated, np.tile(rows, loops)
+    own, total = workload.t_ns, packets * loops
+
+    def places(part: slice) -> tuple[Integers, Integers]:
+        loop, place = np.divmod(np.arange(part.start, part.stop), packets)
+        return loop, place
+
+    def repeated(values: Integers) -> Integers:
+        return computed(total, lambda part: values[places(part)[1]], values.dtype)
+
+    def time_ns(part: slice) -> Integers:
+        loop, place = places(part)
+        return own[place] + period_ns * loop
+
+    columns = {name: repeated(column) for name, column in workload.columns.items()}
+    return replace(workload, columns=columns, t_ns=computed(total, time_ns)), repeated(rows)
 
 
 def of_columns(name: str, capture: Any) -> Workload:
     """Return the workload of a capture that is already read: its IP packets, in order, with their time stamps."""
-    lengths = np.asarray(capture.columns["l3_length"], dtype=np.int64)
-    is_ip = lengths > 0
-    if not is_ip.any():
+    lengths, times = (np.asarray(capture.columns[column]) for column in ("l3_length", "t_ns"))
+    rows = ip_rows(capture)
+    if not len(rows):
         damage = f" (damaged: {capture.damage})" if capture.damage else ""
         raise InputError(f"capture {name!r} has no IPv4 or IPv6 packet among its {len(lengths)}{damage}")
-    has_time = bool(np.asarray(capture.columns["has_time"])[is_ip].all())
-    t_ns = np.asarray(capture.columns["t_ns"], dtype=np.int64)[is_ip]
-    skipped = int((~is_ip).sum())
+    skipped = len(lengths) - len(rows)
+    t_ns = None
+    if not untimed(capture, rows):
+        first_ns = min(int(times[rows[part]].min()) for part in parts(len(rows)))
+        t_ns = computed(len(rows), lambda part: times[rows[part]].astype(np.int64) - first_ns)
     return Workload(
         name,
-        {"packet_bytes": lengths[is_ip]},
-        t_ns=t_ns - t_ns.min() if has_time else None,
+        {"packet_bytes": computed(len(rows), lambda part: lengths[rows[part]])},
+        t_ns=t_ns,
         note=f"{skipped:,} of {len(lengths):,} packets are not IP and left out" if skipped else "",
         damage=str(capture.damage) if capture.damage else None,
     )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 import numpy as np
 
 from npexplore.errors import InputError, one_of, shown
+from npexplore.mapped_arrays import in_files
 from npexplore.packets.addresses import address_columns
 from npexplore.packets.columns import STORED, PacketTable, TableBuilder
 from npexplore.packets.conversations import conversations, directions, tcp_words
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 OTHER_LAYERS = {0x8035: "RARP", 0x88E5: "MACsec (encrypted)", 0x88CC: "LLDP"}  # ethertypes that are named
-ROW_BYTES = sum(np.dtype(kind).itemsize for kind in STORED.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +205,7 @@ class Capture:
         return f"<table>{''.join(rows)}</table>"
 
 
-def read_capture(path: Files | BinaryIO, *, workers: int = 1) -> Capture:
+def read_capture(path: Files | BinaryIO, *, workers: int = 1, columns: Sequence[str] = tuple(STORED)) -> Capture:
     """Read a whole capture into memory: pcap (every magic), pcapng or ERF, plain or compressed by gzip or zstd.
 
     A packet takes 62 bytes of memory. A damaged file gives the packets before the damage; `.damage` describes it.
@@ -214,6 +214,8 @@ def read_capture(path: Files | BinaryIO, *, workers: int = 1) -> Capture:
         path: a file; several (a list, a folder, or a pattern such as `*.pcap`), read one after the other as one
             capture; a binary stream; or `-` for standard input.
         workers: the number of threads that read the columns.
+        columns: the stored columns to keep, `length` among them; others, and those derived from them, are not there.
+            IPv6 addresses and tags are kept with `src`.
 
     Raises:
         InputError: no such file, not a capture, or too large for the memory (raised as soon as this is known).
@@ -225,10 +227,10 @@ def read_capture(path: Files | BinaryIO, *, workers: int = 1) -> Capture:
         (136, None)
     """
     scan = open_captures(path, workers=workers)
-    builder = TableBuilder()
+    builder = TableBuilder(columns)
     for k, part in enumerate(scan):
-        if k == 0 and scan.share_read:
-            expected = part.rows / scan.share_read * ROW_BYTES
+        if k == 0 and scan.share_read and not in_files():
+            expected = part.rows / scan.share_read * sum(np.dtype(STORED[name]).itemsize for name in columns)
             check_fits(expected, f"{shown(scan.path)}: the whole capture", "trace stats and trace convert do with less")
         builder.append(part, scan.share_read)
     table = builder.finish(scan.link_types)

@@ -206,7 +206,10 @@ class TableBuilder:
     """
 
     def __init__(self, columns: Iterable[str] = STORED) -> None:
-        """columns: the stored ones that the table has; those derived from others are not there."""
+        """columns: the stored ones that the table has; those derived from others are not there.
+
+        IPv6 addresses and tags are there with `src`.
+        """
         self._rows = self._room = 0
         self._stored: dict[str, Column] = {name: np.empty(0, STORED[name]) for name in columns}
         self._tags: list[Tags] = []
@@ -221,6 +224,8 @@ class TableBuilder:
         for name, column in self._stored.items():
             column[start : self._rows] = part.stored[name]
         release_pages()
+        if "src" not in self._stored:
+            return
         if len(part.tags.packet):
             self._tags.append(Tags(part.tags.packet + start, part.tags.kind, part.tags.value))
         if len(part.ipv6.packet):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,14 +29,17 @@ class InputPorts:
         """The ports' names, in the order of their files."""
         return tuple(self.files)
 
-    def read(self) -> Capture:
-        """Read all files as one capture, one after the other; raises InputError for what is not a readable file."""
+    def read(self, columns: Sequence[str]) -> Capture:
+        """Read all files as one capture, one after the other; raises InputError for what is not a readable file.
+
+        columns: the stored columns to keep.
+        """
         from npexplore.packets import read_capture
 
         for port, file in self.files.items():
             if not Path(file).is_file():
                 raise InputError(f"port {port}: its capture must be a file, {file} is none")
-        return read_capture([*self.files.values()])
+        return read_capture([*self.files.values()], columns=columns)
 
     def of_packets(self, capture: Capture, number: Integers) -> Integers:
         """Return the port of each packet, as a place in `names`; number: its row in what `read` returned."""

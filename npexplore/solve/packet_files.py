@@ -96,7 +96,8 @@ def write_rows(
                 table = pa.Table.from_pandas(frame)
                 if writer is None:  # pandas puts a frame's attributes there itself
                     metadata = {**(table.schema.metadata or {}), b"PANDAS_ATTRS": json.dumps(frame.attrs).encode()}
-                    writer = pq.ParquetWriter(written, table.schema.with_metadata(metadata))
+                    repeated = [name for name, kind in frame.dtypes.items() if kind.kind != "f"]  # times hardly are
+                    writer = pq.ParquetWriter(written, table.schema.with_metadata(metadata), use_dictionary=repeated)
                 writer.write_table(table)
         finally:
             if writer is not None:
