@@ -210,8 +210,9 @@ class Design(MachineDescription):
             loops: how often the packets come, one loop after the other.
             by_resource: also say how long each packet was served, waited and was held up at each resource.
             memory_bytes: refuse a run that needs more (None: more than there is).
-            folder: keep what grows with the packets in unnamed files there, and not in memory (None: in memory). Of a
-                capture that is read here, addresses are not kept, and `flows()` is refused.
+            folder: keep what grows with the packets in unnamed files there (None: in memory). It gets
+                `packets.parquet`, a row a packet, while the run goes on. Of a capture that is read here, addresses are
+                not kept, and `flows()` is refused.
 
         Raises:
             RefusedError: a design that cannot take these packets, or that cannot tell packets apart.
@@ -249,6 +250,7 @@ class Design(MachineDescription):
             return run_packets(
                 self.name, ready.machine, ready.workload, ready.model(), rows, seed=seed, by_resource=by_resource,
                 capture=read, ports=ports, loops=loops, memory_bytes=memory_bytes,
+                folder=None if folder is None else Path(folder),
             )  # fmt: skip
 
     def estimate(

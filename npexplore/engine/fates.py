@@ -5,6 +5,7 @@ latency = end - arrival = sum over places of (served + waited + held up)      ev
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,7 +15,7 @@ from npexplore._kernels import engine
 from npexplore.engine.accounts import DROP
 from npexplore.engine.model import EngineModel
 from npexplore.errors import RefusedError
-from npexplore.mapped_arrays import PART_ROWS, empty, parts
+from npexplore.mapped_arrays import PART_ROWS, empty, parts, release_pages
 
 Integers = npt.NDArray[np.int64]
 NOWHERE = -1  # of ticks, threads, classes and drops: there is none
@@ -22,12 +23,20 @@ NOWHERE = -1  # of ticks, threads, classes and drops: there is none
 
 @dataclass(frozen=True)
 class Totals:
-    """Sums over the rows. sent: packets that were finished. drops: packets lost, by counter of the model. visited:
-    whether any packet has a time there, by column of the accounts."""
+    """Sums over rows. sent: packets that were finished. drops: packets lost, by counter of the model. visited: whether
+    any packet has a time there, by column of the accounts."""
 
     sent: int
     drops: Integers
     visited: npt.NDArray[np.bool_]
+
+    def plus(self, other: Totals) -> Totals:
+        """Return the sums over these rows and others."""
+        return Totals(self.sent + other.sent, self.drops + other.drops, self.visited | other.visited)
+
+    def names(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return which counters lost packets, and which columns of the accounts have times."""
+        return tuple(np.flatnonzero(self.drops).tolist()), tuple(np.flatnonzero(self.visited).tolist())
 
 
 @dataclass
@@ -37,6 +46,7 @@ class Fates:
     model: EngineModel
     rows: Integers
     table: int
+    paused: Callable[[], None] = release_pages  # is called during the run, after each part of the packets has arrived
 
     @staticmethod
     def of(model: EngineModel, *, by_place: bool = False) -> Fates:
@@ -78,14 +88,22 @@ class Fates:
 
     def totals(self) -> Totals:
         """Return the sums over all rows."""
-        sent, drops = 0, np.zeros(len(self.model.counters), dtype=np.int64)
-        visited = np.zeros(self.rows.shape[1] - engine.F_FIRST, dtype=np.bool_)
+        columns, counters = self.rows.shape[1] - engine.F_FIRST, len(self.model.counters)
+        totals = Totals(0, np.zeros(counters, dtype=np.int64), np.zeros(columns, dtype=np.bool_))
         for rows in parts(len(self.rows)):
             part = self.part(rows)
-            sent += int(np.count_nonzero(part.finished))
-            drops += np.bincount(part.rows[part.lost, engine.F_DROP], minlength=len(drops))
-            visited |= part.rows[:, engine.F_FIRST :].any(axis=0)
-        return Totals(sent, drops, visited)
+            drops = np.bincount(part.rows[part.lost, engine.F_DROP], minlength=counters)
+            visited = np.asarray(part.rows[:, engine.F_FIRST :].any(axis=0))
+            totals = totals.plus(Totals(int(np.count_nonzero(part.finished)), drops, visited))
+        return totals
+
+    def ended(self, start: int) -> int:
+        """Return the first packet from `start` on that has not ended, or the number of packets."""
+        for first in range(start, len(self.rows), PART_ROWS):
+            inside = self.rows[first : first + PART_ROWS, engine.F_ENDS] == 0
+            if inside.any():
+                return first + int(inside.argmax())
+        return len(self.rows)
 
     def check(self, done: Integers, counters: Integers) -> None:
         """Raise RefusedError unless rows add up to what was counted: packets and latencies by class, drops by place.

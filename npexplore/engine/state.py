@@ -6,6 +6,7 @@ Nothing is reset: what happened between two instants is the difference of their 
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -137,9 +138,11 @@ class State:
         self.ring_account = np.zeros(len(self.ring) if places else 0, dtype=i64)
         self.fate = np.zeros((0, engine.F_FIRST), dtype=i64)
         self.clock[engine.K_PACKETS] = -1
-        self.pauses: deque[int] = deque()  # ticks at which pages of packets are released
+        self.pauses: deque[int] = deque()  # ticks at which a part of the packets has arrived
+        self.paused: Callable[[], None] = release_pages
         if fates is not None:
             self.pauses.extend(fates.pauses())
+            self.paused = fates.paused
             self.fate, self.clock[engine.K_PACKETS] = fates.rows, fates.table
         self.clock[engine.K_FREE_ACCOUNT] = self.T[:, engine.T_ACCOUNT] = -1
         if places:
@@ -187,7 +190,7 @@ class State:
                 return status
             if end == pause:
                 self.pauses.popleft()
-                release_pages()
+                self.paused()
             if end == carry:
                 now = self._integrals(int(self.clock[engine.K_NOW]))
                 self.carried = (now - self.before).astype(object) + (0 if self.carried is None else self.carried)

@@ -7,9 +7,8 @@ a copy on the disk.
 
 from __future__ import annotations
 
-import json
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +26,7 @@ from npexplore.packets.files import Scan, open_captures, paths_of
 from npexplore.packets.output import replacing
 from npexplore.packets.writing import CaptureWriter
 from npexplore.solve.packet_run import PacketRun
+from npexplore.solve.row_files import ROW_FILE, write_rows
 
 Integers = npt.NDArray[np.int64]
 
@@ -46,8 +46,9 @@ def write_run(
     folder.mkdir(parents=True, exist_ok=True)
     sources, number = paths_of(scan), result.number
     rows, tick = result.fates.rows, result.fates.model.tick
-    files = {"packets": folder / "packets.parquet"}
-    write_rows(result, sources, files["packets"])
+    files = {"packets": folder / ROW_FILE}
+    if result.row_file != files["packets"]:
+        write_rows(result.rows, sources, files["packets"])
     frames = Frames.copied(scan, folder, told)
     if frames.table.rows <= (last := number.max(initial=-1)):
         raise InputError(f"{', '.join(sources)}: has {frames.table.rows} packets now, and packet {last} was run")
@@ -74,34 +75,6 @@ def write_run(
             for chosen, t_ns in packets:
                 frames.write(writer, chosen, t_ns)
     return files
-
-
-def write_rows(
-    result: PacketRun, sources: list[str], path: Path, more: Callable[[slice], Mapping[str, Any]] | None = None
-) -> None:
-    """Write `result.packets` as a Parquet file, one part a row group; more: further columns of a part of the rows.
-
-    sources: the files that were read, none of which is replaced.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    with replacing(sources or "-", path) as written:
-        writer: pq.ParquetWriter | None = None
-        try:
-            for part in parts(len(result.number)):
-                frame = result.some_packets(part)
-                if more is not None:
-                    frame = frame.assign(**more(part))
-                table = pa.Table.from_pandas(frame)
-                if writer is None:  # pandas puts a frame's attributes there itself
-                    metadata = {**(table.schema.metadata or {}), b"PANDAS_ATTRS": json.dumps(frame.attrs).encode()}
-                    repeated = [name for name, kind in frame.dtypes.items() if kind.kind != "f"]  # times hardly are
-                    writer = pq.ParquetWriter(written, table.schema.with_metadata(metadata), use_dictionary=repeated)
-                writer.write_table(table)
-        finally:
-            if writer is not None:
-                writer.close()
 
 
 def departing(fates: Fates) -> Iterator[Integers]:

@@ -20,8 +20,9 @@ from npexplore.golden.captures.routed import Routed, forward_captures
 from npexplore.golden.router.configuration import Router
 from npexplore.packets.files import open_captures
 from npexplore.packets.writing import CaptureWriter
-from npexplore.solve.packet_files import departing, write_rows
+from npexplore.solve.packet_files import departing
 from npexplore.solve.packet_run import PacketRun
+from npexplore.solve.row_files import write_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,7 +96,7 @@ def route_run(
     def routing(part: slice) -> dict[str, pd.Categorical]:
         return {name: pd.Categorical.from_codes(codes[name][part], categories=labels[name]) for name in codes}
 
-    write_rows(result, [], files["packets"], routing)
+    write_rows(result.rows, [], files["packets"], routing)
     return routed, drops
 
 

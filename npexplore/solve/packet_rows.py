@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,13 @@ import numpy.typing as npt
 from npexplore._kernels import engine
 from npexplore.engine.accounts import DROP
 from npexplore.engine.fates import NOWHERE, Fates, Totals
+from npexplore.results import units_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from npexplore.packets.capture import Capture
+    from npexplore.solve.input_ports import InputPorts
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -22,10 +29,15 @@ TIMES = ((engine.SERVED, "service"), (engine.WAITED, "waiting"), (engine.HELD_UP
 
 @dataclass(frozen=True)
 class PacketRows:
-    """The rows of a run in ticks (`fates`), and why packets are lost, by place (`reasons`)."""
+    """fates: the rows in ticks. reasons: why packets are lost, by place. The others are those of PacketRun."""
 
     fates: Fates
     reasons: Mapping[str, str]
+    number: Integers
+    classes: Integers | None = None
+    capture: Capture | None = None
+    ports: InputPorts | None = None
+    loops: int = 1
 
     @cached_property
     def totals(self) -> Totals:
@@ -41,15 +53,32 @@ class PacketRows:
     @property
     def drops(self) -> dict[str, int]:
         """Packets dropped, by place."""
-        lost = np.flatnonzero(self.totals.drops).tolist()
-        return {place: int(self.totals.drops[k]) for place, k in zip(self._places, lost, strict=True)}
+        return {self._place(k): int(self.totals.drops[k]) for k in self.totals.names()[0]}
 
-    def columns(self, part: slice) -> dict[str, Any]:
+    def frame(self, part: slice, totals: Totals | None = None) -> pd.DataFrame:
+        """Return some rows of `PacketRun.packets`, computed from these alone.
+
+        part: places of packets from start to stop. totals: of the rows whose names and columns it has (None: of all).
+        """
+        import pandas as pd
+
+        totals = totals or self.totals
+        columns = {
+            **self._columns(part, totals),
+            **self._origin(part),
+            **({} if self.classes is None else {"class": self.classes[part]}),
+            **self.by_resource(part, totals),
+        }
+        frame = pd.DataFrame(columns, index=pd.Index(self.number[part], name="packet"))
+        frame.attrs["units"] = units_of(frame.columns)
+        return frame
+
+    def _columns(self, part: slice, totals: Totals) -> dict[str, Any]:
         """Return times in seconds, outcome, place and reason of drops, and thread of some rows."""
         import pandas as pd
 
-        fates, model, names, places = self.fates.part(part), self.fates.model, [*self.drops], self._places
-        rows, tick, lost = fates.rows, model.tick, np.flatnonzero(self.totals.drops)
+        fates, model, lost = self.fates.part(part), self.fates.model, totals.names()[0]
+        rows, tick, places = fates.rows, model.tick, [self._place(k) for k in lost]
         end = np.where(fates.finished, rows[:, engine.F_END], NOWHERE)
         at = np.where(fates.lost, np.searchsorted(lost, rows[:, engine.F_DROP]), NOWHERE)
         reasons = list(dict.fromkeys(map(self.reasons.__getitem__, places)))
@@ -63,28 +92,43 @@ class PacketRows:
             "departure_s": _seconds(end, tick),
             "latency_s": np.where(fates.finished, (end - rows[:, engine.F_ARRIVAL]) * tick, np.nan),
             "outcome": pd.Categorical.from_codes(outcome, categories=list(OUTCOMES)),
-            "dropped_at": pd.Categorical.from_codes(at, categories=names),
+            "dropped_at": pd.Categorical.from_codes(at, categories=places),
             "reason": pd.Categorical.from_codes(reason, categories=reasons),
             "thread": pd.Categorical.from_codes(rows[:, engine.F_THREAD], categories=threads),
         }
 
-    def by_resource(self, part: slice) -> dict[str, Floats]:
-        """Return the columns of waiting and service of some rows, of the resources where any packet spent time."""
+    def by_resource(self, part: slice, totals: Totals) -> dict[str, Floats]:
+        """Return the columns of waiting and service of some rows, of the resources where packets spent time."""
         places, fates = self.fates.model.places, self.fates.part(part)
-        if places is None or not len(self.totals.visited):
+        if places is None or not len(totals.visited):
             return {}
         ended, tick = fates.finished | fates.lost, self.fates.model.tick
         return {
             f"{name or 'elsewhere'}.{word}_s": np.where(ended, fates.rows[:, engine.F_FIRST + column] * tick, np.nan)
             for k, name in enumerate(places.names)
             for kind, word in TIMES
-            if self.totals.visited[column := 3 * k + kind]
+            if totals.visited[column := 3 * k + kind]
         }
 
-    @property
-    def _places(self) -> list[str]:
-        """The places that lost packets, in the order of their counters."""
-        return [self.fates.model.counters[k].removeprefix(DROP) for k in np.flatnonzero(self.totals.drops)]
+    def input_port(self, part: slice) -> Integers:
+        """Return the place of some packets' input ports among `ports.names`; 0 where there is one."""
+        if self.ports is None or self.capture is None:
+            return np.zeros(len(self.number[part]), dtype=np.int64)
+        return self.ports.of_packets(self.capture, self.number[part])
+
+    def _origin(self, part: slice) -> dict[str, Any]:
+        """Return the columns of input ports and loops, where there are several."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {}
+        if self.ports is not None:
+            columns["input_port"] = pd.Categorical.from_codes(self.input_port(part), categories=[*self.ports.names])
+        if self.loops > 1:
+            columns["loop"] = np.arange(part.start, part.stop) // (len(self.number) // self.loops)
+        return columns
+
+    def _place(self, counter: int) -> str:
+        return self.fates.model.counters[counter].removeprefix(DROP)
 
 
 def _seconds(ticks: Integers, tick: float) -> Floats:

@@ -7,14 +7,17 @@ to the tick (RFC 1242, 3.8 and 3.17: latency and overhead are those of each fram
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from npexplore._kernels import engine
+from npexplore.engine.accounts import DROP
 from npexplore.engine.fates import Fates
 from npexplore.engine.model import EngineModel
 from npexplore.engine.run import run
@@ -32,6 +35,7 @@ from npexplore.solve.packet_measures import measures
 from npexplore.solve.packet_memory import check_memory
 from npexplore.solve.packet_rows import DROPPED, INSIDE, SENT, PacketRows
 from npexplore.solve.prediction import Prediction
+from npexplore.solve.row_files import ROW_FILE, RowStream
 from npexplore.solve.simulate import BATCHES, measure
 
 if TYPE_CHECKING:
@@ -56,7 +60,7 @@ class PacketRun(Result):
     prediction: what `simulate` answers for these packets and this seed. number: of each offered packet, its row in the
     capture's `packets`. fates: the rows in ticks, as they were recorded. reasons: why packets are lost, by place.
     classes: of each packet, if they have any. capture: that they are of. ports: its input ports, if it came by several.
-    loops: how often its packets came.
+    loops: how often its packets came. row_file: has the rows already (None: no file has them).
 
     Example:
         >>> import npexplore as npx
@@ -78,11 +82,12 @@ class PacketRun(Result):
     capture: Capture | None = None
     ports: InputPorts | None = None
     loops: int = 1
+    row_file: Path | None = None
 
     @cached_property
     def rows(self) -> PacketRows:
         """The rows as columns, part by part."""
-        return PacketRows(self.fates, self.reasons)
+        return PacketRows(self.fates, self.reasons, self.number, self.classes, self.capture, self.ports, self.loops)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -103,21 +108,7 @@ class PacketRun(Result):
         there are several; class, if the packets have classes. With `by_resource`: RESOURCE.service_s, .waiting_s, and
         .held_s (behind others that wait themselves), which add up to latency_s. What a packet does not have is missing.
         """
-        return self.some_packets(slice(0, len(self.number)))
-
-    def some_packets(self, part: slice) -> pd.DataFrame:
-        """Return some rows of `packets`, computed from these alone; part: places of packets from start to stop."""
-        import pandas as pd
-
-        columns = {
-            **self.rows.columns(part),
-            **self._origin(part),
-            **({} if self.classes is None else {"class": self.classes[part]}),
-            **self.rows.by_resource(part),
-        }
-        frame = pd.DataFrame(columns, index=pd.Index(self.number[part], name="packet"))
-        frame.attrs["units"] = units_of(frame.columns)
-        return frame
+        return self.rows.frame(slice(0, len(self.number)))
 
     def measures(self, by: Integers | None = None) -> pd.DataFrame:
         """Return loss, latency, delay variation and reordering of groups of packets, one row each (docs/packet_run.md).
@@ -156,8 +147,8 @@ class PacketRun(Result):
         `flow` is the row in the capture's `flows()`; src, dst, sport, dport, ip_proto are those of the direction.
         Packets whose IP header was cut off are left out.
         """
-        if self.capture is None:
-            raise InputError(f"{self.design}: these packets are not of a capture, and have no flows")
+        if self.capture is None or "src" not in self.capture.columns.stored:
+            raise InputError(f"{self.design}: these packets have no addresses, and no flows")
         ways = directions(self.capture.columns)
         at = np.minimum(np.searchsorted(ways.rows, self.number), len(ways.rows) - 1)
         known = ways.rows[at] == self.number
@@ -175,7 +166,7 @@ class PacketRun(Result):
     def _waits(self, group: Integers, many: int) -> dict[str, Any]:
         """Return, with `by_resource`, where each group waited longest (for those who work or wait), and how long."""
         waits: dict[str, Floats] = {}
-        for name, times in self.rows.by_resource(slice(None)).items():
+        for name, times in self.rows.by_resource(slice(None), self.rows.totals).items():
             place, _, kind = name.rpartition(".")
             if kind != "service_s":
                 summed = np.bincount(group, np.nan_to_num(times), many)
@@ -190,24 +181,7 @@ class PacketRun(Result):
     @cached_property
     def input_port(self) -> Integers:
         """The place of each packet's input port among `ports.names`; 0 where there is one."""
-        return self._input_port(slice(None))
-
-    def _input_port(self, part: slice) -> Integers:
-        if self.ports is None or self.capture is None:
-            return np.zeros(len(self.number[part]), dtype=np.int64)
-        return self.ports.of_packets(self.capture, self.number[part])
-
-    def _origin(self, part: slice) -> dict[str, Any]:
-        """Return the columns of input ports and loops, where there are several."""
-        import pandas as pd
-
-        columns: dict[str, Any] = {}
-        if self.ports is not None:
-            names = list(self.ports.names)
-            columns["input_port"] = pd.Categorical.from_codes(self._input_port(part), categories=names)
-        if self.loops > 1:
-            columns["loop"] = np.arange(part.start, part.stop) // (len(self.number) // self.loops)
-        return columns
+        return self.rows.input_port(slice(None))
 
     def to_frame(self) -> pd.DataFrame:
         """Return `packets`."""
@@ -236,12 +210,13 @@ class PacketRun(Result):
 def run_packets(
     name: str, machine: Machine, workload: Workload, model: EngineModel, number: Integers, *, seed: int = 1,
     by_resource: bool = False, capture: Capture | None = None, ports: InputPorts | None = None, loops: int = 1,
-    memory_bytes: float | None = None,
+    memory_bytes: float | None = None, folder: Path | None = None,
 ) -> PacketRun:  # fmt: skip
     """Run time-stamped packets through a machine, once each; number: of each, its row in the capture.
 
-    Raises RefusedError for a machine in which packets cannot be told apart, or whose packets are others than those
-    given; SimulationError if the run makes no progress.
+    folder: gets `packets.parquet` while the run goes on. Raises RefusedError for a machine in which packets cannot be
+    told apart, or whose packets are others than those given; SimulationError if the run makes no progress;
+    KeyboardInterrupt, with a message that says which rows the file has, if the run was interrupted.
     """
     if len(number) != len(workload.packet_bytes):
         raise RefusedError(f"{name}: {len(number)} packets were given, its own {len(workload.packet_bytes)} come")
@@ -249,12 +224,29 @@ def run_packets(
         columns = engine.F_FIRST + 3 * len(model.places.names) * by_resource
         check_memory(name, len(number), columns, memory_bytes)
     fates = Fates.of(model, by_place=by_resource)
-    result = run(model, seed, len(number), BATCHES, accounts=True, fates=fates)
-    last = result.snapshots[-1]
-    fates.check(last.done, last.counters)
+    lost_at = [counter.removeprefix(DROP) for counter in model.counters if counter.startswith(DROP)]
+    reasons, classes = {place: _reason(machine, place) for place in lost_at}, workload.columns.get(CLASS)
+    rows = PacketRows(fates, reasons, number, classes, capture, ports, loops)
+    path = None if folder is None else folder / ROW_FILE
+    with RowStream(rows, path) if path is not None else nullcontext() as stream:
+        if stream is not None:
+            fates.paused = stream.paused
+        try:
+            result = run(model, seed, len(number), BATCHES, accounts=True, fates=fates)
+        except KeyboardInterrupt:
+            if stream is None or not (ended := fates.ended(0)):
+                raise
+            stream.finish(ended)
+            stopped = f"{path} has the rows of the first {ended:,} of {len(number):,} packets"
+        else:
+            stopped, last = "", result.snapshots[-1]
+            fates.check(last.done, last.counters)
+            if stream is not None:
+                stream.finish(len(number))
+    if stopped:
+        raise KeyboardInterrupt(stopped)
     prediction = measure(machine, workload, result, 0)
-    reasons = {place: _reason(machine, place) for place in prediction.drops}
-    return PacketRun(name, prediction, number, fates, reasons, workload.columns.get(CLASS), capture, ports, loops)
+    return PacketRun(name, prediction, number, fates, reasons, classes, capture, ports, loops, path)
 
 
 def _reason(machine: Machine, place: str) -> str:

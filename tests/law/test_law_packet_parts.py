@@ -1,0 +1,96 @@
+"""A run in parts, with its arrays in files, is the run of a whole in memory: the same rows, totals and captures."""
+
+import _thread
+from contextlib import ExitStack
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import npexplore as npx
+from npexplore import mapped_arrays
+from npexplore.engine import fates
+from npexplore.machine import workload
+from npexplore.packets.frames import read_frames, write_frames
+from npexplore.solve import row_files
+from npexplore.solve.packet_files import write_run
+from npexplore.solve.row_files import RowFile, write_rows
+
+CAPTURE = npx.bundled_path("data/captures/zeek_wikipedia.pcap")
+
+
+def in_parts(rows):
+    """Let all arrays be worked on in parts of so many rows."""
+    patches = ExitStack()
+    for module in (mapped_arrays, fates, workload, row_files):
+        patches.enter_context(patch.object(module, "PART_ROWS", rows))
+    return patches
+
+
+def capture(path, seed):
+    """Write frames of which some come at once, some out of order, some are not IP, and of which machines lose some."""
+    r, known = np.random.default_rng(seed), [bytes(frame) for _, frame in read_frames(CAPTURE)]
+    gaps = np.concatenate([r.choice([0, 3000], 150), r.exponential(15, 500), r.exponential(2000, 150)])
+    times = np.cumsum(gaps).astype(np.int64)
+    late = r.random(800) < 0.02
+    times[late] -= np.minimum(times[late], 2000)
+    write_frames(path, [known[k] for k in r.integers(len(known), size=800)], (10**18 + times).tolist())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("ixp2400", {}), ("soclib", {"loops": 2, "speed": 3, "by_resource": True})]
+)
+def test_a_run_in_parts_is_the_run_of_a_whole(name, options, tmp_path):
+    """Parts of random sizes."""
+    r, trace = np.random.default_rng([*name.encode()]), capture(tmp_path / "in.pcap", 1)
+    whole = npx.design(name).run(trace, **options)
+    files = write_run(whole, trace, tmp_path / "whole")
+    assert whole.counts["dropped"] > 0
+    for rows in r.integers(30, 300, size=2).tolist():
+        folder = tmp_path / f"parts of {rows}"
+        folder.mkdir()
+        with in_parts(rows):
+            parts = npx.design(name).run(trace, **options, folder=folder)
+            written = write_run(parts, trace, folder)
+        assert parts.prediction == whole.prediction
+        assert parts.to_dict() == whole.to_dict()
+        table, expected = (pd.read_parquet(paths["packets"]) for paths in (written, files))
+        pd.testing.assert_frame_equal(table, expected, check_exact=True)
+        pd.testing.assert_frame_equal(table, whole.packets, check_exact=True)
+        assert table.attrs == whole.packets.attrs
+        for name_of_file in ("sent", "dropped"):
+            assert written[name_of_file].read_bytes() == files[name_of_file].read_bytes()
+
+
+def test_rows_that_are_written_during_the_run_begin_anew_where_a_part_needs_more_names(tmp_path):
+    result = npx.design("ixp2400").run(capture(tmp_path / "in.pcap", 3), by_resource=True)
+    assert result.counts["dropped"] > 0
+    with in_parts(37):
+        write_rows(result.rows, [], tmp_path / "after.parquet")
+        with RowFile(result.rows, tmp_path / "during.parquet", []) as file:
+            for start in range(0, len(result.number), 37):
+                file.write(slice(start, min(start + 37, len(result.number))))
+    assert (tmp_path / "during.parquet").read_bytes() == (tmp_path / "after.parquet").read_bytes()
+
+
+def test_an_interrupted_run_leaves_the_rows_of_packets_that_have_ended(tmp_path):
+    """Times are as in the whole run; a pause in the middle is where Ctrl-C arrives."""
+    trace = capture(tmp_path / "in.pcap", 5)
+    whole, pauses = npx.design("ixp2400").run(trace).packets, []
+
+    def interrupted(stream):
+        pauses.append(stream)
+        if len(pauses) == 4:
+            _thread.interrupt_main()
+
+    with (
+        in_parts(50), patch.object(row_files, "release_pages", lambda: interrupted("now")),
+        pytest.raises(KeyboardInterrupt, match=r"packets\.parquet has the rows of the first \d+ of \d+ packets"),
+    ):  # fmt: skip
+        npx.design("ixp2400").run(trace, folder=tmp_path)
+    rows = pd.read_parquet(tmp_path / "packets.parquet")
+    assert 100 < len(rows) < len(whole)
+    columns = ["arrival_s", "start_s", "departure_s", "latency_s"]
+    pd.testing.assert_frame_equal(rows[columns], whole[columns].iloc[: len(rows)], check_exact=True)
