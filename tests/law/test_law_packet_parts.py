@@ -10,11 +10,14 @@ import pytest
 
 import npexplore as npx
 from npexplore import mapped_arrays
+from npexplore._kernels import engine
+from npexplore.designs.prepared import prepared
 from npexplore.engine import fates
 from npexplore.machine import workload
+from npexplore.machine.workload import Workload
 from npexplore.packets.frames import read_frames, write_frames
 from npexplore.solve import row_files
-from npexplore.solve.packet_files import write_run
+from npexplore.solve.packet_files import departing, write_run
 from npexplore.solve.row_files import RowFile, write_rows
 
 CAPTURE = npx.bundled_path("data/captures/zeek_wikipedia.pcap")
@@ -94,3 +97,30 @@ def test_an_interrupted_run_leaves_the_rows_of_packets_that_have_ended(tmp_path)
     assert 100 < len(rows) < len(whole)
     columns = ["arrival_s", "start_s", "departure_s", "latency_s"]
     pd.testing.assert_frame_equal(rows[columns], whole[columns].iloc[: len(rows)], check_exact=True)
+
+
+def test_departures_are_in_order_however_many_packets_overtake():
+    r = np.random.default_rng(7)
+    rows = np.zeros((500, engine.F_FIRST), dtype=np.int64)
+    rows[:, engine.F_ARRIVAL] = np.cumsum(r.integers(0, 3, 500))
+    rows[:, engine.F_END] = rows[:, engine.F_ARRIVAL] + r.integers(0, 90, 500)
+    rows[:, engine.F_DROP] = np.where(r.random(500) < 0.1, 2, fates.NOWHERE)
+    rows[:, engine.F_ENDS] = r.random(500) < 0.9
+    run = fates.Fates(prepared(npx.design("ixp2400"), npx.workload(packet_bytes=64)).model(), rows, 0)
+    sent = np.flatnonzero(run.finished)
+    with in_parts(41):
+        departures = np.concatenate([*departing(run)])
+    assert departures.tolist() == sent[np.argsort(rows[sent, engine.F_END], kind="stable")].tolist()
+
+
+def test_distinct_packets_and_times_in_order_are_those_of_a_whole():
+    r = np.random.default_rng(8)
+    columns = {name: r.integers(1, 40, 3000) for name in ("packet_bytes", "flow")}
+    t_ns = r.integers(0, 900, 3000)
+    whole, parts = (Workload("drawn", columns, t_ns=t_ns) for _ in range(2))
+    expected, timed = whole.distinct(), whole.with_arrivals("timestamps")
+    with in_parts(70):
+        found, ordered = parts.distinct(), parts.with_arrivals("timestamps")
+    assert all(np.array_equal(found[0][name], expected[0][name]) for name in columns)
+    assert np.array_equal(found[1], expected[1])
+    assert ordered.key == timed.key
