@@ -93,6 +93,12 @@ def chosen(values: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
     return computed(len(rows), lambda part: values[rows[part]], values.dtype)
 
 
+def extremes(values: NDArray[Any]) -> tuple[int, int]:
+    """Return the smallest and the largest of whole numbers, of which there is at least one."""
+    ends = [(int(values[part].min()), int(values[part].max())) for part in parts(len(values))]
+    return min(low for low, _ in ends), max(high for _, high in ends)
+
+
 def is_ascending(values: NDArray[Any]) -> bool:
     """Return whether no value is smaller than the one before it."""
     return not any((np.diff(values[max(part.start - 1, 0) : part.stop]) < 0).any() for part in parts(len(values)))

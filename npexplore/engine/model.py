@@ -25,7 +25,7 @@ from npexplore.machine.resources.queue import BoundedQueue
 from npexplore.machine.steps import steps
 from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import CLASS, Workload
-from npexplore.mapped_arrays import computed, stacked
+from npexplore.mapped_arrays import computed, extremes, stacked
 from npexplore.rows.assembler import OWN, Assembler, EngineRow, Label
 from npexplore.rows.expressions import Variable, round_up
 from npexplore.rows.server import Server
@@ -90,20 +90,20 @@ class MachineCompiler:
     def _rings(self) -> None:
         """Give the receive buffer and every queue room for the packets that fit."""
         asm, ingress = self.asm, self.machine.ingress
-        width, smallest = len(self.workload.columns), int(self.workload.packet_bytes.min())
+        width, (smallest, largest) = len(self.workload.columns), extremes(self.workload.packet_bytes)
         asm.messages[ingress.name] = asm.ring(ingress.capacity // ingress.cell_bytes, width)
         for name, queue in self.machine.queues().items():
             most = queue.most_packets(smallest)
             more = [column for column in queue.carries if column not in self.workload.columns]
             asm.messages[name] = min(asm.ring(most, width + len(more)) for _ in range(queue.members))
             asm.spare_tokens += most * queue.members if queue.credit else 0
-            queue.check_largest(int(self.workload.packet_bytes.max()))
+            queue.check_largest(largest)
 
     def _classes(self) -> int:
         """Return how many classes the workload's column `class` tells apart (1 without it)."""
         if CLASS not in self.workload.columns:
             return 1
-        low, high = int(self.workload.columns[CLASS].min()), int(self.workload.columns[CLASS].max())
+        low, high = extremes(self.workload.columns[CLASS])
         if low < 0 or high >= MOST_CLASSES:
             raise ModelError(f"column {CLASS!r} of a workload must be in 0..{MOST_CLASSES - 1}, got {low}..{high}")
         return high + 1
@@ -216,10 +216,11 @@ class MachineCompiler:
         times = None
         if workload.arrivals == TIMESTAMPS:
             assert workload.t_ns is not None
-            if int(workload.t_ns.max()) * 1e-9 / asm.tick > LAST_TICK:
+            last_s = extremes(workload.t_ns)[1] * 1e-9
+            if last_s / asm.tick > LAST_TICK:
                 raise ModelError(
                     f"{workload.name}: time stamps must end before {LAST_TICK * asm.tick:.3g} s, where a clock of "
-                    f"{asm.tick:.3g} s ends, got {int(workload.t_ns.max()) * 1e-9:.6g} s"
+                    f"{asm.tick:.3g} s ends, got {last_s:.6g} s"
                 )
             t_ns = workload.t_ns
             ticks = computed(len(t_ns), lambda part: np.round(t_ns[part] * (1e-9 / asm.tick)))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from npexplore.machine.machine import Machine
 from npexplore.machine.under_load import UnderLoad
 from npexplore.machine.workload import Workload
+from npexplore.mapped_arrays import extremes
 from npexplore.rows.distributions import Batch, OnOff
 
 LATENCIES = 1000.0
@@ -27,7 +28,9 @@ def _quiet(workload: Workload) -> float:
     """Return how long no packet might arrive."""
     process = workload.process()
     if process is None:
-        return 0.0 if workload.arrivals == "saturated" or workload.t_ns is None else float(workload.t_ns.max()) * 1e-9
+        if workload.arrivals == "saturated" or workload.t_ns is None:
+            return 0.0
+        return float(extremes(workload.t_ns)[1]) * 1e-9
     size = process.size if isinstance(process, Batch) else 1
     off = process.off if isinstance(process, OnOff) else 0.0
     return LATENCIES * size / process.rate + LATENCIES * off

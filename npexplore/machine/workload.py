@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 import numpy as np
@@ -20,7 +20,7 @@ import numpy.typing as npt
 from npexplore.alike import alike
 from npexplore.display import html_table
 from npexplore.errors import InputError, one_of, positive
-from npexplore.mapped_arrays import PART_ROWS, chosen, computed, is_ascending, release_pages
+from npexplore.mapped_arrays import PART_ROWS, chosen, computed, extremes, is_ascending, parts, release_pages
 from npexplore.rows.distributions import Arrivals, Batch, OnOff, Periodic, Poisson
 from npexplore.rows.expressions import Values
 from npexplore.units import parse_rate, parse_time, readable
@@ -81,8 +81,8 @@ class Workload:
                 raise InputError(f"workload {self.name!r}: column {name!r} has {len(column)} rows, not {len(sizes)}")
         if not len(sizes):
             raise InputError(f"workload {self.name!r} has no packets")
-        if int(sizes.min()) < 1:
-            raise InputError(f"workload {self.name!r} has a packet of {int(sizes.min())} bytes; at least 1 is needed")
+        if (smallest := extremes(sizes)[0]) < 1:
+            raise InputError(f"workload {self.name!r} has a packet of {smallest} bytes; at least 1 is needed")
         if self.rate_pps is not None and not 0 < self.rate_pps <= HIGHEST_RATE_PPS:
             raise InputError(
                 f"workload {self.name!r}: rate must be above 0 and at most {HIGHEST_RATE_PPS / 1e6:g} Mpps, "
@@ -105,8 +105,9 @@ class Workload:
         told: tuple[object, ...] = (self.arrivals, self.rate_pps, self.ordered, *sorted(self.columns))
         told += () if self.bursts is None else (repr(self.process()),)
         digest = blake2b(repr(told).encode(), digest_size=8)
-        for column in [self.columns[name] for name in sorted(self.columns)] + ([self.t_ns] if timed else []):
-            digest.update(np.ascontiguousarray(column, dtype="<i8").data)
+        for column in [*(self.columns[name] for name in sorted(self.columns)), self.t_ns if timed else None]:
+            if column is not None:
+                _update(digest, column)
         return digest.hexdigest()
 
     @cached_property
@@ -114,7 +115,7 @@ class Workload:
         """Identity of the packets alone, whenever they arrive: a 64-bit BLAKE2 of columns, in hexadecimal."""
         digest = blake2b(repr(sorted(self.columns)).encode(), digest_size=8)
         for name in sorted(self.columns):
-            digest.update(np.ascontiguousarray(self.columns[name], dtype="<i8").data)
+            _update(digest, self.columns[name])
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -229,7 +230,7 @@ class Workload:
                 f"workload {self.name!r} has saturated arrivals, without times to scale; choose timestamps, poisson or "
                 "periodic arrivals first"
             )
-        if self.t_ns is not None and float(self.t_ns.max()) * factor > LAST_NS:
+        if self.t_ns is not None and float(extremes(self.t_ns)[1]) * factor > LAST_NS:
             raise InputError(f"factor of time must leave time stamps within {LAST_NS / 1e9:.3g} s, got {factor!r}")
         own = self.t_ns
         t_ns = None if own is None else computed(len(own), lambda part: np.round(own[part] * factor))
@@ -280,10 +281,17 @@ class Workload:
         return html_table((), [*self.summary().items(), *((name, text) for name, text in more.items() if text)])
 
 
+def _update(digest: Any, column: Integers) -> None:
+    """Add a column to a digest."""
+    for part in parts(len(column)):
+        digest.update(np.ascontiguousarray(column[part], dtype="<i8").data)
+
+
 def offered_rate(workload: Workload) -> float:
     """Return the mean packets a second of a capture's time stamps (infinite if they are all the same)."""
     assert workload.t_ns is not None
-    span = float(workload.t_ns.max() - workload.t_ns.min()) * 1e-9
+    first_ns, last_ns = extremes(workload.t_ns)
+    span = float(last_ns - first_ns) * 1e-9
     return (len(workload.t_ns) - 1) / span if span > 0 else float("inf")
 
 

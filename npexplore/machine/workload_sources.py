@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from npexplore._kernels.capture_records import NO_TIME
 from npexplore.errors import InputError, positive, shown
 from npexplore.machine.mixes import is_file, load_mix, mix_names
 from npexplore.machine.workload import FRAME_BYTES, LAST_NS, SHORTEST_FRAME, Arrival, Workload
-from npexplore.mapped_arrays import chosen, computed, empty, is_ascending, parts
+from npexplore.mapped_arrays import chosen, computed, empty, extremes, is_ascending, parts
 from npexplore.units import quantity, split
 
 if TYPE_CHECKING:
@@ -187,8 +188,8 @@ def ip_rows(capture: Any) -> Integers:
 
 def untimed(capture: Any, rows: Integers) -> int:
     """Return how many of some packets have no time stamp."""
-    known = np.asarray(capture.columns["has_time"])
-    return sum(int(np.count_nonzero(~known[rows[part]])) for part in parts(len(rows)))
+    t_ns = np.asarray(capture.columns["t_ns"])
+    return sum(int(np.count_nonzero(t_ns[rows[part]] == NO_TIME)) for part in parts(len(rows)))
 
 
 def looped(workload: Workload, rows: Integers, loops: int) -> tuple[Workload, Integers]:
@@ -201,7 +202,7 @@ def looped(workload: Workload, rows: Integers, loops: int) -> tuple[Workload, In
     if loops == 1:
         return workload, rows
     assert workload.t_ns is not None, "packets that come by time stamps"
-    packets, last_ns = len(workload.t_ns), int(workload.t_ns.max())
+    packets, last_ns = len(workload.t_ns), extremes(workload.t_ns)[1]
     if last_ns == 0:
         raise InputError(f"{workload.name}: its packets all come at once, so that a loop of them has no duration")
     period_ns = last_ns + max(1, round(last_ns / (packets - 1)))

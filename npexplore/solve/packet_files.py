@@ -20,7 +20,7 @@ import numpy.typing as npt
 from npexplore._kernels import engine
 from npexplore.engine.fates import NOWHERE, Fates
 from npexplore.errors import InputError
-from npexplore.mapped_arrays import arrays_in_files, mapped_file, parts
+from npexplore.mapped_arrays import arrays_in_files, extremes, mapped_file, parts
 from npexplore.packets.columns import RECORD_COLUMNS, PacketTable, TableBuilder
 from npexplore.packets.files import Scan, open_captures, paths_of
 from npexplore.packets.output import replacing
@@ -50,7 +50,7 @@ def write_run(
     if result.row_file != files["packets"]:
         write_rows(result.rows, sources, files["packets"])
     frames = Frames.copied(scan, folder, told)
-    if frames.table.rows <= (last := number.max(initial=-1)):
+    if frames.table.rows <= (last := extremes(number)[1]):
         raise InputError(f"{', '.join(sources)}: has {frames.table.rows} packets now, and packet {last} was run")
     links: set[int] = set()
     first = int(np.iinfo(np.int64).max)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from npexplore._kernels.capture_records import NO_TIME
 from npexplore.errors import InputError
 from npexplore.machine.workload import Workload
 from npexplore.machine.workload_sources import of_columns, workload
@@ -61,7 +62,7 @@ def test_going_back_to_saturated_forgets_the_rate():
 class Capture:
     def __init__(self, lengths, has_time=True, damage=None):
         n = len(lengths)
-        self.columns = {"l3_length": np.array(lengths), "t_ns": np.arange(n), "has_time": np.full(n, has_time)}
+        self.columns = {"l3_length": np.array(lengths), "t_ns": np.arange(n) if has_time else np.full(n, NO_TIME)}
         self.damage = damage
 
 
