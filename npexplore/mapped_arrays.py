@@ -81,11 +81,20 @@ def release_pages() -> None:
             pages.madvise(mmap.MADV_DONTNEED)
 
 
-def parts(rows: int) -> Iterator[slice]:
-    """Yield slices of PART_ROWS rows that make up `rows` rows; pages of mapped arrays are released after each."""
-    for start in range(0, rows, PART_ROWS):
-        yield slice(start, min(start + PART_ROWS, rows))
+def parts(rows: int, part_rows: int | None = None) -> Iterator[slice]:
+    """Yield slices that make up `rows` rows, and release the pages of mapped arrays after each.
+
+    part_rows: rows of a slice (None: PART_ROWS).
+    """
+    step = part_rows or PART_ROWS
+    for start in range(0, rows, step):
+        yield slice(start, min(start + step, rows))
         release_pages()
+
+
+def copied(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the values in an array of `empty`."""
+    return computed(len(values), lambda part: values[part], values.dtype)
 
 
 def chosen(values: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:

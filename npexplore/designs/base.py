@@ -209,7 +209,7 @@ class Design(MachineDescription):
             rate: scale all times so that this is the mean rate: packets a second, or text such as "4 Gb/s".
             loops: how often the packets come, one loop after the other.
             by_resource: also say how long each packet was served, waited and was held up at each resource.
-            memory_bytes: refuse a run that needs more (None: more than there is).
+            memory_bytes: refuse a run that needs more (None: more than there is; with a folder, more than 1 GiB).
             folder: keep what grows with the packets in unnamed files there (None: in memory). It gets
                 `packets.parquet`, a row a packet, while the run goes on. Of a capture that is read here, addresses are
                 not kept, and `flows()` is refused.
@@ -240,7 +240,8 @@ class Design(MachineDescription):
             else:
                 read = read_capture(capture, columns=columns) if isinstance(capture, str | Path) else capture
             packets, rows = timed(read)
-            check_memory(self.name, len(rows) * loops, limit_bytes=memory_bytes)
+            dressed = self.dress is not None
+            check_memory(self.name, len(rows) * loops, limit_bytes=memory_bytes, dressed=dressed)
             packets, rows = looped(packets, rows, loops)
             if speed is not None:
                 packets = packets.at_speed(speed)

@@ -15,6 +15,7 @@ from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Parameters, Value
 from npexplore.machine.workload import Workload
 from npexplore.machine.workload_sources import WorkloadLike, as_workload
+from npexplore.mapped_arrays import copied, in_files
 
 LENGTH = "packet_bytes"  # the knob of a design with its own workload for the length of all its packets
 
@@ -110,4 +111,9 @@ class MachineDescription:
         if self.own is not None and self.dress is None:
             raise InputError(f"design {self.name} brings its own workload; set its knobs instead of giving one")
         packets = self.packets(given)
-        return packets if self.dress is None else self.dress(self.fitted(packets).parameters, packets)
+        if self.dress is None:
+            return packets
+        dressed = self.dress(self.fitted(packets).parameters, packets)
+        if not in_files():
+            return dressed
+        return replace(dressed, columns={name: copied(column) for name, column in dressed.columns.items()})

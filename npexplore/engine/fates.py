@@ -5,7 +5,7 @@ latency = end - arrival = sum over places of (served + waited + held up)      ev
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -59,12 +59,21 @@ class Fates:
         if model.places is None:
             raise RefusedError("the fate of each packet takes a machine of programs whose time is accounted for")
         width = engine.F_FIRST + 3 * len(model.places.names) * by_place
-        rows = empty((len(model.tables[model.packets]), width))
-        for part in parts(len(rows)):
-            rows[part] = NOWHERE
-            rows[part, engine.F_ENDS] = 0
-            rows[part, engine.F_FIRST :] = 0
-        return Fates(model, rows, model.packets)
+        fates = Fates(model, empty((len(model.tables[model.packets]), width)), model.packets)
+        for part in fates.parts():
+            fates.rows[part] = NOWHERE
+            fates.rows[part, engine.F_ENDS] = 0
+            fates.rows[part, engine.F_FIRST :] = 0
+        return fates
+
+    @property
+    def part_rows(self) -> int:
+        """Rows that are worked on at a time: fewer where rows have times by place."""
+        return max(int(PART_ROWS * engine.F_FIRST // self.rows.shape[1]), 1)
+
+    def parts(self) -> Iterator[slice]:
+        """Yield slices of `part_rows` rows."""
+        return parts(len(self.rows), self.part_rows)
 
     @property
     def finished(self) -> npt.NDArray[np.bool_]:
@@ -79,7 +88,7 @@ class Fates:
     def pauses(self) -> list[int]:
         """Return the ticks, in order, at which a part of the packets has arrived (mapped_arrays.py)."""
         assert self.model.times is not None
-        ticks = self.model.tables[self.model.times][PART_ROWS - 1 :: PART_ROWS, 0]
+        ticks = self.model.tables[self.model.times][self.part_rows - 1 :: self.part_rows, 0]
         return [int(tick) for tick in np.unique(ticks)]
 
     def part(self, rows: slice) -> Fates:
@@ -90,7 +99,7 @@ class Fates:
         """Return the sums over all rows."""
         columns, counters = self.rows.shape[1] - engine.F_FIRST, len(self.model.counters)
         totals = Totals(0, np.zeros(counters, dtype=np.int64), np.zeros(columns, dtype=np.bool_))
-        for rows in parts(len(self.rows)):
+        for rows in self.parts():
             part = self.part(rows)
             drops = np.bincount(part.rows[part.lost, engine.F_DROP], minlength=counters)
             visited = np.asarray(part.rows[:, engine.F_FIRST :].any(axis=0))
@@ -99,8 +108,8 @@ class Fates:
 
     def ended(self, start: int) -> int:
         """Return the first packet from `start` on that has not ended, or the number of packets."""
-        for first in range(start, len(self.rows), PART_ROWS):
-            inside = self.rows[first : first + PART_ROWS, engine.F_ENDS] == 0
+        for first in range(start, len(self.rows), self.part_rows):
+            inside = self.rows[first : first + self.part_rows, engine.F_ENDS] == 0
             if inside.any():
                 return first + int(inside.argmax())
         return len(self.rows)
@@ -111,7 +120,7 @@ class Fates:
         done: packets, latencies (and more) by class, shape (classes, 4). counters: of the model.
         """
         counts, totals, twice = np.zeros((len(done), 2), dtype=np.int64), self.totals(), False
-        for rows in parts(len(self.rows)):
+        for rows in self.parts():
             ended = self.rows[rows][self.part(rows).finished]
             latency = ended[:, engine.F_END] - ended[:, engine.F_ARRIVAL]
             np.add.at(counts, ended[:, engine.F_CLASS], np.stack([np.ones_like(latency), latency], axis=1))

@@ -65,7 +65,7 @@ def write_run(
             yield number[places], first + np.round(rows[places, engine.F_END] * (tick * 1e9)).astype(np.int64)
 
     def dropped() -> Iterator[tuple[Integers, Integers]]:
-        for part in parts(len(number)):
+        for part in result.fates.parts():
             packets = number[part][result.fates.part(part).lost]
             yield packets, frames.table.stored["t_ns"][packets]
 
@@ -84,7 +84,7 @@ def departing(fates: Fates) -> Iterator[Integers]:
     part's first arrival are in order.
     """
     rows, waiting = fates.rows, np.zeros(0, dtype=np.int64)
-    for part in parts(len(rows)):
+    for part in fates.parts():
         waiting = np.concatenate([waiting, part.start + np.flatnonzero(fates.part(part).finished)])
         ends = rows[waiting, engine.F_END]
         order = np.argsort(ends, kind="stable")

@@ -220,7 +220,7 @@ def run_packets(
     """
     if len(number) != len(workload.packet_bytes):
         raise RefusedError(f"{name}: {len(number)} packets were given, its own {len(workload.packet_bytes)} come")
-    if model.places is not None:
+    if model.places is not None and folder is None:
         columns = engine.F_FIRST + 3 * len(model.places.names) * by_resource
         check_memory(name, len(number), columns, memory_bytes)
     fates = Fates.of(model, by_place=by_resource)

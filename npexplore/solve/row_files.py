@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from npexplore.engine.fates import Totals
-from npexplore.mapped_arrays import PART_ROWS, parts, release_pages
+from npexplore.mapped_arrays import release_pages
 from npexplore.packets.output import replacing
 from npexplore.solve.packet_rows import PacketRows
 
@@ -56,8 +56,9 @@ class RowFile:
                 self._close()
                 self.written = 0
             self._totals = both
-        for start in range(self.written, part.stop, PART_ROWS):
-            self._append(slice(start, min(start + PART_ROWS, part.stop)))
+        step = self._rows.fates.part_rows
+        for start in range(self.written, part.stop, step):
+            self._append(slice(start, min(start + step, part.stop)))
             release_pages()
 
     def _append(self, part: slice) -> None:
@@ -96,8 +97,8 @@ class RowStream:
     def paused(self) -> None:
         """Hand over the parts of the rows that have ended since; for `Fates.paused`."""
         release_pages()
-        ended = self._rows.fates.ended(self._handed)
-        self._hand_over(ended // PART_ROWS * PART_ROWS)
+        ended, step = self._rows.fates.ended(self._handed), self._rows.fates.part_rows
+        self._hand_over(ended // step * step)
 
     def finish(self, rows: int) -> None:
         """Write those of the first `rows` rows that are not written yet, and wait; raises what writing them raised."""
@@ -109,8 +110,9 @@ class RowStream:
     def _hand_over(self, stop: int) -> None:
         if self._writing and self._writing[0].done():
             self._writing.pop(0).result()
-        for start in range(self._handed, stop, PART_ROWS):
-            part = slice(start, min(start + PART_ROWS, stop))
+        step = self._rows.fates.part_rows
+        for start in range(self._handed, stop, step):
+            part = slice(start, min(start + step, stop))
             self._writing.append(self._thread.submit(self.file.write, part))
         self._handed = max(self._handed, stop)
 
@@ -131,5 +133,5 @@ def write_rows(
     sources: the files that were read, none of which is replaced.
     """
     with RowFile(rows, path, sources, rows.totals, more) as file:
-        for part in parts(len(rows.number)):
+        for part in rows.fates.parts():
             file.write(part)

@@ -26,7 +26,7 @@ CAPTURE = npx.bundled_path("data/captures/zeek_wikipedia.pcap")
 def in_parts(rows):
     """Let all arrays be worked on in parts of so many rows."""
     patches = ExitStack()
-    for module in (mapped_arrays, fates, workload, row_files):
+    for module in (mapped_arrays, fates, workload):
         patches.enter_context(patch.object(module, "PART_ROWS", rows))
     return patches
 
@@ -73,8 +73,8 @@ def test_rows_that_are_written_during_the_run_begin_anew_where_a_part_needs_more
     with in_parts(37):
         write_rows(result.rows, [], tmp_path / "after.parquet")
         with RowFile(result.rows, tmp_path / "during.parquet", []) as file:
-            for start in range(0, len(result.number), 37):
-                file.write(slice(start, min(start + 37, len(result.number))))
+            for part in result.fates.parts():
+                file.write(part)
     assert (tmp_path / "during.parquet").read_bytes() == (tmp_path / "after.parquet").read_bytes()
 
 
