@@ -40,11 +40,7 @@ if TYPE_CHECKING:
 @click.option("--speed", metavar="X", type=float, help="The capture's own timing X times as fast.")
 @click.option("--rate", metavar="R", help="Scale all times to this mean rate, for example 2.5Mpps or 4Gb/s.")
 @click.option("--loops", metavar="N", type=click.IntRange(min=1), default=1, help="The packets N times in a row.")
-@click.option(
-    "--memory",
-    metavar="SIZE",
-    help="Refuse a run that needs more, such as 4GiB; default: what is there, with --out 1GiB.",
-)
+@click.option("--memory", metavar="SIZE", help="Refuse a run that needs more, such as 4GiB; default: what is there.")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of the random numbers.")
 @click.option("--by-resource", is_flag=True, help="Also write each packet's service and waiting at each resource.")
 @click.option(

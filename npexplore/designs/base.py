@@ -209,7 +209,7 @@ class Design(MachineDescription):
             rate: scale all times so that this is the mean rate: packets a second, or text such as "4 Gb/s".
             loops: how often the packets come, one loop after the other.
             by_resource: also say how long each packet was served, waited and was held up at each resource.
-            memory_bytes: refuse a run that needs more (None: more than there is; with a folder, more than 1 GiB).
+            memory_bytes: refuse a run that needs more (None: more than there is).
             folder: keep what grows with the packets in unnamed files there (None: in memory). It gets
                 `packets.parquet`, a row a packet, while the run goes on. Of a capture that is read here, addresses are
                 not kept, and `flows()` is refused.

@@ -9,7 +9,7 @@ from npexplore.packets.memory import check_fits
 # Measured with a million packets of soclib, rows of 7 and of 40 columns, their data frame included.
 PACKET_BYTES, COLUMN_BYTES = 330, 13
 # Measured with arrays in files: smartnic with 1, 4 and 20 million packets; ixp1200, which adds most columns to packets.
-FILES_BYTES, DRESSED_BYTES, FILES_LIMIT = 450e6, 150, 2**30
+FILES_BYTES, DRESSED_BYTES = 450e6, 120
 ARRIVAL_COLUMNS = ("t_ns", "length", "l3_length")  # of a capture, those that a run needs
 
 
@@ -18,11 +18,11 @@ def check_memory(
 ) -> None:
     """Raise InputError if a run of so many packets with rows of so many columns takes too much memory.
 
-    name: the design's. limit_bytes: what is allowed (None: what is available; with arrays in files, 1 GiB). dressed:
-    whether the design computes more columns of its packets, which are in memory then.
+    name: the design's. limit_bytes: what is allowed (None: what is available). dressed: whether the design computes
+    more columns of its packets, which are in memory then.
     """
     needed: float = packets * (PACKET_BYTES + COLUMN_BYTES * (columns - engine.F_FIRST))
     if in_files():
-        needed, limit_bytes = FILES_BYTES + packets * DRESSED_BYTES * dressed, limit_bytes or FILES_LIMIT
+        needed = FILES_BYTES + packets * DRESSED_BYTES * dressed
     what, instead = f"{name}: a run with rows of {packets:,} packets", "fewer packets or loops need less"
     check_fits(needed, what, instead, limit_bytes)
