@@ -18,9 +18,11 @@ import numpy.typing as npt
 from npexplore.golden.captures.replay import Step
 from npexplore.golden.captures.routed import Routed, forward_captures
 from npexplore.golden.router.configuration import Router
+from npexplore.mapped_arrays import arrays_in_files, computed, empty, release_pages
 from npexplore.packets.files import open_captures
 from npexplore.packets.writing import CaptureWriter
 from npexplore.solve.packet_files import departing
+from npexplore.solve.packet_rows import SENT
 from npexplore.solve.packet_run import PacketRun
 from npexplore.solve.row_files import write_rows
 
@@ -37,7 +39,7 @@ class OutputPorts:
     def __init__(self, packets: Sequence[Integers], total: int) -> None:
         """packets: of each input of the replay, the places of its packets among `total`, in their order."""
         self._packets = packets
-        self.port = np.full(total, NO_PORT, dtype=np.int64)
+        self.port = computed(total, lambda part: NO_PORT, np.int32)
 
     def take(self, step: Step) -> None:
         """Take the frames of a step that packets became; messages of the router itself are not among them."""
@@ -47,6 +49,7 @@ class OutputPorts:
             of_source = step.part.source[packet] == source
             at = places[step.part.number[packet[of_source]]]
             self.port[at] = step.made.port[became[of_source]]
+        release_pages()
 
 
 def route_run(
@@ -68,12 +71,16 @@ def route_run(
 
     folder = files["packets"].parent
     names = (port,) if result.ports is None else result.ports.names
-    sent = np.concatenate([*departing(result.fates)])
-    source = result.input_port[sent]
-    places = {name: sent[source == k] for k, name in enumerate(names)}
-    output = OutputPorts([*places.values()], len(result.number))
+    with arrays_in_files(folder):
+        sent, count = empty(result.counts[SENT]), 0
+        for leaving in departing(result.fates):
+            sent[count : count + len(leaving)] = leaving
+            count += len(leaving)
+        source = None if result.ports is None else result.input_port[sent]
+        places = {name: sent if source is None else sent[source == k] for k, name in enumerate(names)}
+        output = OutputPorts([*places.values()], len(result.number))
     with tempfile.TemporaryDirectory() as aside:
-        inputs = {port: files["sent"]} if result.ports is None else _by_port(files["sent"], source, names, Path(aside))
+        inputs = {port: files["sent"]} if source is None else _by_port(files["sent"], source, names, Path(aside))
         table = Path(aside) / "drops.csv"
         routed = forward_captures(
             router, inputs, out=folder / "ports", drops=table, profile=profile, any_station=any_station,
@@ -90,7 +97,8 @@ def route_run(
         values = pd.Categorical(read[name].to_numpy())
         column = f"router_{name}"
         drops[column], labels[column] = values, values.categories.tolist()
-        codes[column] = np.full(len(result.number), NO_PORT, dtype=np.int64)
+        with arrays_in_files(folder):
+            codes[column] = computed(len(result.number), lambda part: NO_PORT, np.int32)
         codes[column][dropped] = values.codes
 
     def routing(part: slice) -> dict[str, pd.Categorical]:
