@@ -126,7 +126,13 @@ def command(
         from npexplore.solve.packet_files import write_run
 
         scan = open_captures([*inputs.values()])
-        written = write_run(result, scan, out, bytes_read(scan, "write"))
+        try:
+            written = write_run(result, scan, out, bytes_read(scan, "write"))
+        except KeyboardInterrupt:
+            if result.row_file is None:
+                raise
+            rows = f"{result.row_file} has the rows of all {len(result.number):,} packets; captures are missing"
+            raise KeyboardInterrupt(rows) from None
         files = {name: str(path) for name, path in written.items()}
         if config is not None:
             from npexplore.solve.packet_router import route_run
