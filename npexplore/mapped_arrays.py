@@ -6,6 +6,7 @@ Within `arrays_in_files(folder)`, `empty` maps each array to a file of its own t
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import tempfile
@@ -47,10 +48,13 @@ def empty(shape: int | tuple[int, ...], dtype: DTypeLike = np.int64) -> NDArray[
     if folder is None or size == 0:
         return np.empty(shape, dtype)
     with tempfile.TemporaryFile(dir=folder) as file:
+        file.truncate(size)
         if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file.fileno(), 0, size)  # a full disk is an error here, and a signal when it is written
-        else:
-            file.truncate(size)
+            try:  # a full disk is an error here, and a signal when the array is written
+                os.posix_fallocate(file.fileno(), 0, size)
+            except OSError as error:
+                if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # a file system that cannot do so
+                    raise
         return mapped_file(file.fileno(), dtype).reshape(shape)
 
 
