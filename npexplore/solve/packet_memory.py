@@ -23,6 +23,6 @@ def check_memory(
     """
     needed: float = packets * (PACKET_BYTES + COLUMN_BYTES * (columns - engine.F_FIRST))
     if in_files():
-        needed = FILES_BYTES + packets * DRESSED_BYTES * dressed
+        needed = min(needed, FILES_BYTES + packets * DRESSED_BYTES * dressed)
     what, instead = f"{name}: a run with rows of {packets:,} packets", "fewer packets or loops need less"
     check_fits(needed, what, instead, limit_bytes)
