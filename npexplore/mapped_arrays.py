@@ -106,6 +106,11 @@ def chosen(values: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
     return computed(len(rows), lambda part: values[rows[part]], values.dtype)
 
 
+def cycled(values: NDArray[Any], rows: int) -> NDArray[Any]:
+    """Return so many rows of values, over and over from the first on."""
+    return computed(rows, lambda part: values[np.arange(part.start, part.stop) % len(values)], values.dtype)
+
+
 def extremes(values: NDArray[Any]) -> tuple[int, int]:
     """Return the smallest and the largest of whole numbers, of which there is at least one."""
     ends = [(int(values[part].min()), int(values[part].max())) for part in parts(len(values))]

@@ -17,7 +17,7 @@ from npexplore._kernels.capture_records import NO_TIME
 from npexplore.errors import InputError, positive, shown
 from npexplore.machine.mixes import is_file, load_mix, mix_names
 from npexplore.machine.workload import FRAME_BYTES, LAST_NS, SHORTEST_FRAME, Arrival, Workload
-from npexplore.mapped_arrays import chosen, computed, empty, extremes, is_ascending, parts
+from npexplore.mapped_arrays import chosen, computed, cycled, empty, extremes, is_ascending, parts
 from npexplore.units import quantity, split
 
 if TYPE_CHECKING:
@@ -212,19 +212,12 @@ def looped(workload: Workload, rows: Integers, loops: int) -> tuple[Workload, In
         )
     own, total = workload.t_ns, packets * loops
 
-    def places(part: slice) -> tuple[Integers, Integers]:
-        loop, place = np.divmod(np.arange(part.start, part.stop), packets)
-        return loop, place
-
-    def repeated(values: Integers) -> Integers:
-        return computed(total, lambda part: values[places(part)[1]], values.dtype)
-
     def time_ns(part: slice) -> Integers:
-        loop, place = places(part)
-        return own[place] + period_ns * loop
+        loop, place = np.divmod(np.arange(part.start, part.stop), packets)
+        return np.asarray(own[place] + period_ns * loop)
 
-    columns = {name: repeated(column) for name, column in workload.columns.items()}
-    return replace(workload, columns=columns, t_ns=computed(total, time_ns)), repeated(rows)
+    columns = {name: cycled(column, total) for name, column in workload.columns.items()}
+    return replace(workload, columns=columns, t_ns=computed(total, time_ns)), cycled(rows, total)
 
 
 def of_columns(name: str, capture: Any) -> Workload:

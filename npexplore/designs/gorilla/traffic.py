@@ -34,6 +34,7 @@ from npexplore.machine.mixes import load_mix
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.step_programs import Answer, Lowered, Trace, lower
 from npexplore.machine.workload import Workload
+from npexplore.mapped_arrays import computed, cycled, extremes
 
 FRAME, NETWORK = 64, 64 - ETHERNET  # bytes of a minimum-size frame as the paper counts, and of the packet in it
 CHECK, LARGEST, WORD = 4, 1518, 16  # frame check, the largest frame, the scratchpad's width in bytes
@@ -286,15 +287,17 @@ def traffic(p: Parameters) -> Workload:
 def in_frames(p: Parameters, load: Workload) -> Workload:
     """Return packets in frames of at least 64 bytes, of the kinds of traffic in turn, with what the program does."""
     load = load.repeated(ROWS)
-    return _with_paths(p, load, np.maximum(load.packet_bytes + ETHERNET + CHECK, FRAME))
+    own = load.packet_bytes
+    return _with_paths(p, load, computed(len(own), lambda part: np.maximum(own[part] + ETHERNET + CHECK, FRAME)))
 
 
 def _with_paths(p: Parameters, load: Workload, sizes: npt.NDArray[np.int64]) -> Workload:
     """Return packets in frames of so many bytes with the columns of the step program's paths."""
     n = len(sizes)
-    bodies = sizes - np.resize([header_bytes(kind) for kind in kinds(p.proto)], n)
-    columns = {"packet_bytes": load.packet_bytes, "body_words": -(-bodies // WORD)}
-    columns |= {name: np.resize(column, n) for name, column in lowered(p).columns.items()}
-    if sizes.max() > FRAME:
-        columns["units"] = -(-sizes // FRAME)
+    headers = cycled(np.array([header_bytes(kind) for kind in kinds(p.proto)]), n)
+    words = computed(n, lambda part: -((headers[part] - sizes[part]) // WORD))
+    columns = {"packet_bytes": load.packet_bytes, "body_words": words}
+    columns |= {name: cycled(column, n) for name, column in lowered(p).columns.items()}
+    if extremes(sizes)[1] > FRAME:
+        columns["units"] = computed(n, lambda part: -(-sizes[part] // FRAME))
     return replace(load, columns=columns)
