@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 PART_ROWS = 1 << 18  # rows that are worked on at a time
+MIN_FILE_BYTES = 1 << 20  # smaller arrays are in memory
 
 _folder: ContextVar[Path | None] = ContextVar("folder of mapped arrays", default=None)
 _maps: WeakSet[mmap.mmap] = WeakSet()
@@ -45,7 +46,7 @@ def in_files() -> bool:
 def empty(shape: int | tuple[int, ...], dtype: DTypeLike = np.int64) -> NDArray[Any]:
     """Return an array without values; raises OSError where the folder's disk has no room for it."""
     folder, size = _folder.get(), prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
-    if folder is None or size == 0:
+    if folder is None or size < MIN_FILE_BYTES:
         return np.empty(shape, dtype)
     with tempfile.TemporaryFile(dir=folder) as file:
         file.truncate(size)

@@ -109,8 +109,6 @@ def command(
         return _run_each(machine, each, out, cluster, workers, options, resume=resume, as_json=as_json)
     with Task(f"packets through {machine.name}"):
         folder = out if html is None else None
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
         arriving = inputs if trace is None else trace if folder is not None else read_capture(trace)
         by_resource = by_resource or html is not None
         result = machine.run(

@@ -210,9 +210,9 @@ class Design(MachineDescription):
             loops: how often the packets come, one loop after the other.
             by_resource: also say how long each packet was served, waited and was held up at each resource.
             memory_bytes: refuse a run that needs more (None: more than there is).
-            folder: keep what grows with the packets in unnamed files there (None: in memory). It gets
-                `packets.parquet`, a row a packet, while the run goes on. Of a capture that is read here, addresses are
-                not kept, and `flows()` is refused.
+            folder: keep what grows with the packets in unnamed files there (None: in memory); it is made if it is not
+                there. It gets `packets.parquet`, a row a packet, while the run goes on. Of a capture that is read here,
+                addresses are not kept, and `flows()` is refused.
 
         Raises:
             RefusedError: a design that cannot take these packets, or that cannot tell packets apart.
@@ -232,8 +232,10 @@ class Design(MachineDescription):
         if speed is not None and rate is not None:
             raise InputError("packets come at a speed or at a rate, got both")
         ports: InputPorts | None = None
-        columns = tuple(STORED) if folder is None else ARRIVAL_COLUMNS
-        with arrays_in_files(None if folder is None else Path(folder)):
+        columns, place = (tuple(STORED), None) if folder is None else (ARRIVAL_COLUMNS, Path(folder))
+        if place is not None:
+            place.mkdir(parents=True, exist_ok=True)
+        with arrays_in_files(place):
             if isinstance(capture, Mapping):
                 ports = InputPorts(capture)
                 read = ports.read(columns)
@@ -251,7 +253,7 @@ class Design(MachineDescription):
             return run_packets(
                 self.name, ready.machine, ready.workload, ready.model(), rows, seed=seed, by_resource=by_resource,
                 capture=read, ports=ports, loops=loops, memory_bytes=memory_bytes,
-                folder=None if folder is None else Path(folder),
+                folder=place,
             )  # fmt: skip
 
     def estimate(

@@ -26,6 +26,7 @@ CAPTURE = npx.bundled_path("data/captures/zeek_wikipedia.pcap")
 def in_parts(rows):
     """Let all arrays be worked on in parts of so many rows."""
     patches = ExitStack()
+    patches.enter_context(patch.object(mapped_arrays, "MIN_FILE_BYTES", 1))
     for module in (mapped_arrays, fates, workload):
         patches.enter_context(patch.object(module, "PART_ROWS", rows))
     return patches
@@ -53,7 +54,6 @@ def test_a_run_in_parts_is_the_run_of_a_whole(name, options, tmp_path):
     assert whole.counts["dropped"] > 0
     for rows in r.integers(30, 300, size=2).tolist():
         folder = tmp_path / f"parts of {rows}"
-        folder.mkdir()
         with in_parts(rows):
             parts = npx.design(name).run(trace, **options, folder=folder)
             written = write_run(parts, trace, folder)
