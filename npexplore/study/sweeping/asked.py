@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from npexplore.solve.simulate import PACKETS
-from npexplore.study.sweeping.answers import Answer, answer_all, run_tasks
+from npexplore.study.sweeping.answers import Answer, answer_all, run_tasks, takes_long
 from npexplore.study.sweeping.executors import Wanted
 from npexplore.study.sweeping.grid import SweepPoint
 
@@ -22,13 +23,11 @@ def asked(
 
     The other arguments are those of `answer_points`.
     """
-    return each(
-        points, answer_all, packets=packets, executor=executor, workers=workers, progress=progress, begun=begun
-    )
+    return each(points, answer_all, packets=packets, executor=executor, workers=workers, progress=progress, begun=begun)
 
 
 def each(
-    points: Sequence[SweepPoint], task: Callable[[Sequence[SweepPoint], int], list[T]], *, packets: int,
+    points: Sequence[SweepPoint], task: Callable[..., list[T]], *, packets: int,
     executor: Wanted, workers: int | None, progress: Progress | None, begun: Callable[[], None],
 ) -> list[T]:  # fmt: skip
     """Return what a task gives for each point; task: a function of a module, which takes points and packets."""
@@ -39,5 +38,6 @@ def each(
         if progress is not None:
             progress(len(results), len(points))
 
-    run_tasks(points, task, keep, executor=executor, workers=workers, packets=packets, begun=begun)
+    some = partial(task, packets=packets)
+    run_tasks(points, some, keep, takes_long=takes_long, executor=executor, workers=workers, begun=begun)
     return [results[k] for k in range(len(points))]
