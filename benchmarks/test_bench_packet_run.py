@@ -58,7 +58,7 @@ def streaming(model, packets):
         fates = Fates.of(model)
         reasons = {counter.removeprefix(DROP): "PROGRAM" for counter in model.counters}
         with RowStream(PacketRows(fates, reasons, np.arange(len(fates.rows))), Path(folder) / "rows.parquet") as stream:
-            fates.paused = stream.paused
+            fates.paused = lambda arrived: stream.hand_over_ended()
             run(model, 1, packets, 16, fates=fates)
             stream.finish(fates.ended(0))
 

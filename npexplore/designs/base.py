@@ -198,6 +198,7 @@ class Design(MachineDescription):
         self, capture: str | Path | Capture | Mapping[str, str | Path], seed: int = 1, *, speed: float | None = None,
         rate: str | float | None = None, loops: int = 1, by_resource: bool = False,
         memory_bytes: float | None = None, folder: str | Path | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> PacketRun:  # fmt: skip
         """Return what becomes of each packet of a capture, at its own times (docs/packet_run.md).
 
@@ -213,6 +214,7 @@ class Design(MachineDescription):
             folder: keep what grows with the packets in unnamed files there (None: in memory); it is made if it is not
                 there. It gets `packets.parquet`, a row a packet, while the run goes on. Of a capture that is read here,
                 addresses are not kept, and `flows()` is refused.
+            progress: called during the run with the number of packets that have arrived, and of all.
 
         Raises:
             RefusedError: a design that cannot take these packets, or that cannot tell packets apart.
@@ -253,7 +255,7 @@ class Design(MachineDescription):
             return run_packets(
                 self.name, ready.machine, ready.workload, ready.model(), rows, seed=seed, by_resource=by_resource,
                 capture=read, ports=ports, loops=loops, memory_bytes=memory_bytes,
-                folder=place,
+                folder=place, progress=progress,
             )  # fmt: skip
 
     def estimate(

@@ -46,7 +46,7 @@ class Fates:
     model: EngineModel
     rows: Integers
     table: int
-    paused: Callable[[], None] = release_pages  # is called during the run, after each part of the packets has arrived
+    paused: Callable[[int], None] = lambda arrived: release_pages()  # is called during the run, after each part of them
 
     @staticmethod
     def of(model: EngineModel, *, by_place: bool = False) -> Fates:
@@ -85,11 +85,13 @@ class Fates:
         """Whether each packet was dropped."""
         return np.asarray(self.rows[:, engine.F_DROP] != NOWHERE)
 
-    def pauses(self) -> list[int]:
-        """Return the ticks, in order, at which a part of the packets has arrived (mapped_arrays.py)."""
+    def pauses(self) -> list[tuple[int, int]]:
+        """Return the ticks, in order, at which a part of the packets has arrived, and how many have by then."""
         assert self.model.times is not None
         ticks = self.model.tables[self.model.times][self.part_rows - 1 :: self.part_rows, 0]
-        return [int(tick) for tick in np.unique(ticks)]
+        known, first = np.unique(ticks[::-1], return_index=True)
+        arrived = (len(ticks) - first) * self.part_rows
+        return list(zip(known.tolist(), arrived.tolist(), strict=True))
 
     def part(self, rows: slice) -> Fates:
         """Return some of the rows, which are not copied."""

@@ -20,7 +20,6 @@ from npexplore.engine.fates import Fates
 from npexplore.engine.model import EngineModel
 from npexplore.engine.waiting import circle_text, meanings, resource_names
 from npexplore.errors import InputError
-from npexplore.mapped_arrays import release_pages
 
 Integers = npt.NDArray[np.int64]
 MOST_GROUPS = 8  # of tokens that wait alike, in a message
@@ -138,8 +137,8 @@ class State:
         self.ring_account = np.zeros(len(self.ring) if places else 0, dtype=i64)
         self.fate = np.zeros((0, engine.F_FIRST), dtype=i64)
         self.clock[engine.K_PACKETS] = -1
-        self.pauses: deque[int] = deque()  # ticks at which a part of the packets has arrived
-        self.paused: Callable[[], None] = release_pages
+        self.pauses: deque[tuple[int, int]] = deque()  # ticks at which so many packets have arrived
+        self.paused: Callable[[int], None] | None = None
         if fates is not None:
             self.pauses.extend(fates.pauses())
             self.paused = fates.paused
@@ -180,7 +179,7 @@ class State:
         """Run on; return the engine's status. A long run is cut before an integral can go once around 64 bits."""
         carry = int(self.clock[engine.K_NOW]) + self.slice
         while True:
-            pause = self.pauses[0] if self.pauses else until
+            pause, arrived = self.pauses[0] if self.pauses else (until, 0)
             end = min(until, carry, pause)
             status = self._advance(end, until_done, stall)
             if status == engine.ACCOUNTS:
@@ -188,9 +187,9 @@ class State:
                 continue
             if status != engine.TIME_UP or end >= until:
                 return status
-            if end == pause:
+            if end == pause and self.paused is not None:
                 self.pauses.popleft()
-                self.paused()
+                self.paused(arrived)
             if end == carry:
                 now = self._integrals(int(self.clock[engine.K_NOW]))
                 self.carried = (now - self.before).astype(object) + (0 if self.carried is None else self.carried)

@@ -6,7 +6,7 @@ to the tick (RFC 1242, 3.8 and 3.17: latency and overhead are those of each fram
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -29,6 +29,7 @@ from npexplore.machine.resources.policer import Policer
 from npexplore.machine.resources.queue import BoundedQueue
 from npexplore.machine.resources.scheduled_queue import ScheduledQueue
 from npexplore.machine.workload import CLASS, Workload
+from npexplore.mapped_arrays import release_pages
 from npexplore.packets.conversations import directions
 from npexplore.results import Result, units_of
 from npexplore.solve.packet_measures import measures
@@ -210,11 +211,12 @@ class PacketRun(Result):
 def run_packets(
     name: str, machine: Machine, workload: Workload, model: EngineModel, number: Integers, *, seed: int = 1,
     by_resource: bool = False, capture: Capture | None = None, ports: InputPorts | None = None, loops: int = 1,
-    memory_bytes: float | None = None, folder: Path | None = None,
+    memory_bytes: float | None = None, folder: Path | None = None, progress: Callable[[int, int], None] | None = None,
 ) -> PacketRun:  # fmt: skip
     """Run time-stamped packets through a machine, once each; number: of each, its row in the capture.
 
-    folder: gets `packets.parquet` while the run goes on. Raises RefusedError for a machine in which packets cannot be
+    folder: gets `packets.parquet` while the run goes on. progress: is called with how many have arrived, of how many.
+    Raises RefusedError for a machine in which packets cannot be
     told apart, or whose packets are others than those given; SimulationError if the run makes no progress;
     KeyboardInterrupt, with a message that says which rows the file has, if the run was interrupted.
     """
@@ -229,8 +231,15 @@ def run_packets(
     rows = PacketRows(fates, reasons, number, classes, capture, ports, loops)
     path = None if folder is None else folder / ROW_FILE
     with RowStream(rows, path) if path is not None else nullcontext() as stream:
-        if stream is not None:
-            fates.paused = stream.paused
+
+        def paused(arrived: int) -> None:
+            release_pages()
+            if progress is not None:
+                progress(arrived, len(number))
+            if stream is not None:
+                stream.hand_over_ended()
+
+        fates.paused = paused
         try:
             result = run(model, seed, len(number), BATCHES, accounts=True, fates=fates)
         except KeyboardInterrupt:

@@ -94,9 +94,8 @@ class RowStream:
         self._handed = 0
         self._writing: list[Future[None]] = []
 
-    def paused(self) -> None:
-        """Hand over the parts of the rows that have ended since; for `Fates.paused`."""
-        release_pages()
+    def hand_over_ended(self) -> None:
+        """Hand over the parts of the rows that have ended since."""
         ended, step = self._rows.fates.ended(self._handed), self._rows.fates.part_rows
         self._hand_over(ended // step * step)
 

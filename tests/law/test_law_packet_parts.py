@@ -16,7 +16,6 @@ from npexplore.engine import fates
 from npexplore.machine import workload
 from npexplore.machine.workload import Workload
 from npexplore.packets.frames import read_frames, write_frames
-from npexplore.solve import row_files
 from npexplore.solve.packet_files import departing, write_run
 from npexplore.solve.row_files import RowFile, write_rows
 
@@ -83,16 +82,15 @@ def test_an_interrupted_run_leaves_the_rows_of_packets_that_have_ended(tmp_path)
     trace = capture(tmp_path / "in.pcap", 5)
     whole, pauses = npx.design("ixp2400").run(trace).packets, []
 
-    def interrupted(stream):
-        pauses.append(stream)
-        if len(pauses) == 4:
+    def interrupted(arrived, packets):
+        pauses.append((arrived, packets))
+        if arrived == 200:
             _thread.interrupt_main()
 
-    with (
-        in_parts(50), patch.object(row_files, "release_pages", lambda: interrupted("now")),
-        pytest.raises(KeyboardInterrupt, match=r"packets\.parquet has the rows of the first \d+ of \d+ packets"),
-    ):  # fmt: skip
-        npx.design("ixp2400").run(trace, folder=tmp_path)
+    stopped = r"packets\.parquet has the rows of the first \d+ of \d+ packets"
+    with in_parts(50), pytest.raises(KeyboardInterrupt, match=stopped):
+        npx.design("ixp2400").run(trace, folder=tmp_path, progress=interrupted)
+    assert pauses == [(arrived, len(whole)) for arrived in (50, 100, 150, 200)]
     rows = pd.read_parquet(tmp_path / "packets.parquet")
     assert 100 < len(rows) < len(whole)
     columns = ["arrival_s", "start_s", "departure_s", "latency_s"]
