@@ -8,8 +8,8 @@ from npexplore.packets.memory import check_fits
 
 # Measured with a million packets of soclib, rows of 7 and of 40 columns, their data frame included.
 PACKET_BYTES, COLUMN_BYTES = 330, 13
-# Measured with arrays in files: smartnic with 1, 4 and 20 million packets; ixp1200, which adds most columns to packets.
-FILES_BYTES, DRESSED_BYTES = 450e6, 120
+# Measured with arrays in files: smartnic with 1, 4 and 20 million packets; raw, which draws columns of all packets.
+FILES_BYTES, DRESSED_BYTES = 450e6, 60
 ARRIVAL_COLUMNS = ("t_ns", "length", "l3_length")  # of a capture, those that a run needs
 
 

@@ -26,6 +26,7 @@ from npexplore.golden.token_rate import TokenRate
 from npexplore.golden.work import INSTRUCTIONS, Meter, Work, WorkColumns
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.workload import CLASS, Workload
+from npexplore.mapped_arrays import chosen, computed, cycled, parts
 
 BURST_WORDS = 8  # of one SRAM access: the transfer registers that a thread has for reads
 ROWS = 64  # packets of a fast Ethernet port before the sequence begins anew
@@ -172,18 +173,18 @@ def over_ports(p: Parameters, load: Workload) -> Workload:
         numbers.append(np.full(count, number, dtype=np.int64))
     port = np.concatenate(numbers)[np.argsort(np.concatenate(times), kind="stable")]
     load = load.repeated(len(port))
-    port = np.resize(port, len(load.packet_bytes))
+    packets = len(load.packet_bytes)
     columns = {
         "packet_bytes": load.packet_bytes,
-        "port": port_number(p, port),
-        "out": np.where(port == GIGABIT_PORT, 0, (port + 1) % GIGABIT_PORT),
+        "port": cycled(port_number(p, port), packets),
+        "out": cycled(np.where(port == GIGABIT_PORT, 0, (port + 1) % GIGABIT_PORT), packets),
     }
     flow = None
     if p.traffic == "classes":
-        flow = np.searchsorted(list(rates), port)
-        columns |= {CLASS: flow, "out": np.zeros_like(port)}
+        flow = cycled(np.searchsorted(list(rates), port), packets)
+        columns |= {CLASS: flow, "out": cycled(np.zeros(1, dtype=np.int64), packets)}
     if p.service == "diffserv":
-        columns |= classified(p, matched(p, len(port)) if flow is None else flow)
+        columns |= classified(p, matched(p, packets) if flow is None else flow)
     arrivals, rate_pps = load.arrivals, load.rate_pps
     if arrivals == "saturated":
         arrivals, rate_pps = "periodic", sum(rates.values())
@@ -211,7 +212,8 @@ def classified(p: Parameters, matching: NDArray[np.int64]) -> dict[str, NDArray[
 
     By table: reads of `words` words, and reads of one word more (`long`); `step` is the cycles of an access.
     """
-    rules, back = np.unique(matching, return_inverse=True)
+    rules = np.unique(np.concatenate([np.unique(matching[part]) for part in parts(len(matching))]))
+    back = computed(len(matching), lambda part: np.searchsorted(rules, matching[part]))
     work = _work(p.classifier, p.rules, p.vector_reading, tuple(rules.tolist()))
     own = {name: work[name] for name in work.columns if name in INSTRUCTIONS}
     accesses = work["memory"]
@@ -223,4 +225,4 @@ def classified(p: Parameters, matching: NDArray[np.int64]) -> dict[str, NDArray[
         columns[f"{table}_long"] = words - each * reads
         columns[f"{table}_reads"] = reads - columns[f"{table}_long"]
         columns[f"{table}_words"] = each
-    return {name: column[back] for name, column in columns.items()}
+    return {name: chosen(column, back) for name, column in columns.items()}

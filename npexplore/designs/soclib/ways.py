@@ -8,9 +8,10 @@ side (a redirect) is part of its work; what is dropped, or is for the router its
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from npexplore.golden.ethernet import IPV4_TYPE
 from npexplore.golden.ipv4.header import write_packet
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.workload import Workload
+from npexplore.mapped_arrays import chosen, computed, extremes, parts
 from npexplore.packets.frames import read_frames
 from npexplore.paths import share
 
@@ -39,12 +41,13 @@ HERE, BEYOND = 0x0A000009, 0xC0000201  # a neighbour behind the Ethernet link, a
 def drawn(p: Parameters, load: Workload) -> Iterator[tuple[str, bytes]]:
     """Yield (device, frame) for each packet, spread evenly: from the matrix to the Ethernet link, or the other way."""
     frames: dict[tuple[bool, int], tuple[str, bytes]] = {}
-    for k, length in enumerate(load.packet_bytes.tolist()):
-        kind = _every(k, float(p.from_switch)), length
-        if kind not in frames:
-            inward = DEVICES[SWITCH], bytes(HEADER) + _frame(HERE, length)
-            frames[kind] = inward if kind[0] else (DEVICES[ETHERNET], _frame(BEYOND, length))
-        yield frames[kind]
+    for part in parts(len(load.packet_bytes)):
+        for k, length in enumerate(load.packet_bytes[part].tolist(), part.start):
+            kind = _every(k, float(p.from_switch)), length
+            if kind not in frames:
+                inward = DEVICES[SWITCH], bytes(HEADER) + _frame(HERE, length)
+                frames[kind] = inward if kind[0] else (DEVICES[ETHERNET], _frame(BEYOND, length))
+            yield frames[kind]
 
 
 def _every(k: int, share: float) -> bool:
@@ -73,19 +76,22 @@ def on_ways(p: Parameters, load: Workload) -> Workload:
 
     Raises InputError for packets too short for a header, or of several lengths in a router of several units.
     """
-    least, longest = int(load.packet_bytes.min()), int(load.packet_bytes.max())
+    least, longest = extremes(load.packet_bytes)
     if least < HEADER_BYTES:
         raise InputError(f"packets of soclib need a header of {HEADER_BYTES} bytes, {load.name!r} has one of {least}")
     if p.units > 1 and least < longest:
         raise InputError(f"several units of soclib take packets of one length, got {least} to {longest} bytes")
     load = load.repeated(ROWS)
-    return _dressed(p, load, tuple(drawn(p, load)))
+    return _dressed(p, load, drawn(p, load))
 
 
-def _dressed(p: Parameters, load: Workload, frames: tuple[tuple[str, bytes], ...]) -> Workload:
-    prices = tuple(element_cycles(p).items())
-    by_way = _columns(frames, prices, int(p.bursts))
-    dressed = replace(load, columns={key: np.array(column, np.int64) for key, column in by_way.items()})
+def _dressed(p: Parameters, load: Workload, frames: Iterable[tuple[str, bytes]]) -> Workload:
+    distinct: dict[tuple[str, bytes], int] = {}
+    numbers, packets = (distinct.setdefault(frame, len(distinct)) for frame in frames), len(load.packet_bytes)
+    way = computed(packets, lambda part: np.fromiter(islice(numbers, part.stop - part.start), np.int64))
+    by_way = _columns(tuple(distinct), tuple(element_cycles(p).items()), int(p.bursts))
+    columns = {name: chosen(np.array(values, np.int64), way) for name, values in by_way.items()}
+    dressed = replace(load, columns=columns)
     if not p.input_bits_per_cycle or load.arrivals != "saturated":
         return dressed
     bits_per_s = float(p.input_bits_per_cycle) / cycle_s(p)
@@ -102,7 +108,7 @@ def mean_share(p: Parameters) -> float:
 def _columns(
     frames: tuple[tuple[str, bytes], ...], prices: tuple[tuple[str, int], ...], bursts: int
 ) -> dict[str, list[int]]:
-    """Return for each frame: packet_bytes, words put out, bursts, the engines by which it enters and leaves."""
+    """Return of distinct frames: packet_bytes, words put out, bursts, the engines by which each enters and leaves."""
     graph, cost = Graph.load(share(*GRAPH)), dict(prices)
     longest = sum(cost.values())
 
@@ -116,6 +122,5 @@ def _columns(
         words = len(out) * -(-size // WORD_BYTES)
         return size, words, max(1, round(bursts * cycles / longest)), DEVICES.index(device), leaves
 
-    rows = {one: row(*one) for one in dict.fromkeys(frames)}
     names = ("packet_bytes", "words", "bursts", "enters", "leaves")
-    return dict(zip(names, map(list, zip(*(rows[one] for one in frames), strict=True)), strict=True))
+    return dict(zip(names, map(list, zip(*(row(*one) for one in frames), strict=True)), strict=True))
