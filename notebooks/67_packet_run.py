@@ -54,12 +54,12 @@ by_place = waits.groupby(waits.index.str.rpartition(".").get_level_values(0)).su
 first_screen(
     {
         "Which flow suffered, and when?": f"Port {suffered.sport} of {suffered.src} lost {suffered.lost} of its "
-        f"{suffered.packets} packets to port {suffered.dport}. All {len(lost)} lost packets came between "
-        f"{lost.min():.0f} and {lost.max():.0f} µs, in a burst of the capture.",
+        f"{suffered.packets} packets to port {suffered.dport}. "
+        + (f"All {len(lost)} lost packets came between {lost.min():.0f} and {lost.max():.0f} µs." if len(lost) else ""),
         "What did the router do with the rest?": f"Of {routed.tally.packets} packets that left the machine it forwards "
         f"{routed.tally.forwarded} and refuses {len(refused)}, each by a clause of a standard.",
-        "Where did packets wait?": f"{by_place.iloc[0] / by_place.sum():.0%} of all waiting is for a free thread "
-        f"({by_place.index[0]}), {by_place.iloc[1] / by_place.sum():.0%} for {by_place.index[1]}. Packets wait for "
+        "Where did packets wait?": f"{by_place.iloc[0] / by_place.sum():.0%} of all waiting is for "
+        f"{by_place.index[0]}, {by_place.iloc[1] / by_place.sum():.0%} for {by_place.index[1]}. Packets wait for free "
         "threads in the receive buffer, and are lost when it is full.",
     },
     figures.timeline_figure(result, windows=150),
@@ -176,7 +176,7 @@ headline("of these are lost, the same ones by both", int(np.isnan(ours[equal]).s
 
 # %%
 first_lost = int(np.isnan(departure).argmax())
-plot.table(both.iloc[first_lost - 4 : first_lost + 5].map("{:,.0f}".format).replace("nan", "lost"))
+plot.table(both.iloc[max(first_lost - 4, 0) : first_lost + 5].map("{:,.0f}".format).replace("nan", "lost"))
 
 # %% [markdown]
 # ## Your capture

@@ -52,7 +52,7 @@ FACTS = {  # what a reader learns in a minute, by question
     },
     "67_packet_run": {
         "Which flow suffered, and when?": ["lost 3 of its 6 packets", "All 21 lost packets came between 63 and 66 µs"],
-        "Where did packets wait?": [r"65% of all waiting is for a free thread \(threads\)"],
+        "Where did packets wait?": ["65% of all waiting is for threads"],
         "What did the router do with the rest?": ["Of 105 packets", "forwards 72 and refuses 33"],
         PAGE: ["2,520of 2,520 packets that leave, or are lost, as the recursion says", "480of these are lost"],
     },
