@@ -215,14 +215,10 @@ class Assembler(Rows):
             self._slots.discard(hold.slot)
         self.jump(after)
         self.place(begin)
-        slots, self._slots = self._slots, set() if hold is None else {0}
-        moved = None if hold is None else self.holding.pop(hold.slot, None)
-        holding, self.holding = self.holding, {} if moved is None else {0: moved}
         outer, self.outlives = self.outlives, self.outlives or mode == engine.DETACHED
-        with self.scope():
+        with self.token(hold):
             yield None if hold is None else HoldSlot(0)
-            self.emit(engine.END)
-        self._slots, self.outlives, self.holding = slots, outer, holding
+        self.outlives = outer
         self.place(after)
 
     def try_take(self, server: str, otherwise: Label, member: Operand = 0, units: Operand = 1) -> HoldSlot:
@@ -325,14 +321,15 @@ class Assembler(Rows):
         return variables
 
     @contextmanager
-    def token(self) -> Iterator[None]:
-        """Emit what tokens do that start at a label inside (by FORK, without a hold); they end behind it."""
-        slots, self._slots = self._slots, set()
-        holding, self.holding = self.holding, {}
+    def token(self, hold: HoldSlot | None = None) -> Iterator[None]:
+        """Emit what tokens do that start at a label inside (by FORK, `hold` is their slot 0); they end behind it."""
+        moved = None if hold is None else self.holding.pop(hold.slot, None)
+        outer = self._slots, self.holding
+        self._slots, self.holding = set() if hold is None else {0}, {} if moved is None else {0: moved}
         with self.scope():
             yield
             self.emit(engine.END)
-        self._slots, self.holding = slots, holding
+        self._slots, self.holding = outer
 
     def in_a_row(self, values: Sequence[Operand]) -> int | None:
         """Return the first register of values that are variables in registers one after the other, else None."""

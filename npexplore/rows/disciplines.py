@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -34,6 +34,7 @@ class Word:
     first: int
     count: int
     port: Operand
+    whole: bool = False  # an expression is computed before it is written: registers are scarce in long programs
 
     def place(self, k: Operand) -> Expression:
         """Return the global of number k at the present port."""
@@ -43,7 +44,11 @@ class Word:
         return self.asm.read(self.place(k))
 
     def __setitem__(self, k: Operand, value: Operand) -> None:
-        self.asm.write(self.place(k), value)
+        if not self.whole:
+            self.asm.write(self.place(k), value)
+            return
+        with self.asm.scope():
+            self.asm.write(self.place(k), self.asm.value_of(value))
 
 
 @dataclass(frozen=True)
@@ -270,7 +275,7 @@ class _RankWords:
     """The words of a rank (golden/schedule/ranked.py) as rows read and write them."""
 
     first: Word
-    last: _WholeFirst
+    last: Word
     weight: Word
     step: Word
     larger: Callable[[Operand, Operand], Expression] = maximum
@@ -278,20 +283,6 @@ class _RankWords:
     @property
     def virtual(self) -> Variable:
         return self.first[0]
-
-
-@dataclass(frozen=True)
-class _WholeFirst:
-    """Words that are set to an expression once it is computed: registers are scarce in long programs."""
-
-    word: Word
-
-    def __getitem__(self, k: Operand) -> Variable:
-        return self.word[k]
-
-    def __setitem__(self, k: Operand, value: Operand) -> None:
-        with self.word.asm.scope():
-            self.word[k] = self.word.asm.value_of(value)
 
 
 def ranked(scheduler: type[Ranked]) -> Callable[[Queues], Discipline]:
@@ -305,6 +296,7 @@ def ranked(scheduler: type[Ranked]) -> Callable[[Queues], Discipline]:
             )
         steps = q.words("step", [common // weight for weight in q.weights])
         ranks, last, virtual = q.entries("rank"), q.each("last"), q.words("virtual", [0])
+        words = _RankWords(virtual, replace(last, whole=True), q.weight, steps)
 
         def joins(k: Operand, size: Operand) -> None:
             with when(asm, q.backlog[0] == 0):
@@ -312,7 +304,7 @@ def ranked(scheduler: type[Ranked]) -> Callable[[Queues], Discipline]:
                 for other in range(n):
                     last[other] = 0
             with asm.scope():
-                rank = scheduler.rank(_RankWords(virtual, _WholeFirst(last), q.weight, steps), k, expression(size))
+                rank = scheduler.rank(words, k, expression(size))
                 ranks[q.joining(k)] = asm.value_of(expression(rank))
 
         def choose(k: Variable) -> None:
