@@ -98,8 +98,8 @@ def forwarded(point: SweepPoint, answer: Answer) -> Forwarded | None:
     half = None if low is None or high is None else (high - low) / 2 / answer.rate_pps
     # runs in the commonest of several modes say nothing of the others, which the interval spans
     batches = () if "modes" in answer.about else answer.batches
-    kept = kept_demands(demands_key(point.design, point.workload))
-    return Forwarded(answer.rate_pps, bits, batches, half, None if kept is None else kept[0].ceilings())
+    demands = kept_demands(demands_key(point.design, point.workload))
+    return Forwarded(answer.rate_pps, bits, batches, half, None if demands is None else demands[0].ceilings())
 
 
 def ratio(a: Forwarded, b: Forwarded) -> Ratio:
