@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from math import prod
 from pathlib import Path
+from threading import Lock
 from typing import Any
 from weakref import WeakSet
 
@@ -26,6 +27,7 @@ MIN_FILE_BYTES = 1 << 20  # smaller arrays are in memory
 
 _folder: ContextVar[Path | None] = ContextVar("folder of mapped arrays", default=None)
 _maps: WeakSet[mmap.mmap] = WeakSet()
+_lock = Lock()
 
 
 @contextmanager
@@ -75,15 +77,17 @@ def resized(array: NDArray[Any], rows: int) -> NDArray[Any]:
 def mapped_file(file: int, dtype: DTypeLike = np.uint8) -> NDArray[Any]:
     """Return the contents of an open file (its descriptor), which is not empty, as an array of one dimension."""
     pages = mmap.mmap(file, 0)
-    _maps.add(pages)
+    with _lock:
+        _maps.add(pages)
     return np.frombuffer(pages, dtype)
 
 
 def release_pages() -> None:
     """Let the pages of mapped arrays leave this process's memory, where the system can do so."""
     if hasattr(mmap, "MADV_DONTNEED"):
-        for pages in list(_maps):
-            pages.madvise(mmap.MADV_DONTNEED)
+        with _lock:
+            for pages in list(_maps):
+                pages.madvise(mmap.MADV_DONTNEED)
 
 
 def parts(rows: int, part_rows: int | None = None) -> Iterator[slice]:
