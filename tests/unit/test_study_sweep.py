@@ -242,6 +242,9 @@ def test_a_command_answers_in_copies_of_its_process():
         pids = []
         run_tasks(points, lambda some: os.getpid(), lambda numbers, pid: pids.append(pid), takes_long=bool, workers=2)
         assert pids and os.getpid() not in pids
+        estimates, sizes = [point._replace(solver="estimate") for point in points], []
+        run_tasks(estimates, lambda some, packets: len(some), lambda numbers, size: sizes.append(size), workers=2)
+        assert sizes == [1, 1, 1], sizes  # each takes as long as many simulations
     """
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)
 

@@ -15,8 +15,9 @@ from npexplore.machine.workload import Workload
 from npexplore.paths import share
 from npexplore.study.explaining.candidates import changes_to_try
 from npexplore.study.explaining.explain import explain
+from npexplore.study.explaining.joint import ceilings_of
 from npexplore.study.explaining.knees import knee
-from npexplore.study.explaining.paired import Forwarded, packets_for, ratio
+from npexplore.study.explaining.paired import Forwarded, answers_and_rates, packets_for, ratio
 from npexplore.study.explaining.whatif import (
     FIRST,
     Change,
@@ -25,6 +26,7 @@ from npexplore.study.explaining.whatif import (
     what_if_in_stages,
 )
 from npexplore.study.explaining.words import gain_text
+from npexplore.study.sweeping.grid import SweepPoint
 
 LOAD = npexplore.workload(packet_bytes=64)
 SLOW_HASH = design("ixp2400").with_(hash_ns=2000.0)
@@ -58,6 +60,14 @@ def test_what_is_simulated_first_is_what_stands_in_the_end(threads_bound):
     (alone,) = what_if_in_stages(design("ixp2400").with_(threads=2), LOAD, early=False, knees=False)
     assert alone == replace(last, knees=())
     assert last.knees
+
+
+def test_a_simulated_point_tells_the_ceilings_that_bounds_tell():
+    """Joint changes are chosen by these: not near them, but the same."""
+    machine = design("ixp2400").with_(threads=2)
+    ((rate, _),) = answers_and_rates([SweepPoint(machine, LOAD, "simulation", 1)], 200)
+    assert rate.ceilings == ceilings_of(machine.bounds(LOAD))
+    assert len(rate.ceilings) > 3
 
 
 def test_changes_stand_in_order_and_only_beyond_the_noise(threads_bound):
