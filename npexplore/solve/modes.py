@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 SURE = 0.999
+FIRST_RUNS, FIRST_BATCHES = 8, 16  # of an estimate
+FIRST_QUANTILE = 3.7669752583537486  # of F at SURE for these: to import scipy takes longer than the runs
 DEVIATION = 0.003  # relative standard deviation of run means: less is no mode
 WITHIN = 0.01  # rates of one mode lie so close together, relative to each other, or ...
 WITHIN_DEVIATIONS = 6.0  # ... so many standard errors of a run
@@ -90,6 +92,13 @@ def _differ(between: float, error: float, runs: int, batches: int) -> bool:
         return True
     if between <= error:  # below the quantile, which is above 1
         return False
+    return bool(between / error > quantile(runs, batches))
+
+
+def quantile(runs: int, batches: int) -> float:
+    """Return the quantile of F at SURE for the variances between and within so many runs of so many batches."""
+    if (runs, batches) == (FIRST_RUNS, FIRST_BATCHES):
+        return FIRST_QUANTILE
     from scipy.special import fdtri
 
-    return bool(between / error > float(fdtri(runs - 1, runs * (batches - 1), SURE)))
+    return float(fdtri(runs - 1, runs * (batches - 1), SURE))

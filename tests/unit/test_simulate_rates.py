@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from npexplore.engine.intervals import interval, ratio_interval, student
+from npexplore.solve.modes import SURE, quantile
 
 
 def test_a_steady_rate_has_no_width_however_long_the_batches():
@@ -35,8 +36,10 @@ def test_the_interval_covers_the_true_rate_of_random_arrivals():
     assert 920 <= covered <= 975
 
 
-def test_quantiles_of_student_are_scipys():
-    from scipy.special import stdtrit
+def test_quantiles_are_scipys():
+    from scipy.special import fdtri, stdtrit
+
+    assert quantile(8, 16) == pytest.approx(float(fdtri(7, 8 * 15, SURE)), 1e-12)
 
     freedoms = [*range(1, 40), 127]
     assert [student(n) for n in freedoms] == pytest.approx([float(stdtrit(n, 0.975)) for n in freedoms], 1e-9)
