@@ -242,7 +242,7 @@ time_lines(
         f"Wide: 64 bytes, bus busy {study.busy_share(wide, 'dram.bus', 400):.0%}": wide,
         f"Narrow: 24 bytes, bus busy {study.busy_share(short, 'dram.bus', 400):.0%}": short,
     },
-    lanes, length_ns=400, title="Six accesses in flight, banks in turn",
+    lanes, length_ns=400, title="Eight accesses in flight, banks in turn",
 )  # fmt: skip
 
 # %% [markdown]
