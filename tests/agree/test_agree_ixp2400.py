@@ -1,6 +1,7 @@
 """The IXP2400 against the published calibration rows, and its solvers against one another.
 
-Nothing is fitted to the rows of Fig. 9, of the bus and of the banks: they are met less closely. Check and withheld rows are judged by `npexplore check`; nothing here reads them.
+Nothing is fitted to the rows of Fig. 9, of the bus and of the banks: they are met less closely. Check and withheld
+rows are judged by `npexplore check`; nothing here reads them.
 """
 
 import numpy as np
