@@ -143,10 +143,10 @@ plot.cross_check_table(judged, {row.key: row.where for row in ledger})
 
 # %% [markdown]
 # In one line a group: errors of check rows, each measurement once, beside what a reader without a model would say of
-# the same rows. **Skill** is 1 - error / error of the best reader; red is what has none, as on Figs. 9 and 12, whose rows
-# hardly differ and to which nothing is fitted. Most rows are *post hoc*: the
-# structure of the DRAM controller was settled by somebody who had seen them. On the blind rows the skill is large by
-# one of them, the bank utilization; on most of the others, interpolation between visible rows is nearer than the model.
+# the same rows. **Skill** is 1 - error / error of the best reader; red is what has none, as on Figs. 9 and 12, whose
+# rows hardly differ and to which nothing is fitted. Most rows are *post hoc*: the structure of the DRAM controller was
+# settled by somebody who had seen them. On the blind rows the skill is large by one of them, the bank utilization; on
+# most of the others, interpolation between visible rows is nearer than the model.
 
 # %%
 scores(check)
