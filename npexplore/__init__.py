@@ -6,7 +6,7 @@ Call first:
     >>> machine = npx.design("ixp2400")        # npx.design_names(), or a .toml or .py file of yours
     >>> load = npx.workload(mix="amp")         # npx.mix_names(), or packet_bytes=64, trace="my.pcap"
     >>> print(machine.bounds(load))            # an upper bound; .queueing(load), .simulate(load)
-    bounds: 5.302 Gb/s (padded cells), 857.9 kpps, bottleneck dram.bus
+    bounds: 5.062 Gb/s (padded cells), 842.7 kpps, bottleneck dram.bus
 
 Then ask:
 

@@ -74,7 +74,7 @@ def in_words(rule: str) -> str:
         rule = rule.replace(f" {sign} ", f" {word} ")
     kinds = "|".join(TYPES)
     pattern = rf"`((?:{kinds})(?: \| (?:{kinds}))*)`"
-    named = re.sub(pattern, lambda found: _any_of(found[1].split(" | ")), rule)
+    named = re.sub(pattern, lambda match: _any_of(match[1].split(" | ")), rule)
     return f"{named[0].lower()}{named[1:]}"
 
 

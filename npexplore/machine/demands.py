@@ -299,6 +299,9 @@ class _Program(Walk):
             times = (path.share * each(hold.seconds)).reshape(-1, self.rows).sum(axis=0)
             self.result.apart[hold.server] = self.result.apart.get(hold.server, 0.0) + times
         self.merge(uses, path, seen, step)
+        for hold in uses.holds:
+            if hold.units is not None and path.total:
+                self.sections.take_in_all(hold.server, each(hold.units), path)  # of all turns, not of distinct packets
         path.clock = path.clock + each(uses.latency)
         if uses.frees is not None:
             freed = self.of(path, uses.frees)

@@ -234,9 +234,13 @@ class Sections:
         totals.least, totals.most = min(totals.least, float(seen.min())), max(totals.most, float(seen.max()))
         totals.at_a_time = max(totals.at_a_time, float(seen.max()))
         totals.count(path, taken)
-        totals.in_all += float(np.where(path.live, taken, 0.0).reshape(path.turns, -1).max(axis=1).sum())
         totals.outlives |= hold.outlives
         totals.crossed |= hold.crossed
+
+    def take_in_all(self, server: str, units: Values, path: Progress) -> None:
+        """Count what a packet takes in all, at most: in each turn as many units as the packet that takes most."""
+        taken = np.where(path.live, units, 0.0)
+        self.by_server[server].in_all += float(taken.reshape(path.turns, -1).max(axis=1).sum())
 
     def begin(self, path: Progress, section: Held, least: int, place: str) -> None:
         """Take units, at least so many and at most all of a member."""
@@ -261,7 +265,7 @@ class Sections:
             return
         totals.least, totals.most = min(totals.least, float(taken.min())), max(totals.most, float(taken.max()))
         totals.count(path, units)
-        totals.in_all += float(np.where(live, units, 0.0).reshape(path.turns, -1).max(axis=1).sum())
+        self.take_in_all(server.name, units, path)
         totals.at_a_time = max(totals.at_a_time, float(np.max(np.broadcast_to(held, live.shape)[live])))
 
     def end(self, path: Progress, section: Held, place: str) -> None:

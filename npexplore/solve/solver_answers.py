@@ -47,7 +47,7 @@ class SolverAnswers(Result):
         >>> machine = npx.design("ixp2400")
         >>> answers = machine.explain(npx.workload(packet_bytes=64), packets=500, elasticities=False)
         >>> answers.predictions["bounds"].bottleneck, sorted(answers.refused)
-        ('hash', ['estimate'])
+        ('dram.bus', ['estimate'])
     """
 
     design: str

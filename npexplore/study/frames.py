@@ -43,7 +43,7 @@ def to_frame(results: Any) -> pd.DataFrame:
         >>> machine = npx.design("ixp2400")
         >>> table = npx.to_frame([machine.with_(banks=n).bounds(64) for n in (2, 4)])
         >>> table[["solver", "bottleneck"]].values.tolist(), table.attrs["units"]["rate_mpps"]
-        ([['bounds', 'dram.bank'], ['bounds', 'hash']], 'Mpps')
+        ([['bounds', 'dram.bank'], ['bounds', 'dram.bus']], 'Mpps')
     """
     if hasattr(results, "to_frame") and not isinstance(results, type):
         own: pd.DataFrame = results.to_frame()

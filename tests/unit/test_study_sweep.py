@@ -227,7 +227,7 @@ def test_a_command_answers_in_copies_of_its_process():
         import os, npexplore as npx
         from dataclasses import replace
         from npexplore import signals
-        from npexplore.study.sweeping.answers import answer_points, run_tasks
+        from npexplore.study.sweeping.answers import answer_points, run_tasks, takes_long
         from npexplore.study.sweeping.grid import SweepPoint
         design = npx.design("ixp2400")
         local = replace(design, build=lambda p: design.build(p))
@@ -243,7 +243,7 @@ def test_a_command_answers_in_copies_of_its_process():
         run_tasks(points, lambda some: os.getpid(), lambda numbers, pid: pids.append(pid), takes_long=bool, workers=2)
         assert pids and os.getpid() not in pids
         estimates, sizes = [point._replace(solver="estimate") for point in points], []
-        run_tasks(estimates, lambda some, packets: len(some), lambda numbers, size: sizes.append(size), workers=2)
+        run_tasks(estimates, len, lambda numbers, size: sizes.append(size), takes_long=takes_long, workers=2)
         assert sizes == [1, 1, 1], sizes  # each takes as long as many simulations
     """
     subprocess.run([sys.executable, "-W", "error", "-c", program], check=True)

@@ -66,7 +66,7 @@ def compare(
         >>> import npexplore as npx
         >>> table = npx.compare(npx.workload(packet_bytes=64), ["ixp2400", "smartnic"])
         >>> table[["machine", "bottleneck"]].values.tolist()
-        [['ixp2400', 'hash'], ['smartnic', 'core']]
+        [['ixp2400', 'dram.bus'], ['smartnic', 'core']]
     """
     import pandas as pd
 

@@ -190,7 +190,7 @@ def explain(
         >>> import npexplore as npx
         >>> found = npx.explain(npx.design("ixp2400"), npx.workload(packet_bytes=64), packets=500, elasticities=False)
         >>> found.predictions["queueing"].bottleneck
-        'hash'
+        'dram.bus'
     """
     design = design_of(design)
     workload = design.packets(workload)

@@ -70,7 +70,7 @@ def sweep(
         >>> import npexplore as npx
         >>> points = npx.grid("ixp2400", npx.workload(packet_bytes=64), solver="bounds", banks=[2, 4])
         >>> npx.sweep(points)[["banks", "bottleneck"]].values.tolist()
-        [[2, 'dram.bank'], [4, 'hash']]
+        [[2, 'dram.bank'], [4, 'dram.bus']]
     """
     asked = [_point(given) for given in points]
     del points  # an iterator's points are freed as soon as they are answered
