@@ -347,7 +347,9 @@ def recorded(program, rows):
 @example(steps=[], held=["as much in all"], rows=[(1, 2, 2)], at_once=7)
 @example(steps=[("delay", 3)], held=["at another member"], rows=[(1, 2, 2)], at_once=7)
 @example(steps=[], held=["put"], rows=[(1, 2, 2)], at_once=7)
-@example(steps=[("loop", "b", [("loop", 2, [("accelerator", "a")])])], held=[], rows=[(1, 0, 3), (1, 2, 1)], at_once=4096)
+@example(
+    steps=[("loop", "b", [("loop", 2, [("accelerator", "a")])])], held=[], rows=[(1, 0, 3), (1, 2, 1)], at_once=4096
+)
 def test_turns_side_by_side_are_turns_one_by_one(steps, held, rows, at_once):
     body, columns = recorded(lambda m, packet: looped(m, packet, steps, held), rows)
     weights = np.arange(1.0, len(rows) + 1)
