@@ -1,6 +1,7 @@
 """A run in parts, with its arrays in files, is the run of a whole in memory: the same rows, totals and captures."""
 
 import _thread
+import signal
 from contextlib import ExitStack
 from unittest.mock import patch
 
@@ -77,7 +78,7 @@ def test_rows_that_are_written_during_the_run_begin_anew_where_a_part_needs_more
     assert (tmp_path / "during.parquet").read_bytes() == (tmp_path / "after.parquet").read_bytes()
 
 
-def test_an_interrupted_run_leaves_the_rows_of_packets_that_have_ended(tmp_path):
+def test_an_interrupted_run_leaves_the_rows_of_packets_that_have_ended(tmp_path, request):
     """Times are as in the whole run; a pause in the middle is where Ctrl-C arrives."""
     trace = capture(tmp_path / "in.pcap", 5)
     whole, pauses = npx.design("ixp2400").run(trace).packets, []
@@ -87,6 +88,8 @@ def test_an_interrupted_run_leaves_the_rows_of_packets_that_have_ended(tmp_path)
         if arrived == 200:
             _thread.interrupt_main()
 
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # workers of pytest-xdist ignore it
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     stopped = r"packets\.parquet has the rows of the first \d+ of \d+ packets"
     with in_parts(50), pytest.raises(KeyboardInterrupt, match=stopped):
         npx.design("ixp2400").run(trace, folder=tmp_path, progress=interrupted)
