@@ -88,7 +88,7 @@ def test_an_interrupted_run_leaves_the_rows_of_packets_that_have_ended(tmp_path,
         if arrived == 200:
             _thread.interrupt_main()
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # workers of pytest-xdist ignore it
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it in the background
     request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
     stopped = r"packets\.parquet has the rows of the first \d+ of \d+ packets"
     with in_parts(50), pytest.raises(KeyboardInterrupt, match=stopped):
