@@ -139,9 +139,12 @@ headline(
 # %%
 headline("error of the link formula there", 100 * (card.rate_pps / 1e6 / measured.point - 1), "%")
 
+# %% [markdown]
+# Million packets a second, by length:
+
 # %%
 in_millions = envelope.set_index("length_bytes").div(1e6).reset_index()
-plot.table(in_millions.rename(columns={"length_bytes": "bytes of a packet (rates: million a second)"}), digits=3)
+plot.table(in_millions.rename(columns={"length_bytes": "bytes"}), digits=3)
 
 # %% [markdown]
 # ## Where may packets wait?

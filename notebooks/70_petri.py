@@ -48,7 +48,7 @@ printed = pd.DataFrame(
       "hi": row.hi, "key": row.key}
      for row in rates]
 )  # fmt: skip
-fitted = sum(row.role == "calibration" for row in rates)
+calibration = sum(row.role == "calibration" for row in rates)
 rows = []
 for narrow in (0.0, 0.1, 0.2, 0.3, 0.4, 0.5):
     for name, about in (("ixp2400_dram_net", "net"), ("ixp2400_dram", "engine")):
@@ -64,7 +64,7 @@ first_screen(
     {
         "Does the net say what the engine says?": "Over six mixes of accesses they are at most "
         f"{100 * apart:.2f} % apart.",
-        "What is printed?": f"Fig. 9 has {len(printed)} of these rates, of which {fitted} were fitted to; "
+        "What is printed?": f"Fig. 9 has {len(printed)} of these rates, of which {calibration} are calibration rows; "
         f"the net comes within {100 * off.max():.1f} % of each.",
         "What else can be known for certain?": f"Five philosophers stand still after {len(markings.deadlock.firings)} "
         f"firings, found among all {markings.states:,} markings that can be reached.",

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "and": "and", "or": "or", "xor": "xor", "eq": "=", "lt": "<"}
 WIDE, GAP, ROW = 236, 40, 84
 HIGH, LANE = 0.62, 1.0
+CYCLE_WIDTH = 45  # pixels, on a phone: a step's name has room
+WORD_SIZE = 10  # pixels, of letters
 
 
 def expression(graph: Graph, root: int, data: pd.DataFrame, *, label: str, names: Mapping[str, str]) -> Drawing:
@@ -94,7 +96,7 @@ def waveform(
                     fillcolor=theme.PALE,
                 )  # fmt: skip
                 figure.add_annotation(
-                    x=(start + end) / 2, y=foot + HIGH / 2, text=word, showarrow=False, font_size=10,
+                    x=(start + end) / 2, y=foot + HIGH / 2, text=word, showarrow=False,
                 )  # fmt: skip
         levels = [foot + HIGH * (value > 0) for value in values]
         figure.add_scatter(
@@ -108,7 +110,8 @@ def waveform(
         tickvals=[-k * LANE + HIGH / 2 for k in range(len(lanes))], ticktext=list(lanes.values()), showgrid=False,
         range=[-LANE * (len(lanes) - 1) - 0.3, 1], zeroline=False,
     )  # fmt: skip
-    return with_layout(figure, title, 130 + 40 * len(lanes))
+    figure.update_layout(meta={"least_width": CYCLE_WIDTH * cycles})
+    return with_layout(figure, title, 130 + 40 * len(lanes)).update_annotations(font_size=WORD_SIZE)
 
 
 def _stretches(values: Sequence[int]) -> list[tuple[int, int]]:

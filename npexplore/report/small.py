@@ -20,12 +20,14 @@ def small(figure: Mapping[str, Any], label: str) -> str:
     """Return the SVG and what its colours mean, empty if the figure (given as JSON) has no trace with x and y."""
     layout = figure.get("layout", {})
     logs = [layout.get(f"{of}axis", {}).get("type") == "log" for of in "xy"]
-    places: list[dict[str, int]] = [{}, {}]
+    places = [{str(name): k for k, name in enumerate(layout.get(f"{of}axis", {}).get("categoryarray") or [])}
+              for of in "xy"]  # fmt: skip
     shapes = []
     for trace in figure.get("data", []):
         if trace.get("type", "scatter") not in ("scatter", "scattergl", "bar") or trace.get("fill") == "toself":
             continue
-        x, y = (_values(trace.get(of, []), place, log) for of, place, log in zip("xy", places, logs, strict=True))
+        x = _values(trace.get("x", []), places[0], logs[0], 1.0)
+        y = _values(trace.get("y", []), places[1], logs[1], -1.0)  # names stand downwards, as a reader reads
         x = x or [float(k) for k in range(len(y))]
         known = [(a, b) for a, b in zip(x, y, strict=False) if isfinite(a) and isfinite(b)][:MAX_POINTS]
         if known:
@@ -34,14 +36,20 @@ def small(figure: Mapping[str, Any], label: str) -> str:
         return ""
     every = [point for _, known in shapes for point in known]
     low, high = [min(p[k] for p in every) for k in (0, 1)], [max(p[k] for p in every) for k in (0, 1)]
-    if any(trace.get("type") == "bar" for trace, _ in shapes):
-        low[1] = min(low[1], 0.0)
+    bars = [(trace, known) for trace, known in shapes if trace.get("type") == "bar"]
+    across = 1 if any(trace.get("orientation") == "h" for trace, _ in bars) else 0  # the axis along which bars stand
+    places_of_bars = {point[across] for _, known in bars for point in known}
+    thick = (HEIGHT if across else WIDTH) / (1.5 * max(len(places_of_bars), 1))
+    if bars:
+        low[1 - across] = min(low[1 - across], 0.0)
+        room = (high[across] - low[across] or 1.0) / max(2 * len(places_of_bars) - 2, 1)  # half a bar at either end
+        low[across], high[across] = low[across] - room, high[across] + room
 
     def at(point: Point) -> Point:
         share = [(p - a) / (b - a) if b > a else 0.5 for p, a, b in zip(point, low, high, strict=True)]
         return EDGE + share[0] * (WIDTH - 2 * EDGE), HEIGHT - EDGE - share[1] * (HEIGHT - 2 * EDGE)
 
-    parts = "".join(_shape(trace, [at(p) for p in known], k) for k, (trace, known) in enumerate(shapes))
+    parts = "".join(_shape(trace, [at(p) for p in known], k, thick) for k, (trace, known) in enumerate(shapes))
     return (
         f'<div class="small"><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label, quote=True)}">'
         f'<path d="M{EDGE} {EDGE}V{HEIGHT - EDGE}H{WIDTH - EDGE}" fill="none" stroke="{GREY}"/>{parts}</svg>'
@@ -63,12 +71,16 @@ def _colour(trace: Mapping[str, Any], k: int) -> str:
     return escape(next((c for c in colours if isinstance(c, str)), COLORWAY[k % len(COLORWAY)]), quote=True)
 
 
-def _shape(trace: Mapping[str, Any], points: Sequence[Point], k: int) -> str:
+def _shape(trace: Mapping[str, Any], points: Sequence[Point], k: int, thick: float) -> str:
     colour = _colour(trace, k)
-    if trace.get("type") == "bar":
-        width = max(2.0, (WIDTH - 2 * EDGE) / (2 * len(points)))
+    if trace.get("type") == "bar" and trace.get("orientation") == "h":
         return "".join(
-            f'<rect x="{x - width / 2:.1f}" y="{y:.1f}" width="{width:.1f}" height="{max(HEIGHT - EDGE - y, 0):.1f}" '
+            f'<rect x="{EDGE}" y="{y - thick / 2:.1f}" width="{max(x - EDGE, 0):.1f}" height="{thick:.1f}" '
+            f'fill="{colour}"/>' for x, y in points
+        )  # fmt: skip
+    if trace.get("type") == "bar":
+        return "".join(
+            f'<rect x="{x - thick / 2:.1f}" y="{y:.1f}" width="{thick:.1f}" height="{max(HEIGHT - EDGE - y, 0):.1f}" '
             f'fill="{colour}"/>' for x, y in points
         )  # fmt: skip
     drawn = ""
@@ -81,15 +93,15 @@ def _shape(trace: Mapping[str, Any], points: Sequence[Point], k: int) -> str:
     return drawn
 
 
-def _values(encoded: Any, places: dict[str, int], log: bool) -> list[float]:
-    """Return an axis' values as numbers; names stand in the order in which they come, downwards as a reader reads."""
+def _values(encoded: Any, places: dict[str, int], log: bool, direction: float) -> list[float]:
+    """Return an axis' values as numbers; names stand in the order in which they come, in a direction."""
     values: Iterable[Any] = encoded
     if isinstance(encoded, dict):
         values = np.frombuffer(base64.b64decode(encoded["bdata"]), dtype=np.dtype(encoded["dtype"]))
     numbers = []
     for value in values:
         if isinstance(value, str):
-            numbers.append(-float(places.setdefault(value, len(places))))
+            numbers.append(direction * places.setdefault(value, len(places)))
         elif value is None or (log and value <= 0):
             numbers.append(float("nan"))
         else:

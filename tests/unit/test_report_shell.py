@@ -157,6 +157,20 @@ def test_published_numbers_stand_at_one_hundred_per_cent_with_their_intervals():
     assert exact.data[0].customdata[0][1] == "10.000123"  # whole under the pointer
 
 
+def test_bars_of_a_card_stand_where_those_of_the_figure_do():
+    layout = {"xaxis": {"categoryorder": "array", "categoryarray": ["1", "2", "3"]}}
+    upright = go.Figure([go.Bar(name="b", x=["3"], y=[6]), go.Bar(name="a", x=["1", "2"], y=[1, 2])], layout)
+    rows = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)"', small(json.loads(upright.to_json()), "t"))
+    (x3, y3), (x1, y1), (x2, y2) = [(float(x), float(y)) for x, y in rows]
+    assert x1 < x2 < x3
+    assert y3 < y2 < y1
+    lying = go.Figure([go.Bar(x=[4, 2], y=["first", "second"], orientation="h")])
+    found = re.findall(r'<rect x="8" y="([\d.]+)" width="([\d.]+)"', small(json.loads(lying.to_json()), "t"))
+    (top, wide), (below, narrow) = [(float(y), float(w)) for y, w in found]
+    assert top < below
+    assert wide == pytest.approx(2 * narrow, rel=0.05)
+
+
 def test_a_card_has_a_picture_of_its_figure():
     figure = json.loads(go.Figure([go.Scatter(x=np.array([1.0, 10, 100]), y=[1, None, 3]), go.Bar(x=["a"], y=[2])],
                                   {"xaxis_type": "log"}).to_json())  # fmt: skip

@@ -135,7 +135,8 @@
       along.values.forEach(function (value) {
         picture.append(made("text", {x: x(value), y: 268, "text-anchor": "middle"}, short(value)));
       });
-      picture.append(made("text", {x: 20, y: 290, class: "title"}, "packets/s by " + along.name.replace(/_/g, " ") + ": ceilings (grey), bound (thick), queueing (blue)" + (play.estimate ? ", estimate (orange)" : "")));
+      picture.append(made("text", {x: 60, y: 283, class: "title"}, "packets/s by " + along.name.replace(/_/g, " ")));
+      picture.append(made("text", {x: 60, y: 297}, "ceilings grey, bound thick, queueing blue" + (play.estimate ? ", estimate orange" : "")));
       picture.append(made("path", {d: "M60 25V250H405", class: "axis"}));
       curves.forEach(function (one) {
         picture.append(made("polyline", {points: one.points.map(function (p) { return x(p[0]).toFixed(1) + "," + y(p[1]).toFixed(1); }).join(" "), class: one.kind}));
