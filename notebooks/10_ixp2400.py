@@ -15,9 +15,8 @@
 # # IXP2400: packets buffered in DRAM
 #
 # How fast does an Intel IXP2400 forward IPv4 when every packet waits in DRAM, what holds it back, and what does it gain
-# from keeping small pieces of packets on the chip? Every number of one published study is computed and compared. The
-# DRAM has the values of its data sheet; eight numbers are fitted to calibration rows. Few of the compared numbers are
-# predictions: the model was chosen by somebody who had seen most rows, and the label of each says so.
+# from keeping small pieces of packets on the chip? Every number of one published study is computed and compared; eight
+# parameters are fitted. Few rows are predictions: who chose the model had seen most, and the label of each says so.
 
 # %%
 from dataclasses import replace
@@ -63,8 +62,8 @@ paper_screen(
         "How fast?": f"Real traffic runs at up to {told('ixp2400.peak.base')} with all of a packet in DRAM, at "
         f"{told('ixp2400.peak.fcb_tb')} with its first and last cell on the chip.",
         "What binds?": f"The bus of the DRAM ({fullest['base']}), busy {told('ixp2400.peak.bus_base')}; packets of 64 "
-        f"bytes fill the bus and the hash unit almost alike (first here: {machine.bounds(dos).bottleneck}; the study "
-        f"names the hash unit): {told('ixp2400.fig15.throughput.w64_b4')}.",
+        f"bytes fill {machine.bounds(dos).bottleneck} a little before the hash unit, which the study names: "
+        f"{told('ixp2400.fig15.throughput.w64_b4')}.",
     },
     {"ixp2400.peak.base": "all in DRAM, most", "ixp2400.peak.fcb_tb": "both ends on chip, most",
      "ixp2400.fig13.throughput.amp": "core traffic (AMP)", "ixp2400.fig13.throughput.psc": "edge traffic (PSC)",
