@@ -47,7 +47,7 @@ import sys
 import npexplore
 npexplore.design(sys.argv[1]).machine()
 found = {name.split(".")[2] for name in sys.modules if name.startswith("npexplore.designs.")}
-print(*found - {"base", "knob_method", "listed", "prepared", "running", "shelf", "varied"})
+print(*found - {"base", "description", "knob_method", "listed", "prepared", "running", "shelf", "varied"})
 """
 
 
