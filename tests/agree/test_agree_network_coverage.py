@@ -9,7 +9,7 @@ from reference.network_truths import FEATURES, all_networks, value
 from npexplore.networks.solve import solve_network
 
 SEEDS = 200
-CUSTOMERS, OF_BATCHES = 20_000, 40_000  # customers of one batch tell less than as many alone
+CUSTOMERS, OF_BATCHES = 12_000, 40_000  # customers of one batch tell less than as many alone
 NETWORKS = all_networks()
 MOST_ERRORS = 5  # standard errors of the mean of all seeds
 ROUNDING = 5e-4  # a clock of ten thousand ticks in the shortest mean, and the start from empty
