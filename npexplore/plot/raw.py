@@ -106,7 +106,7 @@ def _devices(drawing: _Drawing, layout: Layout) -> None:
 
 
 def _framed(figure: go.Figure, layout: Layout, title: str) -> go.Figure:
-    hidden = {"visible": False}
+    hidden = {"visible": False, "constrain": "domain"}  # ranges stay where a phone makes the figure wider afterwards
     columns, rows = layout.file.columns, layout.file.rows
     figure.update_layout(
         title=title, height=int(min(95.0, 560 / columns) * (rows + 2)) + 150,
@@ -172,8 +172,8 @@ def contention(
         rows += [number // across + 1] * (len(traces) - begun)
         columns += [number % across + 1] * (len(traces) - begun)
     figure.add_traces(traces, rows, columns)
-    figure.update_xaxes(visible=False).update_yaxes(visible=False)
+    figure.update_xaxes(visible=False, constrain="domain").update_yaxes(visible=False, constrain="domain")
     for number in range(len(loads)):
         axis = "x" if number == 0 else f"x{number + 1}"
         figure.update_yaxes(scaleanchor=axis, row=number // across + 1, col=number % across + 1)
-    return figure.update_layout(title=title, height=140 + 320 * down, meta={"least_width": 400 * across})
+    return figure.update_layout(title=title, height=140 + 320 * down)
