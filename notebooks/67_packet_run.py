@@ -114,7 +114,7 @@ figures.waits_figure(slowest, result.design)
 # %%
 times = packets.filter(regex=r"\.(service|waiting|held)_s$").sum(axis=1)[packets.outcome == "sent"]
 difference = (times - packets.latency_s).abs().max()
-headline("largest difference between a latency and the sum of its times", f"{difference * 1e9:.3g}", "ns")
+headline("largest difference between a latency and the sum of its times", f"{round(difference * 1e9, 3):g}", "ns")
 
 # %% [markdown]
 # ## After the machine, the router
