@@ -51,6 +51,10 @@ def test_a_policer_alone_loses_what_finds_no_token():
         ({"kind": "banks", "bank": "hot:0.1"}, "bank hot:0.1 must be at least 1 of 4"),
         ({"kind": "banks", "bank": "hot:2"}, "banks (banked_memory): bank must be hot:SHARE"),
         ({"kind": "banks", "banks": 2.5}, "banks (banked_memory): banks must be a whole number of at least 1, got 2.5"),
+        (
+            {"kind": "banks", "banks": "many"},
+            "banks (banked_memory): banks must be a whole number of at least 1, got 'many'",
+        ),
         ({"kind": "crossing", "words": 0}, "crossing (streams): words must be a number of at least 1, got 0"),
         ({"kind": "pcie_link", "bytes": "0"}, "bytes must be a number of at least 1, got '0'"),
         ({"kind": "lock", "held": "-1 ns"}, "lock: held must be at least 0 s, got '-1 ns'"),
