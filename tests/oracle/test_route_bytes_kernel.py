@@ -69,7 +69,7 @@ bytes = "{unit}"
 class = "BE"
 """
 )
-SHAPED_BYTES_S = 1_000_000
+SHAPED_BYTES_S = 100_000  # slow: whoever sends must be ahead of the shaper on any machine
 TBF = f"tbf rate {SHAPED_BYTES_S}bps burst 10000 limit 100000000"
 SHAPERS = {
     "frame": [f"qdisc add dev r1 root {TBF}"],
@@ -120,7 +120,7 @@ def test_a_policer_counts_the_bytes_that_the_kernel_counts(kernel, tmp_path):
 
 @pytest.mark.parametrize("unit", SHAPERS)
 def test_a_shaper_counts_the_bytes_that_the_kernel_counts(kernel, tmp_path, unit):
-    """Packets that all wait leave when the kernel's do, which by another unit would be 10 ms or more away."""
+    """Packets that all wait leave when the kernel's do, which by another unit would be 100 ms or more away."""
     sizes = [40] * 1500 + [576] * 20 + [1500] * 10
     ours = {}
     for one in UNITS:
@@ -136,6 +136,6 @@ def test_a_shaper_counts_the_bytes_that_the_kernel_counts(kernel, tmp_path, unit
             left = np.array([when for when, _ in pipe.left_when(len(sizes))]) - begin
         off = {one: abs(when - left)[-30:].max() for one, when in ours.items()}
         assert min(off, key=off.get) == unit
-        assert off[unit] < 5e6
+        assert off[unit] < 50e6
 
     in_some_run(check)
