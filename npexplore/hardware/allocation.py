@@ -34,7 +34,7 @@ class StepBits:
         self.step, self._sizes = step, sizes
         self._sources = Sources(step.graph)
         read_nodes = [at for one in step.requests for at in (one.when, *one.arguments)]
-        self.asked = frozenset(self._all_of([step.next, *read_nodes]))
+        self.always_needed = frozenset(self._all_of([step.next, *read_nodes]))
         self.written = {
             name: self._sources.of(at, sizes[name]) for name, at in step.writes.items() if name in sizes
         }  # fmt: skip
@@ -55,16 +55,16 @@ class StepBits:
 
     def needs(self, bits: Iterable[Bit]) -> set[Bit]:
         """Return what is needed before the step, from what is needed behind it."""
-        found = set(self.asked)
+        needed_bits = set(self.always_needed)
         for bit in bits:
             source = self.source(bit)
             if source is None:
-                found.add(bit)
+                needed_bits.add(bit)
             elif isinstance(source, tuple) and isinstance(source[0], str):
-                found |= {source} if source[0] in self._sizes else set()
+                needed_bits |= {source} if source[0] in self._sizes else set()
             elif isinstance(source, tuple):
-                found |= self._under[bit[0]]
-        return found
+                needed_bits |= self._under[bit[0]]
+        return needed_bits
 
 
 class Allocation:
@@ -91,7 +91,7 @@ class Allocation:
                 return bits
 
     @cached_property
-    def given(self) -> Mapping[Point, set[str]]:
+    def filled(self) -> Mapping[Point, set[str]]:
         """The registers that have been given a value on some way to each point."""
         names: dict[Point, set[str]] = {START: set(self.program.begins) & self.sizes.keys()}
         names |= {name: set(step.written) for name, step in self.steps.items()}
@@ -105,7 +105,9 @@ class Allocation:
     @cached_property
     def held(self) -> Mapping[Point, list[Bit]]:
         """What is held at each point, in order."""
-        return {point: sorted(bit for bit in self.needed[point] if bit[0] in self.given[point]) for point in self.after}
+        return {
+            point: sorted(bit for bit in self.needed[point] if bit[0] in self.filled[point]) for point in self.after
+        }
 
     @cached_property
     def alike(self) -> Mapping[Point, Mapping[Bit, int]]:
@@ -119,7 +121,7 @@ class Allocation:
         begins: dict[str, dict[Bit, int]] = {name: dict.fromkeys(bits, 0) for name, bits in entry.items()}
         while True:
             behind = {
-                point: _numbered({bit: self._told(point, bit, begins) for bit in bits})
+                point: _numbered({bit: self._identity(point, bit, begins) for bit in bits})
                 for point, bits in self.held.items()
             }
             before = begins
@@ -132,7 +134,7 @@ class Allocation:
             if all(len(set(begins[name].values())) == len(set(before[name].values())) for name in begins):
                 return behind
 
-    def _told(self, point: Point, bit: Bit, known: Mapping[str, Mapping[Bit, int]]) -> object:
+    def _identity(self, point: Point, bit: Bit, known: Mapping[str, Mapping[Bit, int]]) -> object:
         """Return what tells a bit's value behind a step from others, given what is alike before it."""
         source = self.steps[point].source(bit) if point != START else ("came", bit)
         if source is None:

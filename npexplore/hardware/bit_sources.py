@@ -26,7 +26,7 @@ class Sources:
         """Return the sources of so many bits of a node, the lowest first."""
         for one in self.graph.under((at,)):
             if one not in self._of:
-                self._of[one] = tuple(self._found(one))
+                self._of[one] = tuple(self._bit_sources(one))
         return self._wide(at, bits)
 
     def kin(self, source: Source) -> tuple[Bit, ...]:
@@ -40,7 +40,7 @@ class Sources:
         fill = own[-1] if self.graph.nodes[at].lo < 0 else 0
         return (own + (fill,) * (bits - len(own)))[:bits]
 
-    def _found(self, at: int) -> list[Source]:
+    def _bit_sources(self, at: int) -> list[Source]:
         node = self.graph.nodes[at]
         bits, computed = node.bits, [(at, k) for k in range(node.bits)]
         if node.op == "const":

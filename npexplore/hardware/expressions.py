@@ -12,7 +12,7 @@ from typing import Any
 from npexplore.hardware.frames import Frame
 from npexplore.hardware.graph import Graph
 from npexplore.hardware.operators import Operators
-from npexplore.hardware.values import UNBOUND, Blend, Bytes, Choice, Num, RefusedError, Some, known, told
+from npexplore.hardware.values import UNBOUND, Blend, Bytes, Choice, Num, RefusedError, Some, known, value_text
 
 
 class KeptValues:
@@ -34,9 +34,9 @@ class Expressions(Operators):
 
     context = KeptValues()
 
-    def __init__(self, graph: Graph, kept: Mapping[str, Any]) -> None:
+    def __init__(self, graph: Graph, step_state: Mapping[str, Any]) -> None:
         super().__init__(graph)
-        self.kept = dict(kept)
+        self.step_state = dict(step_state)
         self.line, self.depth = "", 0
 
     def call(self, function: Any, arguments: list[Any], named: dict[str, Any]) -> Any:
@@ -97,9 +97,9 @@ class Expressions(Operators):
     def attribute(self, of: Any, name: str) -> Any:
         """Return an attribute of a value, of what a step keeps, or a method."""
         if self.is_context(of):
-            if self.kept.get(name, UNBOUND) is UNBOUND:
+            if self.step_state.get(name, UNBOUND) is UNBOUND:
                 raise RefusedError(f"{name!r} is used, but no earlier step has kept it")
-            return self.values.pruned(self.kept[name])
+            return self.values.pruned(self.step_state[name])
         if isinstance(of, Choice):
             there = tuple(entry for entry in of.entries if entry[1] is not None)
             if any(callable(getattr(one, name, None)) for _, one in there):
@@ -155,7 +155,7 @@ class Expressions(Operators):
             )
         if method.name == "to_bytes" and isinstance(method.of, Num):
             return self._bytes_of(method.of, arguments[0])
-        raise RefusedError(f"{method.name!r} of {told(method.of)}")
+        raise RefusedError(f"{method.name!r} of {value_text(method.of)}")
 
     def _of_subscript(self, node: ast.Subscript, frame: Frame) -> Any:
         of = self.value(node.value, frame)
@@ -178,7 +178,7 @@ class Expressions(Operators):
         return value
 
     def _of_boolop(self, node: ast.BoolOp, frame: Frame) -> Any:
-        both, mark, kept = isinstance(node.op, ast.And), self.graph.mark(), self.kept
+        both, mark, state_before = isinstance(node.op, ast.And), self.graph.mark(), self.step_state
         sides: list[tuple[Any, Any]] = []
         for one in node.values:
             value = self.value(one, frame)
@@ -189,7 +189,7 @@ class Expressions(Operators):
             elif bool(test) is not both:
                 break
         self.graph.undo(mark)
-        if any(value is not kept.get(name) for name, value in self.kept.items()):
+        if any(value is not state_before.get(name) for name, value in self.step_state.items()):
             raise RefusedError("a value is kept inside 'and' or 'or'")
         out = sides[-1][1]
         for test, value in reversed(sides[:-1]):
@@ -201,15 +201,15 @@ class Expressions(Operators):
         test = self.values.truth(self.value(node.test, frame))
         if isinstance(test, int):
             return self.value(node.body if test else node.orelse, frame)
-        out, kept, before = [], [], self.kept
+        out, states, before = [], [], self.step_state
         for truth, one in ((True, node.body), (False, node.orelse)):
             mark = self.graph.mark()
             self.graph.assume(test.at, truth)
-            self.kept = before
+            self.step_state = before
             out.append(self.value(one, frame))
-            kept.append(self.kept)
+            states.append(self.step_state)
             self.graph.undo(mark)
-        self.kept = self.meet(test.at, *kept)
+        self.step_state = self.meet(test.at, *states)
         return self.values.merge(test.at, *out)
 
     def _of_compare(self, node: ast.Compare, frame: Frame) -> Any:

@@ -48,7 +48,7 @@ class Interpreter(Expressions):
             raise RefusedError(f"a loop without bound: {function.__name__!r} calls itself")
         frame = Frame(names_of(function), function.__code__.co_filename)
         frame.names = self._bound(function, tree.args, arguments, named)
-        mark, line, kept = self.graph.mark(), self.line, self.kept
+        mark, line, state_before = self.graph.mark(), self.line, self.step_state
         self.depth += 1
         try:
             if isinstance(tree, ast.Lambda):
@@ -58,7 +58,7 @@ class Interpreter(Expressions):
                 if not frame.over:
                     self._returns(None, frame)
         except (IndexError, KeyError, AttributeError):  # of a choice, this is one that nobody comes by
-            self.kept = kept
+            self.step_state = state_before
             raise
         finally:
             self.depth -= 1
@@ -70,10 +70,10 @@ class Interpreter(Expressions):
         """Return what a function returned, and let what was kept be as it was then."""
         if not returns:
             return UNBOUND
-        _, out, self.kept = returns[-1]
-        for test, value, kept in reversed(returns[:-1]):
+        _, out, self.step_state = returns[-1]
+        for test, value, state in reversed(returns[:-1]):
             out = self.values.merge(test, value, out)
-            self.kept = self.meet(test, kept, self.kept)
+            self.step_state = self.meet(test, state, self.step_state)
         return out
 
     @staticmethod
@@ -105,7 +105,7 @@ class Interpreter(Expressions):
         frame.over = True
 
     def _returns(self, value: Any, frame: Frame) -> None:
-        frame.returns.append((self.graph.const(1), value, dict(self.kept)))
+        frame.returns.append((self.graph.const(1), value, dict(self.step_state)))
         if self.depth == 1 and self.on_return is not None:
             self.on_return(value)
 
@@ -149,7 +149,7 @@ class Interpreter(Expressions):
         elif isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
             self._put(target.value.id, self.value(target.slice, frame), value, frame)
         elif isinstance(target, ast.Attribute) and self.is_context(self.value(target.value, frame)):
-            self.kept = {**self.kept, target.attr: value}
+            self.step_state = {**self.step_state, target.attr: value}
         else:
             raise RefusedError("a step may only change what it keeps and its own variables")
 
@@ -167,26 +167,26 @@ class Interpreter(Expressions):
         if isinstance(test, int):
             self.block(statement.body if test else statement.orelse, frame)
             return
-        before, sides = self.kept, []
+        before, sides = self.step_state, []
         for truth, statements in ((True, statement.body), (False, statement.orelse)):
             mark, side = self.graph.mark(), frame.copy()
-            self.kept = before
+            self.step_state = before
             self.graph.assume(test.at, truth)
             self.block(statements, side)
             self.graph.undo(mark)
-            sides.append((side, self.kept))
-        (yes, kept), (no, other) = sides
+            sides.append((side, self.step_state))
+        (yes, yes_state), (no, other) = sides
         for here, side in ((test.at, yes), (self.graph.invert(test.at), no)):
             frame.returns += [(self.graph.binary("and", here, when), *rest) for when, *rest in side.returns]
         if yes.over or no.over:
             frame.over = yes.over and no.over
-            frame.names, self.kept = (no.names, other) if yes.over else (yes.names, kept)
+            frame.names, self.step_state = (no.names, other) if yes.over else (yes.names, yes_state)
             self.graph.assume(test.at, no.over)  # who is still here came the other way
             return
         for name in dict.fromkeys([*yes.names, *no.names]):
             pair = yes.names.get(name, UNBOUND), no.names.get(name, UNBOUND)
             frame.names[name] = self.values.merge(test.at, *pair)
-        self.kept = self.meet(test.at, kept, other)
+        self.step_state = self.meet(test.at, yes_state, other)
 
     def _do_for(self, statement: ast.For, frame: Frame) -> None:
         for when, item in self.known.items(self.value(statement.iter, frame)):

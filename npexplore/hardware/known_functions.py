@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from npexplore.hardware.operations import Values
-from npexplore.hardware.values import Bytes, Choice, Num, RefusedError, Some, is_number, known, told
+from npexplore.hardware.values import Bytes, Choice, Num, RefusedError, Some, is_number, known, value_text
 
 MOST_TURNS = 256  # of a loop whose end is known only in hardware
 
@@ -34,7 +34,7 @@ class Builtins:
             within = [self.values.less(k, value.length) for k in range(value.count)]
             return [(self.values.node(here), value.data[k]) for k, here in enumerate(within)]
         if isinstance(value, (Num, Choice)):
-            raise RefusedError(f"a loop goes over {told(value)}")
+            raise RefusedError(f"a loop goes over {value_text(value)}")
         return [(sure, one) for one in value]
 
     def length(self, value: Any) -> Any:
@@ -125,7 +125,7 @@ class Builtins:
         """Return a text as it is."""
         if isinstance(value, Choice) and all(isinstance(one, str) for _, one in value.entries):
             return value
-        raise RefusedError(f"{told(value)} is turned into text")
+        raise RefusedError(f"{value_text(value)} is turned into text")
 
     def tuple(self, items: Any = ()) -> Any:
         """Return items as a tuple."""

@@ -21,7 +21,7 @@ from npexplore.hardware.values import (
     bytes_of,
     is_number,
     kind_of,
-    told,
+    value_text,
 )
 
 
@@ -42,7 +42,7 @@ class Merging:
             return value.at
         if isinstance(value, int):
             return self.graph.const(value)
-        raise RefusedError(f"a number is needed, got {told(value)}")
+        raise RefusedError(f"a number is needed, got {value_text(value)}")
 
     def range(self, value: Number) -> tuple[int, int]:
         """Return the least and the largest value of a number."""

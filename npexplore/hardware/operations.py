@@ -20,7 +20,7 @@ from npexplore.hardware.values import (
     is_number,
     kind_of,
     known,
-    told,
+    value_text,
 )
 
 MOST_CONSTANTS = 1024
@@ -62,7 +62,7 @@ class Values(Merging):
             return self.binary("eq", a, b)
         if isinstance(a, tuple):
             return self.every([self.same(x, y) for x, y in zip(a, b, strict=True)])
-        raise RefusedError(f"{told(a)} is compared with {told(b)}")
+        raise RefusedError(f"{value_text(a)} is compared with {value_text(b)}")
 
     def _same_bytes(self, a: Bytes, b: Bytes) -> Number:
         sure = [one.length for one in (a, b) if isinstance(one.length, int)]

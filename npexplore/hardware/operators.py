@@ -11,7 +11,17 @@ import numpy as np
 from npexplore.hardware.graph import Graph
 from npexplore.hardware.known_functions import Builtins
 from npexplore.hardware.operations import MOST_CONSTANTS, Values
-from npexplore.hardware.values import UNBOUND, Bytes, Choice, Num, RefusedError, bytes_of, is_number, known, told
+from npexplore.hardware.values import (
+    UNBOUND,
+    Bytes,
+    Choice,
+    Num,
+    RefusedError,
+    bytes_of,
+    is_number,
+    known,
+    value_text,
+)
 
 MOST_SHIFT = 128
 OPERATIONS: Mapping[type[ast.operator], str] = {
@@ -99,7 +109,7 @@ class Operators:
         if isinstance(a, tuple) and isinstance(b, tuple) and op is ast.Add:
             return (*a, *b)
         if not is_number(a) or not is_number(b):
-            raise RefusedError(f"hardware has no form for {told(a)} {op.__name__.lower()} {told(b)}")
+            raise RefusedError(f"hardware has no form for {value_text(a)} {op.__name__.lower()} {value_text(b)}")
         if op in OPERATIONS:
             return self.values.binary(OPERATIONS[op], a, b)
         return self._shifted(op, a, b)

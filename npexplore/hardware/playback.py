@@ -43,7 +43,7 @@ class Calls:
 
     def __init__(self, hardware: StepHardware, ports: Ports) -> None:
         self.hardware, self.ports = hardware, ports
-        self.asked, self.answers = Counter[Call](), dict[Call, int]()
+        self.requests, self.answers = Counter[Call](), dict[Call, int]()
 
     def executed(self, cases: Sequence[Case]) -> list[dict[str, Any]]:
         """Return the results of the step program; raises InputError for an accelerator that has a state."""
@@ -59,13 +59,13 @@ class Calls:
 
         widths: bits of both.
         """
-        found: dict[str, list[int]] = {port: [] for port in widths}
+        rows_by_port: dict[str, list[int]] = {port: [] for port in widths}
         for (port, ask), answer in sorted(row for row in self.answers.items() if row[0][0] in widths):
-            found[port].append(ask << widths[port][1] | answer)
-        for port, rows in found.items():
+            rows_by_port[port].append(ask << widths[port][1] | answer)
+        for port, rows in rows_by_port.items():
             if len(rows) > MOST_ROWS:
                 raise InputError(f"port {port} has {len(rows)} different calls, and the bench plays {MOST_ROWS} back")
-        return found
+        return rows_by_port
 
     def _by_ports(self) -> Compiled:
         """Return the program with ports in the place of the accelerators behind them."""
@@ -102,7 +102,7 @@ class Calls:
             registers, whole = filled(unit.reply, value, ""), 0
             for leaf, (at_bit, bits) in packed.at.items():
                 whole |= (registers.get(leaf, 0) & (1 << bits) - 1) << at_bit
-            self.asked[port, ask] += 1
+            self.requests[port, ask] += 1
             if self.answers.setdefault((port, ask), whole) != whole:
                 raise InputError(f"accelerator {name!r} answers one call in two ways; to be verified it has no state")
             return answered
@@ -116,7 +116,7 @@ class Calls:
         """
         seen_calls, expected_calls = (
             Counter[Call](),
-            Counter({call: n for call, n in self.asked.items() if call[0] in ports}),
+            Counter({call: n for call, n in self.requests.items() if call[0] in ports}),
         )
         for line in text.splitlines():
             unit, ask = line.split()

@@ -92,13 +92,16 @@ class ProgramFiles(ShownByArguments):
         last = [leaf for one in hardware.results for leaf in leaves(program.shapes[one], one)]
         self.results = Packed.of(leaf for leaf in last if leaf[0] in names)
         ports = {name: (self.ports.asks[name], self.ports.replies[name].bits) for name in self.ports.asks}
-        made = self.knobs
-        self.group = Group("cluster", made.engines, made.reorder_places, fair=True)
-        self.pipeline = made.template == "pipeline"
-        tag, who = TAG + self.group.ticket if made.engines > 1 else TAG, 1 if self.pipeline else at(made.threads)
-        parameters = "" if self.pipeline else f"#(.THREADS({made.threads}), .WHO({who}), .TAG({tag})) "
-        self.member = Face(made.template, tag, self.begins.bits, self.results.bits, who, ports, parameters)
-        self.inner = self.group.face(self.member, TAG) if made.engines > 1 else self.member
+        sizes = self.knobs
+        self.group = Group("cluster", sizes.engines, sizes.reorder_places, fair=True)
+        self.pipeline = sizes.template == "pipeline"
+        tag, who = (
+            TAG + self.group.ticket if sizes.engines > 1 else TAG,
+            1 if self.pipeline else at(sizes.threads),
+        )
+        parameters = "" if self.pipeline else f"#(.THREADS({sizes.threads}), .WHO({who}), .TAG({tag})) "
+        self.member = Face(sizes.template, tag, self.begins.bits, self.results.bits, who, ports, parameters)
+        self.inner = self.group.face(self.member, TAG) if sizes.engines > 1 else self.member
         self.summed = self._summed()
         self.top = summed_face(self.inner, self.summed) if self.summed else self.inner
 
@@ -140,7 +143,7 @@ class ProgramFiles(ShownByArguments):
             units.append(Unit(port, self.top.who, ask, reply, (kind,)))
         widths = TAG, self.begins.bits, self.results.bits
         name = f"{self.top.name} {self.top.parameters}"
-        return bench_text(name, [""], widths, units, self.in_order, told=True)
+        return bench_text(name, [""], widths, units, self.in_order, call_log=True)
 
     @property
     def in_order(self) -> bool:

@@ -14,7 +14,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from npexplore.hardware.operations import Values
-from npexplore.hardware.values import UNBOUND, Bytes, Choice, Num, RefusedError, bytes_of, is_number, kind_of, told
+from npexplore.hardware.values import (
+    UNBOUND,
+    Bytes,
+    Choice,
+    Num,
+    RefusedError,
+    bytes_of,
+    is_number,
+    kind_of,
+    value_text,
+)
 
 BYTE = 255
 
@@ -89,7 +99,7 @@ def shape_of(values: Values, value: Any) -> Shape:
         return OneOf(tuple((kind_of(one), shape_of(values, one)) for _, one in value.entries))
     if value is None or isinstance(value, str):
         return Fixed(value)
-    raise RefusedError(f"a step keeps {told(value)}")
+    raise RefusedError(f"a step keeps {value_text(value)}")
 
 
 def join(a: Shape | None, b: Shape) -> Shape:

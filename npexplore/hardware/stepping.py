@@ -61,10 +61,10 @@ class SteppedOver:
         self.left = frozenset[str]()
         filled, ranges = entry.filled, entry.ranges
         try:
-            self.run.kept = {
+            self.run.step_state = {
                 name: decoded(self.values, shape, name, ranges) for name, shape in shapes.items() if name in filled
             }
-            self.began = dict(self.run.kept)
+            self.began = dict(self.run.step_state)
             self.following = self._run()
         except RefusedError as error:
             raise ModelError(f"program {compiled.program.name!r}, step {step.name!r}: {error}") from error
@@ -77,7 +77,7 @@ class SteppedOver:
                     program = self.compiled.program.name
                     raise UnknownNameError(f"accelerator of program {program!r}", call.accelerator, self.units)
                 replies[call.reply] = self._called(call, self.units[call.accelerator])
-            self.run.kept |= replies
+            self.run.step_state |= replies
         self.run.on_return = self._leaves
         return self.run.run(self.step.run, self.run.context)
 
@@ -116,14 +116,14 @@ class SteppedOver:
         ways = value.entries if isinstance(value, Choice) else ((self.graph.const(1), value),)
         goes = tuple(ENDS if one is None else str(one) for when, one in ways if self.graph.constant(when) != 0)
         ranges: dict[str, tuple[int, int]] = {}
-        for name, kept in self.run.kept.items():
-            if kept is UNBOUND:
+        for name, register in self.run.step_state.items():
+            if register is UNBOUND:
                 continue
-            if kept is not self.began.get(name, UNBOUND):
-                shape = shape_of(self.values, self.values.pruned(kept))
+            if register is not self.began.get(name, UNBOUND):
+                shape = shape_of(self.values, self.values.pruned(register))
                 self.shapes[name] = join(self.shapes.get(name), shape)
-            ranges |= {leaf: (lo, hi) for leaf, lo, hi in spans(self.values, self.shapes[name], kept, name)}
-        filled = frozenset(name for name, kept in self.run.kept.items() if kept is not UNBOUND)
+            ranges |= {leaf: (lo, hi) for leaf, lo, hi in spans(self.values, self.shapes[name], register, name)}
+        filled = frozenset(name for name, register in self.run.step_state.items() if register is not UNBOUND)
         self.left |= filled
         self.exits.append(Exit(goes, Entry(filled, ranges)))
 
@@ -139,7 +139,7 @@ class SteppedOver:
 
         values, writes = self.values, dict[str, int]()
         at = values.node(values.spread(self.following, number))
-        for name, value in self.run.kept.items():
+        for name, value in self.run.step_state.items():
             if value is not UNBOUND and value is not self.began.get(name, UNBOUND):
                 writes |= dict(encoded(values, self.shapes[name], value, name))
         return LoweredStep(self.step.name, self.graph, tuple(self.requests), writes, at, tuple(goes))

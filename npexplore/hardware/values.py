@@ -114,7 +114,7 @@ def bytes_of(value: bytes | Bytes) -> Bytes:
     return value if isinstance(value, Bytes) else Bytes(tuple(value), len(value), len(value))
 
 
-def told(value: Any) -> str:
+def value_text(value: Any) -> str:
     """Describe a value, for an error message."""
     names = {Num: "a number known only in hardware", Bytes: "bytes known only in hardware"}
     return names.get(type(value), repr(value)[:60])

@@ -24,7 +24,7 @@ def read_vcd(file: Path, clock: str = "clk") -> dict[str, list[int]]:
     """
     names: dict[str, str] = {}
     now: dict[str, int] = {}
-    found: dict[str, list[int]] = {}
+    values_by_signal: dict[str, list[int]] = {}
     lines = file.read_text(encoding="utf-8").splitlines()
     head = next((k for k, line in enumerate(lines) if line.startswith("$enddefinitions")), len(lines))
     for line in lines[:head]:
@@ -33,17 +33,17 @@ def read_vcd(file: Path, clock: str = "clk") -> dict[str, list[int]]:
             names[words[3]] = words[4].removeprefix("\\")
     if clock not in names.values():
         raise InputError(f"{file.name} must have a clock named {clock!r}, got {', '.join(names.values()) or 'nothing'}")
-    found = {name: [] for name in names.values()}
+    values_by_signal = {name: [] for name in names.values()}
     for changes in _instants(lines[head + 1 :]):
         rises = any(names.get(of) == clock and value == 1 for of, value in changes.items()) and now.get(clock) == 0
         if rises:
-            for name, values in found.items():
+            for name, values in values_by_signal.items():
                 values.append(now.get(name, UNDEFINED))
         for of, value in changes.items():
             if of not in names:
                 raise InputError(f"{file.name}: a change of {of!r}, which no $var declares")
             now[names[of]] = value
-    return found
+    return values_by_signal
 
 
 def _instants(lines: Iterable[str]) -> Iterable[Mapping[str, int]]:

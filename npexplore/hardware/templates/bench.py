@@ -158,11 +158,11 @@ def unit_text(unit: Unit, name: str, reads_a_cycle: int) -> str:
 
 
 def units_around(
-    units: Sequence[Unit], reads_a_cycle: int, told: bool, beside: Beside | None = None
+    units: Sequence[Unit], reads_a_cycle: int, call_log: bool, beside: Beside | None = None
 ) -> tuple[list[str], list[str], list[str]]:
     """Return the first lines of a bench, with its valves and units, the lines that make them, links to the top's ports.
 
-    told: calls are written down. Units of one make have the same kinds.
+    call_log: calls are written to a file. Units of one make have the same kinds.
     """
     makes: dict[tuple[object, ...], str] = {}
     also = beside or Beside()
@@ -194,14 +194,14 @@ def units_around(
                 (f"{p}_done", f"{p}_take", f"{{{p}_for, {p}_reply}}"),
             ),
         ]  # fmt: skip
-        if told:
+        if call_log:
             wires.append(
                 f'  always @(posedge clk) if (!rst & {p}_v & {p}_r) $fdisplay(asked, "%0d %h", {k}, '
                 f"{p}_a[{unit.ask - 1}:0]);"
             )
         links += [f".{p}_{end}({p}_{end})" for end in ("valid", "ready", "who", "ask", "done", "take", "for", "reply")]
     fine = "ps" if any(one.module for unit in units for one in unit.kinds) else "ns"  # clocks of their own
-    opened = ["  integer asked;", '  initial asked = $fopen("asked.txt", "w");'] if told else []
+    opened = ["  integer asked;", '  initial asked = $fopen("asked.txt", "w");'] if call_log else []
     texts = [
         f"`timescale 1ns/1{fine}", STALLING_VALVE, LINE, *known.values(), *texts, *([also.text] if beside else []),
     ]  # fmt: skip
@@ -210,15 +210,15 @@ def units_around(
 
 def bench_text(
     top: str, lanes: Sequence[str], widths: tuple[int, int, int], units: Sequence[Unit], in_order: bool,
-    reads_a_cycle: int = 0, told: bool = False, beside: Beside | None = None,
+    reads_a_cycle: int = 0, call_log: bool = False, beside: Beside | None = None,
 ) -> str:  # fmt: skip
-    """Return the bench with its valves and units. told: calls are written down.
+    """Return the bench with its valves and units. call_log: calls are written to a file.
 
     top: the module, with parameters and a space behind if there are some. lanes: what is behind `in` and `out` in its
     ports, by lane. widths: bits of a tag, of a packet in and out.
     """
     n, (tag, begins, results) = len(lanes), widths
-    texts, wires, links = units_around(units, reads_a_cycle, told, beside)
+    texts, wires, links = units_around(units, reads_a_cycle, call_log, beside)
     for k, lane in enumerate(lanes):
         wires += [
             f"  wire iv{k}, ir{k}, ov{k}, or{k};", f"  wire [{tag + begins - 1}:0] id{k};",

@@ -112,8 +112,8 @@ class Framing:
     words: of the window that it has in sight; tag, begins, results: bits of its streams; port: bits of a port's number.
     frame: by byte of the window its lowest bit in the packet, for those that it looks at; port_at, length_at: places in
     it, (lowest, bits). sent: by byte of the header that leaves its lowest bit in the verdict. Of the verdict as
-    expressions of `v`: is_sent, is_left, out_port, length, count (bytes of the header). told: slices of it that are
-    told beside the tag, lowest first. packets: headers under way at most; body: words that wait.
+    expressions of `v`: is_sent, is_left, out_port, length, count (bytes of the header). verdict_slices: slices
+    of it beside the tag, lowest first. packets: headers under way at most; body: words that wait.
     """
 
     words: int
@@ -130,7 +130,7 @@ class Framing:
     out_port: str
     length: str
     count: str
-    told: Sequence[tuple[int, int]]
+    verdict_slices: Sequence[tuple[int, int]]
     packets: int
     body: int
 
@@ -147,7 +147,7 @@ class Framing:
     @property
     def verdict(self) -> int:
         """The bits that are told of each packet."""
-        return self.tag + sum(bits for _, bits in self.told)
+        return self.tag + sum(bits for _, bits in self.verdict_slices)
 
     def streams(self, k: str) -> dict[str, tuple[bool, int]]:
         """Return the streams of lane k by name: whether they come in, and their bits."""
@@ -214,7 +214,7 @@ def _framed(f: Framing, seed: int) -> str:
         "  assign d_ready = k_valid & t_ready & j_ready;",
         f"  wire is_sent = {f.is_sent};", f"  wire is_left = {f.is_left} & ~is_sent;",
         f"  wire [{words * 128 - 1}:0] made;",
-        *_made(f.sent, words),
+        *_header_assigns(f.sent, words),
         f"  wire [{LENGTH - 1}:0] came = kept[{LENGTH + wide - 1}:{wide}];",
         f"  rejoin #(.HEAD({words}), .AT({counted}), .SIDE({1 + f.port})) joins (.clk(clk), .rst(rst), "
         ".head_valid(starts), .head_ready(j_ready), .gone(~is_sent & ~is_left), "
@@ -223,13 +223,13 @@ def _framed(f: Framing, seed: int) -> str:
         f".head_data(is_left ? {_wide('kept', wide, words * 128)} : made), .body_valid(r_valid), .body_ready(r_ready), "
         ".body_data(r_data), .out_valid(out_valid), .out_ready(out_ready), .out_data(out_data));",
         f"  queue #(.PLACES(4), .AT(2), .WIDTH({f.verdict})) tells (.clk(clk), .rst(rst), .in_valid(goes), "
-        f".in_ready(t_ready), .in_data({{d[{f.tag + f.results - 1}:{f.results}], {_slices(f.told)}}}), "
+        f".in_ready(t_ready), .in_data({{d[{f.tag + f.results - 1}:{f.results}], {_slices(f.verdict_slices)}}}), "
         ".out_valid(told_valid), .out_ready(told_ready), .out_data(told_data));",
     ]  # fmt: skip
     return "\n".join([f"module {FRAMED} (\n" + ",\n".join(heads) + "\n);", *lines, "endmodule", ""])
 
 
-def _made(sent: Sequence[int], words: int) -> list[str]:
+def _header_assigns(sent: Sequence[int], words: int) -> list[str]:
     """Return the header that leaves, byte by byte in words, with zeros behind."""
     assigns = [f"  assign made[{place(k) + 7}:{place(k)}] = v[{low + 7}:{low}];" for k, low in enumerate(sent)]
     rest = range(len(sent), words * BYTES)

@@ -40,29 +40,29 @@ class Processor:
         return list(self.kinds).index(self.kind_of[port.rpartition("_m")[0]])
 
 
-def processor_text(made: Processor, lane: Face) -> str:
+def processor_text(chip: Processor, lane: Face) -> str:
     """Return the module `processor`: streams `in0_* ... out0_*` of each lane, and `channel0_* ...`."""
-    who, ask, reply = made.sizes(lane)
+    who, ask, reply = chip.sizes(lane)
     heads, lines = ["  input clk", "  input rst"], list[str]()
-    for k in range(made.lanes):
+    for k in range(chip.lanes):
         heads += [
             f"  input in{k}_valid", f"  output in{k}_ready", f"  input [{lane.tag - 1}:0] in{k}_tag",
             f"  input [{lane.begins - 1}:0] in{k}_packet", f"  output out{k}_valid", f"  input out{k}_ready",
             f"  output [{lane.tag - 1}:0] out{k}_tag", f"  output [{lane.results - 1}:0] out{k}_packet",
         ]  # fmt: skip
-    for m in range(made.channels):
+    for m in range(chip.channels):
         heads += [
             f"  output channel{m}_valid", f"  input channel{m}_ready", f"  output [{who - 1}:0] channel{m}_who",
             f"  output [{ask - 1}:0] channel{m}_ask", f"  input channel{m}_done", f"  output channel{m}_take",
             f"  input [{who - 1}:0] channel{m}_for", f"  input [{reply - 1}:0] channel{m}_reply",
         ]  # fmt: skip
-    requesters = [(k, port) for k in range(made.lanes) for port in lane.ports]
-    for k in range(made.lanes):
+    requesters = [(k, port) for k in range(chip.lanes) for port in lane.ports]
+    for k in range(chip.lanes):
         lines += _lane(lane, k)
     for r, (k, port) in enumerate(requesters):
-        lines += _requester(made, lane, r, f"l{k}_{port}", lane.ports[port])
-    for m in range(made.channels):
-        lines += _channel(made, lane, m, requesters)
+        lines += _requester(chip, lane, r, f"l{k}_{port}", lane.ports[port])
+    for m in range(chip.channels):
+        lines += _channel(chip, lane, m, requesters)
     return "\n".join(["module processor (\n" + ",\n".join(heads) + "\n);", *lines, "endmodule", ""])
 
 
@@ -84,10 +84,10 @@ def _lane(lane: Face, k: int) -> list[str]:
     return [*lines, f"  {lane.name} lane{k} ({', '.join(links)});"]
 
 
-def _requester(made: Processor, lane: Face, r: int, name: str, bits: tuple[int, int]) -> list[str]:
+def _requester(chip: Processor, lane: Face, r: int, name: str, bits: tuple[int, int]) -> list[str]:
     """Return the spread of one port's calls over channels, and the merge of the answers."""
-    m, (_, reply) = made.channels, bits
-    back, widest = lane.who + reply, made.sizes(lane)[2]
+    m, (_, reply) = chip.channels, bits
+    back, widest = lane.who + reply, chip.sizes(lane)[2]
     sides = [f"{{channel{j}_for[{lane.who - 1}:0], channel{j}_reply[{reply - 1}:0]}}" for j in range(m)]
     assert widest >= reply
     return [
@@ -102,30 +102,30 @@ def _requester(made: Processor, lane: Face, r: int, name: str, bits: tuple[int, 
             f"answers{r}", 100_000 + r, back, (f"b{r}_v", f"b{r}_r", f"b{r}_data[{back - 1}:0]"),
             (f"{name}_done", f"{name}_take", f"{{{name}_for, {name}_reply}}"),
         ),
-        *(f"  assign b{r}_valid[{j}] = channel{j}_done & (of{j} == {_digits(made, lane)}'d{r});" for j in range(m)),
+        *(f"  assign b{r}_valid[{j}] = channel{j}_done & (of{j} == {_digits(chip, lane)}'d{r});" for j in range(m)),
     ]  # fmt: skip
 
 
-def _digits(made: Processor, lane: Face) -> int:
-    return at(made.lanes * len(lane.ports))
+def _digits(chip: Processor, lane: Face) -> int:
+    return at(chip.lanes * len(lane.ports))
 
 
-def _channel(made: Processor, lane: Face, m: int, requesters: Sequence[tuple[int, str]]) -> list[str]:
+def _channel(chip: Processor, lane: Face, m: int, requesters: Sequence[tuple[int, str]]) -> list[str]:
     """Return the global arbiter of channel m and what tells whose an answer is."""
-    n, (who, ask, _) = len(requesters), made.sizes(lane)
-    kinds, number = at(len(made.kinds)), _digits(made, lane)
+    n, (who, ask, _) = len(requesters), chip.sizes(lane)
+    kinds, number = at(len(chip.kinds)), _digits(chip, lane)
     width = lane.who + ask
 
-    def asked(k: int, port: str) -> str:
+    def request(k: int, port: str) -> str:
         bits = lane.ports[port][0]
         fill = f"{ask - kinds - bits}'d0, " if ask - kinds > bits else ""
-        return f"l{k}_{port}_who, {kinds}'d{made.kind(port)}, {fill}l{k}_{port}_ask"
+        return f"l{k}_{port}_who, {kinds}'d{chip.kind(port)}, {fill}l{k}_{port}_ask"
 
     order = range(n)[::-1]
-    parts = ", ".join(asked(*requesters[r]) for r in order)
+    parts = ", ".join(request(*requesters[r]) for r in order)
     lines = [
         f"  wire [{n - 1}:0] c{m}_ready;", f"  wire c{m}_v, c{m}_r;", f"  wire [{number + width - 1}:0] c{m}_data;",
-        f"  arbiter #(.N({n}), .AT({number}), .WIDTH({width}), .FAIR({int(made.fair)})) global{m} (.clk(clk), "
+        f"  arbiter #(.N({n}), .AT({number}), .WIDTH({width}), .FAIR({int(chip.fair)})) global{m} (.clk(clk), "
         f".rst(rst), .in_valid({{{', '.join(f's{r}_valid[{m}]' for r in order)}}}), .in_ready(c{m}_ready), "
         f".in_data({{{parts}}}), .out_valid(c{m}_v), .out_ready(c{m}_r), .out_data(c{m}_data));",
         valve(

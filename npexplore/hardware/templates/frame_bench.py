@@ -21,11 +21,11 @@ QUIET, STUCK = 300, 5000  # cycles in which nothing leaves: at the end, before i
 
 
 def frame_bench_text(
-    top: str, lanes: Sequence[str], framing: Framing, units: Sequence[Unit], reads_a_cycle: int, told: bool,
+    top: str, lanes: Sequence[str], framing: Framing, units: Sequence[Unit], reads_a_cycle: int, call_log: bool,
     beside: Beside | None,
 ) -> str:  # fmt: skip
     """Return the bench with its valves and units, as `bench_text` does."""
-    texts, wires, links = units_around(units, reads_a_cycle, told, beside)
+    texts, wires, links = units_around(units, reads_a_cycle, call_log, beside)
     starts, writes, leaving, coming = list[str](), list[str](), list[str](), list[str]()
     for number, lane in enumerate(lanes):
         k = f"_{number}"

@@ -52,10 +52,10 @@ def read_delay(
     if len(unnamed) > len(fields):
         raise InputError(f"{node.func.id} has {', '.join(fields)}, got {text!r}")
     try:
-        made = typed({**dict(zip(fields, unnamed, strict=False)), **named}, _untagged(kind))
+        parameters = typed({**dict(zip(fields, unnamed, strict=False)), **named}, _untagged(kind))
     except msgspec.ValidationError as error:
         raise InputError(f"{text!r}: {in_words(str(error))}") from None
-    delay = kind(**{field: getattr(made, field) for field in fields})
+    delay = kind(**{field: getattr(parameters, field) for field in fields})
     delay.check(node.func.id)
     return delay
 

@@ -44,7 +44,7 @@ def load_net(
             raise InputError(f"{path}: a PNML file has no constants, got {', '.join(constants)}")
         return read_pnml(file, left_out)
     read, file = read_net_file(path, left_out=left_out)
-    return _made(read, constants or {}, file.name, read.name or file.stem, parameters)
+    return _unfolded(read, constants or {}, file.name, read.name or file.stem, parameters)
 
 
 def read_net_file(
@@ -112,7 +112,7 @@ def net(
     read: NetFile = convert(tables, NetFile, Path(name))
     with told_at(name):
         read = with_parts(read, Path(), read_net_file)
-    return _made(read, {}, name, name)
+    return _unfolded(read, {}, name, name)
 
 
 def net_schema() -> dict[str, Any]:
@@ -120,7 +120,7 @@ def net_schema() -> dict[str, Any]:
     return msgspec.json.schema(NetFile)
 
 
-def _made(
+def _unfolded(
     read: NetFile, constants: Mapping[str, float], subject: str, name: str, parameters: Parameters | None = None
 ) -> Net:
     try:
@@ -137,8 +137,8 @@ def _made(
             for key, entry in read.place.items()
         }
         values = {**read.constant, **constants}
-        made = unfold(name, read.timing, values, read.index, read.token, places, read.transition, machine, read.feed)
-        return replace(made, measure=read.measure, utilization=read.utilization)
+        net = unfold(name, read.timing, values, read.index, read.token, places, read.transition, machine, read.feed)
+        return replace(net, measure=read.measure, utilization=read.utilization)
     except FaultsError as error:
         raise FaultsError(f"{subject}: {fault}" for fault in error.faults) from None
     except InputError as error:

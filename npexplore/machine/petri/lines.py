@@ -75,11 +75,11 @@ def read_line(text: str) -> Line:
 
 def read_term(text: str) -> Term:
     """Return one term, such as `2 Bank[b]`; raises InputError."""
-    found = _TERM.fullmatch(text.strip())
-    if not found:
+    match = _TERM.fullmatch(text.strip())
+    if not match:
         raise InputError(f"an arc must be a place, such as 'A', '2 A' or 'A[i]', got {text.strip()!r}")
-    index = found["index"]
-    return Term(found["weight"] or "1", found["place"], () if index is None else tuple(p.strip() for p in split(index)))
+    index = match["index"]
+    return Term(match["weight"] or "1", match["place"], () if index is None else tuple(p.strip() for p in split(index)))
 
 
 def split(text: str, mark: str = ",") -> list[str]:

@@ -65,10 +65,10 @@ class Measuring(Evaluator):
         function: Callable[..., Any] = FUNCTIONS[name]
         if len(unnamed) == 1:
             return Quantity(function(value_of(unnamed[0])), unnamed[0].unit)
-        found = unnamed[0]
+        result = unnamed[0]
         for other in unnamed[1:]:
-            found = between(function, found, other)
-        return found
+            result = between(function, result, other)
+        return result
 
 
 @dataclass
@@ -96,19 +96,19 @@ class NetUnits:
         """
         if not isinstance(operand, Quantity):
             return operand
-        unit, told = operand.unit, operand.text or "a formula"
+        unit, operand_text = operand.unit, operand.text or "a formula"
         if unit.like != (time, 0) or unit.counted:
             if unit.sure and (unit.like != (0, 0) or unit.counted):
-                raise InputError(f"{what} must be {LIKE[time]}, got {told} ({unit})")
+                raise InputError(f"{what} must be {LIKE[time]}, got {operand_text} ({unit})")
             return operand.value
         own, literal = unit.scale**time, unit.literal**time
         if self.seconds is None and unit.sure:
-            self.seconds = own, f"{what} {told}"
+            self.seconds = own, f"{what} {operand_text}"
         elif self.seconds is not None and not unit.loose:
             seconds, first = self.seconds
             if not any(isclose(one, seconds, rel_tol=RATIO_TOLERANCE) for one in (own, own / literal)):
                 raise InputError(
-                    f"{what} {told} counts in {own:g} s, {first} in {seconds:g} s: a net has one unit of time;"
+                    f"{what} {operand_text} counts in {own:g} s, {first} in {seconds:g} s: a net has one unit of time;"
                     f" multiply by {(own / seconds) ** time:g}"
                 )
         return operand.value

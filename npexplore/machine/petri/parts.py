@@ -46,11 +46,11 @@ def _joined(whole: NetFile, part: PartTable, inner: NetFile) -> NetFile:
     for inside, outside in part.joins.items():
         one_of("place of the part", inside, families)
         one_of("place", outside, own)
-    kept = [name for name in families if name not in part.without and name not in part.joins]
-    renamed = _Renamed({**part.joins, **{name: part.prefix + name for name in kept}})
+    kept_families = [name for name in families if name not in part.without and name not in part.joins]
+    renamed = _Renamed({**part.joins, **{name: part.prefix + name for name in kept_families}})
     types = _types(whole, part, inner)
     places: dict[str, Any] = {}
-    for name in kept:
+    for name in kept_families:
         table = inner.place[families[name]]
         if isinstance(table, PlaceTable) and table.of in part.types:
             table = msgspec.structs.replace(table, of=part.types[table.of])
@@ -98,12 +98,12 @@ def _needed(
 ) -> dict[str, float | str]:
     """Return the constants that texts name, with those that these name, in their order."""
     wanted = {word for text in texts for word in _WORD.findall(text)}
-    found: dict[str, float | str] = {}
+    needed_constants: dict[str, float | str] = {}
     for name, said in reversed(list(constants.items())):
         if name in wanted and name not in before:
-            found[name] = said
+            needed_constants[name] = said
             wanted |= set(_WORD.findall(str(said)))
-    return dict(reversed(list(found.items())))
+    return dict(reversed(list(needed_constants.items())))
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class _Renamed:
     names: Mapping[str, str]
 
     def __call__(self, text: str) -> str:
-        return _WORD.sub(lambda found: self.names.get(found.group(), found.group()), text)
+        return _WORD.sub(lambda match: self.names.get(match.group(), match.group()), text)
 
 
 def _family(key: str) -> str:

@@ -14,7 +14,7 @@ from npexplore.errors import InputError, UnknownNameError, one_of, told_at
 from npexplore.machine.petri.formulas import Places, indexed
 from npexplore.machine.petri.lines import read_term
 from npexplore.machine.petri.unfolded import Field, Place
-from npexplore.machine.petri.values import MOST, check_name, number, whole
+from npexplore.machine.petri.values import MAX_UNFOLDED, check_name, number, whole
 from npexplore.toml import Record
 
 Whole = Annotated[int, msgspec.Meta(ge=0)]
@@ -84,12 +84,12 @@ def read_types(token: Mapping[str, Mapping[str, int | str]], constants: Mapping[
             with told_at(f"token.{name}.{key}"):
                 check_name(key, [*constants, *colours.size])
                 if said == ANY:
-                    made = Field()
+                    token_field = Field()
                 elif isinstance(said, str) and said in colours.size:
-                    made = Field(0, colours.size[said] - 1, colours.colour[said])
+                    token_field = Field(0, colours.size[said] - 1, colours.colour[said])
                 else:
-                    made = Field(0, whole("how many values it has", number(said, constants), least=1) - 1)
-                if fields.setdefault(key, made) != made:
+                    token_field = Field(0, whole("how many values it has", number(said, constants), least=1) - 1)
+                if fields.setdefault(key, token_field) != token_field:
                     raise InputError(f"{key!r} must be the same in all types of tokens that carry it")
     return Types({name: tuple(entries) for name, entries in token.items()}, fields)
 
@@ -115,8 +115,8 @@ def read_places(
             if term.weight != "1":
                 raise InputError(f"a place is declared by its name alone, got {key!r}")
             sizes[term.place] = tuple(colours.size[one_of("index", one, colours.size)] for one in term.index)
-            if len(places) + prod(sizes[term.place]) > MOST:
-                raise InputError(f"a net must unfold to {MOST} places at most, got more")
+            if len(places) + prod(sizes[term.place]) > MAX_UNFOLDED:
+                raise InputError(f"a net must unfold to {MAX_UNFOLDED} places at most, got more")
             if table.of is not None:
                 of[term.place] = one_of("type of tokens", table.of, types.carries)
             if table.capacity is not None:

@@ -152,9 +152,9 @@ class _Reader:
         for arc in self.shapes["arc"].values():
             self.arc(arc, numbers, arcs)
         names = _names(places), _names(transitions)
-        made = [self.transition(names[1][key], one, arcs[key]) for key, one in transitions.items()]
+        read_transitions = [self.transition(names[1][key], one, arcs[key]) for key, one in transitions.items()]
         held = [self.place(names[0][key], one) for key, one in places.items()]
-        return Net(self.name, self.timing, tuple(held), tuple(made), notes=tuple(dict.fromkeys(self.notes)))
+        return Net(self.name, self.timing, tuple(held), tuple(read_transitions), notes=tuple(dict.fromkeys(self.notes)))
 
     def arc(self, arc: Entry, numbers: Mapping[str, int], arcs: Mapping[str, dict[str, dict[int, int]]]) -> None:
         source, target = (self.meant(arc.value(f"@{end}", "")) for end in ("source", "target"))
@@ -266,10 +266,10 @@ def _arc_kind(arc: Entry) -> str:
     if entry is not None:
         part = entry.optional("text")
         kinds += [entry.value("@value", ""), part.content() if part else entry.content()]
-    told = {kind for kind in kinds if kind}
-    if len(told) > 1:
-        raise arc.refused(f"one type of arc is needed, got {', '.join(sorted(told))}")
-    return told.pop() if told else "normal"
+    arc_kinds = {kind for kind in kinds if kind}
+    if len(arc_kinds) > 1:
+        raise arc.refused(f"one type of arc is needed, got {', '.join(sorted(arc_kinds))}")
+    return arc_kinds.pop() if arc_kinds else "normal"
 
 
 def _names(elements: Mapping[str, Entry]) -> dict[str, str]:

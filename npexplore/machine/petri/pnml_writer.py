@@ -26,22 +26,22 @@ def write_pnml(net: Net) -> str:
     _own(top, timing=net.timing)
     page = ElementTree.SubElement(top, "page", id="page")
     for p, place in enumerate(net.places):
-        made = ElementTree.SubElement(page, "place", id=f"p{p}")
-        _text(made, "name", place.name)
+        element = ElementTree.SubElement(page, "place", id=f"p{p}")
+        _text(element, "name", place.name)
         if place.tokens:
-            _text(made, "initialMarking", place.tokens)
-        _own(made, capacity=place.capacity, resource=place.resource or None)
+            _text(element, "initialMarking", place.tokens)
+        _own(element, capacity=place.capacity, resource=place.resource or None)
     arcs: list[tuple[str, str, Arc, str]] = []
     for t, one in enumerate(net.transitions):
         said = (*one.formulas, one.weight, one.rate, one.delay)
         if one.by_data or any(isinstance(formula, Formula) for formula in said):
             raise RefusedError(f"PNML: transition {one.name!r} has a formula, which no place/transition net has")
-        made = ElementTree.SubElement(page, "transition", id=f"t{t}")
-        _text(made, "name", one.name)
+        element = ElementTree.SubElement(page, "transition", id=f"t{t}")
+        _text(element, "name", one.name)
         rate = one.rate if isinstance(one.delay, Exponential) else None
         servers = "all" if one.servers is None else one.servers
         _own(
-            made,
+            element,
             rate=rate,
             delay=_said(one) if one.delay is not None and rate is None else None,
             priority=one.priority or None,
@@ -52,11 +52,11 @@ def write_pnml(net: Net) -> str:
             arcs += [(f"p{arc.place}", f"t{t}", arc, kind) for arc in arcs_of]
         arcs += [(f"t{t}", f"p{arc.place}", arc, "normal") for arc in one.give]
     for k, (source, target, arc, kind) in enumerate(arcs):
-        made = ElementTree.SubElement(page, "arc", id=f"a{k}", source=source, target=target)
+        element = ElementTree.SubElement(page, "arc", id=f"a{k}", source=source, target=target)
         if arc.weight != 1:
-            _text(made, "inscription", arc.weight)
+            _text(element, "inscription", arc.weight)
         if kind != "normal":
-            ElementTree.SubElement(made, "type", value=kind)
+            ElementTree.SubElement(element, "type", value=kind)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -72,10 +72,10 @@ def _said(one: Transition) -> str:
 
 
 def _own(element: Element, **said: object) -> None:
-    told = {key: value for key, value in said.items() if value is not None}
-    if told:
+    values = {key: value for key, value in said.items() if value is not None}
+    if values:
         tool = ElementTree.SubElement(element, "toolspecific", TOOL)
-        for key, value in told.items():
+        for key, value in values.items():
             ElementTree.SubElement(tool, key).text = value if isinstance(value, str) else repr(value)
 
 

@@ -32,7 +32,7 @@ from npexplore.machine.petri.places import (
     read_types,
 )
 from npexplore.machine.petri.unfolded import Arc, Formula, Net, Target, Timing, Transition
-from npexplore.machine.petri.values import MOST, check_name, names_in, number, quantity, whole
+from npexplore.machine.petri.values import MAX_UNFOLDED, check_name, names_in, number, quantity, whole
 from npexplore.rows.distributions import Distribution, Exponential
 
 
@@ -77,8 +77,8 @@ def unfold(
         with faults.one(), told_at(f"transition.{key}"):
             check_name(key)
             line = read_line(text)
-            made = list(lookup.transitions(key, line, MOST - len(transitions)))
-            transitions += made
+            instances = list(lookup.transitions(key, line, MAX_UNFOLDED - len(transitions)))
+            transitions += instances
             if line.using:
                 shared = {term.place for term in line.using}
                 used |= {k for k, one in enumerate(families.places) if one.name.partition("[")[0] in shared}
@@ -113,7 +113,7 @@ class _Unfolding:
         for text in (*line.guards, *(said for _, said in line.sets), *line.clauses.values()):
             check_guard(text, bound, [*taken, *(key for key, _ in line.sets)], self.colours, self.types)
         if prod(self.colours.size[one] for one in bound) > most:
-            raise InputError(f"a net must unfold to {MOST} transitions at most, got more")
+            raise InputError(f"a net must unfold to {MAX_UNFOLDED} transitions at most, got more")
         for choice in product(*(range(self.colours.size[one]) for one in bound)):
             names = {**self.constants, **dict(zip(bound, choice, strict=True))}
             guards = [self.formula(text, names, taken) for text in line.guards]
@@ -123,10 +123,10 @@ class _Unfolding:
     def carried(self, line: Line) -> list[str]:
         """Return what the tokens carry that a line takes; checks that those it gives can carry what they have to."""
         types, of = self.types, self.families.of
-        found = dict.fromkeys(key for term in line.take if term.place in of for key in types.carries[of[term.place]])
+        carried = dict.fromkeys(key for term in line.take if term.place in of for key in types.carries[of[term.place]])
         for key, _ in line.sets:
             one_of("field", key, types.fields)
-        known = {*found, *(key for key, _ in line.sets)}
+        known = {*carried, *(key for key, _ in line.sets)}
         for term in line.give:
             missing = [key for key in types.carries[of[term.place]] if key not in known] if term.place in of else []
             if missing:
@@ -134,12 +134,12 @@ class _Unfolding:
         for term in line.using:
             if term.place in of:
                 raise InputError(f"'using' is for places whose tokens carry nothing, got {term.place!r}")
-        return list(found)
+        return list(carried)
 
     def bound(self, line: Line, taken: list[str]) -> list[str]:
         """Return the indexes that a line's arcs name, in the order of the table; checks what the arcs name."""
-        found: set[str] = set()
-        given = [*taken, *(key for key, _ in line.sets)]
+        used_indexes: set[str] = set()
+        known_keys = [*taken, *(key for key, _ in line.sets)]
         for term in line.terms:
             own = self.families.index[term.place]
             if len(own) != len(term.index):
@@ -154,11 +154,11 @@ class _Unfolding:
                         )
                 data = [one for one in named if one in self.types.fields]
                 for one in data:
-                    self.check_target(term, one, declared, given if term in line.give else taken)
+                    self.check_target(term, one, declared, known_keys if term in line.give else taken)
                 if not used and not data and not 0 <= number(text, self.constants) < size:
                     raise InputError(f"index of place {term.place!r} must be in 0..{size - 1}, got {text}")
-                found |= used
-        return [one for one in self.colours.size if one in found]
+                used_indexes |= used
+        return [one for one in self.colours.size if one in used_indexes]
 
     def check_target(self, term: Term, name: str, declared: str, carried: list[str]) -> None:
         """Refuse an index that a token cannot say: it carries none, or one of another colour or size."""
@@ -192,7 +192,7 @@ class _Unfolding:
 
     def arcs(self, terms: list[Term], names: Mapping[str, float], carried: list[str]) -> tuple[Arc, ...]:
         """Return arcs with numbers in place of names; arcs of weight 0 are left out."""
-        found: dict[Any, Arc] = {}
+        arcs_by_place: dict[Any, Arc] = {}
         for term in terms:
             weight = self.formula(term.weight, names, carried)
             if not isinstance(weight, Formula):
@@ -202,17 +202,17 @@ class _Unfolding:
                 sizes = self.families.lookup.sizes[term.place]
                 index = tuple(one if isinstance(one, Formula) else int(one) for one in said)
                 first = self.families.lookup.number(term.place, [0] * len(sizes))
-                found[term] = Arc(first, weight, Target(index, sizes))
+                arcs_by_place[term] = Arc(first, weight, Target(index, sizes))
                 continue
             place = self.families.lookup.number(term.place, [int(number(text, names)) for text in term.index])
-            before = found.get(place)
+            before = arcs_by_place.get(place)
             if before is not None:
                 if isinstance(weight, Formula) or isinstance(before.weight, Formula):
                     raise InputError(f"an arc whose tokens a formula says must be the only arc of {term.place!r}")
                 weight += before.weight
             if weight != 0:
-                found[place] = Arc(place, weight)
-        return tuple(found.values())
+                arcs_by_place[place] = Arc(place, weight)
+        return tuple(arcs_by_place.values())
 
     def transition(self, name: str, line: Line, names: Mapping[str, float], guards: list[Formula]) -> Transition:
         """Return a transition for one choice of the indexes."""

@@ -16,7 +16,7 @@ from npexplore.machine.petri.formulas import FEED, FUNCTIONS, RANDOM
 from npexplore.machine.petri.lines import CLAUSES
 from npexplore.machine.petri.measured import NetUnits
 
-MOST = 1_000_000  # places or transitions that a net unfolds to
+MAX_UNFOLDED = 1_000_000  # places or transitions that a net unfolds to
 MOST_TOKENS = 1_000_000_000
 
 

@@ -96,16 +96,16 @@ def solve_chain(
 def _solved(
     net: Net, most_states: int, most_bytes: int | None, tolerance: float, only: Iterable[str] | None
 ) -> NetChain:
-    found = reduced(net, most_states, most_bytes, only)
-    answer = stationary(found.chain, found.rewards, tolerance)
+    reduction = reduced(net, most_states, most_bytes, only)
+    answer = stationary(reduction.chain, reduction.rewards, tolerance)
     means = list(zip(answer.mean.tolist(), answer.low.tolist(), answer.high.tolist(), strict=True))
-    at = len(found.places)
+    at = len(reduction.places)
     return NetChain(
         refused=None,
-        states=found.chain.states,
-        vanishing=found.vanishing,
-        places={name: PlaceMean(*mean) for name, mean in zip(found.places, means[:at], strict=True)},
-        transitions={name: Throughput(*mean) for name, mean in zip(found.transitions, means[at:], strict=True)},
+        states=reduction.chain.states,
+        vanishing=reduction.vanishing,
+        places={name: PlaceMean(*mean) for name, mean in zip(reduction.places, means[:at], strict=True)},
+        transitions={name: Throughput(*mean) for name, mean in zip(reduction.transitions, means[at:], strict=True)},
         error=float(answer.error.max()),
     )
 

@@ -76,8 +76,8 @@ class Firing:
     def strength(self, one: Transition, columns: Array, count: int) -> Floats:
         """Return the rate of a transition in markings in which it may fire; its weight, if it takes no time."""
         said = one.weight if one.rate is None else one.rate
-        found = _value(said, columns, one.name) if isinstance(said, Formula) else said
-        value = np.broadcast_to(np.asarray(found, dtype=float), count)
+        rate = _value(said, columns, one.name) if isinstance(said, Formula) else said
+        value = np.broadcast_to(np.asarray(rate, dtype=float), count)
         wrong = ~((value >= 0) & np.isfinite(value))
         if wrong.any():
             kind = "weight" if one.rate is None else "rate"

@@ -47,11 +47,11 @@ class Graph:
 
     def most(self) -> tuple[int, int]:
         """Return the most tokens in a place and in a marking."""
-        found = [
+        maxima = [
             (int(part.max()), int(part.sum(axis=1, dtype=np.int64).max()))
             for part in (self.some(slice(k, k + PART)) for k in range(0, len(self.held), PART))
         ]
-        return max(place for place, _ in found), max(whole for _, whole in found)
+        return max(place for place, _ in maxima), max(whole for _, whole in maxima)
 
     @property
     def arcs(self) -> int:
@@ -66,11 +66,11 @@ class Graph:
     @cached_property
     def vanishing(self) -> Array:
         """Return (n,): in which markings something fires in no time; then nothing else does."""
-        found = np.zeros(len(self.held), dtype=bool)
+        vanishing_mask = np.zeros(len(self.held), dtype=bool)
         if self.firing.instant.any():
             alive = np.flatnonzero(self.begin[1:] > self.begin[:-1])
-            found[alive] = self.firing.instant[self.which[self.begin[alive]]]
-        return found
+            vanishing_mask[alive] = self.firing.instant[self.which[self.begin[alive]]]
+        return vanishing_mask
 
     @cached_property
     def strength(self) -> Floats:
@@ -79,15 +79,15 @@ class Graph:
         said = [one.weight if one.rate is None else one.rate for one in transitions]
         varied = [t for t, one in enumerate(transitions) if not isinstance(said[t], int | float) or one.servers != 1]
         plain = np.array([0.0 if t in varied else said[t] for t in range(len(said))])
-        found: Floats = plain[self.which]
+        strengths: Floats = plain[self.which]
         for first in range(0, len(self.held) if varied else 0, AT_ONCE):
             arcs = np.arange(self.begin[first], self.begin[min(first + AT_ONCE, len(self.held))])
             columns = np.ascontiguousarray(self.some(slice(first, first + AT_ONCE)).T)
             for t in varied:
                 some = arcs[self.which[arcs] == t]
                 here = columns[:, self.origin(some) - first]
-                found[some] = self.firing.strength(transitions[t], here, len(some))
-        return found
+                strengths[some] = self.firing.strength(transitions[t], here, len(some))
+        return strengths
 
     def origin(self, arcs: Array | None = None) -> Ints:
         """Return the markings that some firings come from, by their numbers, or all."""
@@ -105,17 +105,17 @@ class Graph:
         """Return the firings that change the marking as a chain; in markings in which no time passes, by weights."""
         if self.leaving.all():
             return Chain(self.begin, self.target, self.strength)
-        kept = np.concatenate([[0], np.cumsum(self.leaving)])[self.begin]
-        return Chain(kept, self.target[self.leaving], self.strength[self.leaving])
+        row_starts = np.concatenate([[0], np.cumsum(self.leaving)])[self.begin]
+        return Chain(row_starts, self.target[self.leaving], self.strength[self.leaving])
 
     def way(self, state: int) -> list[str]:
         """Return a shortest sequence of firings to a marking, from the first one."""
-        found: list[str] = []
+        firings: list[str] = []
         while state:
             arc = int(np.argmax(self.target == state))  # the first that leads there
-            found.append(self.firing.net.transitions[self.which[arc]].name)
+            firings.append(self.firing.net.transitions[self.which[arc]].name)
             state = int(self.origin(np.array([arc]))[0])
-        return found[::-1]
+        return firings[::-1]
 
 
 def find_graph(net: Net, most_states: int = MOST_STATES, most_bytes: int | None = None) -> Graph:
@@ -124,8 +124,8 @@ def find_graph(net: Net, most_states: int = MOST_STATES, most_bytes: int | None 
     room = memory_left() if most_bytes is None else most_bytes
     if not can_pack(net):
         return _by_formulas(firing, most_states, room)
-    found = explore_packed(firing, most_states, room)
-    return Graph(firing, found.words, found.begin, found.target, found.which, found.layout)
+    explored = explore_packed(firing, most_states, room)
+    return Graph(firing, explored.words, explored.begin, explored.target, explored.which, explored.layout)
 
 
 def refuse_large(graph: Graph, most_bytes: int | None = None) -> None:

@@ -143,11 +143,11 @@ def find_growth(net: Net) -> Growth | None:
 
 
 def _between(state: int, ancestor: int, parents: list[int], by: list[int]) -> list[int]:
-    found = []
+    firings = []
     while state != ancestor:
-        found.append(by[state])
+        firings.append(by[state])
         state = parents[state]
-    return found[::-1]
+    return firings[::-1]
 
 
 def can_repeat(firing: Firing, grown: frozenset[int], fired: list[int]) -> bool:

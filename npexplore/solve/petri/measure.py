@@ -24,7 +24,7 @@ from npexplore.solve.prediction import Latency, Prediction, Utilization
 NUMBERS = ("throughput_bps", "rate_pps", "latency_s")
 WORDS = ("counted",)
 PROBE = 10_000  # firings that tell how many one packet needs
-LEAST = 50 * BATCHES  # firings: fewer leave batches empty
+MIN_FIRINGS = 50 * BATCHES  # firings: fewer leave batches empty
 CALLS = ("rate", "mean", "busy", "age")
 
 
@@ -43,14 +43,16 @@ def predict(
     check_measures(net)
     if packets is not None:
         firings = _firings_for(net, packets)
-    found = batches_of(net, seeds, firings, progress)
+    batches = batches_of(net, seeds, firings, progress)
     values = {
-        name: _Measures(net, found).measured(name, text) for name, text in net.measure.items() if name not in WORDS
+        name: _Measures(net, batches).measured(name, text) for name, text in net.measure.items() if name not in WORDS
     }
-    means = {name: float(np.average(value, weights=found.seconds)) for name, value in values.items()}
-    named = {name: _Measures(net, found).measured(name, text, "utilization") for name, text in net.utilization.items()}
-    busy = {name: Utilization(float(np.average(value, weights=found.seconds))) for name, value in named.items()} or {
-        one.name: Utilization(_busy(net, found, [p])) for p, one in enumerate(net.places) if one.resource
+    means = {name: float(np.average(value, weights=batches.seconds)) for name, value in values.items()}
+    named = {
+        name: _Measures(net, batches).measured(name, text, "utilization") for name, text in net.utilization.items()
+    }
+    busy = {name: Utilization(float(np.average(value, weights=batches.seconds))) for name, value in named.items()} or {
+        one.name: Utilization(_busy(net, batches, [p])) for p, one in enumerate(net.places) if one.resource
     }
     highest = max(busy, key=lambda name: busy[name].busy, default="")
     return Prediction(
@@ -68,21 +70,21 @@ def predict(
         },
         approximation="simulation of a Petri net; batch means with Student's t",
         seed=seeds[0] if len(seeds) == 1 else None,
-        batches=_batches(net, found, values.get("rate_pps")),
+        batches=_batches(net, batches, values.get("rate_pps")),
         about={
             "net": net.name,
             "seeds": len(seeds),
-            "packets": round(found.fired[:, _counted(net)[0]].sum()),
-            "events": round(found.fired.sum()),
+            "packets": round(batches.fired[:, _counted(net)[0]].sum()),
+            "events": round(batches.fired.sum()),
         },
     )
 
 
-def _batches(net: Net, found: Batches, rates: Floats | None) -> tuple[tuple[int, float], ...]:
+def _batches(net: Net, batches: Batches, rates: Floats | None) -> tuple[tuple[int, float], ...]:
     """Return packets and seconds of each batch, none where no measure says how many packets there are a second."""
     if rates is None:
         return ()
-    packets = found.fired[:, _counted(net)[0]].sum(axis=1)
+    packets = batches.fired[:, _counted(net)[0]].sum(axis=1)
     return tuple((int(n), float(n / rate)) for n, rate in zip(packets, rates, strict=True) if n and rate > 0)
 
 
@@ -94,8 +96,8 @@ def _counted(net: Net) -> tuple[list[int], int]:
         for node in ast.walk(syntax.expression(said))
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "rate"
     ]
-    found = {t for name in names for t in _members(name, "transition", [one.name for one in net.transitions])}
-    return sorted(found), len(names)
+    counted = {t for name in names for t in _members(name, "transition", [one.name for one in net.transitions])}
+    return sorted(counted), len(names)
 
 
 def _firings_for(net: Net, packets: int) -> int:
@@ -105,7 +107,7 @@ def _firings_for(net: Net, packets: int) -> int:
         raise RefusedError(f"net {net.name!r}: rate_pps or throughput_bps must name a rate(T), to count packets by")
     short = batches_of(net, (0,), PROBE)
     often = float(short.fired[:, which].sum()) / names
-    return max(round(packets * float(short.fired.sum()) / max(often, 1.0)), LEAST)
+    return max(round(packets * float(short.fired.sum()) / max(often, 1.0)), MIN_FIRINGS)
 
 
 def check_measures(net: Net) -> None:
@@ -123,13 +125,13 @@ def check_measures(net: Net) -> None:
 class _Measures(Formulas):
     """Evaluates measures: arrays over batches."""
 
-    def __init__(self, net: Net, found: Batches) -> None:
+    def __init__(self, net: Net, batches: Batches) -> None:
         super().__init__(net.constants, frozenset())
-        self.net, self.found = net, found
+        self.net, self.batches = net, batches
 
     def measured(self, name: str, text: str, table: str = "measure") -> Floats:
         with told_at(f"{self.net.name}: {table}.{name}"), np.errstate(all="ignore"):
-            return np.asarray(np.broadcast_to(self.text(text), self.found.seconds.shape), dtype=float)
+            return np.asarray(np.broadcast_to(self.text(text), self.batches.seconds.shape), dtype=float)
 
     def call(self, node: ast.Call) -> Any:
         """Return the value of a call of one of CALLS."""
@@ -138,36 +140,36 @@ class _Measures(Formulas):
         if not node.args or node.keywords or len(node.args) > (2 if function == "rate" else 1):
             raise InputError(f"{function} needs one name, got {ast.unparse(node)!r}")
         said = ast.unparse(node.args[0]).replace(" ", "")
-        found = self.found
+        batches = self.batches
         if function in ("mean", "busy"):
             places = _members(said, "place", [one.name for one in self.net.places])
             if function == "mean":
-                return found.areas[:, places].sum(axis=1) / found.seconds
+                return batches.areas[:, places].sum(axis=1) / batches.seconds
             if not all(self.net.places[p].tokens for p in places):
                 raise InputError(f"busy needs a place with tokens at first, got {said!r}")
-            return _busy(self.net, found, places, each=True)
+            return _busy(self.net, batches, places, each=True)
         fired = _members(said, "transition", [one.name for one in self.net.transitions])
         if function == "age":
-            ends = [k for k, t in enumerate(found.endings) if t in fired]
+            ends = [k for k, t in enumerate(batches.endings) if t in fired]
             if not ends:
                 raise InputError(f"age needs a transition that ends tokens with data, got {said!r}")
-            return found.ages[:, ends].sum(axis=1) / np.maximum(found.fired[:, fired].sum(axis=1), 1)
+            return batches.ages[:, ends].sum(axis=1) / np.maximum(batches.fired[:, fired].sum(axis=1), 1)
         if len(node.args) == 1:
-            return found.fired[:, fired].sum(axis=1) / found.seconds
+            return batches.fired[:, fired].sum(axis=1) / batches.seconds
         slot = list(self.net.fields).index(one_of("field", ast.unparse(node.args[1]), self.net.fields))
-        return found.moved[:, fired, slot].sum(axis=1) / found.seconds
+        return batches.moved[:, fired, slot].sum(axis=1) / batches.seconds
 
 
-def _busy(net: Net, found: Batches, places: list[int], *, each: bool = False) -> Any:
+def _busy(net: Net, batches: Batches, places: list[int], *, each: bool = False) -> Any:
     """Return the share of the tokens of places that somebody has, over all batches or in each."""
     tokens = sum(net.places[p].tokens for p in places)
     if each:
-        return 1 - found.areas[:, places].sum(axis=1) / (found.seconds * tokens)
-    return float(1 - found.areas[:, places].sum() / (found.seconds.sum() * tokens))
+        return 1 - batches.areas[:, places].sum(axis=1) / (batches.seconds * tokens)
+    return float(1 - batches.areas[:, places].sum() / (batches.seconds.sum() * tokens))
 
 
 def _members(said: str, what: str, names: Sequence[str]) -> list[int]:
-    found = [k for k, name in enumerate(names) if said in (name, name.partition("[")[0])]
-    if not found:
+    members = [k for k, name in enumerate(names) if said in (name, name.partition("[")[0])]
+    if not members:
         raise UnknownNameError(what, said, {name.partition("[")[0] for name in names})
-    return found
+    return members

@@ -20,7 +20,7 @@ from npexplore.solve.queueing.inputs import Ints
 WORD = 64
 MOST_BITS = 31  # of a place: markings are told in 32-bit integers
 BATCH = 2_048  # firings whose markings are looked up at once
-LEAST = 1 << 14  # markings that there is room for at first
+INITIAL_MARKINGS = 1 << 14  # markings that there is room for at first
 GROWTH = 1.6
 
 
@@ -116,8 +116,8 @@ def explore_packed(firing: Firing, most_states: int, most_bytes: int) -> Packed:
 def rules(firing: Firing) -> list[Rule]:
     """Return the rules of a net's transitions, the highest level first."""
     limits = dict(firing.capacity)
-    found = [_rule(t, one, int(firing.level[t]), limits) for t, one in enumerate(firing.net.transitions)]
-    return sorted(found, key=lambda rule: -rule.level)
+    all_rules = [_rule(t, one, int(firing.level[t]), limits) for t, one in enumerate(firing.net.transitions)]
+    return sorted(all_rules, key=lambda rule: -rule.level)
 
 
 def _rule(number: int, one: Transition, level: int, limits: dict[int, int]) -> Rule:
@@ -160,7 +160,7 @@ class _Search:
                 most[place] = max(most[place], change)
         self.batch = max(BATCH, len(self.rules))
         self.hashes, self.seen = np.zeros(self.batch, np.uint64), np.zeros(self.batch, np.uint64)
-        room = max(LEAST, 2 * self.batch)
+        room = max(INITIAL_MARKINGS, 2 * self.batch)
         self.begin = np.zeros(room + 1, np.int64)
         self.target, self.which = np.zeros(4 * room, np.int32), np.zeros(4 * room, np.int32)
         self.slots = np.zeros(1 << (2 * room).bit_length(), np.uint64)

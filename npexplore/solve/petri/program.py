@@ -14,7 +14,7 @@ from npexplore._kernels import petri as kernel
 from npexplore.machine.petri import Net
 from npexplore.solve.petri.firing import Array
 
-FEW = 1024  # tokens with data and firings under way that there is room for at first
+INITIAL_TOKENS = 1024  # tokens with data and firings under way that there is room for at first
 
 
 @dataclass(eq=False)
@@ -42,7 +42,7 @@ class Program:
         S = np.zeros((n, kernel.S_WIDTH), dtype=np.int64)
         fields = len(self.slots)
         tokens = sum(place.tokens for place in net.places if place.of)
-        K = np.zeros((max(FEW, 2 * tokens), kernel.K_DATA + fields), dtype=np.int64)
+        K = np.zeros((max(INITIAL_TOKENS, 2 * tokens), kernel.K_DATA + fields), dtype=np.int64)
         K[:, kernel.K_NEXT] = [*range(1, len(K)), -1]
         used = 0
         for p, place in enumerate(net.places):
@@ -53,12 +53,12 @@ class Program:
                 K[used, kernel.K_NEXT] = used + 1 if k < place.tokens - 1 else -1
                 P[p, kernel.P_TAIL] = used
                 used += 1
-        room = max(FEW, n)
-        F = np.zeros((FEW, kernel.F_DATA + fields + 2 * self.gives), dtype=np.int64)
-        F[:, kernel.F_TRANSITION] = [*range(1, FEW), -1]
+        room = max(INITIAL_TOKENS, n)
+        F = np.zeros((INITIAL_TOKENS, kernel.F_DATA + fields + 2 * self.gives), dtype=np.int64)
+        F[:, kernel.F_TRANSITION] = [*range(1, INITIAL_TOKENS), -1]
         Q = np.zeros(kernel.Q_WIDTH, dtype=np.int64)
         Q[kernel.Q_TOKEN], Q[kernel.Q_TOKENS_LEFT] = used, len(K) - used
-        Q[kernel.Q_RECORDS_LEFT] = FEW
+        Q[kernel.Q_RECORDS_LEFT] = INITIAL_TOKENS
         Q[kernel.Q_RACE], Q[kernel.Q_PLAIN] = net.timing == "race", self.plain
         Q[kernel.Q_FIELDS], Q[kernel.Q_GIVES], Q[kernel.Q_TICKS] = fields, self.gives, self.ticks
         for t, least, sense in self._all_conditions(P):
@@ -89,8 +89,8 @@ class Program:
         )  # fmt: skip
 
     def _all_conditions(self, P: Array) -> list[tuple[int, tuple[int, int], bool]]:
-        found = []
+        conditions = []
         for p in range(len(P)):
             for t, least, sense, _ in self.conditions[P[p, kernel.P_MET] : P[p, kernel.P_MET_END]].tolist():
-                found.append((t, (least, int(P[p, kernel.P_TOKENS])), bool(sense)))
-        return found
+                conditions.append((t, (least, int(P[p, kernel.P_TOKENS])), bool(sense)))
+        return conditions

@@ -52,12 +52,12 @@ class Run:
     @staticmethod
     def of(net: Net, seed: int = 1, logged: int = 0) -> Run:
         """Return a run of a net at its beginning; logged: firings that a log is kept of."""
-        made = program(net)
+        net_program = program(net)
         if not net.ordered:
-            *others, table = made.arrays
-            made.arrays = (*others, np.random.default_rng(seed).permutation(table))
-        state = dict(zip(STATE, made.state(seed), strict=True))
-        return Run(made, state, np.zeros((logged, kernel.LOG_DATA + len(made.slots)), dtype=np.int64))
+            *others, table = net_program.arrays
+            net_program.arrays = (*others, np.random.default_rng(seed).permutation(table))
+        state = dict(zip(STATE, net_program.state(seed), strict=True))
+        return Run(net_program, state, np.zeros((logged, kernel.LOG_DATA + len(net_program.slots)), dtype=np.int64))
 
     def advance(self, until: int = FOREVER, firings: int = FOREVER) -> None:
         """Go on until a time in ticks, or until so many more firings have ended; `dead` if nothing can fire any more.

@@ -156,8 +156,8 @@ def batches_of(net: Net, seeds: Sequence[int], firings: int, progress: Callable[
     ticks = run.program.ticks
 
     def more(name: str, scale: float = 1.0) -> Floats:
-        found: Floats = np.array([getattr(b, name) - getattr(a, name) for a, b in spans], dtype=float) / scale
-        return found
+        differences: Floats = np.array([getattr(b, name) - getattr(a, name) for a, b in spans], dtype=float) / scale
+        return differences
 
     return Batches(
         more("time", ticks), more("area", ticks), more("fired"), more("ages", ticks), more("moved"),
@@ -178,26 +178,26 @@ def simulate_net(
     """
     chosen = list(seeds)
     try:
-        found = batches_of(net, chosen, firings, progress)
+        batches = batches_of(net, chosen, firings, progress)
         _check_classes(net)
     except DeadError as error:
         return NetSimulation(None, chosen, None, None, None, None, None, None, error.dead)
     except RefusedError as error:
         return NetSimulation(str(error), chosen, None, None, None, None, None, None, None)
-    seconds = found.seconds
+    seconds = batches.seconds
     return NetSimulation(
         None,
         chosen,
-        int(found.fired.sum()),
+        int(batches.fired.sum()),
         float(seconds.sum()),
-        {one.name: PlaceMean(*_rate(found.areas[:, p], seconds)) for p, one in enumerate(net.places)},
-        {one.name: Throughput(*_rate(found.fired[:, t], seconds)) for t, one in enumerate(net.transitions)},
+        {one.name: PlaceMean(*_rate(batches.areas[:, p], seconds)) for p, one in enumerate(net.places)},
+        {one.name: Throughput(*_rate(batches.fired[:, t], seconds)) for t, one in enumerate(net.transitions)},
         {
-            one.name: Busy(*_rate(one.tokens * seconds - found.areas[:, p], seconds * one.tokens))
+            one.name: Busy(*_rate(one.tokens * seconds - batches.areas[:, p], seconds * one.tokens))
             for p, one in enumerate(net.places)
             if one.resource and one.tokens
         },
-        _ages(net, found),
+        _ages(net, batches),
         None,
     )
 
@@ -216,11 +216,11 @@ def _rate(amounts: Floats, seconds: Floats) -> tuple[float, float, float]:
     return float(amounts.sum() / seconds.sum()), *ratio_interval(amounts, seconds)
 
 
-def _ages(net: Net, found: Batches) -> dict[str, Age]:
+def _ages(net: Net, batches: Batches) -> dict[str, Age]:
     ages = {}
-    for k, t in enumerate(found.endings):
-        counts = found.fired[:, t]
+    for k, t in enumerate(batches.endings):
+        counts = batches.fired[:, t]
         if counts.sum():
-            shares = quantiles(found.histogram[k].astype(np.int64), (0.5, 0.95, 0.99), 1 / found.ticks)
-            ages[net.transitions[t].name] = Age(*_rate(found.ages[:, k], counts), *shares)
+            shares = quantiles(batches.histogram[k].astype(np.int64), (0.5, 0.95, 0.99), 1 / batches.ticks)
+            ages[net.transitions[t].name] = Age(*_rate(batches.ages[:, k], counts), *shares)
     return ages

@@ -78,21 +78,21 @@ def find_structure(net: Net, most_rows: int = MOST_ROWS) -> Structure:
     except RefusedError as error:
         return Structure(str(error), *sizes, None, None, None)
     names = [place.name for place in net.places]
-    told: list[str] = []
+    omissions: list[str] = []
     p_flows = t_flows = uncovered = None
     try:
-        found = semiflows(change, most_rows)
+        flows = semiflows(change, most_rows)
         first = net.initial.astype(np.int64)
-        p_flows = [Semiflow(_named(names, flow), int(flow @ first)) for flow in found]
-        uncovered = [name for name, most in zip(names, found.max(axis=0, initial=0), strict=True) if not most]
+        p_flows = [Semiflow(_named(names, flow), int(flow @ first)) for flow in flows]
+        uncovered = [name for name, most in zip(names, flows.max(axis=0, initial=0), strict=True) if not most]
     except RefusedError as error:
-        told.append(f"P-semiflows: {error}")
+        omissions.append(f"P-semiflows: {error}")
     try:
         fired = [one.name for one in net.transitions]
         t_flows = [Semiflow(_named(fired, flow)) for flow in semiflows(change.T, most_rows)]
     except RefusedError as error:
-        told.append(f"T-semiflows: {error}")
-    return Structure("; ".join(told) or None, *sizes, p_flows, t_flows, uncovered)
+        omissions.append(f"T-semiflows: {error}")
+    return Structure("; ".join(omissions) or None, *sizes, p_flows, t_flows, uncovered)
 
 
 def incidence(net: Net) -> Array:
@@ -144,17 +144,17 @@ def _minimal(rows: Array, most_rows: int) -> Array:
     first.sort()
     size = support.sum(axis=1)
     order = first[np.argsort(size[first], kind="stable")]
-    kept: list[int] = []
+    minimal_rows: list[int] = []
     taken = np.zeros((0, rows.shape[1]), dtype=bool)
     for k in order.tolist():
-        if not (taken[: len(kept)] <= support[k]).all(axis=1).any():
-            if len(kept) == most_rows:
+        if not (taken[: len(minimal_rows)] <= support[k]).all(axis=1).any():
+            if len(minimal_rows) == most_rows:
                 raise RefusedError(f"more than {most_rows} candidates")
-            if len(kept) == len(taken):
+            if len(minimal_rows) == len(taken):
                 taken = np.concatenate([taken, np.zeros((max(16, len(taken)), rows.shape[1]), dtype=bool)])
-            taken[len(kept)] = support[k]
-            kept.append(k)
-    return np.array(sorted(kept), dtype=np.int64)
+            taken[len(minimal_rows)] = support[k]
+            minimal_rows.append(k)
+    return np.array(sorted(minimal_rows), dtype=np.int64)
 
 
 def _named(names: list[str], flow: Array) -> dict[str, int]:

@@ -79,19 +79,19 @@ def solve_transient(
     if not instants or not all(math.isfinite(one) and one >= 0 for one in instants):
         raise InputError(f"times must be numbers of at least 0, got {list(times)}")
     try:
-        found = reduced(net, most_states, most_bytes, only)
-        low, mean, high = _means(found.chain, found.start, found.rewards, instants)
+        reduction = reduced(net, most_states, most_bytes, only)
+        low, mean, high = _means(reduction.chain, reduction.start, reduction.rewards, instants)
     except RefusedError as error:
         return NetTransient(str(error), instants, None, None, None, None)
     rows = [list(zip(*one, strict=True)) for one in zip(mean.T.tolist(), low.T.tolist(), high.T.tolist(), strict=True)]
-    at = len(found.places)
+    at = len(reduction.places)
     return NetTransient(
         refused=None,
         times=instants,
-        states=found.chain.states,
-        places={name: [PlaceMean(*one) for one in row] for name, row in zip(found.places, rows[:at], strict=True)},
+        states=reduction.chain.states,
+        places={name: [PlaceMean(*one) for one in row] for name, row in zip(reduction.places, rows[:at], strict=True)},
         transitions={
-            name: [Throughput(*one) for one in row] for name, row in zip(found.transitions, rows[at:], strict=True)
+            name: [Throughput(*one) for one in row] for name, row in zip(reduction.transitions, rows[at:], strict=True)
         },
         error=float(np.max(np.maximum(high - mean, mean - low), initial=0.0)),
     )

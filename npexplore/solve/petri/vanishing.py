@@ -70,12 +70,12 @@ def _solved(graph: Graph, inside: Array, within: csr_matrix, wanted: csr_matrix)
         leaving.eliminate_zeros()
         inverse = _inverses(graph, inside, staying, leaving, wanted, part, looped)
         within, wanted = csr_matrix(inverse @ leaving), csr_matrix(inverse @ wanted)
-    found = step = wanted
+    total = step = wanted
     while step.nnz:
         step = within @ step
         step.eliminate_zeros()
-        found = found + step
-    return csr_matrix(found)
+        total = total + step
+    return csr_matrix(total)
 
 
 def _inverses(
@@ -100,9 +100,9 @@ def _inverses(
         rows.append(np.repeat(members, len(members)))
         columns.append(np.tile(members, len(members)))
         values.append(block.ravel())
-    made = csr_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=(n, n))
-    made.eliminate_zeros()
-    return made
+    inverse = csr_matrix((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=(n, n))
+    inverse.eliminate_zeros()
+    return inverse
 
 
 def endless(graph: Graph, state: int) -> InputError:
