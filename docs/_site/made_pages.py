@@ -15,8 +15,7 @@ from npexplore.cli.schema import kinds, schema
 
 KINDS = {ModuleType: "module", type: "class", FunctionType: "function"}
 
-ORPHAN = "---\norphan: true\n---\n\n"
-BACK = "[All Python names](index.md)\n\n"
+BACK = ":doc:`All Python names <index>`\n\n"
 
 
 def tree(pages: dict[str, str]) -> str:
@@ -38,7 +37,7 @@ def api_pages() -> dict[str, str]:
     """Return a page a public name, and one that lists them all by package.
 
     The names hang in no tree: the theme works the whole tree out again for each page, more than half of a build's time
-    with them in it.
+    with them in it. The pages are no Markdown: MyST's `eval-rst` leaves Sphinx's whole environment in each page's tree.
     """
     pages: dict[str, str] = {}
     lists, shown = [], {}
@@ -54,10 +53,10 @@ def api_pages() -> dict[str, str]:
             kind = next((kind for of, kind in KINDS.items() if isinstance(item, of)), "")
             first = cell((item.__doc__ or "").strip().partition("\n")[0]) if kind else "a constant"
             at = shown.setdefault(id(item) if kind else page, page)  # two packages may list a class; it has one page
-            lists[-1] += f"\n| [`{name}`]({at}.md) | {first} |"
+            lists[-1] += f"\n| [`{name}`]({at}.rst) | {first} |"
             code = f".. auto{kind}:: {item.__name__ if kind == 'module' else page}" if kind else f".. py:data:: {page}"
             if at == page:
-                pages[f"api/{page}.md"] = f"{ORPHAN}# {page}\n\n{BACK}```{{eval-rst}}\n{code}\n```\n"
+                pages[f"api/{page}.rst"] = f":orphan:\n\n{page}\n{'=' * len(page)}\n\n{BACK}{code}\n"
     listed = "\n\n".join(lists)
     pages["api/index.md"] = f"# Python names\n\n[What is public](../../api.md), and what may change.\n\n{listed}\n"
     return pages
