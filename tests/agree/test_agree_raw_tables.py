@@ -33,7 +33,7 @@ def test_readings_are_those_of_runs_of_their_own():
 def test_what_a_check_has_simulated_is_not_run_again():
     done = Predictions(seeds=(1,), packets=64, solvers=("simulation",))
     done.fetch([at("v3", 64)])
-    (known,) = done.found.values()
+    (known,) = done.answers.values()
     assert performance.saturated("v3", 64, 64, done) is known
     assert performance.saturated("v3", 64, 32, done) is known
     for own in (performance.saturated("v3", 64, 65, done), performance.saturated("v2", 64, 64, done)):

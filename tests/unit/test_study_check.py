@@ -39,7 +39,7 @@ def test_every_row_of_the_paper_that_is_no_input_or_context_is_listed(table):
 
 def test_the_check_of_a_design_reads_its_rows_and_asks_its_machine_alone(table):
     mine = {"ixp2400", "ixp2400_dram"}
-    assert {point.design for point, _, _ in table.predictions.found} == mine
+    assert {point.design for point, _, _ in table.predictions.answers} == mine
     assert {load()[row["key"]].design for row in table.rows} == mine == set(table.free_parameters)
     read = {one.row for reads in table.traces.values() for one in reads.values() if one.row is not None}
     assert read
@@ -51,7 +51,7 @@ def test_rows_may_be_chosen_by_their_keys():
     key = "ixp2400.fig9.bandwidth.n30"
     found = check(keys=[key], seeds=2, packets=300)
     assert [row["key"] for row in found.rows] == [key]
-    assert {point.design for point, _, _ in found.predictions.found} == {"ixp2400_dram"}
+    assert {point.design for point, _, _ in found.predictions.answers} == {"ixp2400_dram"}
     with pytest.raises(UnknownNameError, match=r"n31.*n30"):
         check(keys=[key.replace("n30", "n31")])
 

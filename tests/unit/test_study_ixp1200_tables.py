@@ -49,9 +49,9 @@ def test_what_a_check_simulated_is_known():
     predictions.fetch([Point.of("ixp1200", None, {**ONE, "rules": 2})])
     known = Simulations.of(predictions)
     made = IXP1200.with_(**ONE, rules=2, packet_bytes=64)  # 64 is what the file says
-    assert list(known.found) == [key_of(made)]
+    assert list(known.predictions) == [key_of(made)]
     assert known([made])[0].seed == known.seed == 3
-    assert Simulations.of(None).found == {}
+    assert Simulations.of(None).predictions == {}
 
 
 # ---- remedies

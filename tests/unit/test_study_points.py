@@ -18,7 +18,7 @@ def asked(*knobs, **options):
 
 def test_a_knob_set_to_its_own_value_is_no_other_point():
     predictions, (plain, same, other) = asked({}, {"banks": FILE["banks"].value}, {"banks": 8})
-    assert len(predictions.found) == 2 * len(predictions.solvers)
+    assert len(predictions.answers) == 2 * len(predictions.solvers)
     assert not predictions.tasks([same])
     assert predictions.at(same, "simulation", 1) is predictions.at(plain, "simulation", 1)
     assert predictions.at(other, "simulation", 1) != predictions.at(plain, "simulation", 1)

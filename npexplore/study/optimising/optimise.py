@@ -31,7 +31,7 @@ from npexplore.study.optimising.pareto import boxes, front, worth_their_cost
 from npexplore.study.optimising.prices import PriceFile, priced
 from npexplore.study.optimising.space import Space, space
 from npexplore.study.sweeping.answers import Answer
-from npexplore.study.sweeping.asked import asked
+from npexplore.study.sweeping.asked import answers_in_order
 from npexplore.study.sweeping.grid import SweepPoint, Values
 
 __all__ = ["Best", "Optimum", "optimise"]
@@ -122,7 +122,7 @@ def optimise(
     whole = simulations is None and known.possible <= WHOLE
     budget = (0, known.possible) if whole else (queueing, simulations or SIMULATIONS)
     search = _Search(known, workload, chosen, wanted, tolerance, budget, packets, seed, confirm, whole)
-    search.run(lambda points: asked(points, packets=packets, executor=executor, workers=workers), progress)
+    search.run(lambda points: answers_in_order(points, packets=packets, executor=executor, workers=workers), progress)
     return search.result(design.name)
 
 

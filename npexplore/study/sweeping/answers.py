@@ -42,7 +42,7 @@ from npexplore.study.sweeping.grid import ASKABLE, SweepPoint
 __all__ = ["Answer", "Refusal", "answer", "answer_all", "answer_points", "pool", "predict", "run_tasks", "usable_cores"]
 
 ANALYTIC = 32  # analytic points in the first task; later ones take about ANALYTIC_S
-MOST = 4096  # points in a task
+MAX_TASK_POINTS = 4096
 ANALYTIC_S = 0.5
 SIMULATED_S = 0.25  # simulations begin alone, later ones take about this: to hand a task to a cluster takes 10 ms
 EVEN = 4  # of the simulations left, each worker's share is cut into so many tasks, so that all end together
@@ -78,22 +78,22 @@ def predict(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = Non
         measured = warm_up = None
     with reading() as reads:
         if one_of("solver", solver, ASKABLE) == "bounds":
-            found = design.bounds(workload)
+            prediction = design.bounds(workload)
         elif solver == "queueing":
-            found = design.queueing(workload)
-            found = replace(found, latency_s=Latency(found.latency_s.mean))  # as of many points together
+            prediction = design.queueing(workload)
+            prediction = replace(prediction, latency_s=Latency(prediction.latency_s.mean))  # as of many points together
         elif solver == "estimate":
-            found = design.estimate(workload, budget=ESTIMATE_BUDGET_S, seed=1 if seed is None else seed)
+            prediction = design.estimate(workload, budget=ESTIMATE_BUDGET_S, seed=1 if seed is None else seed)
         elif solver == "rtl":
-            found = design.rtl(workload)
+            prediction = design.rtl(workload)
         else:
             number = 1 if seed is None else seed
 
             def run() -> Prediction:
                 return design.simulate(workload, number, packets=measured, warm_up=warm_up, breakdown=False)
 
-            found = prepared(design, workload).alike((measured, warm_up), run) if design.by_engine else run()
-    return replace(found, reads=reads, breakdown=None)
+            prediction = prepared(design, workload).alike((measured, warm_up), run) if design.by_engine else run()
+    return replace(prediction, reads=reads, breakdown=None)
 
 
 def answer(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = None) -> Answer:
@@ -113,10 +113,10 @@ def answer_all(points: Sequence[SweepPoint], packets: int, warm_up: int | None =
     points: of the task. packets, warm_up: as in `predict`.
     """
     reads: dict[int, Reads] = {}
-    found, batches = solved(points, packets, reads, warm_up)
-    for numbers, answers_ in batches:
-        found.update({k: replace(answers_.prediction(at), reads=reads[k]) for at, k in enumerate(numbers)})
-    return [found[k] for k in range(len(points))]
+    answers, batches = solved(points, packets, reads, warm_up)
+    for numbers, batch in batches:
+        answers.update({k: replace(batch.prediction(at), reads=reads[k]) for at, k in enumerate(numbers)})
+    return [answers[k] for k in range(len(points))]
 
 
 def solved(
@@ -128,13 +128,13 @@ def solved(
     what was read for each of these.
     """
     points = _own(points)
-    found: dict[int, Answer] = {}
+    answers: dict[int, Answer] = {}
     batches: list[tuple[list[int], Answers]] = []
     analytic: dict[str, list[tuple[int, UnderLoad]]] = {}
     known: dict[Hashable, tuple[UnderLoad, Reads]] = {}
     for number, point in enumerate(points):
         if point.solver not in BATCHED:
-            found[number] = answer(point, packets, warm_up)
+            answers[number] = answer(point, packets, warm_up)
             continue
         try:
             with reading() as seen:
@@ -142,15 +142,15 @@ def solved(
             if reads is not None:
                 reads[number] = seen
         except NpexploreError as error:
-            found[number] = Refusal(str(error))
+            answers[number] = Refusal(str(error))
     for solver, members in analytic.items():
         for numbers, batch in grouped([demands for _, demands in members], apart=APART.get(solver)):
-            asked = [members[k][0] for k in numbers]
+            point_numbers = [members[k][0] for k in numbers]
             try:
-                batches.append((asked, BATCHED[solver](batch)))
+                batches.append((point_numbers, BATCHED[solver](batch)))
             except NpexploreError:  # of one of them: each alone
-                found.update({k: answer(points[k], packets) for k in asked})
-    return found, batches
+                answers.update({k: answer(points[k], packets) for k in point_numbers})
+    return answers, batches
 
 
 def _own(points: Sequence[SweepPoint]) -> list[SweepPoint]:
@@ -171,19 +171,19 @@ def _under_load(point: SweepPoint, known: dict[Hashable, tuple[UnderLoad, Reads]
         assert workload is not None
         note_all(before[1])
         return replace(before[0], workload=workload)
-    asked = demands_key(design, workload)
+    key = demands_key(design, workload)
     with reading() as seen:
         load = design.workload(workload)
-        kept = kept_demands(asked)
-        machine = design.machine(workload) if kept is None else kept[0].machine
+        cached = kept_demands(key)
+        machine = design.machine(workload) if cached is None else cached[0].machine
         if point.solver == "queueing":
             check_arrivals(machine, load)
-        made = under_load(machine, load) if kept is None else replace(kept[0], workload=load)
-        note_all({} if kept is None else kept[1])
-    if kept is None:
-        keep_demands(asked, made, seen)
-    known[machine_and_packets] = made, seen
-    return made
+        demands = under_load(machine, load) if cached is None else replace(cached[0], workload=load)
+        note_all({} if cached is None else cached[1])
+    if cached is None:
+        keep_demands(key, demands, seen)
+    known[machine_and_packets] = demands, seen
+    return demands
 
 
 def answer_points(
@@ -205,8 +205,8 @@ def answer_points(
     Raises BrokenExecutor if a worker died, KeyboardInterrupt after Ctrl-C; what was finished by then was handed over.
     """
 
-    def keep(numbers: list[int], found: list[Answer]) -> None:
-        ended(list(zip(numbers, found, strict=True)))
+    def keep(numbers: list[int], answers: list[Answer]) -> None:
+        ended(list(zip(numbers, answers, strict=True)))
 
     task = partial(answer_all, packets=packets, warm_up=warm_up)
     run_tasks(points, task, keep, takes_long=takes_long, executor=executor, workers=workers, begun=begun)
@@ -239,9 +239,9 @@ def run_tasks(
     count = usable_cores() if workers is None else workers
     copies = executor is None and count > 1 and len(points) > 1 and can_fork()
     chosen = Forked((task, points), count) if copies else pool(executor, workers)
-    with chosen as running, closing(tasks(points, task, running, takes_long)) as made:
+    with chosen as running, closing(tasks(points, task, running, takes_long)) as results:
         begun()
-        for some in made:
+        for some in results:
             if some is not None:
                 ended(*some)
             look()
@@ -284,12 +284,12 @@ def tasks(
                 for future in done:
                     numbers = running.pop(future)
                     try:
-                        found, seconds = future.result()
+                        result, seconds = future.result()
                     except errors as error:  # what is good is not lost
                         dead = error
                         continue
                     todo.took(numbers, seconds)
-                    yield numbers, found
+                    yield numbers, result
                 yield None
         except BrokenExecutor as error:  # nothing more can be submitted
             dead = error
@@ -317,8 +317,8 @@ def _of_inherited(numbers: Sequence[int]) -> Any:
 def _timed(task: Callable[[Sequence[P]], T], points: Sequence[P]) -> tuple[T, float]:
     """Return what one task gives and how many seconds it took."""
     began = time.perf_counter()
-    found = task(points)
-    return found, time.perf_counter() - began
+    result = task(points)
+    return result, time.perf_counter() - began
 
 
 class _Tasks:
@@ -344,4 +344,4 @@ class _Tasks:
         long = self.long[numbers[0]]
         if len(numbers) == self.size[long]:
             each = (SIMULATED_S if long else ANALYTIC_S) / max(seconds, 1e-6)
-            self.size[long] = max(1, min(int(len(numbers) * min(4.0, each)), MOST))
+            self.size[long] = max(1, min(int(len(numbers) * min(4.0, each)), MAX_TASK_POINTS))

@@ -15,7 +15,7 @@ Progress = Callable[[int, int], None]
 T = TypeVar("T")
 
 
-def asked(
+def answers_in_order(
     points: Sequence[SweepPoint], *, packets: int = PACKETS, executor: Wanted = None,
     workers: int | None = None, progress: Progress | None = None, begun: Callable[[], None] = lambda: None,
 ) -> list[Answer]:  # fmt: skip

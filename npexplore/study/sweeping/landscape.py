@@ -27,7 +27,7 @@ from npexplore.solve.simulate import PACKETS
 from npexplore.study.sweeping.answers import Answer, Refusal, answer, answer_all
 from npexplore.study.sweeping.grid import SweepPoint
 
-NEAR = 6.0  # ceilings that are nowhere nearer to the lowest than this are left out: they never bind
+MAX_CEILING_RATIO = 6.0  # a ceiling above this many times the lowest everywhere never binds and is left out
 PRECISION, BUDGET_S = 0.01, 0.2  # of the estimate of a node
 PACKET_BYTES = "packet_bytes"  # the knob that changes packets, where a machine has none of that name
 
@@ -81,15 +81,15 @@ class Landscape:
         of the other and left out.
         """
         draw = np.random.default_rng(seed)
-        found: dict[str, list[float]] = {"bounds": [], "queueing": []}
+        errors: dict[str, list[float]] = {"bounds": [], "queueing": []}
         for _ in range(points):
             point = {name: _drawn(values, draw, name in self.between) for name, values in self.knobs.items()}
             ceilings, queueing, _ = self.at(point)
             limits, waiting, _ = self.solve(point)
-            found["bounds"].append(min(ceilings.values()) / min(limits.values()) - 1)
+            errors["bounds"].append(min(ceilings.values()) / min(limits.values()) - 1)
             if np.isfinite(queueing) and np.isfinite(waiting):
-                found["queueing"].append(queueing / waiting - 1)
-        return {name: np.array(values) for name, values in found.items()}
+                errors["queueing"].append(queueing / waiting - 1)
+        return {name: np.array(values) for name, values in errors.items()}
 
 
 def landscape(
@@ -121,20 +121,20 @@ def landscape(
         return SweepPoint(design.with_(**own), load, "queueing", None)
 
     def solve(point: Mapping[str, Value]) -> tuple[dict[str, float], float, float]:
-        asked = question(point)
-        return _told(asked, answer(asked))
+        sweep_point = question(point)
+        return _rates(sweep_point, answer(sweep_point))
 
     nodes = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
     answers: list[tuple[dict[str, float], float, float]] = []
     for first in range(0, len(nodes), DEMANDS):  # together: few calls of the queueing model for many nodes
         questions = [question(node) for node in nodes[first : first + DEMANDS]]
         waiting = answer_all(questions, PACKETS)
-        answers += [_told(asked, found) for asked, found in zip(questions, waiting, strict=True)]
+        answers += [_rates(sweep_point, prediction) for sweep_point, prediction in zip(questions, waiting, strict=True)]
     shape = tuple(len(values) for values in grid.values())
     names = dict.fromkeys(name for ceilings, *_ in answers for name in ceilings)
     lowest = np.array([min(ceilings.values()) for ceilings, *_ in answers])
     arrays = {name: np.array([ceilings.get(name, np.inf) for ceilings, *_ in answers]) for name in names}
-    near = {name: array.reshape(shape) for name, array in arrays.items() if (array < NEAR * lowest).any()}
+    near = {name: array.reshape(shape) for name, array in arrays.items() if (array < MAX_CEILING_RATIO * lowest).any()}
     return Landscape(
         design.name, grid, near, np.array([waiting for _, waiting, _ in answers]).reshape(shape),
         np.array([bits for *_, bits in answers]).reshape(shape), design.demands(packets).machine.counted,
@@ -151,11 +151,11 @@ def _estimated(point: SweepPoint) -> float:
         return float("nan")
 
 
-def _told(asked: SweepPoint, waiting: Answer) -> tuple[dict[str, float], float, float]:
+def _rates(point: SweepPoint, waiting: Answer) -> tuple[dict[str, float], float, float]:
     """Return ceilings, the queueing model's rate (NaN where it refuses) and bits of a point."""
-    found = asked.design.demands(asked.workload)
+    demands = point.design.demands(point.workload)
     rate = float("nan") if isinstance(waiting, Refusal) else float(waiting.rate_pps)
-    return found.ceilings(), rate, float(found.counted_bits)
+    return demands.ceilings(), rate, float(demands.counted_bits)
 
 
 def _between(name: str, values: Sequence[Value], value: Value) -> list[tuple[int, float]]:

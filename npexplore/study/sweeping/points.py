@@ -58,15 +58,15 @@ class Predictions:
     overrides: Mapping[str, Value] = field(default_factory=dict)
     solvers: Sequence[str] = SOLVERS
     may_fail: bool = False
-    found: dict[tuple[Point, str, int], Prediction | None] = field(default_factory=dict)
+    answers: dict[tuple[Point, str, int], Prediction | None] = field(default_factory=dict)
     _workloads: dict[str, tuple[Workload, Reads]] = field(default_factory=dict)
     _first: dict[Hashable, Point] = field(default_factory=dict)  # by what it means, the point that was asked first
 
     def design_at(self, point: Point) -> Design:
         """Return the design with the point's knobs (and the overrides it has) set."""
-        made = design(point.design)
-        known = {name: value for name, value in self.overrides.items() if name in made.parameters.file.parameter}
-        return made.with_(**{**known, **dict(point.knobs)})
+        base = design(point.design)
+        known = {name: value for name, value in self.overrides.items() if name in base.parameters.file.parameter}
+        return base.with_(**{**known, **dict(point.knobs)})
 
     def workload(self, mix: str | None) -> Workload | None:
         """Return a mix's workload, made once; None for a design with its own."""
@@ -75,9 +75,9 @@ class Predictions:
         if mix not in self._workloads:
             with reading() as reads:
                 self._workloads[mix] = workload(mix=mix), reads
-        made, reads = self._workloads[mix]
+        load, reads = self._workloads[mix]
         note_all(reads)
-        return made
+        return load
 
     def first(self, point: Point) -> Point:
         """Return the first point that was asked of the same machine and packets."""
@@ -94,7 +94,7 @@ class Predictions:
             for solver in self.solvers
             for seed in (self.seeds if solver == "simulation" else (0,))
         ]
-        return [task for task in wanted if task not in self.found]
+        return [task for task in wanted if task not in self.answers]
 
     def question(self, task: tuple[Point, str, int]) -> SweepPoint:
         """Return a task as a point of a sweep."""
@@ -123,35 +123,35 @@ class Predictions:
         return math.ceil(WARM_UP * self.packets / BATCHES)
 
     def _answer(
-        self, tasks: Sequence[tuple[Point, str, int]], packets: int, executor: Wanted, told: Callable[[int], object]
+        self, tasks: Sequence[tuple[Point, str, int]], packets: int, executor: Wanted, advance: Callable[[int], object]
     ) -> None:
-        asked = [self.question(task) for task in tasks]
+        questions = [self.question(task) for task in tasks]
 
         def keep(ended: Ended) -> None:
-            for k, found in ended:
-                self.found[tasks[k]] = known(asked[k], found, self.may_fail)
-            told(len(ended))
+            for k, outcome in ended:
+                self.answers[tasks[k]] = known(questions[k], outcome, self.may_fail)
+            advance(len(ended))
 
-        answer_points(asked, keep, executor=executor, packets=packets, warm_up=self.warm_up)
+        answer_points(questions, keep, executor=executor, packets=packets, warm_up=self.warm_up)
 
     def at(self, point: Point, solver: str, seed: int) -> Prediction | None:
         """Return a prediction, computing it if it is missing; what was read for it counts as read."""
         task = (self.first(point), solver, seed if solver == "simulation" else 0)
-        if task not in self.found:
-            asked = self.question(task)
-            self.found[task] = known(asked, answer(asked, self.packets_of(point), self.warm_up), self.may_fail)
-        found = self.found[task]
-        if found is not None:
+        if task not in self.answers:
+            question = self.question(task)
+            self.answers[task] = known(question, answer(question, self.packets_of(point), self.warm_up), self.may_fail)
+        prediction = self.answers[task]
+        if prediction is not None:
             self.workload(point.mix)
-            note_all(found.reads)
+            note_all(prediction.reads)
             note(Read(solver, SOLVER, None, ""))
-        return found
+        return prediction
 
 
-def known(asked: SweepPoint, found: Answer, may_fail: bool = False) -> Prediction | None:
+def known(point: SweepPoint, answer: Answer, may_fail: bool = False) -> Prediction | None:
     """Return an answer, None if queueing or an estimate refuses; raises NpexploreError for refusals not allowed."""
-    if not isinstance(found, Refusal):
-        return found
-    if may_fail or asked.solver in ("queueing", "estimate", "rtl"):
+    if not isinstance(answer, Refusal):
+        return answer
+    if may_fail or point.solver in ("queueing", "estimate", "rtl"):
         return None
-    raise NpexploreError(found.reason)
+    raise NpexploreError(answer.reason)

@@ -66,7 +66,9 @@ def questions(points: Sequence[SweepPoint], packets: int) -> pa.Table:
     with_load = _numbered(points, _load_of)
     designs = [points[k].design for k in of_design.first]
     shown = _columns(designs)
-    described = _in_slices(designs, lambda design: {**_asked(design, shown[design.name]), "model": model_key(design)})
+    described = _in_slices(
+        designs, lambda design: {**_question_columns(design, shown[design.name]), "model": model_key(design)}
+    )
     described = taken(described, of_design.number)
     offered = _in_slices([points[k] for k in with_load.first], lambda point: _offered(point.design, point.workload))
     offered = taken(offered, with_load.number)
@@ -98,13 +100,13 @@ class _Numbered(NamedTuple):
 
 def _numbered(points: Sequence[SweepPoint], what: Callable[[SweepPoint], Hashable]) -> _Numbered:
     numbers: dict[Hashable, int] = {}
-    found = np.empty(len(points), np.int64)
+    point_numbers = np.empty(len(points), np.int64)
     first: list[int] = []
     for k, point in enumerate(points):
-        found[k] = number = numbers.setdefault(what(point), len(numbers))
+        point_numbers[k] = number = numbers.setdefault(what(point), len(numbers))
         if number == len(first):
             first.append(k)
-    return _Numbered(found, first)
+    return _Numbered(point_numbers, first)
 
 
 def _in_slices(things: Sequence[T], describe: Callable[[T], dict[str, Any]]) -> pa.Table:
@@ -114,7 +116,7 @@ def _in_slices(things: Sequence[T], describe: Callable[[T], dict[str, Any]]) -> 
     return concatenate([tabulate([describe(one) for one in part], SCHEMA) for part in slices]).combine_chunks()
 
 
-def _asked(design: Design, shown: Sequence[str]) -> dict[str, Any]:
+def _question_columns(design: Design, shown: Sequence[str]) -> dict[str, Any]:
     """Return a design's name and parameters as columns; they do not count as read."""
     changed, known = design.parameters.changed(), design.parameters.file.parameter
     values = {RENAMED.get(name, name): changed.get(name, known[name].value) for name in shown if name in known}
@@ -145,7 +147,7 @@ def answered(answer: Answer) -> dict[str, Any]:
 def answered_rows(points: Sequence[SweepPoint], packets: int) -> pa.Table:
     """Return the answers of one task as rows, in the order of its points: a worker sends columns, no objects."""
     alone, batches = solved(points, packets)
-    tables = [tabulate([answered(found) for found in alone.values()], SCHEMA)] if alone else []
+    tables = [tabulate([answered(answer) for answer in alone.values()], SCHEMA)] if alone else []
     tables += [_batch_rows(answers) for _, answers in batches]
     order = [*alone, *(k for numbers, _ in batches for k in numbers)]
     return concatenate(tables).take(np.argsort(order))
@@ -173,24 +175,29 @@ def _batch_rows(answers: Answers) -> pa.Table:
 
 def units(designs: Iterable[Design], names: Iterable[str]) -> dict[str, str]:
     """Return the unit of each column of a sweep over some designs that has one ("1": a share)."""
-    found = dict(UNITS)
+    unit_by_name = dict(UNITS)
     for design in {design.name: design for design in designs}.values():
         for name, parameter in design.parameters.file.parameter.items():
             if parameter.unit:
-                found.setdefault(RENAMED.get(name, name), parameter.unit)
+                unit_by_name.setdefault(RENAMED.get(name, name), parameter.unit)
     return {
-        name: "1" if name.startswith(UTILIZATION) else found[name]
+        name: "1" if name.startswith(UTILIZATION) else unit_by_name[name]
         for name in names
-        if name in found or name.startswith(UTILIZATION)
+        if name in unit_by_name or name.startswith(UTILIZATION)
     }
 
 
-def arranged(names: Iterable[str], asked: Sequence[str]) -> list[str]:
-    """Return column names in a fixed order: the question (`asked`: its names), other knobs, answer, utilizations."""
-    rest = [name for name in names if name not in asked]
+def arranged(names: Iterable[str], question: Sequence[str]) -> list[str]:
+    """Return column names in a fixed order: the question (`question`: its names), other knobs, answer, utilizations."""
+    rest = [name for name in names if name not in question]
     knobs = sorted(name for name in rest if name not in ANSWERED and not name.startswith(UTILIZATION))
     shares = sorted(name for name in rest if name.startswith(UTILIZATION))
-    return [*(name for name in asked if name in names), *knobs, *(name for name in ANSWERED if name in rest), *shares]
+    return [
+        *(name for name in question if name in names),
+        *knobs,
+        *(name for name in ANSWERED if name in rest),
+        *shares,
+    ]
 
 
 def _columns(designs: Sequence[Design]) -> dict[str, list[str]]:

@@ -35,32 +35,32 @@ class Simulations(ShownByArguments):
 
     def __init__(self, seed: int = 1, executor: Wanted = None, packets: int = PACKETS) -> None:
         self.seed, self.executor, self.packets = seed, executor, packets
-        self.found: dict[Key, Prediction] = {}
+        self.predictions: dict[Key, Prediction] = {}
 
     @staticmethod
     def of(predictions: Predictions | None, packets: int = PACKETS) -> Simulations:
         """Return what a check has simulated already, with its first seed; packets: of those to come."""
-        made = Simulations(packets=packets)
+        simulations = Simulations(packets=packets)
         if predictions is not None:
-            made.seed = predictions.seeds[0]
-            for (point, solver, seed), found in predictions.found.items():
-                if solver == "simulation" and seed == made.seed and point.mix is None and found is not None:
-                    made.found[key_of(predictions.design_at(point))] = found
-        return made
+            simulations.seed = predictions.seeds[0]
+            for (point, solver, seed), prediction in predictions.answers.items():
+                if solver == "simulation" and seed == simulations.seed and point.mix is None and prediction is not None:
+                    simulations.predictions[key_of(predictions.design_at(point))] = prediction
+        return simulations
 
     def __call__(self, designs: Iterable[Design]) -> list[Prediction]:
         """Return one answer per design, in their order; raises NpexploreError where there is none."""
         wanted = list(designs)
         keys = [key_of(design) for design in wanted]
-        missing = {key: design for key, design in zip(keys, wanted, strict=True) if key not in self.found}
-        asked = [SweepPoint(design, None, "simulation", self.seed) for design in missing.values()]
+        missing = {key: design for key, design in zip(keys, wanted, strict=True) if key not in self.predictions}
+        points = [SweepPoint(design, None, "simulation", self.seed) for design in missing.values()]
         names = list(missing)
 
         def keep(ended: Ended) -> None:
             for k, answer in ended:
-                prediction = known(asked[k], answer)
+                prediction = known(points[k], answer)
                 assert prediction is not None
-                self.found[names[k]] = prediction
+                self.predictions[names[k]] = prediction
 
-        answer_points(asked, keep, executor=self.executor, packets=self.packets)
-        return [self.found[key] for key in keys]
+        answer_points(points, keep, executor=self.executor, packets=self.packets)
+        return [self.predictions[key] for key in keys]

@@ -76,14 +76,14 @@ class Rows:
         """The digests of the rows held, in the order in which they came."""
         return np.concatenate([NO_DIGESTS, *(keys for _, keys in self._held)])
 
-    def ask(self, questions: pa.Table, asked: Digests, arrange: Arrange, units: Units) -> None:
+    def ask(self, questions: pa.Table, keys: Digests, arrange: Arrange, units: Units) -> None:
         """Note the questions of a sweep; rows stand in the order of the questions of all sweeps.
 
         arrange puts the names of columns in order, units gives their units. Raises InputError where a column is text
         here and a number in the rows held, or the reverse.
         """
         self._check_kinds(questions)
-        self._questions.append((questions, asked))
+        self._questions.append((questions, keys))
         self._arrange, self._units = arrange, units
 
     def append(self, table: pa.Table, keys: Digests) -> None:
@@ -104,21 +104,21 @@ class Rows:
             self._held = [*self._held[:-2], _joined(self._held[-2:])]
         pa.default_memory_pool().release_unused()  # what joining has freed
 
-    def answers(self, asked: Digests) -> pa.Table:
+    def answers(self, question_keys: Digests) -> pa.Table:
         """Return the rows that answer some questions, in their order, and go on holding all."""
         held, questions = self.digests, concatenate([table for table, _ in self._questions])
         rows, rank = ranked(held, np.concatenate([keys for _, keys in self._questions]))
-        wanted = np.isin(held[rows], asked)
+        wanted = np.isin(held[rows], question_keys)
         table = taken(concatenate([table for table, _ in self._held]), rows[wanted])
         table = self._arranged(table, questions, rank[wanted])
-        return taken(table, places_in(held[rows[wanted]], asked))
+        return taken(table, places_in(held[rows[wanted]], question_keys))
 
     def finish(self) -> pa.Table:
         """Return all rows, those that answer no question first, and hold them no longer."""
         self.commit()
         questions = concatenate([table for table, _ in self._questions])
-        asked = np.concatenate([NO_DIGESTS, *(keys for _, keys in self._questions)])
-        rows, rank = ranked(self.digests, asked)
+        question_keys = np.concatenate([NO_DIGESTS, *(keys for _, keys in self._questions)])
+        rows, rank = ranked(self.digests, question_keys)
         held, self._held = self._held, []
         return self._arranged(_taken(held, rows), questions, rank)
 
@@ -171,15 +171,15 @@ class Store(Rows):
 
     def other_versions(self, keys: Digests, version: str) -> list[str]:
         """Return the version of each row held that would answer one of some questions if it were of this version."""
-        found = []
+        versions = []
         for table, _ in self._held:
             theirs = table["version"].combine_chunks()
             table = table.filter(pa.compute.not_equal(theirs, version))
             if table.num_rows:
                 k = table.column_names.index("version")
                 here = table.set_column(k, "version", pa.array([version] * table.num_rows))
-                found += table["version"].filter(pa.array(np.isin(digests(here), keys))).to_pylist()
-        return found
+                versions += table["version"].filter(pa.array(np.isin(digests(here), keys))).to_pylist()
+        return versions
 
     def export(self) -> None:
         """Write all rows to FILE.parquet and delete the database."""
@@ -220,10 +220,10 @@ class Store(Rows):
 
     def _check_kinds(self, questions: pa.Table) -> None:
         for name, kind in self._kinds.items():
-            asked = questions.schema.field(name).type if name in questions.column_names else pa.null()
-            if pa.types.is_null(kind) or pa.types.is_null(asked):
+            new_kind = questions.schema.field(name).type if name in questions.column_names else pa.null()
+            if pa.types.is_null(kind) or pa.types.is_null(new_kind):
                 continue
-            if pa.types.is_string(asked) != pa.types.is_string(kind):
+            if pa.types.is_string(new_kind) != pa.types.is_string(kind):
                 was, now = ("text", "a number") if pa.types.is_string(kind) else ("a number", "text")
                 raise InputError(f"{self.path}: {name!r} is {was} in its rows and {now} here; choose another file")
 

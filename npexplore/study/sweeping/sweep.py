@@ -72,16 +72,16 @@ def sweep(
         >>> npx.sweep(points)[["banks", "bottleneck"]].values.tolist()
         [[2, 'dram.bank'], [4, 'dram.bus']]
     """
-    asked = [_point(given) for given in points]
+    sweep_points = [_point(item) for item in points]
     del points  # an iterator's points are freed as soon as they are answered
-    if not asked:
+    if not sweep_points:
         raise InputError("a sweep needs at least one point")
-    table = questions(asked, int(positive("packets", packets)))
+    table = questions(sweep_points, int(positive("packets", packets)))
     keys = digests(table)
-    names, designs = table.column_names, list({point.design.name: point.design for point in asked}.values())
+    names, designs = table.column_names, list({point.design.name: point.design for point in sweep_points}.values())
     with opened(store, resume) as rows:
-        rows.ask(table, keys, lambda found: arranged(found, names), partial(units, designs))
-        _answer(rows, asked, table, keys, packets, progress, executor=executor, workers=workers)
+        rows.ask(table, keys, lambda columns: arranged(columns, names), partial(units, designs))
+        _answer(rows, sweep_points, table, keys, packets, progress, executor=executor, workers=workers)
         if rows is store:
             answers = rows.answers(keys)
         elif not isinstance(rows, Store):
@@ -94,20 +94,20 @@ def sweep(
 
 
 def _answer(
-    rows: Rows, asked: list[SweepPoint], questions: pa.Table, keys: Digests, packets: int,
+    rows: Rows, pending: list[SweepPoint], questions: pa.Table, keys: Digests, packets: int,
     progress: Callable[[int, int], None] | None, executor: Wanted, workers: int | None,
 ) -> None:  # fmt: skip
-    """Answer the points whose rows are not held yet; a question asked twice is answered once. `asked` is emptied."""
+    """Answer the points whose rows are not held yet; a question asked twice is answered once. `pending` is emptied."""
     first = np.sort(np.unique(keys, return_index=True)[1])
     open_ = first[~np.isin(keys[first], rows.digests)]
     _tell_of_other_versions(rows, keys[open_])
     before, total = rows.committed - (len(first) - len(open_)), len(first)
-    points = [asked[k] for k in open_]
-    asked.clear()
+    points = [pending[k] for k in open_]
+    pending.clear()
 
-    def keep(numbers: list[int], found: pa.Table) -> None:
+    def keep(numbers: list[int], answers: pa.Table) -> None:
         at = open_[numbers]
-        rows.append(beside(questions.take(at), found), keys[at])
+        rows.append(beside(questions.take(at), answers), keys[at])
 
     def look() -> None:
         """Commit rows that have waited long enough; only then they count as finished."""
@@ -156,19 +156,19 @@ def _tell_of_other_versions(rows: Rows, keys: Digests) -> None:
     others = rows.other_versions(keys, code_version()) if isinstance(rows, Store) else []
     if others:
         assert isinstance(rows, Store)
-        told = ", ".join(sorted(set(others)))
+        versions = ", ".join(sorted(set(others)))
         one = len(others) == 1
         theirs = "it stays, and its point is" if one else "they stay, and their points are"
         warnings.warn(
-            f"{rows.path}: {len(others)} row{' is' if one else 's are'} of npexplore {told}, here is {code_version()}; "
-            f"{theirs} computed again",
+            f"{rows.path}: {len(others)} row{' is' if one else 's are'} of npexplore {versions}, "
+            f"here is {code_version()}; {theirs} computed again",
             stacklevel=3,
         )
 
 
-def _point(given: SweepPoint | tuple[Any, ...]) -> SweepPoint:
-    point = given if isinstance(given, SweepPoint) else SweepPoint(*given)
-    made = design(point.design)
-    load = made.packets(point.workload)
-    same = made is point.design and load is point.workload
-    return point if same else point._replace(design=made, workload=load)
+def _point(item: SweepPoint | tuple[Any, ...]) -> SweepPoint:
+    point = item if isinstance(item, SweepPoint) else SweepPoint(*item)
+    machine = design(point.design)
+    load = machine.packets(point.workload)
+    same = machine is point.design and load is point.workload
+    return point if same else point._replace(design=machine, workload=load)

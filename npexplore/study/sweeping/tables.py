@@ -28,14 +28,14 @@ NO_DIGESTS: Digests = np.empty(0, f"S{DIGEST_BYTES}")
 
 def digests(table: pa.Table) -> Digests:
     """Return the digest of each row's identity, shape (rows,)."""
-    found = np.empty(table.num_rows, f"S{DIGEST_BYTES}")
+    row_digests = np.empty(table.num_rows, f"S{DIGEST_BYTES}")
     for start in range(0, table.num_rows, SLICE_ROWS):
         part = table.slice(start, SLICE_ROWS)
         rows = zip(*(part[name].to_pylist() for name in IDENTITY), strict=True)
-        found[start : start + SLICE_ROWS] = [
+        row_digests[start : start + SLICE_ROWS] = [
             blake2b(repr(row).encode(), digest_size=DIGEST_BYTES).digest() for row in rows
         ]
-    return found
+    return row_digests
 
 
 def concatenate(tables: Sequence[pa.Table]) -> pa.Table:
@@ -75,14 +75,14 @@ def taken(table: pa.Table, positions: Positions) -> pa.Table:
     return pa.table(columns, names=names, metadata=metadata)
 
 
-def ranked(held: Digests, asked: Digests) -> tuple[Positions, Positions]:
+def ranked(held: Digests, questions: Digests) -> tuple[Positions, Positions]:
     """Return which held rows a result has, in order, and for each the question that it answers (-1: none of these).
 
     Rows that answer no question come first, in the order in which they are held, the others in the order of the
     questions. A row that is held twice counts once.
     """
     row, first = np.unique(held, return_index=True)
-    question, asked_first = np.unique(asked, return_index=True)
+    question, asked_first = np.unique(questions, return_index=True)
     if not len(question):
         order = np.sort(first)
         return order, np.full(len(order), -1)
@@ -92,16 +92,16 @@ def ranked(held: Digests, asked: Digests) -> tuple[Positions, Positions]:
     return first[order], rank[order]
 
 
-def places(asked: Digests) -> Positions:
+def places(questions: Digests) -> Positions:
     """Return for each question its place among the distinct ones, in the order in which they are first asked."""
-    _, first, inverse = np.unique(asked, return_index=True, return_inverse=True)
+    _, first, inverse = np.unique(questions, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse]
 
 
-def places_in(held: Digests, asked: Digests) -> Positions:
+def places_in(held: Digests, questions: Digests) -> Positions:
     """Return where each digest asked for is among those held; all must be there."""
     order = np.argsort(held)
-    return order[np.searchsorted(held[order], asked)]
+    return order[np.searchsorted(held[order], questions)]
 
 
 def filled(table: pa.Table, questions: pa.Table, rank: Positions) -> pa.Table:

@@ -249,7 +249,7 @@ def saturated(
     """
     point = at(version, load, **knobs)
     if done is not None and done.packets >= packets:
-        found = done.found.get((done.first(point), "simulation", done.seeds[0]))
+        found = done.answers.get((done.first(point), "simulation", done.seeds[0]))
         if found is not None:
             return found
     made = design("raw").with_(**dict(point.knobs))
