@@ -133,7 +133,7 @@ def _changed(
 ) -> int:  # fmt: skip
     """Print which rows agree now, break or move; with --strict, status 1 if one breaks."""
     from npexplore.designs import base_of, design
-    from npexplore.study.checking.changed import CHANGES, changed_machines, compare_checks, told
+    from npexplore.study.checking.changed import CHANGES, changed_machines, compare_checks, knob_changes
 
     given = split_settings(settings)
     for name, values in given.items():
@@ -152,7 +152,7 @@ def _changed(
         other = {base_of(made): made}
     found = compare_checks(machines, other, seeds=seeds)
     document = found.to_dict()
-    what = "; ".join(told(name, made) for name, made in machines.items())
+    what = "; ".join(knob_changes(name, made) for name, made in machines.items())
     if not document["rows"]:
         raise InputError(f"no published row belongs to {', '.join(machines)}")
 

@@ -8,7 +8,7 @@ from npexplore.cli import main
 from npexplore.designs import DESIGNS, NETS, base_of, design, known_designs, with_machines
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.reads import remembered
-from npexplore.study.checking.changed import changed_machines, compare_checks, told
+from npexplore.study.checking.changed import changed_machines, compare_checks, knob_changes
 
 KEYS = ["ixp2400.fig9.bandwidth.n0", "ixp2400.fig9.loss30"]
 
@@ -36,9 +36,9 @@ def test_settings_go_to_the_machines_that_have_the_knob(tmp_path):
     found = changed_machines((), {"bus_clock_mhz": "0.1 GHz"})
     assert set(found) == {name for name in DESIGNS if "bus_clock_mhz" in DESIGNS[name]().parameters.file.parameter}
     assert all(made.parameters.bus_clock_mhz == 100 for made in found.values())
-    assert told("ixp2400", found["ixp2400"]) == "ixp2400: bus_clock_mhz=100.0"
+    assert knob_changes("ixp2400", found["ixp2400"]) == "ixp2400: bus_clock_mhz=100.0"
     path = written(tmp_path, 'extends = "ixp2400"\nset = { banks = 16 }')
-    assert told("ixp2400", changed_machines([path], {"threads": 3})["ixp2400"]) == "mine: threads=3, banks=16"
+    assert knob_changes("ixp2400", changed_machines([path], {"threads": 3})["ixp2400"]) == "mine: threads=3, banks=16"
     with pytest.raises(UnknownNameError, match=r"knob of ixp2400 'bank' is unknown .nearest: banks"):
         changed_machines([path], {"bank": 3})
     with pytest.raises(InputError, match="replaces ixp2400, which another machine already replaces"):

@@ -56,7 +56,7 @@ def changed_machines(designs: Sequence[str], settings: Mapping[str, Value]) -> d
     return changed
 
 
-def told(name: str, machine: Design) -> str:
+def knob_changes(name: str, machine: Design) -> str:
     """Return in words how a machine differs from the listed design that it replaces."""
     listed = dict(DESIGNS[name]().parameters) if name in DESIGNS else {}
     changes = [f"{knob}={value}" for knob, value in machine.parameters.items() if value != listed.get(knob)]

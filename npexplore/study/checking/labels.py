@@ -45,7 +45,7 @@ class _Paper:
     returning: Ties  # the identities whose result every model gives back
 
     @cached_property
-    def given(self) -> frozenset[str]:
+    def from_inputs(self) -> frozenset[str]:
         return self.ties.follow(self.inputs)
 
     @cached_property
@@ -85,7 +85,7 @@ class Labels:
     def _of_inputs(self, row: Row, reads: Reads) -> bool:
         """Whether a row follows from inputs without a model of contention."""
         inputs_alone = all(_is_input(read) for read in reads.values() if read.kind not in (SOLVER, SAME))
-        return (inputs_alone or self._end(row.key) in self._of(row).given) and not contended(reads)
+        return (inputs_alone or self._end(row.key) in self._of(row).from_inputs) and not contended(reads)
 
     def because(self, row: Row, reads: Reads) -> tuple[str, str]:
         """Return a row's label and, in words, the reason for it."""
@@ -103,19 +103,21 @@ class Labels:
                 keys = rest if self._tied(row, rest) else keys
             rows = f"rows from which it follows: {', '.join(keys)}"
         names = list(dict.fromkeys(read.name for behind in keys.values() for read in behind))
-        told = f"{', '.join(names[:4])}{' and others' if len(names) > 4 else ''} {'was' if len(names) == 1 else 'were'}"
-        return label, f"{told} {'fitted to' if label == 'calibrated' else 'chosen after'} {rows}"
+        values = (
+            f"{', '.join(names[:4])}{' and others' if len(names) > 4 else ''} {'was' if len(names) == 1 else 'were'}"
+        )
+        return label, f"{values} {'fitted to' if label == 'calibrated' else 'chosen after'} {rows}"
 
     def keys(self, row: Row, reads: Reads, label: str) -> dict[str, list[Read]]:
         """Return the keys of the rows that the values read were fitted to or (label post_hoc) chosen after."""
-        found: dict[str, list[Read]] = {}
+        reads_by_key: dict[str, list[Read]] = {}
         for read in reads.values():
             if read.usual:
                 chosen = read.chosen_after if label == "post_hoc" or read.fitted_by_hand else ()
                 for key in (*read.fitted_to, *self._restated(row, read), *chosen):
                     if key != PROTOTYPE:
-                        found.setdefault(key, []).append(read)
-        return found
+                        reads_by_key.setdefault(key, []).append(read)
+        return reads_by_key
 
     def _tied(self, row: Row, keys: Iterable[str]) -> bool:
         """Whether a row is among some rows, or follows from them and inputs but not from inputs alone."""
@@ -125,7 +127,7 @@ class Labels:
         if not known:
             return False
         paper, twins = self._of(row), [twin for key in known for twin in self._twins(key)]
-        return mine in paper.ties.follow([*paper.inputs, *known, *twins]) - paper.given
+        return mine in paper.ties.follow([*paper.inputs, *known, *twins]) - paper.from_inputs
 
     def _of(self, row: Row) -> _Paper:
         """Return what holds between the rows of a row's paper."""
@@ -155,10 +157,10 @@ class Labels:
     @cached_property
     def _alike(self) -> dict[tuple[object, ...], list[str]]:
         """Keys of rows that print a number, by that number and what it is of."""
-        found: dict[tuple[object, ...], list[str]] = {}
+        keys_by_number: dict[tuple[object, ...], list[str]] = {}
         for row in self.ledger:
-            found.setdefault(_printed(row), []).append(row.key)
-        return found
+            keys_by_number.setdefault(_printed(row), []).append(row.key)
+        return keys_by_number
 
     @staticmethod
     def _restated(row: Row, read: Read) -> list[str]:

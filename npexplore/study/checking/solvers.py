@@ -65,7 +65,7 @@ def corners(base: Design) -> Iterator[tuple[str, dict[str, Value]]]:
 
 def distances(designs: Sequence[str], *, packets: int = PACKETS, executor: Wanted = None) -> list[Distance]:
     """Return the distance at every point; impossible machines and points that cannot be simulated are left out."""
-    asked: list[tuple[str, str, Design, Workload | None]] = []
+    cases: list[tuple[str, str, Design, Workload | None]] = []
     for name in designs:
         base = design(name)
         loads: list[Workload | None] = [None]
@@ -73,27 +73,27 @@ def distances(designs: Sequence[str], *, packets: int = PACKETS, executor: Wante
             loads = [workload(mix=mix) for mix in MIXES]
         for changed, knobs in corners(base):
             try:
-                made = base.with_(**knobs)
+                machine = base.with_(**knobs)
             except InputError:
                 continue
-            asked += [(name, changed, made, load) for load in loads]
-    saturated = _answers(asked, "simulation", packets, executor)
-    near, above = (_answers(asked, solver, packets, executor) for solver in ("queueing", "bounds"))
-    found = _compared(asked, [None] * len(asked), saturated, near, above)
+            cases += [(name, changed, machine, load) for load in loads]
+    saturated = _answers(cases, "simulation", packets, executor)
+    near, above = (_answers(cases, solver, packets, executor) for solver in ("queueing", "bounds"))
+    at_saturation = _compared(cases, [None] * len(cases), saturated, near, above)
     offered = [
-        (name, changed, made, load.with_arrivals("poisson", share * answer.rate_pps), share)
-        for (name, changed, made, load), answer in zip(asked, saturated, strict=True)
+        (name, changed, machine, load.with_arrivals("poisson", share * answer.rate_pps), share)
+        for (name, changed, machine, load), answer in zip(cases, saturated, strict=True)
         if load is not None and isinstance(answer, Prediction)
         for share in LOADS
     ]
     points = [one[:4] for one in offered]
     runs = _answers(points, "simulation", packets, executor)
     came = [
-        (name, changed, made, _as_came(load, run))
-        for (name, changed, made, load, _), run in zip(offered, runs, strict=True)
+        (name, changed, machine, _as_came(load, run))
+        for (name, changed, machine, load, _), run in zip(offered, runs, strict=True)
     ]
     near = _answers(came, "queueing", packets, executor)
-    return found + _compared(points, [one[4] for one in offered], runs, near, [None] * len(points))
+    return at_saturation + _compared(points, [one[4] for one in offered], runs, near, [None] * len(points))
 
 
 def _as_came(load: Workload, run: Answer) -> Workload:
@@ -104,26 +104,26 @@ def _as_came(load: Workload, run: Answer) -> Workload:
 
 
 def _answers(
-    asked: Sequence[tuple[str, str, Design, Workload | None]], solver: str, packets: int, executor: Wanted
+    cases: Sequence[tuple[str, str, Design, Workload | None]], solver: str, packets: int, executor: Wanted
 ) -> list[Answer]:
-    found: list[Answer] = [Refusal("not asked")] * len(asked)
+    answers: list[Answer] = [Refusal("not asked")] * len(cases)
 
     def keep(ended: Ended) -> None:
         for number, answer in ended:
-            found[number] = answer
+            answers[number] = answer
 
     answer_points(
-        [SweepPoint(made, load, solver) for _, _, made, load in asked], keep, executor=executor, packets=packets
+        [SweepPoint(machine, load, solver) for _, _, machine, load in cases], keep, executor=executor, packets=packets
     )
-    return found
+    return answers
 
 
 def _compared(
-    asked: Sequence[tuple[str, str, Design, Workload | None]], shares: Sequence[float | None],
+    cases: Sequence[tuple[str, str, Design, Workload | None]], shares: Sequence[float | None],
     simulated: Sequence[Answer], near: Sequence[Answer], above: Sequence[Answer | None],
 ) -> list[Distance]:  # fmt: skip
-    found = []
-    for (name, changed, _, load), share, run, answer, bounds in zip(asked, shares, simulated, near, above, strict=True):
+    compared = []
+    for (name, changed, _, load), share, run, answer, bounds in zip(cases, shares, simulated, near, above, strict=True):
         if not isinstance(run, Prediction):
             continue
         about = name, changed, "its own" if load is None else load.name, share
@@ -131,7 +131,7 @@ def _compared(
         if isinstance(answer, Prediction):
             means = [one.latency_s.mean if one.latency_s else None for one in (answer, run)]
             latency = means[0] / means[1] - 1 if means[0] and means[1] else None
-            found.append(Distance(*about, answer.throughput_bps / run.throughput_bps - 1, latency, None, roof))
+            compared.append(Distance(*about, answer.throughput_bps / run.throughput_bps - 1, latency, None, roof))
         else:
-            found.append(Distance(*about, None, None, answer.reason, roof))
-    return found
+            compared.append(Distance(*about, None, None, answer.reason, roof))
+    return compared

@@ -27,12 +27,12 @@ def why(check: Check, key: str) -> str:
     label, because = Labels(check.ledger).because(row, reads)
     frozen = "" if row.frozen is None else f" It is judged by {row.frozen_value:g}, predicted at {row.frozen.commit}."
     value = entry[entry["best"]]
-    told = f"{value:.6g}" if isinstance(value, float) else str(value)
+    shown = f"{value:.6g}" if isinstance(value, float) else str(value)
     unit = "" if row.unit in ("", "1") else f" {row.unit}"
     solvers = sorted({read.name for read in reads.values() if read.kind == SOLVER}) or ["no solver"]
     parts = [
         f"{key} is {label.replace('_', ' ')}: {because}.",
-        f"Its value {told}{unit} (printed: {entry['published'] or 'withheld'}) comes by {', '.join(solvers)}.{frozen}",
+        f"Its value {shown}{unit} (printed: {entry['published'] or 'withheld'}) comes by {', '.join(solvers)}.{frozen}",
     ]
     for kind, word in KINDS.items():
         mine = sorted((read for read in reads.values() if _kind(read) == kind), key=lambda read: read.told)
@@ -46,10 +46,10 @@ def _kind(read: Read) -> str:
 
 
 def _list(reads: Iterable[Read]) -> str:
-    return "; ".join(_told(read) for read in reads)
+    return "; ".join(_sentence(read) for read in reads)
 
 
-def _told(read: Read) -> str:
+def _sentence(read: Read) -> str:
     if read.kind == "mechanism":
         said = f"{read.name} ({read.value})"
     else:

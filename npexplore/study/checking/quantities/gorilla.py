@@ -19,7 +19,7 @@ from npexplore.study.checking.quantities.base import Conditions, Get, MissingErr
 from npexplore.study.papers.gorilla import area, channels, storage, structures, virtual_routers
 from npexplore.study.sweeping.points import Point
 
-SIX, MOST, LOSES, MIXED = (rule(f"gorilla.{name}") for name in ("six", "most", "loses", "mixed"))
+SIX, MAJORITY, LOSES, MIXED = (rule(f"gorilla.{name}") for name in ("six", "most", "loses", "mixed"))
 THREADS, MANY_THREADS, SATURATED = (rule(f"gorilla.{name}") for name in ("threads", "many_threads", "saturated"))
 FIG11, FIG11_PROTO, FIG11_MPPS = (rule(f"gorilla.{name}") for name in ("fig11", "fig11_proto", "fig11_mpps"))
 LARGE = rule("gorilla.large")
@@ -57,7 +57,7 @@ def _rate(row: Row, get: Get) -> float | Parts:
     if len(rates) == 1:
         return rates[0]
     if len(rates) == len(SIX.value):
-        most: int = MOST.value
+        most: int = MAJORITY.value
         return sorted(rates, reverse=True)[most - 1]
     triples = [rates[k : k + 3] for k in range(0, len(rates), 3)]
     lost = [mixed < LOSES.value * (a + b) / 2 for mixed, a, b in triples]

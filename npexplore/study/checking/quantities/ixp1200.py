@@ -71,12 +71,12 @@ def resource_of(row: Row) -> str:
     return next((part for part in row.key.split(".") if part in RESOURCES), "")
 
 
-def active(name: str, prediction: Prediction, made: Design) -> float:
+def active(name: str, prediction: Prediction, machine: Design) -> float:
     """Return the active share of a resource: of SRAM the words moved over those that would fit.
 
     SDRAM is active while a bank is (command, words, precharge; at low loads never two of them), or is refreshed.
     """
-    p, share = made.parameters, prediction.utilization[name].busy
+    p, share = machine.parameters, prediction.utilization[name].busy
     if name == "sdram":
         p.assume("active_banks")
         bank = prediction.utilization["sdram.bank"]
@@ -86,8 +86,8 @@ def active(name: str, prediction: Prediction, made: Design) -> float:
 
 def receivers_busy(row: Row, get: Get) -> float:
     """Return the mean active share of the engines of receivers."""
-    found, made = get(points_of(row)[0]), design(row.design)
-    return fmean(active(f"me{engine}", found, made) for engine in range(TABLES.value[1]))
+    prediction, machine = get(points_of(row)[0]), design(row.design)
+    return fmean(active(f"me{engine}", prediction, machine) for engine in range(TABLES.value[1]))
 
 
 def busy(row: Row, prediction: Prediction) -> float:
@@ -98,22 +98,22 @@ def busy(row: Row, prediction: Prediction) -> float:
 def bits(row: Row, get: Get) -> float:
     """Return bits a second: of frames, of a memory (Tables), or on the wires with their gaps (plain forwarding)."""
     point = points_of(row)[0]
-    found, p = get(point), design(row.design).parameters
+    prediction, p = get(point), design(row.design).parameters
     name = resource_of(row)
     if name:
         word_bits, word_ns = (32, p.sram_word_ns) if name == "sram" else (64, p.sdram_word_ns)
-        return float(busy(row, found) * word_bits / (word_ns * 1e-9))
+        return float(busy(row, prediction) * word_bits / (word_ns * 1e-9))
     if row.conditions.get("service") == "ip_forwarding":
-        return on_wires(found)
+        return on_wires(prediction)
     if "rules" not in row.conditions:
         raise MissingError
-    return found.throughput_bps
+    return prediction.throughput_bps
 
 
-def on_wires(found: Prediction) -> float:
+def on_wires(prediction: Prediction) -> float:
     """Return the bits a second that packets take on their wires, with the gaps between them."""
     p = design("ixp1200").parameters
-    return float(found.rate_pps * 8 * (p.packet_bytes + p.gap_bytes))
+    return float(prediction.rate_pps * 8 * (p.packet_bytes + p.gap_bytes))
 
 
 def rate(row: Row, get: Get) -> float:
@@ -155,9 +155,9 @@ def fits(rules: Sequence[int], rates: Sequence[float]) -> dict[str, float]:
 def has_shape(row: Row, get: Get) -> bool:
     """Say whether throughput falls with the logarithm of the rules (rm), or a packet's time grows with them (ls)."""
     rates = [get(point).rate_pps for point in over_rules(row)]
-    found = fits(TICKS.value, rates)
-    best = found["log" if row.conditions["classifier"] == "rm" else "hyperbola"]
-    return rates[-1] < rates[0] and best >= GOOD_FIT.value and best == max(found.values())
+    r2_by_shape = fits(TICKS.value, rates)
+    best = r2_by_shape["log" if row.conditions["classifier"] == "rm" else "hyperbola"]
+    return rates[-1] < rates[0] and best >= GOOD_FIT.value and best == max(r2_by_shape.values())
 
 
 def unloaded(row: Row) -> list[Point]:
@@ -171,8 +171,8 @@ def loss_free(row: Row, get: Get) -> float:
     point, (least, most) = unloaded(row)[0], map(float, LOADS.value.split(".."))
 
     def lost(load: float, _length: int, _numbers: range) -> list[float]:
-        found = get(point.with_(load=load))
-        return [found.loss or 0.0 if found.solver == "simulation" else float(found.bottleneck != "arrivals")]
+        answer = get(point.with_(load=load))
+        return [answer.loss or 0.0 if answer.solver == "simulation" else float(answer.bottleneck != "arrivals")]
 
     goal = Goal(width=LOAD_TOLERANCE.value, initial=None)
     load = Search(lost, least, most).run(goal, confidence=False).load
@@ -191,10 +191,10 @@ def flow_rate(row: Row, get: Get) -> float:
 
 def offered_load(row: Row) -> float:
     """Return the load above which AF3 loses packets, or up to which all latencies are alike."""
-    made = _bench(row)
+    bench = _bench(row)
     if "phb" in row.conditions:
-        return diffserv.drop_onset(made)
-    return diffserv.alike_until(made, float(design(row.design).parameters.alike_latency))
+        return diffserv.drop_onset(bench)
+    return diffserv.alike_until(bench, float(design(row.design).parameters.alike_latency))
 
 
 def shared(plain: Callable[[DiffServBench], float], timed: Callable[[Mapping[str, ClassOfPackets]], float]) -> Quantity:
@@ -209,22 +209,22 @@ def shared(plain: Callable[[DiffServBench], float], timed: Callable[[Mapping[str
         return [Point.of(row.design, None, knobs)]
 
     def value(row: Row, get: Get) -> float:
-        found = get(points(row)[0])
-        return timed(found.classes) if found.classes else plain(_bench(row))
+        prediction = get(points(row)[0])
+        return timed(prediction.classes) if prediction.classes else plain(_bench(row))
 
     return Quantity(points, value)
 
 
-def expedited(made: DiffServBench) -> float:
+def expedited(bench: DiffServBench) -> float:
     """Return the rate that expedited forwarding sends at full load."""
-    return float(diffserv.at_load(made, 1.0).loc["EF", "sent_pps"])
+    return float(diffserv.at_load(bench, 1.0).loc["EF", "sent_pps"])
 
 
 def _assured(classes: Mapping[str, ClassOfPackets], number: Callable[[ClassOfPackets], float | None]) -> float:
-    found = [number(one) for one in list(classes.values())[1:]]
-    if not all(found):
+    values = [number(one) for one in list(classes.values())[1:]]
+    if not all(values):
         raise MissingError
-    return diffserv.ratio_of([float(one or 0.0) for one in found])
+    return diffserv.ratio_of([float(one or 0.0) for one in values])
 
 
 _ratio = CONDITIONS.ratio(throughput)
@@ -239,7 +239,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "loss-free throughput": Quantity(unloaded, loss_free),
     "offered load": exact(offered_load),
     "latency ratio": shared(
-        lambda made: diffserv.neighbours(made, "delay_mean_ns"),
+        lambda bench: diffserv.neighbours(bench, "delay_mean_ns"),
         lambda classes: _assured(classes, lambda one: one.latency_s.mean),
     ),
     "rate of a flow": Quantity(points_of, flow_rate),
@@ -247,7 +247,7 @@ QUANTITIES: Mapping[str, Quantity] = {
     "ixp1200.table1.ls.receivers.utilization": Quantity(points_of, receivers_busy),
     "ixp1200.fig7.ef.plateau": shared(expedited, lambda classes: classes["0"].rate_pps),
     "ixp1200.fig7.af_share_ratio": shared(
-        lambda made: diffserv.neighbours(made, "sent_pps"),
+        lambda bench: diffserv.neighbours(bench, "sent_pps"),
         lambda classes: _assured(classes, lambda one: one.rate_pps),
     ),
 }
