@@ -130,7 +130,7 @@ class _Learner:
                 break
             extra |= frozenset(bound) if holes else frozenset()
             bases = [*wrong[:BASES], *bases]
-        out.built, out.checked = sum(found is not None for found in self.seen.values()), len(checks)
+        out.built, out.checked = sum(functions is not None for functions in self.seen.values()), len(checks)
         return out
 
     def _possibility(self) -> list[int]:
@@ -202,8 +202,8 @@ class _Learner:
         return parts
 
     def _value(self, name: str, place: Place) -> float:
-        found = self.at(place)
-        return float("nan") if found is None else found.get(name, 0.0)
+        functions = self.at(place)
+        return float("nan") if functions is None else functions.get(name, 0.0)
 
     def _product(self, parts: Sequence[Floats]) -> Floats:
         out = np.ones(self.shape)
@@ -213,13 +213,13 @@ class _Learner:
 
     def _right(self, factors: Mapping[str, Sequence[Floats]], place: Place) -> bool:
         """Return whether the factors give what a machine at a place has."""
-        found = self.at(place)
-        if found is None:
+        functions = self.at(place)
+        if functions is None:
             return True
         for name, parts in factors.items():
             learned = prod(float(part[tuple(min(j, n - 1) for j, n in zip(place, part.shape, strict=True))])
                            for part in parts)  # fmt: skip
-            if not np.isclose(learned, found.get(name, 0.0), rtol=SAME, atol=0.0, equal_nan=False):
+            if not np.isclose(learned, functions.get(name, 0.0), rtol=SAME, atol=0.0, equal_nan=False):
                 return bool(np.isnan(learned))  # a hole is filled otherwise
         return True
 

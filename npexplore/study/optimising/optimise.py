@@ -166,13 +166,13 @@ class _Search:
         for name in self.costs:
             levels, place = np.unique(self.space.cost(name), return_inverse=True)
             _, key = np.unique(key * len(levels) + place, return_inverse=True)
-        found = []
+        shortlists = []
         for rank in (self.space.smooth, *([1.0 / self.space.delay] if "latency" in self.merits else [])):
             order = np.lexsort((np.arange(len(key)), -rank, key))
             begins = np.flatnonzero(np.diff(key[order], prepend=-1))
             nth = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
-            found.append(order[nth < SAME_COST])
-        return np.unique(np.concatenate(found))
+            shortlists.append(order[nth < SAME_COST])
+        return np.unique(np.concatenate(shortlists))
 
     def run(self, ask: Callable[[list[SweepPoint]], list[Answer]], progress: Callable[[str, int], None] | None) -> None:
         """Raise the level of what is on the front until all of it is simulated, or the budget is spent."""
@@ -193,11 +193,11 @@ class _Search:
             seed = self.seed if level == 2 else None
             points = [SweepPoint(self.space.design_at(int(self.chosen[k])), self.workload, levels[level], seed)
                       for k in todo]  # fmt: skip
-            for k, found in zip(todo, ask(points), strict=True):
+            for k, answer in zip(todo, ask(points), strict=True):
                 self.level[k] = level
-                told = found if isinstance(found, Prediction) and self._merits(int(k), found).all() else None
-                self.answers.setdefault(int(k), {})[level] = told
-                if level == 2 and told is None:
+                accepted = answer if isinstance(answer, Prediction) and self._merits(int(k), answer).all() else None
+                self.answers.setdefault(int(k), {})[level] = accepted
+                if level == 2 and accepted is None:
                     self.alive[k] = False  # a run that cannot go on
             self._correct()
             if progress is not None:
@@ -205,12 +205,12 @@ class _Search:
 
     def _compare_with_queueing(self, ask: Callable[[list[SweepPoint]], list[Answer]]) -> None:
         """Ask queueing for the points on the front, which stands beside what was confirmed."""
-        at = self._kept()
+        at = self._confirmed_front()
         points = [SweepPoint(self.space.design_at(int(self.chosen[k])), self.workload, "queueing") for k in at]
-        for k, found in zip(at, ask(points), strict=True):
-            self.answers[int(k)][1] = found if isinstance(found, Prediction) else None
+        for k, answer in zip(at, ask(points), strict=True):
+            self.answers[int(k)][1] = answer if isinstance(answer, Prediction) else None
 
-    def _kept(self) -> Integers:
+    def _confirmed_front(self) -> Integers:
         """Return the confirmed points that are worth their cost."""
         done = np.flatnonzero(self.alive & (self.level == 2))
         return done[worth_their_cost(self.price[done], self.estimate[done], self.tolerance)]
@@ -229,15 +229,15 @@ class _Search:
             beaten = (self.price >= self.price[k]).all(axis=1) & (best <= mine).all(axis=1)
             self.alive &= ~(beaten & (self.level < 2))
 
-    def _merits(self, k: int, found: Prediction) -> Floats:
+    def _merits(self, k: int, prediction: Prediction) -> Floats:
         """Return the merits by an answer, none above its bound unless it is simulated."""
-        delay = found.latency_s.mean
-        told = {
-            "throughput": found.rate_pps * float(self.space.bits[self.chosen[k]]),
+        delay = prediction.latency_s.mean
+        value_by_merit = {
+            "throughput": prediction.rate_pps * float(self.space.bits[self.chosen[k]]),
             "latency": 1.0 / delay if delay else 0.0,
         }
-        merits = np.array([told[name] for name in self.merits])
-        return merits if found.solver == self.confirm else np.minimum(merits, self.bound[k])
+        merits = np.array([value_by_merit[name] for name in self.merits])
+        return merits if prediction.solver == self.confirm else np.minimum(merits, self.bound[k])
 
     def _correct(self) -> None:
         """Take the estimates anew: each level is corrected by how it was off where the next level has answered."""
@@ -264,7 +264,7 @@ class _Search:
     def result(self, name: str) -> Optimum:
         """Return the front of what was simulated, with the counts."""
         self._prune()
-        at = self._kept()
+        at = self._confirmed_front()
         asked_most = [int(np.sum(self.level == level)) for level in (1, 2)]
         possible, pruned = self.space.possible, int(np.sum(~self.alive & (self.level == 0)))
         counts = {
@@ -278,15 +278,15 @@ class _Search:
 
     def _best(self, k: int) -> Best:
         point, said = int(self.chosen[k]), self.answers[k]
-        found, bits = said[2], float(self.space.bits[point])
-        assert found is not None
-        low, high = found.ci95.get("throughput_bps", (None, None))
-        scale = found.rate_pps * bits / found.throughput_bps
+        simulated, bits = said[2], float(self.space.bits[point])
+        assert simulated is not None
+        low, high = simulated.ci95.get("throughput_bps", (None, None))
+        scale = simulated.rate_pps * bits / simulated.throughput_bps
         ranked = said.get(1)
         return Best(
             self.space.knobs_at(point), {name: float(self.space.cost(name)[point]) for name in self.space.costs},
-            found.rate_pps * bits, None if low is None or high is None else (low * scale, high * scale),
-            found.latency_s.mean, found.bottleneck, float(self.space.throughput[point]),
+            simulated.rate_pps * bits, None if low is None or high is None else (low * scale, high * scale),
+            simulated.latency_s.mean, simulated.bottleneck, float(self.space.throughput[point]),
             None if ranked is None else ranked.rate_pps * bits,
         )  # fmt: skip
 

@@ -120,7 +120,7 @@ class Optimum(Result):
             "design": self.design, "workload": self.workload, "costs": self.costs, "merits": self.merits,
             "points": dict(self.counts), "machines_built": self.built, "simulations_saved": self.saved,
             "unconfirmed": self.unconfirmed, "tolerance": self.tolerance,
-            "recommendation": (found := self.recommended()) and {"knobs": dict(found[0].knobs), "reason": found[1]},
+            "recommendation": (choice := self.recommended()) and {"knobs": dict(choice[0].knobs), "reason": choice[1]},
             "front": [_line(best) for best in self.front],
         }  # fmt: skip
         return {name: plain(value) for name, value in document.items()}
