@@ -109,12 +109,12 @@ def test_a_load_whose_packets_take_many_events_has_fewer(monkeypatch):
     monkeypatch.setattr(lengths, "EVENTS", 2e7)
     found = packets_at(loads, polls.events)
     assert found == sorted(found)
-    assert lengths.LEAST <= found[0] < found[-1] <= lengths.PACKETS
+    assert lengths.MIN_PACKETS <= found[0] < found[-1] <= lengths.PACKETS
     for load, length in zip(loads, found, strict=True):
         events = polls.point(load, "simulation").design.simulate(None, packets=512).about["events"]
-        assert length == lengths.LEAST or 0.5 * lengths.EVENTS / 2 < events * length / 512 < 1.3 * lengths.EVENTS
+        assert length == lengths.MIN_PACKETS or 0.5 * lengths.EVENTS / 2 < events * length / 512 < 1.3 * lengths.EVENTS
     monkeypatch.setattr(lengths, "EVENTS", 1.0)
-    assert packets_at(loads, polls.events) == [lengths.LEAST] * 4
+    assert packets_at(loads, polls.events) == [lengths.MIN_PACKETS] * 4
 
 
 def test_points_say_how_many_packets_were_measured():

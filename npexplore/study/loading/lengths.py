@@ -3,7 +3,7 @@
     events of a run / packets = a + b / load        b: looks of threads that find no packet, so many a second
 
 Two short runs, at the lowest and at the highest load, tell a and b of a machine; a run then has packets for EVENTS, at
-least LEAST and at most PACKETS, as a power of two.
+least MIN_PACKETS and at most PACKETS, as a power of two.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from npexplore.errors import RefusedError, SimulationError
 
 PACKETS = 16_384  # measured at most: the slowest 16 are beyond the last quantile
-LEAST = 1024  # measured at least
+MIN_PACKETS = 1024  # measured at least
 EVENTS = 10e6  # of one load's simulation: below half a second
 SHORT = 256  # packets of each of the two runs
 
@@ -35,5 +35,5 @@ def packets_at(loads: Sequence[float], events: Callable[[float, int], float]) ->
 
 
 def _whole(packets: float) -> int:
-    """Return the power of two below, within LEAST and PACKETS."""
-    return int(2 ** math.floor(math.log2(min(max(packets, LEAST), PACKETS))))
+    """Return the power of two below, within MIN_PACKETS and PACKETS."""
+    return int(2 ** math.floor(math.log2(min(max(packets, MIN_PACKETS), PACKETS))))

@@ -54,7 +54,7 @@ class LoadSearch(Result):
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each loss that was searched for: the highest rate within it, and its interval."""
-        return [{"loss": found.goal.loss_ratio, **_rates(found)} for found in self.found]
+        return [{"loss": result.goal.loss_ratio, **_rates(result)} for result in self.found]
 
     def heading(self) -> str:
         """Return the machine and where it saturates."""
@@ -63,7 +63,7 @@ class LoadSearch(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the search in plain types, units in the names."""
-        rates = [{"loss": found.goal.loss_ratio, **_rates(found)} for found in self.found]
+        rates = [{"loss": result.goal.loss_ratio, **_rates(result)} for result in self.found]
         document = {
             "design": self.design, "workload": self.workload, "arrivals": self.arrivals,
             "points": [point.to_dict() for point in self.points],
@@ -76,10 +76,10 @@ class LoadSearch(Result):
         return {name: plain(value) for name, value in document.items()}
 
 
-def _rates(found: Found) -> dict[str, Any]:
+def _rates(result: Found) -> dict[str, Any]:
     rates = {
-        "rate_mpps": found.load, "low": found.low, "high": found.high, "loses_at_mpps": found.loses_at,
-        "conditional_mpps": found.conditional,
+        "rate_mpps": result.load, "low": result.low, "high": result.high, "loses_at_mpps": result.loses_at,
+        "conditional_mpps": result.conditional,
     }  # fmt: skip
     return {name: None if value is None else value / 1e6 for name, value in rates.items()}
 
@@ -98,7 +98,7 @@ def search_lossless(
     Raises InputError for a loss ratio that no load achieves.
     """
     design = design_of(design)
-    asked, like = Offered.of(design, design.packets(workload), arrivals), goal or Goal()
+    offered, like = Offered.of(design, design.packets(workload), arrivals), goal or Goal()
     goals = [Goal(loss, like.exceed_ratio, like.width, like.final, like.total, like.initial) for loss in losses]
     if not goals:
         raise InputError("a search needs at least one loss")
@@ -106,7 +106,7 @@ def search_lossless(
     with opened(store, resume) as stored:
 
         def measured(rate_pps: float | None, packets: int, numbers: range) -> pd.DataFrame:
-            points = [asked.point(rate_pps, "simulation", seed + number) for number in numbers]
+            points = [offered.point(rate_pps, "simulation", seed + number) for number in numbers]
             rows = sweep(points, store=stored, packets=packets)
             measurements.append(rows)
             for reason in rows["refused"].dropna():
@@ -115,19 +115,19 @@ def search_lossless(
 
         row = measured(None, like.final, range(1)).iloc[0]
         full = Saturation(float(row["rate_mpps"]) * 1e6, str(row["bottleneck"]))
-        most = asked.most(full)
+        most = offered.most(full)
 
         def trial(load: float, length: int, numbers: range) -> list[float]:
             if progress is not None:
                 progress(load, length * len(numbers), sum(map(len, measurements)))
             return [float(loss) for loss in measured(load, length, numbers)["loss"]]
 
-        made = Search(trial, FLOOR * most, most)
-        found = []
+        search = Search(trial, FLOOR * most, most)
+        results = []
         for one in sorted(goals, key=lambda one: one.loss_ratio):
-            made.high = most / (1 - one.loss_ratio)
-            found.append(made.run(one))
+            search.high = most / (1 - one.loss_ratio)
+            results.append(search.run(one))
     rows = pd.concat(measurements[1:])
     longest = rows[rows["packets"] == rows.groupby("offered_mpps")["packets"].transform("max")]
     points = tuple(of_rows(part) for _, part in longest.groupby("offered_mpps", sort=True))
-    return LoadSearch(design.name, asked.name, arrivals, tuple(found), points, full)
+    return LoadSearch(design.name, offered.name, arrivals, tuple(results), points, full)

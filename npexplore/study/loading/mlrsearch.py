@@ -28,7 +28,7 @@ Bound = Literal["lower", "upper", "undecided"]
 GROWTH = 4  # times as long are the trials of the next phase
 BY_CHANCE = 0.025  # at each end of an interval of 95 %
 BEYOND = 1.25  # times the highest load of a search may be tried for the upper end of an interval
-FEWEST, MOST = 6, 16  # trials at a load for a sign test, before a load further out is asked
+MIN_SIGN_TRIALS, MAX_SIGN_TRIALS = 6, 16  # trials at a load for a sign test, before a load further out is asked
 
 
 class Trial(NamedTuple):
@@ -72,12 +72,12 @@ class Goal:
 
     def phases(self) -> list[Goal]:
         """Return the goals of all phases: one shorter trial a load and twice the gap at each one before the last."""
-        found, length = [self], self.final
+        goals, length = [self], self.final
         while self.initial is not None and length > self.initial:
             length = max(self.initial, -(-length // GROWTH))
-            first = found[0]
-            found.insert(0, replace(first, width=min(2 * first.width, 0.5), final=length, total=length))
-        return found
+            first = goals[0]
+            goals.insert(0, replace(first, width=min(2 * first.width, 0.5), final=length, total=length))
+        return goals
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ class Search:
         while True:
             while (sure := self._sure(goal, load, way)) is None:
                 full = sum(t.length >= goal.final for t in self.trials.get(load, ()))
-                self._measure(load, goal.final, FEWEST - full if full < FEWEST else 2)
+                self._measure(load, goal.final, MIN_SIGN_TRIALS - full if full < MIN_SIGN_TRIALS else 2)
             if sure:
                 return load
             if load == end:
@@ -230,7 +230,7 @@ class Search:
             return n > 0 and sum(math.comb(n, k) * chance**k * (1 - chance) ** (n - k) for k in numbers) <= BY_CHANCE
 
         good_or_bad = by_chance(range(bad + 1)), by_chance(range(bad, n + 1))
-        return good_or_bad[way > 0] if any(good_or_bad) or n >= MOST else None
+        return good_or_bad[way > 0] if any(good_or_bad) or n >= MAX_SIGN_TRIALS else None
 
     def _conditional(self, load: float, goal: Goal) -> float:
         """Return the load times what came through in the full-length trial at the quantile of the exceed ratio."""

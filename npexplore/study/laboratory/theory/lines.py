@@ -31,8 +31,8 @@ def line_of(lone: LoneResource) -> Line | None:
     if isinstance(resource, Part):
         make = PARTS.get((kind_of(resource), lone.visit))
         return None if make is None else make(resource.parameters, operands)
-    found = LINES.get(type(resource))
-    return None if found is None else found(resource, operands, lone)
+    make_line = LINES.get(type(resource))
+    return None if make_line is None else make_line(resource, operands, lone)
 
 
 def _value(value: Any, packet_bytes: int) -> Any:
