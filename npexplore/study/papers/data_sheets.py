@@ -40,14 +40,14 @@ def qdr_peaks(
 
     rows = []
     for burst in (2, 4):
-        made = _machine(part("qdr_sram", "qdr", clock_mhz=clock_mhz, burst=burst, word_bytes=word_bytes), access)
-        for asked in words:
-            bits, load = 2 * 8 * word_bytes * asked, workload(packet_bytes=word_bytes * asked)
-            moved = -(-asked // burst) * burst
+        memory = _machine(part("qdr_sram", "qdr", clock_mhz=clock_mhz, burst=burst, word_bytes=word_bytes), access)
+        for request_words in words:
+            bits, load = 2 * 8 * word_bytes * request_words, workload(packet_bytes=word_bytes * request_words)
+            moved = -(-request_words // burst) * burst
             peak = 2 * 2 * clock_mhz * 1e6 * 8 * word_bytes
-            limit, answer = bounds(made, load), simulate(made, load, packets=packets)
-            found = (peak * asked / moved, limit.rate_pps * bits, answer.rate_pps * bits)
-            rows.append((f"bursts of {burst}", asked, *(rate / 1e9 for rate in found)))
+            limit, answer = bounds(memory, load), simulate(memory, load, packets=packets)
+            rates = (peak * request_words / moved, limit.rate_pps * bits, answer.rate_pps * bits)
+            rows.append((f"bursts of {burst}", request_words, *(rate / 1e9 for rate in rates)))
     return pd.DataFrame(rows, columns=["setting", "words", "sheet_gbps", "bounds_gbps", "simulated_gbps"])
 
 
@@ -70,15 +70,15 @@ def hash_rates(
             m.receive.free(bytes=packet.packet_bytes)
 
         unit = part("hash_unit", "hash", clock_mhz=clock_mhz, latency_clocks=latency_clocks, requests=THREADS)
-        made, service = _machine(unit, hashed), -(-size // 8) / (clock_mhz * 1e6)
+        machine, service = _machine(unit, hashed), -(-size // 8) / (clock_mhz * 1e6)
         for share in shares:
             load = workload(packet_bytes=64, arrivals="poisson", rate=share / service)
-            limit, answer = bounds(made, load), simulate(made, load, packets=packets)
+            limit, answer = bounds(machine, load), simulate(machine, load, packets=packets)
             wait = share * service / (2 * (1 - share)) if share < 1 else float("nan")
-            told = wait + service + latency_clocks / (clock_mhz * 1e6)
+            expected_s = wait + service + latency_clocks / (clock_mhz * 1e6)
             rates = (share / service, min(share, 1.0) / service, limit.rate_pps, answer.rate_pps)
             mean = answer.latency_s.mean or float("nan")
-            rows.append((f"{size}-byte keys", *(rate / 1e6 for rate in rates), share, told * 1e9, mean * 1e9))
+            rows.append((f"{size}-byte keys", *(rate / 1e6 for rate in rates), share, expected_s * 1e9, mean * 1e9))
     columns = ["offered_mpps", "sheet_mpps", "bounds_mpps", "simulated_mpps", "load", "sheet_ns", "simulated_ns"]
     return pd.DataFrame(rows, columns=["setting", *columns])
 

@@ -30,9 +30,9 @@ def swept(points: Iterable[SweepPoint]) -> pd.DataFrame:
 
     lost: share of the packets that were dropped (simulation only).
     """
-    asked = list(points)
-    table = sweep(asked)
-    loads = [(point.design.machine(point.workload), point.design.workload(point.workload)) for point in asked]
+    sweep_points = list(points)
+    table = sweep(sweep_points)
+    loads = [(point.design.machine(point.workload), point.design.workload(point.workload)) for point in sweep_points]
     bits = np.array([8 * float(np.mean(machine.counted_bytes(load.packet_bytes))) for machine, load in loads])
     return table.assign(
         throughput_gbps=table["throughput_bps"] / 1e9,
@@ -50,12 +50,12 @@ def demands(design: Design, workload: Workload | None = None) -> pd.DataFrame:
     """
     import pandas as pd
 
-    found = design.demands(workload)
-    ceilings = found.ceilings()
+    under_load = design.demands(workload)
+    ceilings = under_load.ceilings()
     rows = [
-        (name, found.servers[name].members, found.servers[name].units, 1e9 * demand.seconds, demand.visits,
+        (name, under_load.servers[name].members, under_load.servers[name].units, 1e9 * demand.seconds, demand.visits,
          ceilings[name] / 1e6)
-        for name, demand in found.demands.servers.items() if name in ceilings
+        for name, demand in under_load.demands.servers.items() if name in ceilings
     ]  # fmt: skip
     frame = pd.DataFrame(rows, columns=["server", "members", "units", "ns_per_packet", "visits", "ceiling_mpps"])
     return frame.assign(load=frame["ceiling_mpps"].min() / frame["ceiling_mpps"]).sort_values("ceiling_mpps")
@@ -70,10 +70,10 @@ def ceilings(design: Design, workload: Workload | None, knob: str, values: Itera
 
     rows = []
     for value in values:
-        found = design.with_(**{knob: value}).demands(workload)
-        limits = {name: rate * found.counted_bits / 1e9 for name, rate in found.ceilings().items()}
+        under_load = design.with_(**{knob: value}).demands(workload)
+        limits = {name: rate * under_load.counted_bits / 1e9 for name, rate in under_load.ceilings().items()}
         lowest = min(limits, key=limits.__getitem__)
-        rows += [(value, name, limit, name == lowest, found.machine.counted) for name, limit in limits.items()]
+        rows += [(value, name, limit, name == lowest, under_load.machine.counted) for name, limit in limits.items()]
     return pd.DataFrame(rows, columns=[knob, "resource", "ceiling_gbps", "binding", "counted"])
 
 
@@ -108,12 +108,12 @@ def unstated(design: Design, workload: Workload | None = None) -> pd.DataFrame:
 
     known = design.parameters.file.parameter
     rows = []
-    for found in assumptions(design, workload):
-        parameter = known.get(found.name)
+    for one in assumptions(design, workload):
+        parameter = known.get(one.name)
         fitted = len(parameter.fitted_to) if parameter is not None else 0
-        others = [word for word in words(parameter.choices if parameter is not None else ()) if word != found.value]
+        others = [word for word in words(parameter.choices if parameter is not None else ()) if word != one.value]
         rows_of = f"fitted to {fitted} row{'s'[: fitted > 1]}"
-        told = [f"or {', '.join(others)}"] * bool(others) + [rows_of] * bool(fitted)
-        value = "" if found.value is None else f"{found.value} {found.unit}".strip()
-        rows.append((found.name, found.kind, value, "; ".join(told), found.about, found.source))
+        instead = [f"or {', '.join(others)}"] * bool(others) + [rows_of] * bool(fitted)
+        value = "" if one.value is None else f"{one.value} {one.unit}".strip()
+        rows.append((one.name, one.kind, value, "; ".join(instead), one.about, one.source))
     return pd.DataFrame(rows, columns=["name", "kind", "value", "instead", "about", "source"])

@@ -55,7 +55,7 @@ class Claim:
 
 def claims(ledger: Ledger | None = None) -> list[Claim]:
     """Return the judged claims on rates of single configurations, each measurement once."""
-    found = []
+    judged = []
     for row in ledger or load():
         c = row.conditions
         if row.paper != "gorilla" or row.quantity != "forwarding rate" or row.role not in JUDGED:
@@ -67,8 +67,8 @@ def claims(ledger: Ledger | None = None) -> list[Claim]:
         keeps = row.hi is not None and row.hi >= offered
         counting = str(c.get("flow_counting", "off"))
         built = str(c.get("protocols", "all"))
-        found.append(Claim(row.key, clusters, engines, threads, str(c["proto"]), counting, offered, keeps, built))
-    return found
+        judged.append(Claim(row.key, clusters, engines, threads, str(c["proto"]), counting, offered, keeps, built))
+    return judged
 
 
 @remembered()
@@ -98,7 +98,7 @@ def overhead_for(p: Parameters, per_step: float) -> float:
 
 
 def admissible(
-    per_step: Sequence[float], delays: Sequence[float], given: Sequence[Claim] | None = None
+    per_step: Sequence[float], delays: Sequence[float], chosen: Sequence[Claim] | None = None
 ) -> pd.DataFrame:
     """Return a table of how many claims hold, and which do not, by cycles per step and lookup delay.
 
@@ -106,7 +106,7 @@ def admissible(
     """
     import pandas as pd
 
-    asked, own = list(given) if given is not None else claims(), design("gorilla").parameters
+    judged, own = list(chosen) if chosen is not None else claims(), design("gorilla").parameters
     rows = []
     for each, delay in product(per_step, delays):
         overhead = overhead_for(own, each)
@@ -114,11 +114,11 @@ def admissible(
             continue
         half: dict[str, Value] = {"request_cycles": each / 2, "edit_cycles": each / 2}
         p = own.with_(**half, overhead_cycles=overhead, lookup_cycles=delay)
-        kinds = {(c.counting, c.proto, c.protocols): c for c in asked}
+        kinds = {(c.counting, c.proto, c.protocols): c for c in judged}
         cycles = {kind: _cycles(p, claim) for kind, claim in kinds.items()}
-        wrong = [c.name for c in asked if _enough(p, c, cycles[c.counting, c.proto, c.protocols]) != c.keeps_up]
+        wrong = [c.name for c in judged if _enough(p, c, cycles[c.counting, c.proto, c.protocols]) != c.keeps_up]
         rows.append({
             "cycles_per_step": each, "lookup_cycles": delay, "overhead_cycles": overhead,
-            "right": len(asked) - len(wrong), "claims": len(asked), "wrong": "; ".join(wrong),
+            "right": len(judged) - len(wrong), "claims": len(judged), "wrong": "; ".join(wrong),
         })  # fmt: skip
     return pd.DataFrame(rows)

@@ -42,9 +42,9 @@ def per_area(design: Design, stores: str, seed: int = 1) -> list[dict[str, Any]]
         {"clusters": c, "engines": e, "threads": t, "proto": PROTO.value, "protocols": PROTO.value,
          "rate_mpps": MPPS.value} for c, e, t in sizes
     ]  # fmt: skip
-    found, by_one = simulated(design, knobs, seed), scale(p, stores)
+    predictions, by_one = simulated(design, knobs, seed), scale(p, stores)
     records = []
-    for (clusters, engines, threads), got in zip(sizes, found, strict=True):
+    for (clusters, engines, threads), got in zip(sizes, predictions, strict=True):
         luts = clusters * engines * engine_luts("ipv4", threads, stores).mean
         each = got.rate_pps / 1e6 / (luts / 1000)
         records.append({
@@ -60,11 +60,11 @@ def gains(records: list[dict[str, Any]], more: str) -> dict[int, float]:
     more: "threads" or "engines".
     """
     other = {"threads": "engines", "engines": "threads"}[more]
-    found: dict[int, float] = {}
+    ratios: dict[int, float] = {}
     for at in sorted({one[other] for one in records}):
         mine = sorted((one for one in records if one[other] == at), key=lambda one: int(one[more]))
-        found[at] = mine[-1]["per_area"] / mine[0]["per_area"]
-    return found
+        ratios[at] = mine[-1]["per_area"] / mine[0]["per_area"]
+    return ratios
 
 
 def common_threads(stores: str) -> tuple[int, ...]:
@@ -92,10 +92,10 @@ def merged(design: Design, stores: str, scaled: bool = False, fixed: float | Non
     """
     areas, groups, saved = engines_of(design, stores, scaled), {}, []
     for name in map(str, CONFIGURATIONS.value):
-        found = {one: consolidate(design, name, one, fixed=fixed, engines_of=areas) for one in METHODS}
-        ours = area(found["protocol"])
-        groups[name] = grouping(found["protocol"])
-        saved.append([1 - ours / area(found[against]) for against in AGAINST])
+        processors = {one: consolidate(design, name, one, fixed=fixed, engines_of=areas) for one in METHODS}
+        ours = area(processors["protocol"])
+        groups[name] = grouping(processors["protocol"])
+        saved.append([1 - ours / area(processors[against]) for against in AGAINST])
     means = (fmean(column) for column in zip(*saved, strict=True))
     return {"groups": groups, **dict(zip(AGAINST, means, strict=True))}
 
@@ -106,9 +106,9 @@ def ways(fitted: Design, measured: Design, stores: str) -> list[dict[str, Any]]:
     Unfitted, a processor has nothing beside its engines; with the scale it has what the model assumes.
     """
     return [
-        {"cycles": told, "engines": "scaled" if scaled else "unfitted",
+        {"cycles": cycles, "engines": "scaled" if scaled else "unfitted",
          **merged(machine, stores, scaled, None if scaled else 0.0)}
-        for told, machine, scaled in (
+        for cycles, machine, scaled in (
             ("measured", measured, False), ("measured", measured, True), ("fitted", fitted, True),
         )
     ]  # fmt: skip

@@ -91,12 +91,12 @@ def sized(
     per_cycle = group.rate_pps / (p.core_mhz * 1e6)
     needs = [needed[name] for name in sorted(group.protocols)]
     areas = engines_of or Engines(lambda threads, spoken: engine_share(p, threads, spoken) * scale(p, device))
-    found = []
+    sizes = []
     for threads in areas.threads:
         engines = max(math.ceil(per_cycle * max(issue, stay / threads) - 1e-9) for issue, stay in needs)
         area = engines * areas.share(threads, _program(group))
-        found.append(Sized(group, engines, threads, area))
-    best = min(found, key=lambda one: one.area)
+        sizes.append(Sized(group, engines, threads, area))
+    best = min(sizes, key=lambda one: one.area)
     more = (float(p.lut_fixed) if fixed is None else fixed) / 100 * scale(p, device)
     return Sized(group, best.engines, best.threads, best.area + more)
 
@@ -145,18 +145,18 @@ def _merge_while_it_saves(groups: Sequence[Sized], size: Callable[[Group], Sized
                 best = saves, a, b, known[both]
         if best is None:
             return sorted(now, key=lambda one: -one.area)
-        _, a, b, made = best
-        now = [one for k, one in enumerate(now) if k not in (a, b)] + [made]
+        _, a, b, merged = best
+        now = [one for k, one in enumerate(now) if k not in (a, b)] + [merged]
 
 
-def area(found: Sequence[Sized]) -> float:
+def area(processors: Sequence[Sized]) -> float:
     """Return the share of the device that all processors take."""
-    return sum(one.area for one in found)
+    return sum(one.area for one in processors)
 
 
-def grouping(found: Sequence[Sized]) -> str:
+def grouping(processors: Sequence[Sized]) -> str:
     """Return the groups in the paper's notation, largest first."""
-    return " | ".join(str(one.group) for one in found)
+    return " | ".join(str(one.group) for one in processors)
 
 
 def saving(design: Design, against: str, fixed: float | None = None) -> float:

@@ -39,9 +39,9 @@ def bench(design: Design) -> DiffServBench:
 
 def coupled(design: Design, receivers: int, rules: int, seed: int = 1) -> DiffServBench:
     """Return the bench with receivers as slow as the machine's: `receivers` active ports, four to an engine."""
-    made = design.with_(receivers=receivers, receiver_engines=-(-receivers // 4), rules=rules)
-    rate = made.simulate(seed=seed).rate_pps / receivers
-    room = made.parameters.mac_buffer_bytes // made.parameters.packet_bytes
+    variant = design.with_(receivers=receivers, receiver_engines=-(-receivers // 4), rules=rules)
+    rate = variant.simulate(seed=seed).rate_pps / receivers
+    room = variant.parameters.mac_buffer_bytes // variant.parameters.packet_bytes
     return replace(bench(design), receiver=Receiver(round(1e9 / rate), int(room)))
 
 
@@ -60,19 +60,19 @@ def timed(design: Design, loads: Sequence[float], seed: int = 1) -> pd.DataFrame
 
     rows = []
     for load in loads:
-        found = machine(design, load).simulate(seed=seed)
-        lost = {"policed": found.drops["policer"], "queue_full": found.drops["out_fe"],
-                "buffer_full": sum(n for name, n in found.drops.items() if name.startswith("mac"))}  # fmt: skip
-        for name, one in zip(FLOWS, found.classes.values(), strict=True):
+        prediction = machine(design, load).simulate(seed=seed)
+        lost = {"policed": prediction.drops["policer"], "queue_full": prediction.drops["out_fe"],
+                "buffer_full": sum(n for name, n in prediction.drops.items() if name.startswith("mac"))}  # fmt: skip
+        for name, one in zip(FLOWS, prediction.classes.values(), strict=True):
             mean = one.latency_s.mean
             delay = None if mean is None else mean * 1e9
             rows.append({"load": load, "class": name, "sent_pps": one.rate_pps, "delay_mean_ns": delay, **lost})
     return pd.DataFrame(rows)
 
 
-def ratio_of(found: Sequence[float]) -> float:
+def ratio_of(values: Sequence[float]) -> float:
     """Return the mean ratio between neighbours, the larger over the smaller."""
-    pairs = np.stack([np.asarray(found[:-1], float), np.asarray(found[1:], float)])
+    pairs = np.stack([np.asarray(values[:-1], float), np.asarray(values[1:], float)])
     return float(np.mean(pairs.max(axis=0) / pairs.min(axis=0)))
 
 
@@ -83,45 +83,45 @@ def limit_of(key: str) -> float:
     return point
 
 
-def shared(made: DiffServBench, loads: Sequence[float], seed: int = 0) -> pd.DataFrame:
+def shared(bench: DiffServBench, loads: Sequence[float], seed: int = 0) -> pd.DataFrame:
     """Return Figs. 7 and 8: a row for each load and class; EF is rate-limited, the AF flows are not."""
-    return load_sweep(made, loads, FLOWS, {"EF": limit_of("fig7.ef_limit")}, seed)
+    return load_sweep(bench, loads, FLOWS, {"EF": limit_of("fig7.ef_limit")}, seed)
 
 
-def flows(made: DiffServBench, loads: Sequence[float], seed: int = 0) -> pd.DataFrame:
+def flows(bench: DiffServBench, loads: Sequence[float], seed: int = 0) -> pd.DataFrame:
     """Return Fig. 9: a row for each load and flow, each flow with its own rule and limit."""
-    made = replace(made, duration_s=2.0)  # a packet more or less is then one a second
-    return rates_of_flows(made, loads, round(limit_of("fig9.flows")), limit_of("fig9.bw_per_flow"), seed)
+    bench = replace(bench, duration_s=2.0)  # a packet more or less is then one a second
+    return rates_of_flows(bench, loads, round(limit_of("fig9.flows")), limit_of("fig9.bw_per_flow"), seed)
 
 
 @remembered(32)
-def at_load(made: DiffServBench, load: float) -> pd.DataFrame:
+def at_load(bench: DiffServBench, load: float) -> pd.DataFrame:
     """Return one load of Figs. 7 and 8 by class."""
-    return shared(made, (load,)).set_index("class")
+    return shared(bench, (load,)).set_index("class")
 
 
-def drop_onset(made: DiffServBench) -> float:
+def drop_onset(bench: DiffServBench) -> float:
     """Return the lowest load at which packets of AF3 find their queue full, on a grid of a quarter of a per cent."""
     for load in np.arange(0.2, 1.0, ONSET_STEP):
-        if at_load(made, round(float(load), 6)).loc["AF3", "queue_full"] > 0:
+        if at_load(bench, round(float(load), 6)).loc["AF3", "queue_full"] > 0:
             return float(load)
     return 1.0
 
 
-def alike_until(made: DiffServBench, alike: float) -> float:
+def alike_until(bench: DiffServBench, alike: float) -> float:
     """Return the highest load up to which all flows have the same mean latency, within the factor `alike`."""
     last = 0.0
     for load in np.arange(0.2, 1.0, ONSET_STEP):
-        delay = at_load(made, round(float(load), 6))["delay_mean_ns"]
+        delay = at_load(bench, round(float(load), 6))["delay_mean_ns"]
         if delay.max() > alike * delay.min():
             return last
         last = float(load)
     return last
 
 
-def neighbours(made: DiffServBench, column: str, load: float = 1.0) -> float:
+def neighbours(bench: DiffServBench, column: str, load: float = 1.0) -> float:
     """Return the ratio of `column` between neighbouring classes of assured forwarding, the larger over the smaller."""
-    return ratio_of(at_load(made, load).loc[["AF1", "AF2", "AF3"], column].to_list())
+    return ratio_of(at_load(bench, load).loc[["AF1", "AF2", "AF3"], column].to_list())
 
 
 def over_queues(design: Design, packets: Sequence[int]) -> pd.DataFrame:
@@ -133,11 +133,11 @@ def over_queues(design: Design, packets: Sequence[int]) -> pd.DataFrame:
 
     rows = []
     for length in packets:
-        made = replace(bench(design), queue_packets=length)
+        variant = replace(bench(design), queue_packets=length)
         rows.append({
-            "queue": length, "ef_pps": float(at_load(made, 1.0).loc["EF", "sent_pps"]),
-            "share_ratio": neighbours(made, "sent_pps"), "latency_ratio": neighbours(made, "delay_mean_ns"),
-            "drop_onset": drop_onset(made),
+            "queue": length, "ef_pps": float(at_load(variant, 1.0).loc["EF", "sent_pps"]),
+            "share_ratio": neighbours(variant, "sent_pps"), "latency_ratio": neighbours(variant, "delay_mean_ns"),
+            "drop_onset": drop_onset(variant),
         })  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -152,8 +152,8 @@ def over_timers(design: Design, ticks_us: Sequence[float]) -> pd.DataFrame:
 
     p, rows = design.parameters, []
     for tick in ticks_us:
-        made = replace(bench(design), tick_ns=round(tick * 1e3))
-        most = min(limit_of("fig7.ef_limit"), made.depth_packets / (tick * 1e-6))
+        variant = replace(bench(design), tick_ns=round(tick * 1e3))
+        most = min(limit_of("fig7.ef_limit"), variant.depth_packets / (tick * 1e-6))
         share = p.sram_word_ns / p.sram_efficiency / (tick * 1e3)
-        rows.append((tick, float(at_load(made, 1.0).loc["EF", "sent_pps"]), most, share))
+        rows.append((tick, float(at_load(variant, 1.0).loc["EF", "sent_pps"]), most, share))
     return pd.DataFrame(rows, columns=["tick_us", "ef_pps", "expected_pps", "sram_share"])

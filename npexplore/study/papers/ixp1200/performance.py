@@ -33,7 +33,7 @@ CONFIGURATIONS: Mapping[str, tuple[int, int]] = {
     "whole system": (16, 4),
 }  # fmt: skip
 RULES: Sequence[int] = TICKS.value  # of Fig. 6
-FULL = 0.9  # share from which on a resource counts as a bottleneck
+BOTTLENECK_SHARE = 0.9  # share from which on a resource counts as a bottleneck
 OTHERS: Mapping[str, dict[str, Value]] = {
     "as fitted": {},
     "SRAM latency 30 % longer": {"sram_latency_ns": 130.0},
@@ -63,12 +63,12 @@ def simulated(
     """
     import pandas as pd
 
-    found = (simulations or Simulations())(made for _, made in points)
+    answers = (simulations or Simulations())(machine for _, machine in points)
     rows = []
-    for (told, made), answer in zip(points, found, strict=True):
-        shares = busy_shares(made.demands(), answer.rate_pps)
+    for (columns, machine), answer in zip(points, answers, strict=True):
+        shares = busy_shares(machine.demands(), answer.rate_pps)
         rows.append({
-            **told,
+            **columns,
             "rate_kpps": answer.rate_pps / 1e3,
             "throughput_mbps": answer.throughput_bps / 1e6,
             "bottleneck": answer.bottleneck,
@@ -84,8 +84,8 @@ def over_rules(
 ) -> pd.DataFrame:  # fmt: skip
     """Return Fig. 6, one receiver: columns classifier, rules and those of `simulated`."""
     one = design.with_(receivers=1, receiver_engines=1)
-    asked = [{"classifier": name, "rules": n} for name in ("rm", "ls") for n in rules]
-    return simulated([(dict(knobs), one.with_(**knobs)) for knobs in asked], simulations)
+    knob_sets = [{"classifier": name, "rules": n} for name in ("rm", "ls") for n in rules]
+    return simulated([(dict(knobs), one.with_(**knobs)) for knobs in knob_sets], simulations)
 
 
 def shapes(table: pd.DataFrame) -> pd.DataFrame:
@@ -111,7 +111,7 @@ def over_threads(
 
 def binds(engines: float, sram: float) -> str:
     """Return the receivers' bottleneck: the engine, the SRAM, both, or the time that a thread waits."""
-    full = [name for name, share in (("engines", engines), ("SRAM", sram)) if share >= FULL]
+    full = [name for name, share in (("engines", engines), ("SRAM", sram)) if share >= BOTTLENECK_SHARE]
     return " and ".join(full) or "waiting for memory"
 
 
@@ -125,20 +125,20 @@ def structures(design: Design, simulations: Simulations | None = None) -> pd.Dat
 
     named = {a.name: (dict(a.set), a.about) for a in design.parameters.file.alternative}
     every = {**{name: (knobs, "") for name, knobs in OTHERS.items()}, **named}
-    made = {
+    machines = {
         (name, case): design.with_(**{**knobs, **setting})
         for name, (knobs, _) in every.items()
         for case, setting in CASES.items()
     }
-    found = dict(zip(made, (simulations or Simulations())(made.values()), strict=True))
+    runs = dict(zip(machines, (simulations or Simulations())(machines.values()), strict=True))
     rows = []
     for name, (_, about) in every.items():
         row: dict[str, object] = {"structure": name}
-        row |= {case: found[name, case].throughput_bps / 1e6 for case in ("one_many", "one_few", "all_many", "all_few")}
-        p = made[name, "forwarding"].parameters
-        row["forwarding"] = found[name, "forwarding"].rate_pps * 8 * (p.packet_bytes + p.gap_bytes) / 1e9
+        row |= {case: runs[name, case].throughput_bps / 1e6 for case in ("one_many", "one_few", "all_many", "all_few")}
+        p = machines[name, "forwarding"].parameters
+        row["forwarding"] = runs[name, "forwarding"].rate_pps * 8 * (p.packet_bytes + p.gap_bytes) / 1e9
         for case, resource in SHARES:
-            row[f"{case}_{resource}"] = active(resource, found[name, case], made[name, case])
+            row[f"{case}_{resource}"] = active(resource, runs[name, case], machines[name, case])
         rows.append({**row, "about": about})
     return pd.DataFrame(rows)
 
@@ -175,14 +175,14 @@ def vector_time(ledger: Ledger, rules: int = 500) -> pd.DataFrame:
     rows = [ledger[f"ixp1200.{key}"] for key in ("fig10.size", "fig10.one_thread.512", "fig9.load.pps")]
     frame_bytes, throughput_bps, average_pps = (row.si(row.point or 0.0) for row in rows)
     worst_us, average_us = 1e6 * 8 * frame_bytes / throughput_bps, 1e6 / average_pps
-    found = []
+    times = []
     for reading in READINGS:
         matcher = RangeMatcher(flow_rules(rules), reading=reading, burst_words=BURST_WORDS)
         words = np.arange(rules) // matcher.word_bits + 1
         share = float(np.mean(-(-words // matcher.step_words))) * matcher.step_words / matcher.vector_words
         vectors_us = (worst_us - average_us) / (1 - share) if share < 1 else np.nan
-        found.append((reading, share, vectors_us, worst_us - vectors_us))
-    return pd.DataFrame(found, columns=["reading", "share", "vectors_us", "rest_us"])
+        times.append((reading, share, vectors_us, worst_us - vectors_us))
+    return pd.DataFrame(times, columns=["reading", "share", "vectors_us", "rest_us"])
 
 
 def role_pairs(design: Design) -> pd.DataFrame:
@@ -216,10 +216,10 @@ def matching(matcher: RangeMatcher, header: FiveTuple[int] | Sequence[object]) -
 
     both, rows = (1 << len(matcher)) - 1, []
     for k, (name, value) in enumerate(zip(FIELDS, five_tuple(header), strict=True)):  # type: ignore[arg-type]
-        found = matcher.tables[k].search(value)
-        vector = matcher.tables[k].rows[found.row].vector if found.row >= 0 else 0
+        match = matcher.tables[k].search(value)
+        vector = matcher.tables[k].rows[match.row].vector if match.row >= 0 else 0
         both &= vector
         width = len(matcher)
         shown = address_text(value) if k < 2 else str(value)
-        rows.append((name, shown, found.row + 1, found.probes, f"{vector:0{width}b}", f"{both:0{width}b}"))
+        rows.append((name, shown, match.row + 1, match.probes, f"{vector:0{width}b}", f"{both:0{width}b}"))
     return pd.DataFrame(rows, columns=["field", "value", "interval", "rows probed", "vector", "AND so far"])

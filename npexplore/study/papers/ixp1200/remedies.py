@@ -52,7 +52,7 @@ def hit_ratios(sources: Mapping[str, Locality], entries: Iterable[int] = ENTRIES
 
     sizes = list(entries)
     return pd.DataFrame(
-        [(name, size, found.hit_ratio(size)) for name, found in sources.items() for size in sizes],
+        [(name, size, locality.hit_ratio(size)) for name, locality in sources.items() for size in sizes],
         columns=["source", "entries", "hit"],
     )
 
@@ -64,7 +64,9 @@ def cached(
 
     routes: captures whose destinations are looked up.
     """
-    flows = {f"cache of {entries}: {name}": ("cache_hit", found.hit_ratio(entries)) for name, found in sources.items()}
+    flows = {
+        f"cache of {entries}: {name}": ("cache_hit", locality.hit_ratio(entries)) for name, locality in sources.items()
+    }
     alone = {
         f"{entries} routes: {name}": ("route_cache_hit", route_cache_hit_ratio(table, entries))
         for name, table in (routes or {}).items()

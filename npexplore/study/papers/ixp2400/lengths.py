@@ -40,11 +40,11 @@ Shape = Callable[[str, Sequence[Component]], list[Component]]
 def _between(low: int, high: int, source: str, shape: str = "uniform") -> Shape:
     """Keep the modes, and spread the rest over other lengths."""
 
-    def made(trace: str, parts: Sequence[Component]) -> list[Component]:
+    def spread(trace: str, parts: Sequence[Component]) -> list[Component]:
         rest = msgspec.structs.replace(parts[2], low=low, high=high, shape=shape, source=source)
         return [*parts[:2], rest]
 
-    return made
+    return spread
 
 
 def _at_64(trace: str, parts: Sequence[Component]) -> list[Component]:
@@ -93,9 +93,9 @@ def load_sets() -> list[ParameterSet]:
     return sets.load_sets("ixp2400")
 
 
-def written(found: Sequence[ParameterSet]) -> str:
+def written(parameter_sets: Sequence[ParameterSet]) -> str:
     """Return sets as the text of models/sets/ixp2400.toml."""
-    return sets.written("ixp2400", HEAD, ABOUT, found)
+    return sets.written("ixp2400", HEAD, ABOUT, parameter_sets)
 
 
 def search() -> list[ParameterSet]:
@@ -110,19 +110,19 @@ def rebuilt(trace: str, shape: str, mean_cells: float | None = None) -> MixFile:
 
     mean_cells: the mean, if it is known. Raises InputError where no share of long packets gives it.
     """
-    file, (told, make) = load_mix(trace).file, SHAPES[shape]
+    file, (form, make) = load_mix(trace).file, SHAPES[shape]
     assert file.target is not None
     mean = ROUGH_CELLS[trace] if mean_cells is None else mean_cells
     other = msgspec.structs.replace(
-        file, title=f"{file.title}: {told}", assumption=f"{told}; the paper shows the curve but prints no numbers",
+        file, title=f"{file.title}: {form}", assumption=f"{form}; the paper shows the curve but prints no numbers",
         component=make(trace, file.component),
         target=msgspec.structs.replace(file.target, mean_cells=mean, chosen_after=[*file.target.chosen_after, *SEEN]),
     )  # fmt: skip
     if mean_cells is not None:
         return other
     with standing_in([other]):
-        found = fitted_mean(design("ixp2400"), file.target.fitted_to[0])
-    return rebuilt(trace, shape, round(found, 3))
+        fitted_cells = fitted_mean(design("ixp2400"), file.target.fitted_to[0])
+    return rebuilt(trace, shape, round(fitted_cells, 3))
 
 
 def fitted_mean(

@@ -67,8 +67,8 @@ def consistent(relations: Sequence[Relation], ranges: Sequence[str] = ()) -> Ans
             limits.append(-math.log(relation.lo))
     cost = np.concatenate([np.zeros(n), np.ones(2 * m)])
     free = [(None, None)] * n
-    found = linprog(cost, A_ub=np.array(rows), b_ub=limits, bounds=free + [(0, None)] * (2 * m))
-    slack = found.x[n : n + m] - found.x[n + m :]
+    solution = linprog(cost, A_ub=np.array(rows), b_ub=limits, bounds=free + [(0, None)] * (2 * m))
+    slack = solution.x[n : n + m] - solution.x[n + m :]
     off = {r.key: math.exp(s) for r, s in zip(relations, slack, strict=True) if abs(s) > 1e-6}
     between = {}
     if not off:
@@ -79,7 +79,7 @@ def consistent(relations: Sequence[Relation], ranges: Sequence[str] = ()) -> Ans
             both = [linprog(sign * one, A_ub=np.array(rows), b_ub=limits, bounds=fixed) for sign in (1, -1)]
             low, high = (math.exp(end.x[names.index(name)]) if end.success else math.nan for end in both)
             between[name] = low, high
-    return Answer(not off, off, dict(zip(names, np.exp(found.x[:n]).tolist(), strict=True)), between)
+    return Answer(not off, off, dict(zip(names, np.exp(solution.x[:n]).tolist(), strict=True)), between)
 
 
 def smallest_conflict(relations: Sequence[Relation]) -> list[str]:
@@ -139,7 +139,7 @@ def relations(reading: Mapping[str, str], ledger: Ledger | None = None) -> list[
     def step(key: str, new: str, old: str) -> Relation:
         return of(key, {new: 1, old: -1}, plus=1.0)
 
-    found = [
+    chain = [
         step("raw.v2.gain_64", "II 64", "I 64"), step("raw.v3.gain_64", "III 64", "II 64"),
         step("raw.v4.gain_64", "IV 64", "III 64"), step("raw.v5.gain_64", "V 64", "III 64"),
         step("raw.v2.gain_1500", "II 1500", "I 1500"), step("raw.v3.gain_1500", "III 1500", "II 1500"),
@@ -151,16 +151,16 @@ def relations(reading: Mapping[str, str], ledger: Ledger | None = None) -> list[
         *_cycles(reading, rows),
     ]  # fmt: skip
     lost = rows["raw.v3d.change_64"]
-    kept = [None if end is None else 1 - lost.si(end) for end in (lost.hi, lost.lo)]
-    found.append(Relation("raw.v3d.change_64", {"III.d 64": 1, "III 64": -1}, kept[0], kept[1]))
+    remaining = [None if end is None else 1 - lost.si(end) for end in (lost.hi, lost.lo)]
+    chain.append(Relation("raw.v3d.change_64", {"III.d 64": 1, "III 64": -1}, remaining[0], remaining[1]))
     twelve = reading["raw.v5.throughput"]
     if twelve != "apart":
-        found.append(of("raw.v5.throughput", {"V 64": 1}, scale=1 / BITS_64 / (2 if twelve == "twice" else 1)))
+        chain.append(of("raw.v5.throughput", {"V 64": 1}, scale=1 / BITS_64 / (2 if twelve == "twice" else 1)))
     if reading["raw.v1.speedup_vs_ixp1200"] == "short":
-        found.append(of("raw.v1.speedup_vs_ixp1200", {"I 64": 1, "IXP1200 64": -1}))
+        chain.append(of("raw.v1.speedup_vs_ixp1200", {"I 64": 1, "IXP1200 64": -1}))
     else:
-        found.append(of("raw.v1.speedup_vs_ixp1200", {"I 1500": 1}, scale=2e9))
-    return found
+        chain.append(of("raw.v1.speedup_vs_ixp1200", {"I 1500": 1}, scale=2e9))
+    return chain
 
 
 def _cycles(reading: Mapping[str, str], rows: Ledger) -> list[Relation]:
@@ -183,22 +183,22 @@ def _cycles(reading: Mapping[str, str], rows: Ledger) -> list[Relation]:
     table, composed = "raw.stage1.lookup32.miss.cycles", reading["raw.stage1.lookup32.miss.cycles"]
     long, third = cycles("stage1.lookup32.miss"), cycles("stage3.ttl")
     turns = (long[0] + third[0] - fifo, long[1] + third[1])
-    found = [rate(table, "III 64", *(long if composed == "slowest" else turns)),
+    chain = [rate(table, "III 64", *(long if composed == "slowest" else turns)),
              rate(table, "V 64", *(turns if composed == "turns" else long))]  # fmt: skip
     if composed != "slowest":
         words = float(rows["raw.v3.buffer_threshold"].point or 0) / float(rows["raw.word"].point or 1)
         copies = 2 * (words * (2 if reading["raw.v3d.change_64"] == "twice" else 1) + 1)  # two, with a header word each
-        found.append(rate(table, "III.d 64", turns[0] + copies, turns[1] + copies))
+        chain.append(rate(table, "III.d 64", turns[0] + copies, turns[1] + copies))
     short, hit = cycles("stage1.lookup24.miss"), cycles("stage1.lookup24.hit")
     stored = 1.0 if reading["raw.trace.throughput.v3"] == "all" else 1 - SHORT_SHARE
     series = [0.0, 0.0] if composed == "slowest" else [third[0] - fifo, third[1]]
-    found.append(rate("raw.stage1.lookup24.miss.cycles", "III trace",
+    chain.append(rate("raw.stage1.lookup24.miss.cycles", "III trace",
                       short[0] + series[0] + stored * (short[0] - hit[1]),
                       short[1] + series[1] + stored * (short[1] - hit[0])))  # fmt: skip
     mean, trace = rows["raw.workload.trace.mean_size"], rows["raw.trace.throughput.v3"]
-    found.append(Relation("raw.trace.throughput.v3", {"III trace": 1}, trace.si(trace.lo or 0) / 8 / (mean.hi or 1),
+    chain.append(Relation("raw.trace.throughput.v3", {"III trace": 1}, trace.si(trace.lo or 0) / 8 / (mean.hi or 1),
                           trace.si(trace.hi or 0) / 8 / (mean.lo or 1)))  # fmt: skip
-    return found
+    return chain
 
 
 def readings(ledger: Ledger | None = None) -> list[tuple[tuple[str, ...], Answer]]:
@@ -206,14 +206,14 @@ def readings(ledger: Ledger | None = None) -> list[tuple[tuple[str, ...], Answer
 
     The possible ones come first, those that assume least before others.
     """
-    found = []
+    answers = []
     for chosen in product(*READINGS.values()):
         every = relations(_words(chosen), ledger)
         answer = consistent(every)
         if answer.possible:
             answer = consistent(every, sorted({name for relation in every for name in relation.powers}))
-        found.append((chosen, answer))
-    return sorted(found, key=lambda item: (sum(abs(math.log(x)) for x in item[1].off.values()), assumed(item[0])))
+        answers.append((chosen, answer))
+    return sorted(answers, key=lambda item: (sum(abs(math.log(x)) for x in item[1].off.values()), assumed(item[0])))
 
 
 def _words(chosen: Sequence[str]) -> dict[str, str]:
@@ -235,13 +235,13 @@ def alternatives(ledger: Ledger | None = None) -> list[tuple[str, str, list[str]
     default = every[0][0]
     if not every[0][1].possible:
         raise InputError("no reading of the printed numbers is possible")
-    found = []
-    for row, kept in zip(READINGS, default, strict=True):
+    rows = []
+    for row, usual in zip(READINGS, default, strict=True):
         for words in READINGS[row]:
-            if words == kept:
+            if words == usual:
                 continue
             chosen = [words if other == row else one for other, one in zip(READINGS, default, strict=True)]
             answer, chain = dict(every)[tuple(chosen)], relations(_words(chosen), ledger)
             conflict = [] if answer.possible else smallest_conflict(chain)
-            found.append((row, words, conflict, math.exp(sum(abs(math.log(x)) for x in answer.off.values()))))
-    return found
+            rows.append((row, words, conflict, math.exp(sum(abs(math.log(x)) for x in answer.off.values()))))
+    return rows

@@ -90,7 +90,7 @@ class Input:
 
 def read_input(capture: str | Path, folder: Path, seed: int = 1) -> tuple[Input, list[Path]]:
     """Split a capture of Ethernet frames into one file per card; raises InputError if it has no IPv4 packets."""
-    found: list[bytes] = []
+    ip_packets: list[bytes] = []
     scan = CaptureScan(capture)
     for part in merged([scan]):
         if np.any(part.link_type != 1):
@@ -98,10 +98,10 @@ def read_input(capture: str | Path, folder: Path, seed: int = 1) -> tuple[Input,
         for frame in Packets(part.buffer, part.offset, part.captured):
             if frame[12:14] == b"\x08\x00" and len(frame) >= ETHERNET + 20:
                 total = max(int.from_bytes(frame[16:18], "big"), 20)  # without the padding of short frames
-                found.append(frame[ETHERNET : ETHERNET + min(total, LONGEST)])
-    if not found:
+                ip_packets.append(frame[ETHERNET : ETHERNET + min(total, LONGEST)])
+    if not ip_packets:
         raise InputError(f"{capture}: has no IPv4 packets in Ethernet frames")
-    packets, rng = Packets.of(found), np.random.default_rng(seed)
+    packets, rng = Packets.of(ip_packets), np.random.default_rng(seed)
     source, target = (_words(packets, at) for at in (12, 16))
     hosts, which = np.unique(source, return_inverse=True)
     prefixes = np.unique(target >> 8 << 8)
@@ -110,7 +110,7 @@ def read_input(capture: str | Path, folder: Path, seed: int = 1) -> tuple[Input,
     paths = []
     for k in range(CARDS):
         paths.append(folder / f"card{k}.in.pcap")
-        _write(paths[-1], [found[n] for n in np.flatnonzero(card == k)], np.flatnonzero(card == k))
+        _write(paths[-1], [ip_packets[n] for n in np.flatnonzero(card == k)], np.flatnonzero(card == k))
     return Input(packets, card, routes), paths
 
 
@@ -132,9 +132,9 @@ def _write(path: Path, packets: list[bytes], t_ns: Integers) -> None:
 # ---- what the tiles do
 
 
-def tiles(given: Input, table: Dir24_8) -> tuple[Integers, Integers, list[bytes]]:
+def tiles(traffic: Input, table: Dir24_8) -> tuple[Integers, Integers, list[bytes]]:
     """Return for each packet why stage 3 discards it (if it does), its output, and its bytes with the new header."""
-    packets = given.packets
+    packets = traffic.packets
     reason = np.asarray(validate_ipv4_many(packets), dtype=np.int64)
     output = np.asarray(table.lookup_many(_words(packets, 16).astype(np.uint32)), dtype=np.int64)
     ttl_word = _words(packets, 8)
@@ -149,29 +149,29 @@ def tiles(given: Input, table: Dir24_8) -> tuple[Integers, Integers, list[bytes]
     return reason, np.where(reason == 0, output, -1), changed
 
 
-def play(made: Design, capture: str | Path, folder: str | Path, seed: int = 1) -> tuple[Played, Input]:
+def play(machine: Design, capture: str | Path, folder: str | Path, seed: int = 1) -> tuple[Played, Input]:
     """Send a capture through the machine as fast as it takes it, and write what leaves, one file per card.
 
     Raises InputError for a capture without IPv4 packets in Ethernet frames, SimulationError for a run that stalls.
     """
     where = Path(folder)
     where.mkdir(parents=True, exist_ok=True)
-    given, inputs = read_input(capture, where, seed)
-    n, (prefix, card) = len(given.packets), given.routes
+    traffic, inputs = read_input(capture, where, seed)
+    n, (prefix, card) = len(traffic.packets), traffic.routes
     table = Dir24_8.from_columns(prefix, np.full(len(prefix), 24), card)
-    reason, output, changed = tiles(given, table)
-    made = made.with_(prefix="short")
-    p = made.parameters
-    misses = table_misses(table, _words(given.packets, 16), given.card, p.cache_lines)
+    reason, output, changed = tiles(traffic, table)
+    machine = machine.with_(prefix="short")
+    p = machine.parameters
+    misses = table_misses(table, _words(traffic.packets, 16), traffic.card, p.cache_lines)
     load = Workload(
         Path(capture).stem,
         {
-            "packet_bytes": given.packets.length, PIPELINE: given.card, OUTPUT: np.where(output < 0, CARDS, output),
+            "packet_bytes": traffic.packets.length, PIPELINE: traffic.card, OUTPUT: np.where(output < 0, CARDS, output),
             MISSES: misses, NUMBER: np.arange(n, dtype=np.int64),
         },
         arrivals="timestamps", t_ns=np.zeros(n, dtype=np.int64), ordered=True,
     )  # fmt: skip
-    left = departures(made, load)
+    left = departures(machine, load)
     gone = np.flatnonzero(left >= 0)
     order = gone[np.argsort(left[gone], kind="stable")]
     outputs = []
@@ -180,16 +180,16 @@ def play(made: Design, capture: str | Path, folder: str | Path, seed: int = 1) -
         outputs.append(where / f"card{k}.out.pcap")
         _write(outputs[-1], [changed[number] for number in mine], np.round(left[mine] * 1e9).astype(np.int64))
     seconds = float(left.max())
-    bits = 8.0 * float(given.packets.length[gone].sum())
-    return Played(inputs, outputs, order, output, reason, seconds, bits / seconds if seconds > 0 else 0.0), given
+    bits = 8.0 * float(traffic.packets.length[gone].sum())
+    return Played(inputs, outputs, order, output, reason, seconds, bits / seconds if seconds > 0 else 0.0), traffic
 
 
-def departures(made: Design, load: Workload) -> npt.NDArray[np.float64]:
+def departures(router: Design, load: Workload) -> npt.NDArray[np.float64]:
     """Return the seconds at which each numbered packet was with its line card out, -1 for those that never were."""
-    machine = made.machine()
+    machine = router.machine()
     trace = Trace("trace", len(load.packet_bytes))
     machine.resources |= {"trace": trace, "discard": Discard("discard")}
-    model = build(machine, made.workload(load))
+    model = build(machine, router.workload(load))
     state = State(model, 1)
     status = state.advance(int(FOREVER), int(FOREVER), int(FOREVER))
     if status not in (engine.DEADLOCK, engine.FINISHED):
@@ -201,9 +201,9 @@ def departures(made: Design, load: Workload) -> npt.NDArray[np.float64]:
 # ---- what the golden router says
 
 
-def check(played: Played, given: Input, folder: str | Path) -> Verdict:
+def check(played: Played, traffic: Input, folder: str | Path) -> Verdict:
     """Forward the same input files by the golden router and compare with the files that left the machine."""
-    golden, kept = _golden(played, given, Path(folder))
+    golden, drop_reasons = _golden(played, traffic, Path(folder))
     beyond: Counter[str] = Counter()
     differences = []
     for k, path in enumerate(played.outputs):
@@ -214,21 +214,21 @@ def check(played: Played, given: Input, folder: str | Path) -> Verdict:
             differences.append(f"card {k}: {len(sent)} packets in its file, {len(mine)} left the machine")
         for number, packet in zip(mine.tolist(), sent, strict=False):
             port, expected = golden.get(number, (-1, b""))
-            if port < 0 and kept[number] in BEYOND:
-                beyond[kept[number].name] += 1
+            if port < 0 and drop_reasons[number] in BEYOND:
+                beyond[drop_reasons[number].name] += 1
             elif (port, _plain(expected)) != (k, _plain(packet)):
-                what = kept[number].name if port < 0 else f"by card {port}"
+                what = drop_reasons[number].name if port < 0 else f"by card {port}"
                 same = ", with other bytes" if port == k else ""
                 differences.append(f"packet {number} left by card {k}; golden: {what}{same}")
         for source in range(CARDS):
-            flow = mine[given.card[mine] == source]
+            flow = mine[traffic.card[mine] == source]
             if np.any(np.diff(flow) < 0):
                 differences.append(f"packets from card {source} to card {k} changed their order")
     left = set(played.order.tolist())
     differences += [f"packet {number} did not leave; golden: by card {port}" for number, (port, _) in golden.items()
                     if number not in left]  # fmt: skip
     reasons = Counter(BY_CODE[int(code)].name for code in played.reason[played.reason > 0])
-    return Verdict(len(given.packets), len(left), dict(reasons), dict(beyond), differences)
+    return Verdict(len(traffic.packets), len(left), dict(reasons), dict(beyond), differences)
 
 
 def _plain(packet: bytes) -> bytes:
@@ -236,22 +236,22 @@ def _plain(packet: bytes) -> bytes:
     return packet[:10] + (b"\0\0" if packet[10:12] == b"\xff\xff" else packet[10:12]) + packet[12:]
 
 
-def _golden(played: Played, given: Input, folder: Path) -> tuple[dict[int, tuple[int, bytes]], dict[int, Reason]]:
+def _golden(played: Played, traffic: Input, folder: Path) -> tuple[dict[int, tuple[int, bytes]], dict[int, Reason]]:
     """Return for every packet that the golden router forwards its port and bytes, for others the reason."""
     lines = [f'[[port]]\nname = "card{k}"\naddress = "198.18.{k}.1/30"\nmac = "02:00:00:00:00:{k:02x}"\n'
              f'peer_mac = "02:00:00:00:01:{k:02x}"\nmtu = 65535\n' for k in range(CARDS)]  # fmt: skip
     text = [f"{'.'.join(str(int(address) >> s & 255) for s in (24, 16, 8, 0))}/24 card{card}"
-            for address, card in zip(*given.routes, strict=True)]  # fmt: skip
+            for address, card in zip(*traffic.routes, strict=True)]  # fmt: skip
     (folder / "routes.txt").write_text("\n".join(text) + "\n", encoding="utf-8")
     (folder / "router.toml").write_text("\n".join(lines) + '\n[routes]\nfile = "routes.txt"\n', encoding="utf-8")
-    numbers = [np.flatnonzero(given.card == k) for k in range(CARDS)]
+    numbers = [np.flatnonzero(traffic.card == k) for k in range(CARDS)]
     inputs: dict[str, Any] = {f"card{k}": played.inputs[k] for k in range(CARDS)}
-    found: dict[int, tuple[int, bytes]] = {}
-    kept: dict[int, Reason] = {}
+    forwarded: dict[int, tuple[int, bytes]] = {}
+    drop_reasons: dict[int, Reason] = {}
     for step in Replay(load_router(folder / "router.toml"), inputs, any_station=True):
-        made, part = step.made, step.part
+        output, part = step.made, step.part
         number = [int(numbers[card][row]) for card, row in zip(part.source, part.number, strict=True)]
-        kept |= {number[row]: BY_CODE[int(made.reason[row])] for row in step.dropped.tolist()}
-        for row in np.flatnonzero(~made.icmp).tolist():
-            found[number[int(made.packet[row])]] = int(made.port[row]), made.frames[row][ETHERNET:]
-    return found, kept
+        drop_reasons |= {number[row]: BY_CODE[int(output.reason[row])] for row in step.dropped.tolist()}
+        for row in np.flatnonzero(~output.icmp).tolist():
+            forwarded[number[int(output.packet[row])]] = int(output.port[row]), output.frames[row][ETHERNET:]
+    return forwarded, drop_reasons

@@ -37,8 +37,8 @@ def offered(versions: Sequence[str], load: Workload, gbps: Sequence[float], pack
 
     Gb/s are packets a second times the mean length: a short run of unequal packets then compares with what is offered.
     """
-    made = design("raw").with_(prefix="short" if load.name.startswith("raw_trace") else "long")
-    table = sweep(grid(made, load, version=list(versions), offered_gbps=list(gbps)), packets=packets)
+    machine = design("raw").with_(prefix="short" if load.name.startswith("raw_trace") else "long")
+    table = sweep(grid(machine, load, version=list(versions), offered_gbps=list(gbps)), packets=packets)
     bits = 8 * load.mean_packet_bytes
     return table.assign(
         forwarded_gbps=table["rate_mpps"] * bits / 1e3, forwarded_mpps=table["rate_mpps"],
@@ -63,19 +63,19 @@ def loss_free(curves: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def networks(made: Design, answer: Prediction) -> dict[str, list[tuple[int | None, int | None, float]]]:
+def networks(machine: Design, answer: Prediction) -> dict[str, list[tuple[int | None, int | None, float]]]:
     """Return the loads of links by network in a prediction of the RAW router."""
-    found: dict[str, dict[tuple[int | None, int | None], float]] = {}
-    for resource in Chip(made.parameters, *version_of(made.parameters)).resources():
+    links_by_network: dict[str, dict[tuple[int | None, int | None], float]] = {}
+    for resource in Chip(machine.parameters, *version_of(machine.parameters)).resources():
         if not isinstance(resource, Mesh | StaticStreams):
             continue
         name = {"gdn": "general dynamic network", "mdn": "memory dynamic network"}.get(
             resource.name, f"static network {resource.name[6:7]}"
         )
-        links = found.setdefault(name, {})
+        links = links_by_network.setdefault(name, {})
         for link in link_loads(resource, answer):
             links[link.source, link.target] = links.get((link.source, link.target), 0.0) + link.load
-    return {name: [(a, b, load) for (a, b), load in links.items()] for name, links in found.items()}
+    return {name: [(a, b, load) for (a, b), load in links.items()] for name, links in links_by_network.items()}
 
 
 def crossings(answers: Mapping[str, Prediction]) -> pd.DataFrame:
@@ -101,8 +101,8 @@ def crossing_costs(packet_bytes: int, packets: int = 1600, done: Predictions | N
 
     rows = []
     for version in ("v1", "v2", "v3", "v4"):
-        made = design("raw").with_(version=version)
-        networks = Chip(made.parameters, *version_of(made.parameters)).resources()
+        machine = design("raw").with_(version=version)
+        networks = Chip(machine.parameters, *version_of(machine.parameters)).resources()
         passing = [
             sum(tile in tree.before for tree in one.trees)
             for one in networks if isinstance(one, StaticStreams) for tile in one.crossings
@@ -111,8 +111,8 @@ def crossing_costs(packet_bytes: int, packets: int = 1600, done: Predictions | N
             saturated(version, packet_bytes, packets, done, **knobs).rate_pps / 1e6
             for knobs in ({}, {"switch_reset_cycles": 0.0})
         )
-        told = len(passing), max(passing, default=0), rate, free, 100 * (1 - rate / free)
-        rows.append((NAMES[version], packet_bytes, *told))
+        costs = len(passing), max(passing, default=0), rate, free, 100 * (1 - rate / free)
+        rows.append((NAMES[version], packet_bytes, *costs))
     columns = ["version", "bytes", "shared switches", "streams", "Mpps", "without, Mpps", "cost, %"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -124,14 +124,14 @@ def crossed(packets: int = 1000) -> pd.DataFrame:
     rows = []
     for load, prefix in ((workload(packet_bytes=1500), "long"), (workload(mix="raw_trace"), "short")):
         for layout in ("own", "crossed", "crossed_in_turns"):
-            told: tuple[float, str] = (0.0, "")
+            outcome: tuple[float, str] = (0.0, "")
             try:
-                made = design("raw").with_(layout=layout, prefix=prefix)
-                answer = made.simulate(load, packets=packets, breakdown=False)
-                told = answer.throughput_bps / 1e9, answer.bottleneck
+                machine = design("raw").with_(layout=layout, prefix=prefix)
+                answer = machine.simulate(load, packets=packets, breakdown=False)
+                outcome = answer.throughput_bps / 1e9, answer.bottleneck
             except SimulationError as error:
-                told = 0.0, str(error).partition(":")[0]
-            rows.append((load.name, layout.replace("_", " "), *told))
+                outcome = 0.0, str(error).partition(":")[0]
+            rows.append((load.name, layout.replace("_", " "), *outcome))
     return pd.DataFrame(rows, columns=["packets", "layout", "Gb/s", "busiest, or how it ends"])
 
 
@@ -195,13 +195,13 @@ def scaling(
     for tiles in sizes:
         first: float | None = None
         for version in versions:
-            made = design("raw").with_(version=version, tiles=tiles)
+            machine = design("raw").with_(version=version, tiles=tiles)
             answer = saturated(version, packet_bytes, packets, done, tiles=tiles)
             first = first or answer.rate_pps
-            ports = len(version_of(made.parameters)[1].ports)
+            ports = len(version_of(machine.parameters)[1].ports)
             loads = {
                 f"busiest link, {name}": max(x for a, b, x in links if a is not None and b is not None)
-                for name, links in networks(made, answer).items() if "dynamic" in name
+                for name, links in networks(machine, answer).items() if "dynamic" in name
             }  # fmt: skip
             rows.append({
                 "tiles": tiles, "version": NAMES[version], "bytes": packet_bytes, "ports": ports,
@@ -223,18 +223,18 @@ def random_sets(
 
     rows = []
     for version in versions:
-        made = design("raw").with_(version=version)
-        found, card, hits = [], [], []
+        machine = design("raw").with_(version=version)
+        rates, card, hits = [], [], []
         for seed in range(1, sets + 1):
-            load = published(made.parameters, seed, packet_bytes)
-            answer = made.simulate(load, seed, packets=packets, breakdown=False)
-            found.append(answer.rate_pps / 1e6)
+            load = published(machine.parameters, seed, packet_bytes)
+            answer = machine.simulate(load, seed, packets=packets, breakdown=False)
+            rates.append(answer.rate_pps / 1e6)
             card.append(np.bincount(load.columns[PIPELINE]).max() / len(load.packet_bytes))
             hits.append(np.mean(load.columns[MISSES] == 0))
         even = [saturated(version, packet_bytes, packets, done, cache=c).rate_pps / 1e6 for c in ("hit", "miss")]
         rows.append({
-            "version": NAMES[version], "bytes": packet_bytes, "mean, Mpps": np.mean(found), "least": min(found),
-            "most": max(found), "busiest card, %": 100 * np.mean(card), "hits, %": 100 * np.mean(hits),
+            "version": NAMES[version], "bytes": packet_bytes, "mean, Mpps": np.mean(rates), "least": min(rates),
+            "most": max(rates), "busiest card, %": 100 * np.mean(card), "hits, %": 100 * np.mean(hits),
             "even, tables in the cache": even[0], "even, tables in memory": even[1],
         })  # fmt: skip
     return pd.DataFrame(rows)
@@ -249,11 +249,11 @@ def saturated(
     """
     point = at(version, load, **knobs)
     if done is not None and done.packets >= packets:
-        found = done.answers.get((done.first(point), "simulation", done.seeds[0]))
-        if found is not None:
-            return found
-    made = design("raw").with_(**dict(point.knobs))
-    return made.simulate(workload(mix=point.mix), packets=packets, breakdown=False)
+        prediction = done.answers.get((done.first(point), "simulation", done.seeds[0]))
+        if prediction is not None:
+            return prediction
+    machine = design("raw").with_(**dict(point.knobs))
+    return machine.simulate(workload(mix=point.mix), packets=packets, breakdown=False)
 
 
 def by_solver(
@@ -267,8 +267,8 @@ def by_solver(
 
     rows = []
     for version in versions:
-        made, load = design("raw").with_(version=version), workload(packet_bytes=packet_bytes)
-        roof, seen = made.bounds(load), saturated(version, packet_bytes, packets, done)
+        machine, load = design("raw").with_(version=version), workload(packet_bytes=packet_bytes)
+        roof, seen = machine.bounds(load), saturated(version, packet_bytes, packets, done)
         rates = (one.throughput_bps / 1e9 for one in (roof, seen))
         rows.append((NAMES[version], *rates, roof.bottleneck, seen.bottleneck))
     columns = ["version", "bound, Gb/s", "simulated, Gb/s", "bound by", "simulated: busiest"]
@@ -284,15 +284,16 @@ def readings(versions: Sequence[str], packet_bytes: int, packets: int = 640) -> 
     import pandas as pd
 
     plain, load = design("raw"), workload(packet_bytes=packet_bytes)
-    made = {version: plain.with_(version=version) for version in versions}
-    hangs_on = {version: one.depends_on(load) for version, one in made.items()}
+    machines = {version: plain.with_(version=version) for version in versions}
+    hangs_on = {version: one.depends_on(load) for version, one in machines.items()}
     as_it_is = {
-        version: one.simulate(load, packets=packets, breakdown=False).rate_pps / 1e6 for version, one in made.items()
+        version: one.simulate(load, packets=packets, breakdown=False).rate_pps / 1e6
+        for version, one in machines.items()
     }
     rows = [("as it is", packet_bytes, *as_it_is.values())]
     for alternative in plain.parameters.file.alternative:
         rates = dict(as_it_is)
-        for version, one in made.items():
+        for version, one in machines.items():
             if any(
                 one.parameters[name] != value for name, value in alternative.set.items() if name in hangs_on[version]
             ):

@@ -39,7 +39,7 @@ ARCHITECTURES: Mapping[str, Mapping[str, Value]] = {
     "distributed, spin": {"memory": "distributed", "lock": "spin"},
 }
 STARTS = ("simultaneous", "staggered")
-_told: dict[Hashable, tuple[object, Told]] = {}  # with the file of the parameters, so that no other one has its number
+_runs: dict[Hashable, tuple[object, Told]] = {}  # with the file of the parameters, so that no other one has its number
 
 
 class Told(NamedTuple):
@@ -55,15 +55,15 @@ def run_of(at: Design, seed: int) -> Told:
     """Return what a run told; each design point is run once, for all figures, and once for all seeds that run alike."""
     p = at.parameters
     point = (id(p.file), tuple(p.changed().items()), seed if prepared(at, None).model().random else None)
-    if point not in _told:
+    if point not in _runs:
         answer = at.simulate(seed=seed, breakdown=False)
         mean = answer.latency_s.mean
         latency = None if mean is None else mean * p.clock_mhz * 1e6
-        _told[point] = (
+        _runs[point] = (
             p.file,
             Told(words_read(p, answer), bits_per_cycle(p, answer), conflict_cycles(p, answer), latency),
         )
-    return _told[point][1]
+    return _runs[point][1]
 
 
 def ensemble(
@@ -76,7 +76,7 @@ def ensemble(
     """
     import pandas as pd
 
-    asked = list(product(architectures, starts, processors))
+    points = list(product(architectures, starts, processors))
 
     def runs(point: tuple[str, str, int]) -> list[tuple[object, ...]]:
         name, start, n = point
@@ -84,7 +84,7 @@ def ensemble(
         return [(*point, seed, *run_of(at, seed)) for seed in seeds]
 
     with ThreadPoolExecutor(usable_cores()) as pool:
-        rows = [row for found in pool.map(runs, asked) for row in found]
+        rows = [row for results in pool.map(runs, points) for row in results]
     columns = [
         "architecture",
         "start",
@@ -100,16 +100,16 @@ def ensemble(
 
 def spread(runs: pd.DataFrame, value: str = "throughput", by: Sequence[str] = ("architecture",)) -> pd.DataFrame:
     """Return the mean, lowest and highest `value` over seeds and starts: columns `by`, processors, VALUE, low, high."""
-    found = runs.groupby([*by, "processors"], sort=False)[value].agg(["mean", "min", "max"]).reset_index()
-    return found.rename(columns={"mean": value, "min": "low", "max": "high"})
+    summary = runs.groupby([*by, "processors"], sort=False)[value].agg(["mean", "min", "max"]).reset_index()
+    return summary.rename(columns={"mean": value, "min": "low", "max": "high"})
 
 
 def peaks(runs: pd.DataFrame) -> pd.DataFrame:
     """Return by architecture the peak of every run over processors: where it is lowest, at the median, and highest."""
     curve = runs.sort_values("throughput").groupby(["architecture", "start", "seed"], sort=False).tail(1)
-    found = curve.groupby("architecture", sort=False)[["processors", "throughput"]].agg(["min", "median", "max"])
-    found.columns = [f"{name} {what}" for name, what in found.columns]
-    return found.reset_index()
+    summary = curve.groupby("architecture", sort=False)[["processors", "throughput"]].agg(["min", "median", "max"])
+    summary.columns = [f"{name} {what}" for name, what in summary.columns]
+    return summary.reset_index()
 
 
 def efficiency(runs: pd.DataFrame) -> pd.DataFrame:
@@ -212,8 +212,8 @@ def two_states(design: Design, processors: Iterable[int]) -> pd.DataFrame:
     for n in processors:
         p = design.with_(**ARCHITECTURES["distributed, mutex"], processors=n).parameters
         chain, window = LockChain.of(p), float(p.window_cycles - p.boot_cycles)
-        told = ", ".join(f"{j} ({kind})" for j, kind in chain.rests())
-        rows.append((n, chain.steady(), chain.within(window, 0), chain.within(window, n), told))
+        rests = ", ".join(f"{j} ({kind})" for j, kind in chain.rests())
+        rows.append((n, chain.steady(), chain.within(window, 0), chain.within(window, n), rests))
     return pd.DataFrame(rows, columns=["processors", "endless", "from_empty", "from_full", "rests"])
 
 
@@ -235,14 +235,14 @@ def ways(design: Design, graph: Graph, frames: Iterable[tuple[str, bytes]] | Non
     import pandas as pd
 
     prices = element_cycles(design.parameters)
-    found = graph.ways(prices) if frames is None else graph.traffic(frames, prices)
-    total = sum(way.packets for way in found)
+    paths = graph.ways(prices) if frames is None else graph.traffic(frames, prices)
+    total = sum(way.packets for way in paths)
     rows = [
         (
             " → ".join(way.path if len(way.path) <= 4 else [way.path[0], "...", *way.path[-3:]]), way.exit,
             len(way.path), way.cycles, way.packets, way.packets / total if total else None,
         )
-        for way in found
+        for way in paths
     ]  # fmt: skip
     return pd.DataFrame(rows, columns=["way", "exit", "elements", "cycles", "packets", "share"])
 
@@ -251,7 +251,7 @@ def way_of(design: Design, graph: Graph, entry: str, left: str) -> list[tuple[st
     """Return (element class, cycles) along the dearest way from an entry's device to an exit; raises InputError."""
     prices = element_cycles(design.parameters)
     first = graph.entries()[one_of("device", entry, graph.entries())]
-    found = [way for way in graph.ways(prices) if way.path[0] == first and way.exit == left]
-    if not found:
+    matches = [way for way in graph.ways(prices) if way.path[0] == first and way.exit == left]
+    if not matches:
         raise InputError(f"no way leads from {entry!r} to the exit {left!r}")
-    return [(graph.elements[name].kind, graph.cycles([name], prices)) for name in found[0].path]
+    return [(graph.elements[name].kind, graph.cycles([name], prices)) for name in matches[0].path]

@@ -55,7 +55,7 @@ UNFITTED: Mapping[str, Sequence[Value]] = {
 }  # fmt: skip
 AROUND = range(-4, 5)  # processors about a printed peak at which throughput is looked at
 SLACK = 1  # processors by which a peak may be missed
-FEW = range(3, 15)  # processors about the peak of one bank
+ONE_BANK_PROCESSORS = range(3, 15)  # processors about the peak of one bank
 STEEP = 0.9  # of proportional growth: less is behind a peak of a segment for each processor
 
 
@@ -80,9 +80,9 @@ def load_sets() -> list[ParameterSet]:
     return sets_.load_sets("soclib")
 
 
-def written(found: Sequence[ParameterSet]) -> str:
+def written(sets: Sequence[ParameterSet]) -> str:
     """Return sets as the text of models/sets/soclib.toml."""
-    return sets_.written("soclib", HEAD, ABOUT, found)
+    return sets_.written("soclib", HEAD, ABOUT, sets)
 
 
 # ---- the search
@@ -90,8 +90,8 @@ def written(found: Sequence[ParameterSet]) -> str:
 
 def throughput(at: Design, architecture: str, processors: int, seeds: Sequence[int]) -> float:
     """Return the mean bits per cycle over seeds."""
-    made = at.with_(**ARCHITECTURES[architecture], processors=processors)
-    return fmean(run_of(made, seed).throughput for seed in seeds)
+    machine = at.with_(**ARCHITECTURES[architecture], processors=processors)
+    return fmean(run_of(machine, seed).throughput for seed in seeds)
 
 
 def peak(at: Design, architecture: str, printed: int, seeds: Sequence[int]) -> int:
@@ -125,10 +125,10 @@ def fitted(assumed: Mapping[str, Value], blind: bool, seeds: Sequence[int] = (1,
     names = [name for name, *_ in steps]
     at = at.with_(memory_accesses=6600 // bank)
     for name, architecture, low, high in steps:
-        made = _halved(at, name, architecture, low, high, printed[architecture], known, seeds)
-        if made is None:
+        candidate = _halved(at, name, architecture, low, high, printed[architecture], known, seeds)
+        if candidate is None:
             return None
-        at = made
+        at = candidate
     exact = with_words(at, known)
     if exact is None:
         return None
@@ -144,46 +144,44 @@ def _halved(
     """Return the design with a value that puts the peak where it is printed: the larger it is, the earlier the peak."""
     while low <= high:
         middle = (low + high) // 2
-        made = with_words(at.with_(**{name: middle}), known)
-        if made is None:
+        candidate = with_words(at.with_(**{name: middle}), known)
+        if candidate is None:
             high = middle - 1
             continue
-        found = peak(made, architecture, printed, seeds)
-        if found == printed:
-            return made
-        low, high = (middle + 1, high) if found > printed else (low, middle - 1)
+        processors = peak(candidate, architecture, printed, seeds)
+        if processors == printed:
+            return candidate
+        low, high = (middle + 1, high) if processors > printed else (low, middle - 1)
     return None
 
 
 def search(draws: int, seed: int, blind: bool, note: Callable[[str], None] = lambda text: None) -> list[ParameterSet]:
     """Return the sets that some random draws lead to, in the order of the draws."""
     rng = np.random.default_rng(seed)
-    asked = []
+    assumptions = []
     for _ in range(draws):
         values = {name: choices[int(rng.integers(len(choices)))] for name, choices in RANGES.items()}
-        asked.append(values | ({"section_cycles": SECTIONS[int(rng.integers(len(SECTIONS)))]} if blind else {}))
+        assumptions.append(values | ({"section_cycles": SECTIONS[int(rng.integers(len(SECTIONS)))]} if blind else {}))
 
     def one(assumed: dict[str, Value]) -> dict[str, Value] | None:
-        found = fitted(assumed, blind)
-        note("kept" if found else "no values meet the rows")
-        return found
+        fit = fitted(assumed, blind)
+        note("kept" if fit else "no values meet the rows")
+        return fit
 
     rows = [WORDS, *(row for name, row in ROWS.items() if not blind or name != "distributed, spin")]
     with ThreadPoolExecutor(usable_cores()) as pool:
-        return [ParameterSet(fitted_to=rows, set=found) for found in pool.map(one, asked) if found]
+        return [ParameterSet(fitted_to=rows, set=fit) for fit in pool.map(one, assumptions) if fit]
 
 
 def free(draws: int, seed: int) -> list[ParameterSet]:
     """Return draws of all that is not printed, fitted to the words of one processor alone; those that leave work."""
-    rng, known, found = np.random.default_rng(seed), facts(), []
+    rng, known, sets = np.random.default_rng(seed), facts(), []
     for _ in range(draws):
         values = {name: choices[int(rng.integers(len(choices)))] for name, choices in {**RANGES, **UNFITTED}.items()}
         at = with_words(design("soclib").with_(**values), known)
         if at is not None:
-            found.append(
-                ParameterSet(fitted_to=[WORDS], set={**values, "compute_cycles": at.parameters.compute_cycles})
-            )
-    return found
+            sets.append(ParameterSet(fitted_to=[WORDS], set={**values, "compute_cycles": at.parameters.compute_cycles}))
+    return sets
 
 
 # ---- what the sets predict
@@ -196,15 +194,15 @@ def last_growing(
 
     `most` stands for itself and all that is beyond.
     """
-    found = {least: throughput(at, architecture, least, (seed,))}
+    rates = {least: throughput(at, architecture, least, (seed,))}
     low, high = least, most + 1
     while high - low > 1:
         middle = (low + high) // 2
-        found[middle] = throughput(at, architecture, middle, (seed,))
-        grows = found[middle] > STEEP * found[least] / least * middle
+        rates[middle] = throughput(at, architecture, middle, (seed,))
+        grows = rates[middle] > STEEP * rates[least] / least * middle
         low, high = (middle, high) if grows else (low, middle)
-    best = max(found, key=lambda n: found[n])
-    return best, found[best]
+    best = max(rates, key=lambda n: rates[n])
+    return best, rates[best]
 
 
 def spread(every: int, count: int, seed: int) -> pd.DataFrame:
@@ -228,10 +226,10 @@ def predictions(sets: Sequence[ParameterSet], seed: int = 1) -> pd.DataFrame:
         def rate(architecture: str, n: int) -> float:
             return throughput(at, architecture, n, (seed,))
 
-        few = [(n, rate("one bank, mutex", n)) for n in FEW]
+        few = [(n, rate("one bank, mutex", n)) for n in ONE_BANK_PROCESSORS]
         top, highest = last_growing(at, "distributed, mutex", seed)
-        made = at.with_(**ARCHITECTURES["distributed, mutex"], processors=28)
-        blocked = run_of(made, seed).conflict_cycles or 0.0
+        machine = at.with_(**ARCHITECTURES["distributed, mutex"], processors=28)
+        blocked = run_of(machine, seed).conflict_cycles or 0.0
         pairs = [(rate("distributed, spin", n), rate("distributed, mutex", n)) for n in (8, 24)]
         spin, best = last_growing(at, "distributed, spin", seed)
         fitted = "none" if is_free(sets[k]) else "spin left out" if is_blind(sets[k]) else "all"
