@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from npexplore.errors import InputError
-from npexplore.study.loading.mlrsearch import GROWTH, MOST, Goal, Search, Trial, classified
+from npexplore.study.loading.mlrsearch import GROWTH, MAX_SIGN_TRIALS, Goal, Search, Trial, classified
 
 PDR = Goal(loss_ratio=0.005, final=16_384, total=16_384, initial=1024)
 
@@ -134,7 +134,7 @@ def test_no_load_takes_more_trials_than_a_sign_test_may():
     rng = np.random.default_rng(3)
     made = Search(each(lambda load: float(rng.integers(2)) if load > 0.002 else 0.0), 0.001, 1.0)
     made.run(Goal(initial=None))
-    assert max(map(len, made.trials.values())) == MOST
+    assert max(map(len, made.trials.values())) == MAX_SIGN_TRIALS
 
 
 @pytest.mark.parametrize(
