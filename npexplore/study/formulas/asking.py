@@ -29,27 +29,27 @@ Want = tuple[str, Mapping[str, float]]  # a number, and the knobs that are chang
 
 def numbers(u: UnderLoad) -> Numbers:
     """Return the numbers to find formulas for: rational functions of the knobs, each of only a few."""
-    found: Numbers = {}
+    values: Numbers = {}
     largest = u.largest()
     for name in u.ceilings():
         if name in u.servers:
-            found[f"units {name}"] = float(u.servers[name].units)
-            found[f"seconds {name}"] = float(largest[name])
+            values[f"units {name}"] = float(u.servers[name].units)
+            values[f"seconds {name}"] = float(largest[name])
     for resource, seconds in u.demands.way.items():
         name = f"way {place_of(u.servers[resource]) if resource in u.servers else resource}"
-        found[name] = found.get(name, 0.0) + float(seconds)
+        values[name] = values.get(name, 0.0) + float(seconds)
     for pool in u.machine.pools:
-        found[f"count {pool.name}"] = float(pool.count)
+        values[f"count {pool.name}"] = float(pool.count)
         for resource, seconds in u.by_pool[pool.name].way.items() if len(u.by_pool) > 1 else ():
-            found[f"way of {pool.name} {resource}"] = float(seconds)
-    return found
+            values[f"way of {pool.name} {resource}"] = float(seconds)
+    return values
 
 
 def asked_for(u: UnderLoad) -> Numbers:
     """Return the demands of packets, by their names in formulas."""
-    found = {name: float(amount) for name, amount in u.demands.counts.items()}
-    found |= {f"visits({name})": float(demand.visits) for name, demand in u.demands.servers.items()}
-    return {**found, "packet.bytes": float(u.workload.mean_packet_bytes)}
+    counts = {name: float(amount) for name, amount in u.demands.counts.items()}
+    counts |= {f"visits({name})": float(demand.visits) for name, demand in u.demands.servers.items()}
+    return {**counts, "packet.bytes": float(u.workload.mean_packet_bytes)}
 
 
 @dataclass
@@ -78,7 +78,7 @@ class Asked:
     """
 
     def __init__(self, design: Design, workload: Workload | None, progress: Callable[[int], None] | None) -> None:
-        self.design, self.given, self.progress = design, workload, progress
+        self.design, self.workload, self.progress = design, workload, progress
         self.answers: dict[Point, tuple[Numbers, Numbers] | None] = {}
         self.under_load = design.demands(workload)
         self.today, self.features = numbers(self.under_load), asked_for(self.under_load)
@@ -103,12 +103,12 @@ class Asked:
             answer = self.ask({knob: value})
             if answer is None:
                 continue
-            self.first[knob], (found, features) = value, answer
-            for name in found:
+            self.first[knob], (numbers, features) = value, answer
+            for name in numbers:
                 if name.startswith("way "):  # takes time at some other value of a knob alone
                     self.today.setdefault(name, 0.0)
             for name, here in self.today.items():
-                there = found.get(name, 0.0 if name.startswith("way ") else nan)
+                there = numbers.get(name, 0.0 if name.startswith("way ") else nan)
                 if not abs(there - here) <= SAME * max(abs(here), abs(there)):
                     self.touched.setdefault(name, set()).add(knob)
                     self.known[name, frozenset({(knob, value)})] = None if isnan(there) else there
@@ -132,7 +132,7 @@ class Asked:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UnitWarning)  # values that nobody chose
-                u = self.design.with_(**whole).demands(self.given)
+                u = self.design.with_(**whole).demands(self.workload)
             self.answers[point] = numbers(u), asked_for(u)
         except NpexploreError:
             self.answers[point] = None
@@ -145,28 +145,28 @@ class Asked:
         for together in self.packed((n, c) for n, c in wants if c and (n, frozenset(c.items())) not in self.known):
             answer = self.ask(together.point)
             for name, changes in together.wants:  # where no machine is, each for itself
-                told = self.ask(changes) if answer is None and len(changes) < len(together.point) else answer
+                alone = self.ask(changes) if answer is None and len(changes) < len(together.point) else answer
                 nothing = 0.0 if name.startswith("way ") else None
-                self.known[name, frozenset(changes.items())] = None if told is None else told[0].get(name, nothing)
+                self.known[name, frozenset(changes.items())] = None if alone is None else alone[0].get(name, nothing)
 
     def packed(self, wants: Iterable[Want]) -> list[Together]:
         """Return wants in as few points as a greedy search finds."""
-        found: list[Together] = []
+        points: list[Together] = []
         alike: dict[tuple[Point, frozenset[str]], Together] = {}
         for name, changes in wants:
             others = frozenset(self.touched.get(name, ())).difference(changes)
             key = frozenset(changes.items()), others
-            place = alike.get(key) or next((one for one in found if one.takes(changes, others)), None)
+            place = alike.get(key) or next((one for one in points if one.takes(changes, others)), None)
             if place is None:
                 place = Together()
-                found.append(place)
+                points.append(place)
             alike[key] = place
             place.point.update(changes)
             place.left |= others
             place.wants.append((name, changes))
-        return found
+        return points
 
-    def told(self, name: str, changes: Mapping[str, float]) -> float | None:
+    def value(self, name: str, changes: Mapping[str, float]) -> float | None:
         """Return a number that was gathered; None where there is no such machine, or no such number."""
         return self.known[name, frozenset(changes.items())] if changes else self.today[name]
 

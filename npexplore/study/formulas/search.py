@@ -44,11 +44,11 @@ def formulas(
 
     Raises RefusedError where there are no demands.
     """
-    made = design_of(design)
-    search = _Search(Asked(made, made.packets(workload), progress))
-    found = search.expressions(list(search.today))
-    search.check(found)
-    return search.told(found)
+    machine = design_of(design)
+    search = _Search(Asked(machine, machine.packets(workload), progress))
+    expressions = search.expressions(list(search.today))
+    search.check(expressions)
+    return search.result(expressions)
 
 
 Found = TypeVar("Found")
@@ -61,7 +61,7 @@ class _HeldError(Exception):
 
 def _side_by_side(tasks: Sequence[Finding[Found]]) -> Finding[list[Found]]:
     """Run several tasks at once, so that what they want is asked for together."""
-    found: dict[int, Found] = {}
+    results: dict[int, Found] = {}
     sent: dict[int, list[float] | None] = dict.fromkeys(range(len(tasks)))
     while True:
         wants: dict[int, list[Want]] = {}
@@ -69,18 +69,18 @@ def _side_by_side(tasks: Sequence[Finding[Found]]) -> Finding[list[Found]]:
             try:
                 wants[k] = tasks[k].send(values)  # type: ignore[arg-type]
             except StopIteration as end:
-                found[k] = end.value
+                results[k] = end.value
         if not wants:
-            return [found[k] for k in range(len(tasks))]
-        told = iter((yield [want for some in wants.values() for want in some]))
-        sent = {k: list(islice(told, len(some))) for k, some in wants.items()}
+            return [results[k] for k in range(len(tasks))]
+        numbers = iter((yield [want for some in wants.values() for want in some]))
+        sent = {k: list(islice(numbers, len(some))) for k, some in wants.items()}
 
 
 class _Search:
     """Finds the expressions of all numbers of a machine."""
 
-    def __init__(self, asked: Asked) -> None:
-        self.asked, self.at, self.today, self.design = asked, asked.at, asked.today, asked.design
+    def __init__(self, machine: Asked) -> None:
+        self.machine, self.at, self.today, self.design = machine, machine.at, machine.today, machine.design
         self.held: dict[str, dict[str, Value]] = {name: {} for name in self.today}
         self.reason: dict[str, str] = {}
         self.used: dict[str, float] = {}
@@ -93,18 +93,18 @@ class _Search:
                 wants = task.send(values)  # type: ignore[arg-type]
             except StopIteration as end:
                 return dict(zip(names, end.value, strict=True))
-            self.asked.gather(wants)
-            values = [nan if (value := self.asked.told(*want)) is None else value for want in wants]
+            self.machine.gather(wants)
+            values = [nan if (value := self.machine.value(*want)) is None else value for want in wants]
 
     # ---- finding
 
     def basis(self, name: str, knob: str) -> Finding[tuple[tuple[int, ...], list[float]] | None]:
         """Find the exponents with which a knob is in a number, and where it was asked for; None: in no such way."""
         points, values = [self.at[knob]], [self.today[name]]
-        for value in self.asked.values(knob):
+        for value in self.machine.values(knob):
             (there,) = yield [(name, {knob: value})]
             if isnan(there):
-                if value == self.asked.first[knob]:
+                if value == self.machine.first[knob]:
                     return None
                 continue
             points.append(value)
@@ -124,7 +124,7 @@ class _Search:
         """Find which groups of knobs a knob acts together with: what it adds is another when they are changed."""
         if not groups:
             return []
-        first = self.asked.first
+        first = self.machine.first
         some = {other: first[other] for group in groups for other in group}
         both, others, alone = yield [(name, {**some, knob: first[knob]}), (name, some), (name, {knob: first[knob]})]
         if isnan(both + others):
@@ -167,13 +167,13 @@ class _Search:
     def _expression(self, name: str) -> Finding[sympy.Expr | None]:
         import sympy
 
-        features, held, touched = self._features(name), self.held[name], self.asked.touched.get(name, set())
+        features, held, touched = self._features(name), self.held[name], self.machine.touched.get(name, set())
         for knob in self.at:
-            if not self.asked.more.get(knob, set()).isdisjoint(features):
+            if not self.machine.more.get(knob, set()).isdisjoint(features):
                 held[knob] = self.design.parameters[knob]
-        knobs = [knob for knob in self.at if knob in touched and knob in self.asked.first and knob not in held]
-        found = yield from _side_by_side([self.basis(name, knob) for knob in knobs])
-        known = {knob: one for knob, one in zip(knobs, found, strict=True) if one is not None}
+        knobs = [knob for knob in self.at if knob in touched and knob in self.machine.first and knob not in held]
+        of_knobs = yield from _side_by_side([self.basis(name, knob) for knob in knobs])
+        known = {knob: one for knob, one in zip(knobs, of_knobs, strict=True) if one is not None}
         held.update({knob: self.design.parameters[knob] for knob in knobs if knob not in known})
         groups: list[Sequence[str]] = []
         for knob in known:
@@ -192,19 +192,19 @@ class _Search:
             for powers, coefficient in coefficients.items():
                 scale = prod(self.at[knob] ** power for knob, power in zip(group, powers, strict=True))
                 symbols = (sympy.Symbol(knob, positive=True) ** k for knob, k in zip(group, powers, strict=True))
-                total += self._told(coefficient / scale, features) * prod(symbols, start=sympy.Integer(1))
+                total += self._coefficient(coefficient / scale, features) * prod(symbols, start=sympy.Integer(1))
         if abs(constant) > EXACT * abs(self.today[name]) or not groups:
-            total += self._told(constant, features)
+            total += self._coefficient(constant, features)
         return sympy.factor_terms(sympy.together(total))
 
     def _features(self, name: str) -> Numbers:
         """Return what packets ask a number's resource for."""
-        server, features = name.rpartition(" ")[2], self.asked.features
+        server, features = name.rpartition(" ")[2], self.machine.features
         known = {f: a for f, a in features.items() if f.startswith(f"{server.partition('.')[0]}.")}
         known |= {f: features.get(f, 0.0) for f in (f"visits({server})", "packet.bytes")}
         return {feature: amount for feature, amount in known.items() if amount}
 
-    def _told(self, number: float, features: Numbers) -> sympy.Expr:
+    def _coefficient(self, number: float, features: Numbers) -> sympy.Expr:
         """Return a coefficient as a fraction, or as one times what packets ask for; else as it is."""
         import sympy
 
@@ -221,31 +221,32 @@ class _Search:
 
     # ---- checking and telling
 
-    def check(self, found: dict[str, sympy.Expr | None]) -> None:
+    def check(self, expressions: dict[str, sympy.Expr | None]) -> None:
         """Find anew what does not give the demands at further points, where all knobs but held ones are changed."""
         import sympy
 
         rng = np.random.default_rng(1)
         for _ in range(CHECKS):
             at = self._anywhere(rng)
-            for name in {name for answer in self.asked.answers.values() if answer for name in answer[0]} - found.keys():
+            names_seen = {name for answer in self.machine.answers.values() if answer for name in answer[0]}
+            for name in names_seen - expressions.keys():
                 if name.startswith("way "):  # takes time at other values of some knobs
-                    found[name], self.today[name], self.held[name] = sympy.Integer(0), 0.0, {}
-            names = [name for name, expression in found.items() if expression is not None]
+                    expressions[name], self.today[name], self.held[name] = sympy.Integer(0), 0.0, {}
+            names = [name for name, expression in expressions.items() if expression is not None]
             while names:
                 wrong = [
                     name
-                    for together in self.asked.packed((name, self._own(found[name], at)) for name in names)
-                    for name in self._wrong(together, at, found)
+                    for together in self.machine.packed((name, self._own(expressions[name], at)) for name in names)
+                    for name in self._wrong(together, at, expressions)
                 ]
-                found |= dict.fromkeys(wrong)
-                found |= self.expressions([name for name in wrong if name not in self.reason])
-                names = [name for name in wrong if found[name] is not None]
+                expressions |= dict.fromkeys(wrong)
+                expressions |= self.expressions([name for name in wrong if name not in self.reason])
+                names = [name for name in wrong if expressions[name] is not None]
 
     def _anywhere(self, rng: np.random.Generator) -> Numbers:
         point = {}
         for name, here in self.at.items():
-            p, (least, most) = self.asked.parameters[name], SPAN
+            p, (least, most) = self.machine.parameters[name], SPAN
             low = least * here if p.min is None else max(least * here, p.min)
             high = most * here if p.max is None else min(most * here, p.max)
             value = float(rng.choice(p.choices) if p.choices else rng.uniform(low, high))
@@ -256,16 +257,16 @@ class _Search:
     def _own(expression: sympy.Expr, at: Mapping[str, float]) -> Numbers:
         return {str(s): at[str(s)] for s in expression.free_symbols if str(s) in at}
 
-    def _wrong(self, together: Together, at: Numbers, found: Mapping[str, sympy.Expr | None]) -> list[str]:
+    def _wrong(self, together: Together, at: Numbers, expressions: Mapping[str, sympy.Expr | None]) -> list[str]:
         """Return the numbers that are not as their expressions say, having noted why."""
         points = [{k: v for k, v in at.items() if k not in together.left}, together.point]  # idle ones too, if possible
-        point = next((one for one in points if self.asked.ask(one) is not None), None)
+        point = next((one for one in points if self.machine.ask(one) is not None), None)
         wrong = []
         for name, own in together.wants:
             changes = own if point is None else point
-            if self._differs(name, found[name], changes):
+            if self._differs(name, expressions[name], changes):
                 wrong.append(name)
-                self._blame(name, found[name], changes, own)
+                self._blame(name, expressions[name], changes, own)
         return wrong
 
     def _blame(self, name: str, expression: sympy.Expr, changes: Mapping[str, float], own: Mapping[str, float]) -> None:
@@ -281,44 +282,44 @@ class _Search:
         if not others:
             self.reason[name] = "it is no number of these knobs alone"
             return
-        self.asked.touches(name, others[right])
+        self.machine.touches(name, others[right])
         self.held[name][others[right]] = self.design.parameters[others[right]]
 
     def _differs(self, name: str, expression: sympy.Expr, changes: Mapping[str, float]) -> bool:
-        answer = self.asked.ask(changes)
+        answer = self.machine.ask(changes)
         if answer is None or (name not in answer[0] and not name.startswith("way ")):
             return False
         return _differ(evaluated(expression, {**self.at, **self.used, **changes}), answer[0].get(name, 0.0))
 
-    def told(self, found: Mapping[str, sympy.Expr | None]) -> Formulas:
+    def result(self, expressions: Mapping[str, sympy.Expr | None]) -> Formulas:
         """Put ceilings and latency together."""
         import sympy
 
         ceilings: dict[str, Formula] = {}
         refused: dict[str, str] = {}
-        u = self.asked.under_load
+        u = self.machine.under_load
         make: Callable[..., sympy.Expr]
 
         def formula(
             name: str, of: Sequence[str], make: Callable[..., sympy.Expr], unit: str, today: float
         ) -> Formula | None:
-            if missing := [one for one in of if found[one] is None]:
+            if missing := [one for one in of if expressions[one] is None]:
                 refused[name] = self.reason[missing[0]]
                 return None
             held = {knob: value for one in of for knob, value in self.held[one].items()}
-            expression = make(*(found[one] for one in of))
+            expression = make(*(expressions[one] for one in of))
             return Formula(name, expression, unit, today, held)
 
         def service_rate(units: sympy.Expr, seconds: sympy.Expr) -> sympy.Expr:
             return sympy.factor_terms(sympy.together(units / seconds))
 
-        ways = [one for one in found if one.startswith("way ") and not one.startswith("way of ")]
+        ways = [one for one in expressions if one.startswith("way ") and not one.startswith("way of ")]
         for name, rate in sorted(u.ceilings().items(), key=lambda item: item[1]):
             if name in u.servers:
                 of, make = [f"units {name}", f"seconds {name}"], service_rate
             else:
                 pool = name.partition(".")[2] or u.machine.pools[0].name
-                own = [one for one in found if one.startswith(f"way of {pool} ")]
+                own = [one for one in expressions if one.startswith(f"way of {pool} ")]
                 of, make = [f"count {pool}", *(own or ways)], lambda n, *s: n / sympy.Add(*s)
             if (ceiling := formula(name, of, make, "packets/s", rate)) is not None:
                 ceilings[name] = ceiling
@@ -329,7 +330,7 @@ class _Search:
         symbols = {str(symbol) for one in shown for symbol in one.expression.free_symbols}
         values = {name: value for name, value in {**self.at, **self.used}.items() if name in symbols}
         return Formulas(
-            self.design.name, u.workload.name, ceilings, latency, parts, values, refused, self.asked.choices,
+            self.design.name, u.workload.name, ceilings, latency, parts, values, refused, self.machine.choices,
             frozenset(self.used),
         )  # fmt: skip
 
