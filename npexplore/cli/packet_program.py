@@ -129,7 +129,7 @@ def _run(
         fib = forwarding_tables(router)
     scan = open_captures(trace)
     return loaded.run(
-        scan, maps=contents, seed=seed, instruction_limit=limit, take=take, told=bytes_read(scan, "run"),
+        scan, maps=contents, seed=seed, instruction_limit=limit, take=take, wrap=bytes_read(scan, "run"),
         memory_bytes=memory_bytes, fib=fib,
     )  # fmt: skip
 

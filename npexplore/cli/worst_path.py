@@ -54,7 +54,7 @@ def command(
     contents, prices = read_named_maps(loaded, maps), read_costs(costs or base.costs)
     fib = forwarding_tables(router) if router is not None else None
     slow = slowest(
-        loaded, [frame for _, frame in read_frames(trace)], prices, maps=contents, made=made, seed=seed, fib=fib
+        loaded, [frame for _, frame in read_frames(trace)], prices, maps=contents, generated=made, seed=seed, fib=fib
     )  # fmt: skip
     if not slow:
         raise InputError(f"{trace}: the program faults on every packet")

@@ -29,9 +29,9 @@ def assemble(source: str, name: str = "text") -> tuple[list[Instruction], list[M
     lines: dict[int, SourceLine] = {}
     for number, raw in enumerate(source.splitlines(), 1):
         line = raw.partition("#")[0].replace("%", "").strip()
-        while found := re.match(r"(\w+):\s*", line):
-            labels[found[1]] = len(slots)
-            line = line[found.end() :]
+        while match := re.match(r"(\w+):\s*", line):
+            labels[match[1]] = len(slots)
+            line = line[match.end() :]
         if not line:
             continue
         where = f"{name}, line {number}: {line!r}"
@@ -99,22 +99,22 @@ def _instruction(line: str, maps: list[MapDefinition], targets: list[str]) -> li
         imm = _ATOMIC_CODES[operation.removesuffix("32")] | (isa.FETCH if fetch else 0)
         base, offset = _place(place)
         return [Instruction(isa.STX | isa.ATOMIC | _SIZE_CODES[size], base, _register(operands[1]), offset, imm)]
-    if found := re.fullmatch(r"ldx(s?)(b|h|w|dw)", name):
+    if match := re.fullmatch(r"ldx(s?)(b|h|w|dw)", name):
         base, offset = _place(operands[1])
-        mode = isa.MEMSX if found[1] else isa.MEM
-        return [Instruction(isa.LDX | mode | _SIZE_CODES[found[2]], _register(operands[0]), base, offset)]
-    if found := re.fullmatch(r"st(x?)(b|h|w|dw)", name):
+        mode = isa.MEMSX if match[1] else isa.MEM
+        return [Instruction(isa.LDX | mode | _SIZE_CODES[match[2]], _register(operands[0]), base, offset)]
+    if match := re.fullmatch(r"st(x?)(b|h|w|dw)", name):
         base, offset = _place(operands[0])
-        opcode = isa.MEM | _SIZE_CODES[found[2]]
-        if found[1]:
+        opcode = isa.MEM | _SIZE_CODES[match[2]]
+        if match[1]:
             return [Instruction(isa.STX | opcode, base, _register(operands[1]), offset)]
         return [Instruction(isa.ST | opcode, base, 0, offset, _int32(operands[1]))]
-    if found := re.fullmatch(r"(be|le|bswap|swap)(16|32|64)", name):
-        opcode = {"be": 0xDC, "le": 0xD4}.get(found[1], 0xD7)
-        return [Instruction(opcode, _register(operands[0]), 0, 0, int(found[2]))]
-    if found := re.fullmatch(r"movsx(8|16|32)(32|64)", name):
-        kind = isa.ALU if found[2] == "32" else isa.ALU64
-        return [Instruction(0xB8 | kind, _register(operands[0]), _register(operands[1]), int(found[1]))]
+    if match := re.fullmatch(r"(be|le|bswap|swap)(16|32|64)", name):
+        opcode = {"be": 0xDC, "le": 0xD4}.get(match[1], 0xD7)
+        return [Instruction(opcode, _register(operands[0]), 0, 0, int(match[2]))]
+    if match := re.fullmatch(r"movsx(8|16|32)(32|64)", name):
+        kind = isa.ALU if match[2] == "32" else isa.ALU64
+        return [Instruction(0xB8 | kind, _register(operands[0]), _register(operands[1]), int(match[1]))]
     narrow = name.endswith("32")
     word = name.removesuffix("32")
     dst = _register(operands[0])
@@ -139,10 +139,10 @@ def _register(word: str) -> int:
 
 def _place(word: str) -> tuple[int, int]:
     """Return base register and offset of a memory operand."""
-    found = _PLACE.match(word)
-    if found is None:
+    match = _PLACE.match(word)
+    if match is None:
         raise ValueError
-    return int(found[1]), int((found[2] or "0").replace(" ", ""), 0)
+    return int(match[1]), int((match[2] or "0").replace(" ", ""), 0)
 
 
 def _int32(word: str) -> int:

@@ -37,35 +37,35 @@ def suite() -> Iterator[Micro]:
     """Return one-purpose programs for every event that a cost table has."""
     start = "mov r3, 1\nmov r4, 2\nmov r5, 3\n"
     for count in (24, 80, 240):
-        yield _made(f"alu {count}", start, _cycle(ALU, count))
+        yield _micro(f"alu {count}", start, _cycle(ALU, count))
     for count in (12, 48, 144):
-        yield _made(f"packet {count}", start + PACKET, _cycle(LOADS, count))
+        yield _micro(f"packet {count}", start + PACKET, _cycle(LOADS, count))
     for count in (4, 12, 26):
         loop = (
             f"mov r6, {count}\nagain: ldxb r3, [r7+14]\nadd r4, r3\nlsh r4, 1\nadd r7, 1\nsub r6, 1\njne r6, 0, again"
         )
-        yield _made(f"loop {count}", start + PACKET, [loop])
+        yield _micro(f"loop {count}", start + PACKET, [loop])
     for count in (4, 16, 48):
         look = start + PACKET + "sub r8, r7\n"
-        yield _made(f"branch {count}", look, ["jgt r8, 5000, exit"] * count)
-        yield _made(
+        yield _micro(f"branch {count}", look, ["jgt r8, 5000, exit"] * count)
+        yield _micro(
             f"branch taken {count}", look, [f"jlt r8, 5000, on{k}\nmov r3, 1\non{k}: mov r4, 1" for k in range(count)]
         )
     for count in (2, 8):
-        yield _made(f"divide {count}", start + PACKET + "sub r8, r7\n", ["mov r4, 1000000007\ndiv r4, r8"] * count)
+        yield _micro(f"divide {count}", start + PACKET + "sub r8, r7\n", ["mov r4, 1000000007\ndiv r4, r8"] * count)
         split = ["sth [r10-8], 1\nsth [r10-6], 0\n" + _calls("lookup", 1)[0]] * count
-        yield _made(f"split {count}", f".map t hash 4 8 {TABLE}\n", split)
-        yield _made(f"multiply {count}", start + PACKET, ["ldxb r3, [r7+14]\nxor r4, r3\nmul r4, r5"] * 8 * count)
+        yield _micro(f"split {count}", f".map t hash 4 8 {TABLE}\n", split)
+        yield _micro(f"multiply {count}", start + PACKET, ["ldxb r3, [r7+14]\nxor r4, r3\nmul r4, r5"] * 8 * count)
         for helper in ("get_prandom_u32", "ktime_get_ns", "get_smp_processor_id", "get_numa_node_id"):
-            yield _made(f"{helper} {count}", "", [f"call {helper}"] * count)
+            yield _micro(f"{helper} {count}", "", [f"call {helper}"] * count)
         move = "mov r1, r6\nmov r2, {}\ncall xdp_adjust_{}"
         for end in ("head", "meta", "tail"):
             away = (-4, 4) if end != "tail" else (4, -4)
             steps = [move.format(one, end) for _ in range(count // 2) for one in away]
-            yield _made(f"adjust_{end} {count}", start, steps)
+            yield _micro(f"adjust_{end} {count}", start, steps)
         sums = "mov r1, 0\nmov r2, 0\nmov r3, r7\nadd r3, 14\nmov r4, 20\nmov r5, 0\ncall csum_diff"
-        yield _made(f"csum_diff {count}", start + PACKET, [sums] * count)
-        yield _made(f"redirect {count}", "", ["mov r1, 1\nmov r2, 0\ncall redirect"] * count)
+        yield _micro(f"csum_diff {count}", start + PACKET, [sums] * count)
+        yield _micro(f"redirect {count}", "", ["mov r1, 1\nmov r2, 0\ncall redirect"] * count)
         code = "\n".join(["call local sub"] * count)
         yield Micro(f"call {count}", f"{code}\nmov r0, 1\nexit\nsub: mov r0, 1\nexit")
         yield from _on_maps(count)
@@ -75,40 +75,40 @@ def _on_maps(count: int) -> Iterator[Micro]:
     value, one = bytes(8), (1).to_bytes(4, "little")
     for kind in ("array", "percpu_array"):
         declared = f".map t {kind} 4 8 64\n"
-        yield _made(f"lookup {kind} {count}", declared + "stw [r10-8], 1\n", _calls("lookup", count))
+        yield _micro(f"lookup {kind} {count}", declared + "stw [r10-8], 1\n", _calls("lookup", count))
         change = declared + "stw [r10-8], 1\nstdw [r10-16], 7\n"
-        yield _made(f"update {kind} {count}", change, _calls("update", count))
-        yield _made(f"refused {kind} {count}", change, _calls("update", count, flags=1))
+        yield _micro(f"update {kind} {count}", change, _calls("update", count))
+        yield _micro(f"refused {kind} {count}", change, _calls("update", count, flags=1))
     add = "mov r3, 1\nlock add [r6+0], r3"
-    found = ".map t array 4 8 64\nstw [r10-8], 1\n" + _calls("lookup", 1)[0] + "\nmov r6, r0\n"
-    yield _made(f"atomic {count}", found + "jne r6, 0, go\nexit\ngo: mov r4, 1\n", [add] * count)
+    lookup = ".map t array 4 8 64\nstw [r10-8], 1\n" + _calls("lookup", 1)[0] + "\nmov r6, r0\n"
+    yield _micro(f"atomic {count}", lookup + "jne r6, 0, go\nexit\ngo: mov r4, 1\n", [add] * count)
     for kind in HASHED:
         for size in (4, 16):
             key = bytes(size - 4) + one
             declared = f".map t {kind} {size} 8 {TABLE}\n" + _key(size)
             calls = _calls("lookup", count, at=size)
-            yield _made(f"miss {kind} {size} {count}", declared, calls)
-            yield _made(f"hit {kind} {size} {count}", declared, calls, {"t": {key: value}})
+            yield _micro(f"miss {kind} {size} {count}", declared, calls)
+            yield _micro(f"hit {kind} {size} {count}", declared, calls, {"t": {key: value}})
         declared = f".map t {kind} 4 8 {TABLE}\n" + _key(4) + "stdw [r10-32], 7\n"
-        yield _made(f"update {kind} {count}", declared, _calls("update", count, at=4, of=32), {"t": {one: value}})
+        yield _micro(f"update {kind} {count}", declared, _calls("update", count, at=4, of=32), {"t": {one: value}})
         calls = _calls("update", count, at=4, of=32, flags=1)
-        yield _made(f"refused {kind} {count}", declared, calls, {"t": {one: value}})
-        yield _made(f"refused delete {kind} {count}", declared, _calls("delete", count, at=4))
+        yield _micro(f"refused {kind} {count}", declared, calls, {"t": {one: value}})
+        yield _micro(f"refused delete {kind} {count}", declared, _calls("delete", count, at=4))
         both = [call for _ in range(count // 2) for name in ("update", "delete") for call in _calls(name, 1, 4, 32)]
-        yield _made(f"update and delete {kind} {count}", declared, both)
+        yield _micro(f"update and delete {kind} {count}", declared, both)
     for many in PREFIXES:
         declared = f".map t lpm_trie 8 8 {many + 1}\nstw [r10-8], 32\nstw [r10-4], 0x0100000a\n"
         routes = {_prefix(number): value for number in range(many)}
-        yield _made(f"lpm {many} {count}", declared, _calls("lookup", count), {"t": routes})
+        yield _micro(f"lpm {many} {count}", declared, _calls("lookup", count), {"t": routes})
         if many > 1:
             declared += "stdw [r10-16], 7\n"
-            yield _made(f"update lpm {many} {count}", declared, _calls("update", count), {"t": routes})
+            yield _micro(f"update lpm {many} {count}", declared, _calls("update", count), {"t": routes})
             gone = declared.replace("0x0100000a", "0x0100007f")
-            yield _made(f"refused delete lpm {many} {count}", gone, _calls("delete", count), {"t": routes})
-            yield _made(f"refused lpm {many} {count}", declared, _calls("update", count, flags=1), {"t": routes})
+            yield _micro(f"refused delete lpm {many} {count}", gone, _calls("delete", count), {"t": routes})
+            yield _micro(f"refused lpm {many} {count}", declared, _calls("update", count, flags=1), {"t": routes})
     declared = ".map t devmap 4 4 4\n"
     steps = ["lddw r1, map t\nmov r2, 1\nmov r3, 0\ncall redirect_map"] * count
-    yield _made(f"redirect_map {count}", declared, steps, {"t": {one: one}})
+    yield _micro(f"redirect_map {count}", declared, steps, {"t": {one: one}})
 
 
 def _prefix(number: int) -> bytes:
@@ -133,7 +133,7 @@ def _cycle(lines: Sequence[str], count: int) -> list[str]:
     return [lines[k % len(lines)] for k in range(count)]
 
 
-def _made(
+def _micro(
     name: str, start: str, steps: Sequence[str], maps: Mapping[str, Mapping[bytes, bytes]] | None = None
 ) -> Micro:
     declared = [one for one in start.splitlines() if one.startswith(".map")]

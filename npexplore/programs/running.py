@@ -48,7 +48,7 @@ def run(
     seed: int = 1, cpu: int = 0, interface: int = 1, queue: int = 0, instruction_limit: int = INSTRUCTION_LIMIT,
     memory_bytes: int = MEMORY_BYTES, keep: bool | None = None, plain: bool = False, contents: bool = True,
     fib: ForwardingTables | None = None, take: Callable[[Batch], None] | None = None,
-    told: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    wrap: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> ProgramRun:  # fmt: skip
     """Run a program on every packet, one after the other on one processor; maps keep what a packet leaves in them.
 
@@ -69,7 +69,7 @@ def run(
         contents: read what maps hold before and afterwards; large arrays take long.
         fib: the tables that `fib_lookup` asks (`npexplore.testing.forwarding_tables`); interface n + 1 is port n.
         take: is called with each batch, as for writing it.
-        told: wraps the iteration over the capture, as in a progress bar.
+        wrap: wraps the iteration over the capture, as in a progress bar.
 
     Raises:
         InputError: a map that is unknown, does not take its contents or is too large; an unreadable capture; a call of
@@ -81,26 +81,26 @@ def run(
     before = {name: tables.contents(name) for name in tables.number} if contents else {}
     rows: list[NDArray[np.int64]] = []
     missing: list[NDArray[np.int64]] = []
-    kept: list[bytes] = []
+    sent: list[bytes] = []
     damage: Damage | None = None
     if isinstance(packets, Source):
         with closing(open_captures(packets.path if isinstance(packets, Capture) else packets)) as scan:
-            for _, batches in told(scan.each(lambda table, data, base: list(_of_table(runner, table, data, base)))):
+            for _, batches in wrap(scan.each(lambda table, data, base: list(_of_table(runner, table, data, base)))):
                 for batch in batches:
-                    _collect(batch, rows, kept, bool(keep), take)
+                    _collect(batch, rows, sent, bool(keep), take)
                     missing.append(batch.missing)
             damage = scan.damage
     else:
         for batch in of_bytes(runner, packets):
-            _collect(batch, rows, kept, keep is not False, take)
+            _collect(batch, rows, sent, keep is not False, take)
     table = np.concatenate(rows) if rows else np.zeros((0, k.ROW_COLUMNS), np.int64)
     after = {name: tables.contents(name) for name in before}
     lacking = np.concatenate(missing) if missing else np.zeros(len(table), np.int64)
-    return ProgramRun(program, table, runner.paths(), before, after, kept, damage, instruction_limit, lacking, fib)
+    return ProgramRun(program, table, runner.paths(), before, after, sent, damage, instruction_limit, lacking, fib)
 
 
 def _collect(
-    batch: Batch, rows: list[NDArray[np.int64]], kept: list[bytes], keep: bool, take: Callable[[Batch], None] | None
+    batch: Batch, rows: list[NDArray[np.int64]], sent: list[bytes], keep: bool, take: Callable[[Batch], None] | None
 ) -> None:
     rows.append(batch.rows)
     if take is not None:
@@ -108,7 +108,7 @@ def _collect(
     if keep:
         begins = batch.rows[:, k.OUT_AT] + batch.rows[:, k.METADATA]
         ends = begins + batch.rows[:, k.LENGTH]
-        kept += [batch.out[a:b].tobytes() for a, b in zip(begins.tolist(), ends.tolist(), strict=True)]
+        sent += [batch.out[a:b].tobytes() for a, b in zip(begins.tolist(), ends.tolist(), strict=True)]
 
 
 def _program_value(program: Program, slots: list[int], value: bytes) -> bytes:

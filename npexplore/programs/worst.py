@@ -39,7 +39,7 @@ class SlowPacket:
 
 def slowest(
     program: Program, packets: Sequence[bytes], costs: CostTable, *, maps: Mapping[str, Contents] | None = None,
-    made: int = 100_000, seed: int = 1, fib: ForwardingTables | None = None,
+    generated: int = 100_000, seed: int = 1, fib: ForwardingTables | None = None,
 ) -> list[SlowPacket]:  # fmt: skip
     """Return the slowest packet of each verdict, the slowest first, of packets seen and of so many made from them.
 
@@ -63,7 +63,7 @@ def slowest(
                     counted.append(row)
         order = np.argsort([-row[k.INSTRUCTIONS] for row in counted], kind="stable")
         parents = [list(known.values())[place][0] for place in order.tolist()]
-        count = min(GENERATION, made - done) if parents else 0
+        count = min(GENERATION, generated - done) if parents else 0
         waiting, done, is_seen = [_changed(parents, words, places, rng) for _ in range(count)], done + count, False
     if not counted:
         return []
@@ -91,13 +91,13 @@ def _constants(program: Program) -> list[bytes]:
 
 def _places(program: Program) -> list[int]:
     """Return the bytes of a packet, from its start, that the program reads at places known beforehand."""
-    types, found = pointers(program), set()
+    types, offsets = pointers(program), set()
     for slot, registers in types.items():
         one = program.code[slot]
         base = registers.get(one.src) if one.opcode & 7 == isa.LDX else None
         if base is not None and base.kind == PACKET and not base.base:
-            found.add(base.offset + one.offset)
-    return sorted(place for place in found if 0 <= place < LONGEST)
+            offsets.add(base.offset + one.offset)
+    return sorted(place for place in offsets if 0 <= place < LONGEST)
 
 
 def _changed(

@@ -38,12 +38,12 @@ PROGRAM = ["--program", FILTERS, "--section", "by_type", "--trace", WIKIPEDIA]
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_a_path_behind_four_comparisons_is_met_from_zeros(seed):
     program, costs = npx.program(DEEP), read_costs("x86_server")
-    slow = slowest(program, [bytes(60)], costs, made=20_000, seed=seed)
+    slow = slowest(program, [bytes(60)], costs, generated=20_000, seed=seed)
     assert {one.verdict: one.seen for one in slow} == {"tx": False, "drop": False}
     assert slow[0].verdict == "tx"
     assert slow[0].cycles == pytest.approx(3.27 * (17 * 0.04 + 3 * 2.4))
     assert program.run([slow[0].packet]).verdicts == {"tx": 1}
-    assert [one.seen for one in slowest(program, [slow[0].packet], costs, made=0)] == [True]
+    assert [one.seen for one in slowest(program, [slow[0].packet], costs, generated=0)] == [True]
 
 
 def test_the_command_writes_the_packet_and_tells_its_rate(tmp_path, capsys):
