@@ -17,7 +17,7 @@ from npexplore.golden.compare.difference import Difference, summary
 from npexplore.golden.router.configuration import Router
 from npexplore.golden.router.walk import Outcome
 from npexplore.testing.rule_catalogue import Rule, broken, catalogue, tried
-from npexplore.testing.verdicts import CounterexampleError, shown, told, verdict
+from npexplore.testing.verdicts import CounterexampleError, difference_text, shown, verdict
 
 COLUMNS = ("clause", "rule", "tried", "held", "failed")
 Key = tuple[Rule, str]
@@ -44,7 +44,7 @@ class Failure(NamedTuple):
         if self.difference is None:
             came = f"  came in by port {self.port}: {summary(self.frame)}\n    {shown(self.frame)}"
             return f"{self.rule.subject}: {self.what}\n{came}"
-        return told(self.difference, self.port, self.frame, self.outcome, self.sent)
+        return difference_text(self.difference, self.port, self.frame, self.outcome, self.sent)
 
     def error(self) -> CounterexampleError:
         """Return the failure as an error to raise."""

@@ -33,7 +33,7 @@ class Told:
     """Remembers to which addresses a kernel has sent messages since its start."""
 
     def __init__(self, router: Router | None = None) -> None:
-        self.told: set[bytes] = set()
+        self.addressees: set[bytes] = set()
         self.redirected: set[bytes] = set()
         self.redirects6, self.router = 0, router
 
@@ -51,7 +51,7 @@ class Told:
         source = frame[SOURCE]
         if outcome.reason is Reason.LOCAL_DELIVERY and not self._asks(frame, outcome):
             return False
-        if outcome.reason in UNREACHABLES and source in self.told:
+        if outcome.reason in UNREACHABLES and source in self.addressees:
             return False
         messages = [sent.frame for sent in outcome.sent if sent.icmp and sent.frame[12:14] == IPV4_TYPE]
         redirect = any(message[14 + 4 * (message[14] & 15)] == REDIRECT for message in messages)
@@ -59,11 +59,11 @@ class Told:
             return False
         # an error for which the link is too short is not sent, but counts
         tried = bool(messages) or error_for(outcome.reason) is not None
-        self.told |= {message[DESTINATION] for message in messages} | ({source} if tried else set())
+        self.addressees |= {message[DESTINATION] for message in messages} | ({source} if tried else set())
         # what goes back counts even where no message may be sent about it
         back = any(sent.port == port and not sent.icmp for sent in outcome.sent)
         self.redirected |= {source} if back else set()
-        self.told |= {source} if back else set()
+        self.addressees |= {source} if back else set()
         return True
 
     def _asks(self, frame: bytes, outcome: Outcome) -> bool:
@@ -93,8 +93,8 @@ class Told:
         messages = [sent.frame for sent in outcome.sent if sent.icmp and sent.frame[12:14] == IPV6_TYPE]
         redirect = any(message[54] == REDIRECT6 for message in messages)
         questions = 1 + (frame[SOURCE6] == frame[DESTINATION6])  # both are asked for leave, perhaps the same one twice
-        if redirect and (self.redirects6 + questions > 5 or self.told & {frame[SOURCE6], frame[DESTINATION6]}):
+        if redirect and (self.redirects6 + questions > 5 or self.addressees & {frame[SOURCE6], frame[DESTINATION6]}):
             return False
         self.redirects6 += questions * any(sent.port == port and not sent.icmp for sent in outcome.sent)
-        self.told |= {message[DESTINATION6] for message in messages if message[54] != REDIRECT6}
+        self.addressees |= {message[DESTINATION6] for message in messages if message[54] != REDIRECT6}
         return True

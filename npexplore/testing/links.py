@@ -79,7 +79,7 @@ class LinkRouter(ShownByArguments, Between):
         self.command, self.router = list(command), as_router(router)
         self.quiet_s, self.ready_s, self._again = quiet_s, ready_s, again
         self._program: subprocess.Popen[bytes] | None = None
-        self._serial = self._asked = 0
+        self._serial = self._questions = 0
         self._behind = [self._passing(number) for number in range(len(self.router.ports))]
         self._lost = [0 for _ in self.router.ports]
         self._said = tempfile.TemporaryFile()  # noqa: SIM115  what the program says, until `close`
@@ -158,9 +158,9 @@ class LinkRouter(ShownByArguments, Between):
         if self._program is None:
             self._start()
         self._left()
-        before = self._asked
+        before = self._questions
         sent = self._exchange(port, [frame])
-        if self._again and not sent and self._asked > before:
+        if self._again and not sent and self._questions > before:
             sent = self._exchange(port, [frame])
         return sorted(sent, key=lambda row: row[0])
 
@@ -216,5 +216,5 @@ class LinkRouter(ShownByArguments, Between):
         mac = self.router.mac_of(port, request.target)
         reply = write_arp(Arp(REPLY, mac, request.target, request.sender, request.sender_mac))
         self._sockets[port].send(request.sender_mac + mac + ARP_TYPE + reply)
-        self._asked += 1
+        self._questions += 1
         return True

@@ -103,7 +103,7 @@ class LinuxKernel(Between):
         super().__init__()
         self.router, self._clock = router, clock
         self._cores = os.sched_getaffinity(0)
-        self._made = sum(len(port.networks) for port in router.ports)  # routes that the kernel makes of addresses
+        self._address_routes = sum(len(port.networks) for port in router.ports)  # which the kernel adds by itself
         self._attached = self._to_ports()
         self._introduced = {address for port in router.ports for address in (*port.own, *port.broadcasts)}
         self._introduced.add(MAX_ADDRESS)  # the limited broadcast has the MAC address of all, also behind a route
@@ -165,7 +165,7 @@ class LinuxKernel(Between):
         columns = (routes.value, routes.length, routes.kind, routes.port, routes.via)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         for number, (value, length, kind, exit_port, via) in enumerate(rows):
-            if number < self._made:
+            if number < self._address_routes:
                 continue  # the kernel makes these itself, from the addresses
             where = f"dev r{exit_port}" if kind == 0 else ""
             through = f"via {address_text(via)}" if via else ""
@@ -185,7 +185,7 @@ class LinuxKernel(Between):
         ports: dict[int, dict[int, list[int]]] = {}
         for row in np.flatnonzero((routes.via == 0) & (routes.kind == 0)).tolist():
             length, value = int(routes.length[row]), int(routes.value[row])
-            if row >= self._made or 1 << 32 - length > HOSTS_LISTED:
+            if row >= self._address_routes or 1 << 32 - length > HOSTS_LISTED:
                 ports.setdefault(length, {}).setdefault(value, []).append(int(routes.port[row]))
         return ports
 

@@ -48,7 +48,7 @@ class LiveKernel(ShownByArguments):
         self._golden, self._left = judge_of(self.router, "linux"), KERNELS if kernels is None else kernels
         self._answers: dict[Case, list[Case]] = {}
         self._kernel: LinuxKernel | None = None
-        self._told = Told(self.router)
+        self._limits = Told(self.router)
 
     def __enter__(self) -> Self:
         self._renew()
@@ -65,7 +65,7 @@ class LiveKernel(ShownByArguments):
             return False
         if self._kernel is not None:
             self._kernel.close()
-        self._kernel, self._told, self._left = None, Told(self.router), self._left - 1
+        self._kernel, self._limits, self._left = None, Told(self.router), self._left - 1
         kernel = LinuxKernel(self.router)
         self._kernel = kernel.__enter__()
         return True
@@ -75,7 +75,7 @@ class LiveKernel(ShownByArguments):
         pending = [case for case in cases if self._carried(*case)]
         while pending and self._kernel is not None:
             self._kernel.introduce(pending)
-            pending = [case for case in pending if not self._asked(*case)]
+            pending = [case for case in pending if not self._sent(*case)]
             pending = [case for case in pending if Told(self.router).may_ask(*case, self._golden.forward(*case))]
             if pending and not self._renew():
                 return
@@ -84,18 +84,18 @@ class LiveKernel(ShownByArguments):
         """Return the frames that the kernel sends for a frame; None if the outcome is not certain."""
         if not self._carried(port, frame):
             return None
-        if (port, frame) not in self._answers and not self._asked(port, frame):
+        if (port, frame) not in self._answers and not self._sent(port, frame):
             sure = Told(self.router).may_ask(port, frame, self._golden.forward(port, frame))
             if sure and self._renew():
-                self._asked(port, frame)
+                self._sent(port, frame)
         return self._answers.get((port, frame))
 
     def _carried(self, port: int, frame: bytes) -> bool:
         return LINK_HEADER <= len(frame) <= self.router.ports[port].mtu + LINK_HEADER
 
-    def _asked(self, port: int, frame: bytes) -> bool:
+    def _sent(self, port: int, frame: bytes) -> bool:
         """Send a frame if its outcome is certain; return whether it was sent."""
-        if self._kernel is None or not self._told.may_ask(port, frame, self._golden.forward(port, frame)):
+        if self._kernel is None or not self._limits.may_ask(port, frame, self._golden.forward(port, frame)):
             return False
         self._answers[port, frame] = self._kernel.forward(port, frame)
         return True

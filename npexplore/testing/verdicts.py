@@ -65,7 +65,7 @@ def compare(got: Frames, expected: Outcome, *, port: int = 0, frame: bytes = b""
     sent = [(number, bytes(data)) for number, data, *_ in got]
     difference = verdict(sent, expected, frame)
     if difference is not None:
-        raise CounterexampleError(difference, told(difference, port, frame, expected, sent), port, frame)
+        raise CounterexampleError(difference, difference_text(difference, port, frame, expected, sent), port, frame)
 
 
 def _unexpected(sent: Sequence[tuple[int, bytes]], expected: Outcome) -> list[tuple[int, bytes]]:
@@ -76,7 +76,9 @@ def _unexpected(sent: Sequence[tuple[int, bytes]], expected: Outcome) -> list[tu
     ]
 
 
-def told(difference: Difference, port: int, frame: bytes, expected: Outcome, sent: Sequence[tuple[int, bytes]]) -> str:
+def difference_text(
+    difference: Difference, port: int, frame: bytes, expected: Outcome, sent: Sequence[tuple[int, bytes]]
+) -> str:
     """Return a difference as text, with the input, the expected and the actual output."""
     answer = f"drops it: {expected.reason.text} ({expected.reason.clause})" if expected.reason else "forwards it"
     return "\n".join(
