@@ -31,7 +31,7 @@ def command(files: tuple[str, ...], out: Path, memory: str, shared_library: bool
 
     memory_bytes = memory_limit(memory)
     with closing(open_captures(files, workers=usable_cores())) as scan, replacing(paths_of(scan), out) as part:
-        subject = read(scan, memory_bytes=memory_bytes, told=bytes_read(scan, "report"))
+        subject = read(scan, memory_bytes=memory_bytes, wrap=bytes_read(scan, "report"))
         note(f"{scan.path}: {subject.counts.packets:,} packets read")
         page = capture_page(
             subject, steps=lambda titles: progress(titles, unit="section", label="report"),

@@ -42,7 +42,7 @@ def cross_check(rows: pd.DataFrame, names: Mapping[str, str], *, title: str) -> 
             marker={"symbol": "line-ns", "size": 18, "line": {"color": theme.ORIGIN_COLOURS["published"], "width": 3}},
             error_x={"array": [high - 100 for _, high in ends], "arrayminus": [100 - low for low, _ in ends],
                      "thickness": INTERVAL_WIDTH, "width": 0, "color": theme.GREY},
-            customdata=[[row["key"], _told(row, row["published"])] for row in chosen],
+            customdata=[[row["key"], _with_unit(row, row["published"])] for row in chosen],
             hovertemplate="published: %{customdata[1]}<br>%{customdata[0]}<extra></extra>",
         )
     )  # fmt: skip
@@ -57,7 +57,7 @@ def cross_check(rows: pd.DataFrame, names: Mapping[str, str], *, title: str) -> 
                 x=[100 * row[solver] / _reference(row) for row, _ in known], y=[line for _, line in known], name=label,
                 mode="markers", marker={"symbol": symbol, "size": 11, "color": theme.ORIGIN_COLOURS[solver],
                                         "line": {"color": theme.ORIGIN_COLOURS[solver], "width": 2}},
-                customdata=[[row["key"], _told(row, number(row[solver], 3))] for row, _ in known],
+                customdata=[[row["key"], _with_unit(row, number(row[solver], 3))] for row, _ in known],
                 hovertemplate=f"{label}: %{{customdata[1]}}<br>%{{customdata[0]}}<extra></extra>",
             )
         )  # fmt: skip
@@ -73,10 +73,10 @@ def cross_check(rows: pd.DataFrame, names: Mapping[str, str], *, title: str) -> 
 def _line(row: Mapping[str, Any]) -> str:
     printed = str(row["published"])
     value = number(float(row["point"])) if len(printed) > LONG_NUMBER and _number(row["point"]) else printed
-    return f"{row['name']}: <b>{escape(_told(row, value), quote=False)}</b>"
+    return f"{row['name']}: <b>{escape(_with_unit(row, value), quote=False)}</b>"
 
 
-def _told(row: Mapping[str, Any], value: str) -> str:
+def _with_unit(row: Mapping[str, Any], value: str) -> str:
     return str(value) if row["unit"] in (None, "1") else f"{value} {row['unit']}"
 
 

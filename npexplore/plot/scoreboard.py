@@ -140,12 +140,12 @@ def as_html(rows: Sequence[Mapping[str, Cell]], frame: pd.DataFrame, left: Seque
     """Return rows of cells as an HTML table; columns without any entry are left out."""
     import pandas as pd
 
-    def told(cell: Cell) -> str:
+    def html(cell: Cell) -> str:
         text, red = cell
         return f'<b style="color:{BAD}">{text}</b>' if red else text
 
     used = [name for name in (rows[0] if rows else ()) if any(row[name][0] != NONE for row in rows)]
-    return Table(frame, pd.DataFrame([{name: told(row[name]) for name in used} for row in rows]), left=left)
+    return Table(frame, pd.DataFrame([{name: html(row[name]) for name in used} for row in rows]), left=left)
 
 
 def by_paper(lines: Sequence[Line], pages: Mapping[str, str] | None = None) -> Table:

@@ -142,11 +142,11 @@ def _effects(check: Check, ledger: Ledger) -> list[str]:
 def _cells(rows: Sequence[Mapping[str, Cell]]) -> list[str]:
     """Return rows of cells as a table, red ones bold."""
 
-    def told(cell: Cell) -> str:
+    def markdown(cell: Cell) -> str:
         text, red = cell
         return "-" if text == NONE else f"**{text}**" if red else text
 
-    return _table(tuple(rows[0]), [[told(cell) for cell in row.values()] for row in rows]) if rows else []
+    return _table(tuple(rows[0]), [[markdown(cell) for cell in row.values()] for row in rows]) if rows else []
 
 
 def _cell(row: dict[str, Any], name: str) -> str:

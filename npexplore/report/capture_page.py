@@ -19,18 +19,18 @@ MEMORY_BYTES = 1 << 30
 
 def read(
     path: Files | Scan | BinaryIO, *, keep: int = SAMPLE_PACKETS, memory_bytes: int = MEMORY_BYTES,
-    told: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    wrap: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> Subject:  # fmt: skip
     """Read and count a capture in one pass (`-` is standard input); raises InputError if it is not a capture.
 
     path: a file, several as one, or what `open_captures` returned for them.
     keep: packets that stay in memory (rounded up to whole chunks); everything else is counted as it passes;
     memory_bytes: half of it is for flows, beyond which they are sampled;
-    told: wraps the iteration, for example in a progress bar.
+    wrap: wraps the iteration, for example in a progress bar.
     """
     scan = open_captures(path)
     builder, streams, packets = TableBuilder(KEPT_COLUMNS), Streams.within(memory_bytes), 0
-    for part in told(scan):
+    for part in wrap(scan):
         streams.add(part)
         if packets < keep:
             builder.append(part)

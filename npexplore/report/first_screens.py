@@ -168,7 +168,7 @@ def row_sentences(check: Check) -> Callable[[str], str]:
     """Return a row of a cross-check in words: the prediction with its unit, and the printed number."""
     rows = {row["key"]: row for row in check.rows}
 
-    def told(key: str) -> str:
+    def sentence(key: str) -> str:
         row = rows[key]
         value = row[row["best"]]
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -177,7 +177,7 @@ def row_sentences(check: Check) -> Callable[[str], str]:
         value = int(value) if float(value).is_integer() else value
         return f"{number(value, 3)}{unit} (printed: {row['published']})"
 
-    return told
+    return sentence
 
 
 def agreement_sentence(check: Check) -> str:
