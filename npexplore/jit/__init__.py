@@ -141,14 +141,14 @@ class Types:
         return Types(lambda: self.find()[layout])
 
     def __call__(self, *arguments: Any, **options: Any) -> Types:
-        return Types(lambda: self.find()(*map(_found, arguments), **options))
+        return Types(lambda: self.find()(*map(_resolved, arguments), **options))
 
 
-def _found(argument: Any) -> Any:
+def _resolved(argument: Any) -> Any:
     """Return an argument of a type with the types in it looked up."""
     if isinstance(argument, Types):
         return argument.find()
-    return tuple(map(_found, argument)) if type(argument) is tuple else argument
+    return tuple(map(_resolved, argument)) if type(argument) is tuple else argument
 
 
 def _numba_types() -> Any:

@@ -30,7 +30,7 @@ class Ties:
         self.ledger = ledger
         chosen = identities() if formulas is None else formulas
         self._holding = [i for i in chosen if self._all_there(i) and _holds(i, judge(i, ledger).verdict)]
-        self._found: dict[frozenset[str], frozenset[str]] = {}
+        self._followed: dict[frozenset[str], frozenset[str]] = {}
 
     def follow(self, known: Iterable[str]) -> frozenset[str]:
         """Return the measurements that are known if those of some keys are, these included.
@@ -38,9 +38,9 @@ class Ties:
         `KEY / KEY` is a ratio that is known without its two sides. Names of no row (`prototype`) say nothing.
         """
         known_keys = frozenset(known)
-        if known_keys not in self._found:
-            self._found[known_keys] = self._closed(known_keys)
-        return self._found[known_keys]
+        if known_keys not in self._followed:
+            self._followed[known_keys] = self._closed(known_keys)
+        return self._followed[known_keys]
 
     def _all_there(self, identity: Identity) -> bool:
         if identity.paper not in self.ledger.papers:
