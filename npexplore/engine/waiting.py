@@ -32,7 +32,7 @@ def resource_names(servers: Numbered) -> dict[int, str]:
 def meanings(servers: Numbered) -> dict[int, str]:
     """Return what it means to wait for ever for an engine resource, of those that tell."""
     return {
-        number + member: server.told for server, number in servers.values() if server.told
+        number + member: server.stall_reason for server, number in servers.values() if server.stall_reason
         for member in range(server.members)
     }  # fmt: skip
 

@@ -104,7 +104,7 @@ class Emitter:
                         asm.holding.pop(holding, None)
                         asm.put(holding.server.name, self.of(holding.units), self.of(holding.member))
                     else:
-                        asm.give(asm.kept(holding))
+                        asm.give(asm.pop_hold(holding))
             case tree.Priority(value):
                 with asm.scope():
                     asm.emit(engine.SET, asm.operand(self.of(value)), slot=0, x=engine.PRIORITY)
@@ -225,7 +225,7 @@ class Emitter:
         if step.server.role == "pool":
             (asm.put if step.given else asm.consume)(name, self.of(step.units), member)
         elif step.given:
-            asm.give(asm.kept(name))
+            asm.give(asm.pop_hold(name))
         else:
             asm.keep(name, asm.take(name, member, self.of(step.units)))
 
@@ -266,7 +266,7 @@ class Emitter:
     def fork(self, step: tree.Fork) -> None:
         """FORK work that goes on by itself, with the first of what it takes along; the rest is given by number."""
         asm = self.asm
-        with asm.fork(asm.kept(step.moved[0][0]) if step.moved else None) as held:
+        with asm.fork(asm.pop_hold(step.moved[0][0]) if step.moved else None) as held:
             if held is not None:
                 asm.keep(step.moved[0][1], held)
             self.body(step.body)

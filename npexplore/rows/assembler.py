@@ -65,7 +65,7 @@ class Assembler(Rows):
     endless: bool = False  # whether packets of the running pool never run out
     _first: dict[str, int] = field(default_factory=dict)  # by name, the number of the first of its controllers
     _slots: set[int] = field(default_factory=set)
-    _kept: dict[object, list[HoldSlot]] = field(default_factory=dict)
+    _holds_by_key: dict[object, list[HoldSlot]] = field(default_factory=dict)
 
     def declare(self, server: Server) -> None:
         """Give a server its engine resource numbers."""
@@ -169,11 +169,11 @@ class Assembler(Rows):
 
     def keep(self, key: object, hold: HoldSlot) -> None:
         """Keep a hold for another visit, under a name or any other key."""
-        self._kept.setdefault(key, []).append(hold)
+        self._holds_by_key.setdefault(key, []).append(hold)
 
-    def kept(self, key: object) -> HoldSlot:
+    def pop_hold(self, key: object) -> HoldSlot:
         """Return the hold that was kept last under a key, and forget it."""
-        return self._kept[key].pop()
+        return self._holds_by_key[key].pop()
 
     def consume(self, server: str, units: Operand = 1, member: Operand = 0) -> None:
         """Wait for units of a semaphore and use them up."""

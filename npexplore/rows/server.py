@@ -57,7 +57,7 @@ class Server:
     unseen_s: float = 0.0  # by which a visit may take longer for what no demand knows (rows to open, edges of a clock),
     unseen_busy_s: float = 0.0  # for which one may keep a member busy besides (closed rows)
     kept_waiting: bool = False  # its holder keeps it while it waits for the next: a link of a blocked worm
-    told: str = ""  # what it means to wait here for ever; where a run stands still, who does is named first
+    stall_reason: str = ""  # what it means to wait here for ever; where a run stands still, who does is named first
     brings: bool = False  # packets come over it: until it is free for a thread's first visit, the packet has not come
     refilled_by: str | None = None  # semaphore: the server whose holder (of the same member) puts its units back
 

@@ -63,7 +63,7 @@ class BoundedQueue(OwnFaces, kind="queue"):
     def servers(self) -> list[Server]:
         """The free room and the packets in the queue, both counted by the engine only."""
         return [
-            Server(f"{self.name}.room", self.members, self.capacity, role="hidden", told="the queue is full"),
+            Server(f"{self.name}.room", self.members, self.capacity, role="hidden", stall_reason="the queue is full"),
             Server(self.packets, self.members, 0, role="hidden"),
         ]
 

@@ -104,14 +104,14 @@ class StaticStreams(OwnFaces, kind="streams"):
             *(
                 Server(
                     f"{name}.cross{tile}", approximation=CROSSED, kept_waiting=True,
-                    told=f"the switch of tile {tile} is kept by a message of another route",
+                    stall_reason=f"the switch of tile {tile} is kept by a message of another route",
                 )
                 for tile in self.crossings
             ),
             *(
                 Server(
                     self._gate(tile, path), start=int(path == order[0]), role="hidden",
-                    told=f"the switch of tile {tile} waits for words of another route, whose turn it is; "
+                    stall_reason=f"the switch of tile {tile} waits for words of another route, whose turn it is; "
                     f"this one's is {self._route(path)}",
                 )
                 for tile, order in self.turns.items() for path in order
