@@ -58,7 +58,7 @@ def test_sixty_four_bytes_are_forwarded_as_the_engine_does(knobs):
 @pytest.mark.parametrize(("knobs", "mix"), POINTS[::2], ids=str)
 def test_every_point_of_the_figures_is_what_the_engine_says(knobs, mix):
     load = SMALL if mix is None else workload(mix=mix)
-    net, engine = both(knobs, load, 20_000 if mix is None else 4_000, seeds=2)
+    net, engine = both(knobs, load, 10_000 if mix is None else 2_500, seeds=2)
     assert same(net, engine) == []
     assert net.rates["dram.bytes"] == pytest.approx(engine.rates["dram.bytes"], rel=0.008)
 
