@@ -21,7 +21,6 @@ from npexplore.errors import InputError
 from npexplore.paths import share
 
 TABLE = ("data", "hardware", "areas.csv")
-PARTS = ("data", "hardware", "part_areas.csv")
 TEMPLATE = re.compile(r"^module (?!step_)", re.MULTILINE)
 
 
@@ -46,21 +45,6 @@ class Synthesis:
     flip_flops: int
     program_hash: str
     template_hash: str
-
-
-@dataclass(frozen=True)
-class PartSynthesis:
-    """One part of templates, such as an arbiter: its module, parameters as `N=6 FAIR=1`, what its memories are of."""
-
-    module: str
-    parameters: str
-    stores: str
-    family: str
-    tool: str
-    luts: int
-    memory_luts: int
-    flip_flops: int
-    text_hash: str
 
 
 @dataclass(frozen=True)
@@ -95,42 +79,6 @@ def table_of(file: Path) -> tuple[Synthesis, ...]:
 def syntheses() -> tuple[Synthesis, ...]:
     """Return all syntheses of the table."""
     return table_of(share(*TABLE))
-
-
-def parts_of(file: Path) -> tuple[PartSynthesis, ...]:
-    """Return the parts of a table; lines that begin with # say where they come from."""
-    with file.open(newline="", encoding="utf-8") as lines:
-        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-        return tuple(
-            PartSynthesis(
-                row["module"], row["parameters"], row["stores"], row["family"], row["tool"], int(row["luts"]),
-                int(row["memory_luts"]), int(row["flip_flops"]), row["text_hash"],
-            ) for row in rows
-        )  # fmt: skip
-
-
-@cache
-def parts() -> tuple[PartSynthesis, ...]:
-    """Return all parts of the table."""
-    return parts_of(share(*PARTS))
-
-
-def part_luts(module: str, parameters: str, stores: str = "registers", family: str = "xc7") -> Luts:
-    """Return the LUTs of a part; raises InputError for one that the table does not have."""
-    wanted = module, parameters, stores, family
-    luts = [one.luts for one in parts() if (one.module, one.parameters, one.stores, one.family) == wanted]
-    if not luts:
-        known = sorted({one.parameters for one in parts() if one.module == module})
-        raise InputError(f"no part {wanted} was synthesised; of {module} there are {known}")
-    return Luts(min(luts), fmean(luts), max(luts))
-
-
-def part_hash(text: str, module: str) -> str:
-    """Return what tells a module's Verilog, in the text of several, from others; raises InputError without it."""
-    module_text = re.search(rf"^module {module} .*?^endmodule$", text, re.MULTILINE | re.DOTALL)
-    if module_text is None:
-        raise InputError(f"the text has no module {module!r}")
-    return hashlib.sha256(module_text.group().encode()).hexdigest()[:16]
 
 
 def hashes(text: str) -> tuple[str, str]:

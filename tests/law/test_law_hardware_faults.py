@@ -4,10 +4,10 @@ import ast
 from functools import cache
 
 import pytest
+from reference.graph_router import GraphRouter
 from reference.router_cases import named_cases
 from reference.router_cases6 import MIXED, named_cases6
 
-from npexplore.designs.gorilla.lowered import GraphRouter
 from npexplore.designs.gorilla.steps import Box, accelerators, engine_program, forward
 from npexplore.errors import ModelError
 from npexplore.golden.router.configuration import resolve_router

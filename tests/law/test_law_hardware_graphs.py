@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.gorilla_packets import KINDS
+from reference.graph_router import GraphRouter
 from reference.router_cases import named_cases
 from reference.router_cases6 import MIXED, named_cases6
 
 from npexplore.designs.gorilla.hardware_cases import reasons_of, tried
-from npexplore.designs.gorilla.lowered import GraphRouter
 from npexplore.designs.gorilla.steps import PROTOCOLS, Box, accelerators, engine_program, forward
 from npexplore.designs.gorilla.steps.mpls import DEEPEST
 from npexplore.designs.gorilla.steps.outcome import TYPES

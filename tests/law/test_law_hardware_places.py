@@ -5,11 +5,12 @@ from functools import cache
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.graph_router import GraphRouter
 from reference.hardware_contexts import Run
 from reference.router_cases import named_cases
 from reference.router_cases6 import MIXED, named_cases6
 
-from npexplore.designs.gorilla.lowered import GraphRouter, registers_of
+from npexplore.designs.gorilla.lowered import registers_of
 from npexplore.designs.gorilla.steps import Box
 from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder

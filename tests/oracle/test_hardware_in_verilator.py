@@ -4,12 +4,12 @@ from functools import cache
 
 import pytest
 from reference import kernel_recording as recording
+from reference.graph_router import GraphRouter
 from reference.router_cases import named_cases
 from reference.router_cases6 import MIXED, named_cases6
 
 from npexplore.designs.gorilla.hardware import BENCH, EngineFiles
 from npexplore.designs.gorilla.hardware_cases import CONTROL, SENT, ends, reasons_of, tried
-from npexplore.designs.gorilla.lowered import GraphRouter
 from npexplore.designs.gorilla.steps import Box
 from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder

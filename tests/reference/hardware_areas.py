@@ -8,29 +8,23 @@ others are synthesised anew. Each takes about a minute of one processor and 400 
 import argparse
 import csv
 import dataclasses
+import hashlib
 import re
 import subprocess
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from npexplore.designs import design
 from npexplore.designs.gorilla.hardware import ENGINE, EngineFiles
 from npexplore.designs.gorilla.processor import ProcessorFiles
 from npexplore.designs.gorilla.traffic import router_tables
-from npexplore.hardware.area import (
-    PARTS,
-    TABLE,
-    PartSynthesis,
-    Synthesis,
-    hashes,
-    part_hash,
-    parts_of,
-    table_of,
-)
+from npexplore.hardware.area import TABLE, Synthesis, hashes, table_of
 from npexplore.hardware.engine import store
 from npexplore.hardware.templates.streams import streams_text
 from npexplore.paths import share
 
+PARTS = ("data", "hardware", "part_areas.csv")
 MAKE = "python tests/reference/hardware_areas.py"
 MEMORIES = {"RAM32M": 4, "RAM64M": 4, "RAM32X1D": 2, "RAM64X1D": 2, "RAM32X1S": 1, "RAM64X1S": 1, "RAM128X1D": 4}
 ENGINES = [("ipv4", threads, stores, "ready") for stores in ("lut_ram", "registers") for threads in (1, 2, 4, 8)]
@@ -44,6 +38,34 @@ HEAD = f"""# Engines of Gorilla's router synthesised by yosys (synth_xilinx -fla
 HEAD_OF_PARTS = f"""# Parts of the templates around engines, by yosys (synth_xilinx -flatten -nosrl), without pads.
 # Own runs, made by `{MAKE} --parts`: one line a part, family and tool.
 """
+
+
+@dataclass(frozen=True)
+class PartSynthesis:
+    """One part of templates, such as an arbiter: its module, parameters as `N=6 FAIR=1`, what its memories are of."""
+
+    module: str
+    parameters: str
+    stores: str
+    family: str
+    tool: str
+    luts: int
+    memory_luts: int
+    flip_flops: int
+    text_hash: str
+
+
+def parts_of(file):
+    """Return the parts of a table; lines that begin with # say where they come from."""
+    with file.open(newline="") as lines:
+        rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
+    return [PartSynthesis(**row | {k: int(row[k]) for k in ("luts", "memory_luts", "flip_flops")}) for row in rows]
+
+
+def part_hash(text, module):
+    """Return what tells a module's Verilog, in the text of several, from others."""
+    module_text = re.search(rf"^module {module} .*?^endmodule$", text, re.MULTILINE | re.DOTALL)
+    return hashlib.sha256(module_text.group().encode()).hexdigest()[:16]
 
 
 def text_of(program, stores, scheduler="ready"):

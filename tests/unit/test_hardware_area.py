@@ -7,6 +7,7 @@ from npexplore.designs import design
 from npexplore.errors import InputError
 from npexplore.hardware import area
 from npexplore.ledger import load
+from npexplore.paths import share
 from npexplore.study.papers.gorilla import synthesised
 
 P = design("gorilla").parameters
@@ -25,26 +26,12 @@ def test_the_table_is_of_the_verilog_of_today(program, stores, scheduler):
     assert not old, f"make the table anew with `{hardware_areas.MAKE}`: {len(old)} of {len(mine)} engines have changed"
 
 
-@pytest.mark.parametrize("one", area.parts(), ids=lambda one: f"{one.module} {one.parameters} {one.stores} {one.tool}")
+PARTS = hardware_areas.parts_of(share(*hardware_areas.PARTS))
+
+
+@pytest.mark.parametrize("one", PARTS, ids=lambda one: f"{one.module} {one.parameters} {one.stores} {one.tool}")
 def test_the_parts_are_of_the_verilog_of_today(one):
-    assert one.text_hash == area.part_hash(hardware_areas.part_text(one.stores), one.module)
-
-
-def test_overheads_are_differences_of_syntheses():
-    fair, unfair = (area.part_luts("arbiter", f"N=6 AT=3 WIDTH=34 FAIR={k}").mean for k in (1, 0))
-    assert 0 < fair - unfair < unfair  # with a divider in it, it was twenty times as large
-    assert synthesised.fair_overhead(6, 34, 3, 7000) == pytest.approx(3 * (fair - unfair) / 42_000)
-    queue = area.part_luts("reorder", "AT=2 WIDTH=692", "lut_ram").mean
-    assert synthesised.reorder_overhead(4, 692, "lut_ram", 7000) == pytest.approx(queue / 7000)
-    one, other = (area.engine_luts("ipv4", 4, "registers", scheduler=k).mean for k in ("ready", "round_robin"))
-    assert synthesised.scheduler_overhead(4, "registers") == pytest.approx(one / other - 1)
-    assert synthesised.scheduler_overhead(2, "registers") != synthesised.scheduler_overhead(4, "registers")
-    with pytest.raises(InputError, match="no tool has made 4 threads in lut_ram"):
-        synthesised.scheduler_overhead(4, "lut_ram")
-    with pytest.raises(InputError, match="no part"):
-        area.part_luts("arbiter", "N=7")
-    with pytest.raises(InputError, match="no module"):
-        area.part_hash("module a ();\nendmodule\n", "b")
+    assert one.text_hash == hardware_areas.part_hash(hardware_areas.part_text(one.stores), one.module)
 
 
 def test_hashes_tell_steps_and_template_apart():

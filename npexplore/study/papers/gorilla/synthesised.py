@@ -16,8 +16,8 @@ from functools import cache
 from statistics import fmean
 from typing import Any
 
-from npexplore.errors import InputError, one_of
-from npexplore.hardware.area import Luts, engine_luts, part_luts, syntheses
+from npexplore.errors import one_of
+from npexplore.hardware.area import Luts, engine_luts, syntheses
 from npexplore.ledger import facts, load
 from npexplore.machine.parameters import Parameters
 
@@ -44,37 +44,6 @@ def shares(p: Parameters, conditions: Mapping[str, Any], stores: str, program: s
     device = float(p[DEVICES[one_of("device", str(conditions["device"]), DEVICES)]])
     engine: Luts = engine_luts(program, int(float(conditions["threads"])), stores)
     return Cell(*(100 * engines * luts / device for luts in (engine.low, engine.mean, engine.high)))
-
-
-def fair_overhead(engines: int, width: int, ports: int, of_engine: float) -> float:
-    """Return what fair local arbiters add to a cluster, as a share of its engines: the difference of two syntheses.
-
-    width: bits of a request; ports: how many arbiters a cluster has; of_engine: LUTs of an engine.
-    """
-    sizes = f"N={engines} AT={(engines - 1).bit_length()} WIDTH={width}"
-    fair, unfair = (part_luts("arbiter", f"{sizes} FAIR={k}").mean for k in (1, 0))
-    return ports * (fair - unfair) / (engines * of_engine)
-
-
-def reorder_overhead(threads: int, width: int, stores: str, of_engine: float) -> float:
-    """Return what a reorder queue with a place for each thread adds to an engine, as a share of it.
-
-    width: bits of a verdict with its tag. Strict turns need none; the choice of the thread is not in it.
-    """
-    return part_luts("reorder", f"AT={(threads - 1).bit_length()} WIDTH={width}", stores).mean / of_engine
-
-
-def scheduler_overhead(threads: int, stores: str, scheduler: str = "ready", strict: str = "round_robin") -> float:
-    """Return what an engine for IPv4 has more with a scheduler than with strict turns, as a share of the latter.
-
-    A difference of two syntheses, by the tools that made both; the reorder queue is not in it.
-    """
-    both = [{one.tool: one.luts for one in syntheses() if (one.program, one.threads, one.stores, one.family) ==
-             ("ipv4", threads, stores, "xc7") and one.scheduler == name} for name in (scheduler, strict)]  # fmt: skip
-    tools = sorted(set(both[0]) & set(both[1]))
-    if not tools:
-        raise InputError(f"no tool has made {threads} threads in {stores} with both {scheduler} and {strict}")
-    return fmean(both[0][tool] / both[1][tool] - 1 for tool in tools)
 
 
 def printed(cell: str) -> float:
