@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 from hypothesis import given, seed, settings
 from hypothesis import strategies as st
-from reference.gorilla_binding import check, trace, tracer
+from reference.gorilla_binding import check, recompiled, trace, tracer
 from reference.gorilla_packets import KINDS
 from reference.router_cases import named_cases
 from reference.router_cases6 import MIXED, named_cases6
@@ -19,7 +19,7 @@ from npexplore.golden.lookup import Trie20_4_8
 from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.machine.step_programs import Answer, Context
-from npexplore.machine.step_programs.derived import check_declared, recompiled
+from npexplore.machine.step_programs.derived import check_declared
 from npexplore.machine.step_programs.tracing import Tracer
 
 ROUTER, CASES = named_cases()

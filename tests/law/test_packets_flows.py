@@ -145,10 +145,6 @@ def test_stack_distance_predicts_an_lru_cache_of_any_size(keys, entries):
     found = locality(np.array(keys, np.int64))
     assert found.hit_ratio(entries) * len(keys) == pytest.approx(hits)
     assert found.distinct == len(set(keys))
-    smallest = found.entries_for(found.hit_ratio(entries))
-    assert smallest is not None
-    assert smallest <= entries
-    assert found.hit_ratio(smallest) == found.hit_ratio(entries)
 
 
 networks = st.builds(

@@ -16,7 +16,9 @@ from npexplore.golden.router.configuration import Router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.golden.router.policy import Policy
 from npexplore.golden.router.sides import Side
+from npexplore.machine.step_programs.compiler import Compiled, compile_steps
 from npexplore.machine.step_programs.derived import CALL, IDLE, UNDECLARED, Disagreement, Key, check_declared
+from npexplore.machine.step_programs.language import Field, Step, StepProgram
 from npexplore.machine.step_programs.tracing import Tracer, Uses
 
 WATCHED = Box, Forwarder, Router, Policy, Side, FlowCounters
@@ -86,3 +88,28 @@ def check(of: Tracer) -> tuple[Disagreement, ...]:
     steps = of.program.steps
     known = [key for key in KNOWN if key[0] in steps]
     return check_declared(of.program, of.uses, known, {name: TABLES.get(name, {}) for name in steps})
+
+
+def recompiled(
+    compiled: Compiled, uses: Mapping[str, Uses], ports: Mapping[str, int] | None = None, whole_words: bool = False
+) -> Compiled:
+    """Return a program split by the bits that steps themselves look at, instead of those they declare.
+
+    whole_words: a step takes each word of the scratchpad that has one of them, a region beginning with a word; without
+    it, as `compile_steps` does, their number alone counts.
+    """
+    program, width = compiled.program, compiled.width_bits
+    split = StepProgram(program.name, program.start)
+    for step in program.steps.values():
+        spans: dict[str, set[int]] = {}
+        for (_, region), bits in uses[step.name].reads.items():
+            spans.setdefault(region, set()).update(bits)
+        count = sum(
+            width * len({bit // width for bit in bits}) if whole_words else len(bits) for bits in spans.values()
+        )
+        reads: tuple[str, ...] = ()
+        if count:
+            split.fields[step.name] = Field(step.name, count, region="derived")
+            reads = (step.name,)
+        split.add(Step(step.name, step.run, reads, step.calls, step.goes, step.keeps))
+    return compile_steps(split, width, ports)

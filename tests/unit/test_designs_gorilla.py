@@ -310,8 +310,6 @@ def test_channels_of_any_mix():
     half = {"ipv4": 0.5, "mpls": 0.5}
     assert channels.reads_of_mix(half, "lu") == 1.5
     assert channels.channels_needed(P, half, "lufc", 200e6) == 4
-    assert channels.feasible(P, half, "lufc", 200e6)
-    assert not channels.feasible(P, {"ipv4": 1.0}, "lufc", 200e6)
     assert channels.share_without_memory(P, "ipv4", "lufc", 200e6) == pytest.approx(1 / 3)
     with pytest.raises(InputError, match="must add up to 1"):
         channels.reads_of_mix({"ipv4": 0.5}, "lu")

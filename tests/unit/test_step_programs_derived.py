@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 import pytest
+from reference.gorilla_binding import recompiled
 
 from npexplore.errors import ModelError
 from npexplore.machine.step_programs import Answer, Call, Field, Kept, StepProgram, compile_steps, execute
-from npexplore.machine.step_programs.derived import check_declared, recompiled, told
+from npexplore.machine.step_programs.derived import check_declared, told
 from npexplore.machine.step_programs.tracing import Tracer
 
 

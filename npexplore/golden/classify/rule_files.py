@@ -7,7 +7,6 @@ not among the five fields: their form is checked, no more. docs/classifiers.md a
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
@@ -16,10 +15,10 @@ from typing import Any
 import msgspec
 
 from npexplore.errors import InputError, UnknownNameError, one_of, told_at
-from npexplore.golden.classify.rules import MAX_RULES, Range, Rule, Rules, class_number, prefix_length, range_text
+from npexplore.golden.classify.rules import MAX_RULES, Range, Rule, Rules, class_number
 from npexplore.golden.diffserv.records import BytesUnit, PolicerRecord, PortQueuesRecord, QueueRecord
 from npexplore.golden.diffserv.setup import CLASSES
-from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_number, prefix_mask, prefix_pair, prefix_text
+from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_number, prefix_mask, prefix_pair
 from npexplore.golden.ipv4.five_tuple import BITS, FIELDS, PROTOCOLS
 from npexplore.paths import content
 from npexplore.strict_input import whole_number
@@ -112,42 +111,6 @@ def classbench_rules(lines: Iterable[str], origin: str = "rules", classes: Seque
             _room(len(rules) + 1, f"{origin}:{number}")
             rules.append(_classbench_rule(f"{origin}:{number}", text, dscps[len(rules) % len(dscps)]))
     return Rules(tuple(rules), origin)
-
-
-def classbench_lines(rules: Iterable[Rule]) -> list[str]:
-    """Return rules as lines of ClassBench; raises InputError for ranges that are not a prefix where it needs one."""
-    lines = []
-    for k, rule in enumerate(rules):
-        lengths = []
-        for name, bits in (("source", 32), ("destination", 32), ("protocol", 8)):
-            low, high = getattr(rule, name)
-            length = prefix_length(low, high, bits)
-            if length is None:
-                got = range_text(name, (low, high))
-                raise InputError(f"rule[{k}]: ClassBench writes {name} as a prefix, which {got} is not")
-            lengths.append(length)
-        source, destination = prefix_text(rule.source[0], lengths[0]), prefix_text(rule.destination[0], lengths[1])
-        ports = " ".join(f"{low} : {high}" for low, high in (rule.source_port, rule.destination_port))
-        mask = 0xFF << (8 - lengths[2]) & 0xFF
-        lines.append(f"@{source} {destination} {ports} 0x{rule.protocol[0]:02x}/0x{mask:02x}")
-    return lines
-
-
-def rules_toml(rules: Iterable[Rule], about: str = "") -> str:
-    """Return rules as TOML that `load_rules` reads."""
-    parts = [f"about = {json.dumps(about, ensure_ascii=False)}\n"] if about else []
-    for rule in rules:
-        lines = ["[[rule]]"]
-        for name, ends in zip(FIELDS, rule.ranges, strict=True):
-            text = range_text(name, ends)
-            if text != "any":
-                lines.append(f"{name} = {text if text.isdigit() else json.dumps(text)}")
-        number = rule.class_name.isdigit()
-        lines.append(f"dscp = {rule.dscp}" if number else f"class = {json.dumps(rule.class_name)}")
-        if rule.policer is not None:
-            lines.append(f"policer = {json.dumps(rule.policer, ensure_ascii=False)}")
-        parts.append("\n".join(lines) + "\n")
-    return "\n".join(parts)
 
 
 def _room(count: int, origin: str) -> None:

@@ -4,7 +4,7 @@
     call         its accelerators look at bits beyond the fields that the step reads
     idle         a step reads a field of which neither it nor its calls look at a bit
 
-Declared fields decide where `compile_steps` splits a step; `recompiled` splits by the derived bits instead.
+Declared fields decide where `compile_steps` splits a step.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from npexplore.errors import ModelError
-from npexplore.machine.step_programs.compiler import Compiled, compile_steps
-from npexplore.machine.step_programs.language import Field, Step, StepProgram
+from npexplore.machine.step_programs.language import Field, StepProgram
 from npexplore.machine.step_programs.tracing import Uses
 from npexplore.machine.step_programs.watching import BYTE
 
@@ -108,25 +107,3 @@ def check_declared(
                 f"program {program.name!r}, step {step!r}: {what.format(table)}, against its list of tables"
             )
     return found
-
-
-def recompiled(
-    compiled: Compiled, uses: Mapping[str, Uses], ports: Mapping[str, int] | None = None, whole_words: bool = False
-) -> Compiled:
-    """Return a program split by the bits that steps themselves look at, instead of those they declare.
-
-    whole_words: a step takes each word of the scratchpad that has one of them, a region beginning with a word; without
-    it, as `compile_steps` does, their number alone counts.
-    """
-    program, width = compiled.program, compiled.width_bits
-    made = StepProgram(program.name, program.start)
-    for step in program.steps.values():
-        looked = uses[step.name].reads
-        spans = [_bits(region, looked) for region in {region for _, region in looked}]
-        count = sum(width * len({bit // width for bit in bits}) if whole_words else len(bits) for bits in spans)
-        reads: tuple[str, ...] = ()
-        if count:
-            made.fields[step.name] = Field(step.name, count, region="derived")
-            reads = (step.name,)
-        made.add(Step(step.name, step.run, reads, step.calls, step.goes, step.keeps))
-    return compile_steps(made, width, ports)

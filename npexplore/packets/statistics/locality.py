@@ -47,14 +47,6 @@ class Locality:
         again = self.distance >= 0
         return float((again & (self.distance < entries)).sum() / max(1, self.references))
 
-    def entries_for(self, ratio: float) -> int | None:
-        """Return the smallest cache that reaches a hit ratio, None if none does."""
-        again = np.sort(self.distance[self.distance >= 0])
-        needed = int(np.ceil(ratio * self.references - 1e-9))
-        if needed <= 0:
-            return 0
-        return int(again[needed - 1]) + 1 if needed <= len(again) else None
-
 
 def locality(keys: NDArray[np.integer]) -> Locality:
     """Return the stack distances of a sequence of keys (addresses, flow numbers, cache lines)."""

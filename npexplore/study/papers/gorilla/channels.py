@@ -41,11 +41,6 @@ def channels_needed(p: Parameters, mix: Mapping[str, float], op: str, rate_pps: 
     return math.ceil(rate_pps * reads_of_mix(mix, op) / reads_per_s(p) - 1e-9)
 
 
-def feasible(p: Parameters, mix: Mapping[str, float], op: str, rate_pps: float) -> bool:
-    """Say whether the configured memory channels are enough."""
-    return channels_needed(p, mix, op, rate_pps) <= int(p.channels)
-
-
 def share_without_memory(p: Parameters, proto: str, op: str, rate_pps: float) -> float:
     """Return the least share of traffic that must do without memory if the channels are to suffice."""
     wanted = rate_pps * reads(proto, op)
