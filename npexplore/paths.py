@@ -53,6 +53,27 @@ def content(path: Path, limit: int = MAX_INPUT_BYTES) -> bytes:
     return data
 
 
+def input_content(path: str | Path) -> bytes:
+    """Return the bytes of an input file; raises InputError, which names the file, beyond the limit or if unreadable."""
+    try:
+        return content(Path(path))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+
+
+def stems(*folders: str) -> list[str]:
+    """Return the names of the TOML files in a shared folder, without their endings."""
+    return sorted(path.stem for path in share(*folders).glob("*.toml"))
+
+
+def named_file(kind: str, path: str | Path, *folders: str) -> Path:
+    """Return a file by its path, or by its name without `.toml` in a shared folder; raises UnknownNameError."""
+    file = Path(path)
+    if file.suffix == ".toml" or file.is_file():
+        return file
+    return share(*folders) / f"{one_of(kind, str(path), stems(*folders))}.toml"
+
+
 def text_content(path: Path) -> str:
     """Return the text of an input file; raises as `content` does, and UnicodeDecodeError."""
     return content(path).decode().replace("\r\n", "\n")

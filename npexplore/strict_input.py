@@ -17,7 +17,7 @@ from typing import Any
 from xml.parsers import expat
 
 from npexplore.errors import InputError
-from npexplore.paths import content
+from npexplore.paths import input_content
 
 # kind or key of an entry ("*": any) -> name of a part ("*": every part) -> why it changes no answer
 Irrelevant = Mapping[str, Mapping[str, str]]
@@ -249,10 +249,9 @@ def read_xml(path: Path, title: Title) -> Entry:
     anything.
     """
     reader = _XmlReader(path.name, title)
+    data = input_content(path)
     try:
-        reader.parser.Parse(content(path), True)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+        reader.parser.Parse(data, True)
     except (expat.ExpatError, ValueError, LookupError) as error:
         raise InputError(f"{path.name}: not XML: {error}") from None
     return reader.root

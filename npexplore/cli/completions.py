@@ -28,9 +28,9 @@ def complete_design(ctx: click.Context, param: click.Parameter, begun: str) -> l
 
 def complete_mix(ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
     """Offer a shell the published mixes."""
-    from npexplore.paths import share
+    from npexplore.paths import stems
 
-    return offered(sorted(path.stem for path in share("models", "mixes").glob("*.toml")), begun)
+    return offered(stems("models", "mixes"), begun)
 
 
 def one_of_words(*words: str) -> Completer:

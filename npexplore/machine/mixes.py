@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 import numpy as np
 
-from npexplore.errors import InputError, ModelError, UnknownNameError
+from npexplore.errors import InputError, ModelError, one_of
 from npexplore.machine.workload import Integers, Workload
-from npexplore.paths import content, share
+from npexplore.paths import content, input_content, share, stems
 from npexplore.reads import Read, note
 from npexplore.records import by_content
 from npexplore.toml import decode
@@ -129,7 +129,7 @@ def mix_names() -> list[str]:
         >>> "amp" in npx.mix_names()
         True
     """
-    return sorted(path.stem for path in share("models", "mixes").glob("*.toml"))
+    return stems("models", "mixes")
 
 
 def load_mix(name: str) -> Mix:
@@ -142,9 +142,7 @@ def load_mix(name: str) -> Mix:
         return solve_mix(MixFile(name=name, title=f"packets of {name}", component=[one]))
     if is_file(name):
         return _own_mix(Path(name))
-    if name not in mix_names():
-        raise UnknownNameError("mix", name, mix_names())
-    path = share("models", "mixes", f"{name}.toml")
+    path = share("models", "mixes", f"{one_of('mix', name, mix_names())}.toml")
     file: MixFile = _standing_in.get().get(name) or decode(content(path), MixFile, path)
     target = file.target
     kind = "fitted" if target and target.fitted_to else "assumption" if file.assumption else "fact"
@@ -160,10 +158,7 @@ def is_file(name: str) -> bool:
 
 
 def _own_mix(path: Path) -> Mix:
-    try:
-        file: MixFile = decode(content(path), MixFile, path)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+    file: MixFile = decode(input_content(path), MixFile, path)
     note(
         Read(f"mix {file.name}", "assumption" if file.assumption else "fact", None, path.name, "1", True, (), (), None)
     )

@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from npexplore.errors import InputError, UnknownNameError
+from npexplore.errors import InputError
 from npexplore.networks.amounts import plain, spelled
 from npexplore.networks.checks import check_network
 from npexplore.networks.records import Network
-from npexplore.paths import content, share
+from npexplore.paths import input_content, named_file
 from npexplore.strict_input import ignore_keys
 from npexplore.toml import convert, parsed
 
@@ -29,16 +29,9 @@ def load_network(path: str | Path, left_out: Collection[str] = ()) -> Network:
         from npexplore.networks.jmva import read_jmva
 
         return read_jmva(file, left_out) if file.suffix == ".jmva" else read_jsimg(file, left_out)
-    if file.suffix != ".toml" and not file.is_file():
-        folder = share("models", "networks")
-        file = folder / f"{path}.toml"
-        if not file.exists():
-            raise UnknownNameError("network", str(path), [p.stem for p in folder.glob("*.toml")])
-    try:
-        text = content(file)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    network: Network = convert(plain(ignore_keys(parsed(text, file), left_out, file.name), file.name), Network, file)
+    file = named_file("network", path, "models", "networks")
+    tables = ignore_keys(parsed(input_content(file), file), left_out, file.name)
+    network: Network = convert(plain(tables, file.name), Network, file)
     try:
         check_network(network)
     except InputError as error:

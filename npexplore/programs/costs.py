@@ -13,8 +13,8 @@ from typing import Literal
 
 import msgspec
 
-from npexplore.errors import InputError, one_of, shown
-from npexplore.paths import bundled_path, content
+from npexplore.errors import InputError
+from npexplore.paths import input_content, named_file
 from npexplore.programs.card_events import card_counter, card_events
 from npexplore.programs.events import Events, count_events, events_by_line, events_of
 from npexplore.programs.result import ProgramRun
@@ -97,15 +97,8 @@ def read_costs(name: str | Path) -> CostTable:
         InputError: a file that is none, or has a negative cost.
         UnknownNameError: no table of that name.
     """
-    path = Path(name)
-    if path.suffix != ".toml":
-        folder = bundled_path("models/processors")
-        path = folder / f"{one_of('cost table', str(name), [one.stem for one in sorted(folder.glob('*.toml'))])}.toml"
-    try:
-        data = content(path)
-    except OSError as error:
-        raise InputError(f"{shown(str(path))}: {error.strerror or error}") from None
-    table: CostTable = convert(parsed(data, path), CostTable, path)
+    path = named_file("cost table", name, "models", "processors")
+    table: CostTable = convert(parsed(input_content(path), path), CostTable, path)
     for event, cost in table.event.items():
         if not 0 <= cost.ns < 1e9:
             raise InputError(f"{path.name}: cost of {event!r} must be 0 to 1e9 ns, got {cost.ns!r}")

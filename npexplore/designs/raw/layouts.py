@@ -21,7 +21,7 @@ import msgspec
 from npexplore.errors import InputError, ModelError, UnknownNameError
 from npexplore.machine.resources.grid import EAST, NORTH, SOUTH, WEST, Grid
 from npexplore.machine.resources.routes import Tree, checked_turns, refuse_circles, tree_of
-from npexplore.paths import content, share
+from npexplore.paths import content, named_file, stems
 from npexplore.reads import Read, note
 from npexplore.toml import decode
 
@@ -160,16 +160,12 @@ class Layout:
 
 def layout_names() -> list[str]:
     """Return the names of the layouts in models/raw."""
-    return sorted(path.stem for path in share("models", "raw").glob("*.toml"))
+    return stems("models", "raw")
 
 
 def load_layout(name: str | Path) -> Layout:
     """Return a layout by name or path; raises UnknownNameError, InputError (bad file), ModelError (cannot be wired)."""
-    path = Path(name)
-    if path.suffix != ".toml":
-        if str(name) not in layout_names():
-            raise UnknownNameError("layout", str(name), layout_names())
-        path = share("models", "raw", f"{name}.toml")
+    path = named_file("layout", name, "models", "raw")
     try:
         layout = _read(path, path.stat().st_mtime_ns)
     except OSError as error:

@@ -20,7 +20,7 @@ from npexplore.golden.diffserv.records import BytesUnit, PolicerRecord, PortQueu
 from npexplore.golden.diffserv.setup import CLASSES
 from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_number, prefix_mask, prefix_pair
 from npexplore.golden.ipv4.five_tuple import BITS, FIELDS, PROTOCOLS
-from npexplore.paths import content
+from npexplore.paths import input_content
 from npexplore.strict_input import whole_number
 from npexplore.toml import Record, decode
 
@@ -75,21 +75,14 @@ def load_rules(path: str | Path) -> Rules:
     """Read rules: TOML by its name (.toml), else ClassBench. Raises InputError naming file, rule, field and value."""
     file = Path(path)
     if file.suffix != ".toml":
-        return classbench_rules(_bytes(path).decode(errors="replace").splitlines(), file.name)
+        return classbench_rules(input_content(path).decode(errors="replace").splitlines(), file.name)
     return rules_of(read_rules_file(path).rule, file.name)
 
 
 def read_rules_file(path: str | Path) -> RulesFile:
     """Read a TOML file of rules without checking it further; raises InputError naming file, place, rule and value."""
-    record: RulesFile = decode(_bytes(path), RulesFile, Path(path))
+    record: RulesFile = decode(input_content(path), RulesFile, Path(path))
     return record
-
-
-def _bytes(path: str | Path) -> bytes:
-    try:
-        return content(Path(path))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
 
 
 def rules_of(records: Sequence[RuleRecord], origin: str = "rules", policers: Collection[str] | None = None) -> Rules:

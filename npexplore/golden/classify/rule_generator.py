@@ -18,7 +18,7 @@ from npexplore.errors import InputError, one_of, positive
 from npexplore.golden.classify.rules import ANY_PORT, ANY_PROTOCOL, CLASSES, MAX_RULES, Range, Rule, Rules, class_number
 from npexplore.golden.ipv4.addresses import MAX_ADDRESS, prefix_mask
 from npexplore.golden.ipv4.five_tuple import PROTOCOLS, TYPES, Columns, FiveTuple
-from npexplore.paths import content, share
+from npexplore.paths import input_content, share, stems
 from npexplore.toml import Record, decode
 
 PORT_CLASSES = ("WC", "HI", "LO", "AR", "EM")
@@ -49,16 +49,13 @@ class Profile(Record, frozen=True, kw_only=True):
 
 def profile_names() -> list[str]:
     """Return the profiles there are."""
-    return sorted(path.stem for path in share("models", "rule_profiles").glob("*.toml"))
+    return stems("models", "rule_profiles")
 
 
 def load_profile(path: str | Path) -> Profile:
     """Read a profile; raises InputError naming file, place and rule."""
     file = Path(path)
-    try:
-        profile: Profile = decode(content(file), Profile, file)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+    profile: Profile = decode(input_content(file), Profile, file)
     lengths = [str(length) for length in range(33)]
     known: dict[str, Collection[str]] = {
         "protocol": [*PROTOCOLS, "any"], "source_length": lengths, "destination_length": lengths,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from npexplore.errors import InputError, UnknownNameError, told_at
+from npexplore.errors import InputError, told_at
 from npexplore.golden.linux.settings import DEFAULTS, LinuxSettings
 from npexplore.golden.lookup.family import IPV4, IPV6, Family
 from npexplore.golden.mpls.switch import HERE, LabelEntry, LabelMap
@@ -30,7 +30,7 @@ from npexplore.golden.router.records import RouteRecord as RouteRecord
 from npexplore.golden.router.records import RouterFile as RouterFile
 from npexplore.golden.router.route_file import RouteFile, read_routes
 from npexplore.golden.router.routes import NextHop, Route, RouteColumns, next_hop, resolve_route, resolve_routes
-from npexplore.paths import content, share
+from npexplore.paths import content, named_file
 from npexplore.records import by_content
 from npexplore.toml import decode
 
@@ -93,12 +93,7 @@ def router_schema() -> dict[str, Any]:
 
 def load_router(path: str | Path) -> Router:
     """Return a router by name (models/routers) or path; raises InputError naming file, place, rule and value."""
-    file = Path(path)
-    if file.suffix != ".toml" and not file.exists():
-        folder = share("models", "routers")
-        file = folder / f"{path}.toml"
-        if not file.exists():
-            raise UnknownNameError("router", str(path), [one.stem for one in folder.glob("*.toml")])
+    file = named_file("router", path, "models", "routers")
     try:
         record: RouterFile = decode(content(file), RouterFile, file)
         more = read_routes(file.parent / record.routes.file) if record.routes else None

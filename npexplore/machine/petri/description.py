@@ -20,7 +20,7 @@ from npexplore.machine.petri.tables import NetFile
 from npexplore.machine.petri.unfold import unfold
 from npexplore.machine.petri.unfolded import Net, Timing
 from npexplore.machine.resources.dram_timing import DramTiming, dram_parts
-from npexplore.paths import content, share
+from npexplore.paths import input_content, named_file
 from npexplore.strict_input import ignore_keys
 from npexplore.toml import convert, parsed
 
@@ -54,17 +54,8 @@ def read_net_file(
 
     inside: the files that it is a part of.
     """
-    file = Path(path)
-    if file.suffix != ".toml" and not file.is_file():
-        folder = share("models", "nets")
-        file = folder / f"{path}.toml"
-        if not file.exists():
-            raise UnknownNameError("net", str(path), [p.stem for p in folder.glob("*.toml")])
-    try:
-        text = content(file)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
-    read: NetFile = convert(ignore_keys(parsed(text, file), left_out, file.name), NetFile, file)
+    file = named_file("net", path, "models", "nets")
+    read: NetFile = convert(ignore_keys(parsed(input_content(file), file), left_out, file.name), NetFile, file)
     around = (*inside, file.resolve())
     if file.resolve() in inside:
         raise InputError(f"net {path} is a part of itself")

@@ -13,7 +13,7 @@ import msgspec
 from npexplore.designs import design
 from npexplore.machine.mixes import MixFile, solve_mix
 from npexplore.machine.parameters import Value
-from npexplore.paths import share
+from npexplore.paths import share, stems
 from npexplore.toml import Record, decode
 
 
@@ -41,7 +41,7 @@ class SetFile(Record, frozen=True, kw_only=True):
 
 def designs_with_sets() -> list[str]:
     """Return the designs that have recorded sets."""
-    return sorted(path.stem for path in share("models", "sets").glob("*.toml"))
+    return stems("models", "sets")
 
 
 def load_sets(name: str) -> list[ParameterSet]:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from npexplore.designs import Design
 from npexplore.errors import Faults, InputError, UnknownNameError
+from npexplore.paths import input_content
 from npexplore.study.optimising.costs import COSTS
 from npexplore.toml import Record, decode
 
@@ -39,10 +40,7 @@ class PriceFile(Record, frozen=True):
 def load_prices(path: str | Path) -> PriceFile:
     """Read a file of prices; raises InputError for an invalid price or one without a source (several: FaultsError)."""
     file = Path(path)
-    try:
-        prices: PriceFile = decode(file.read_bytes(), PriceFile, file)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from None
+    prices: PriceFile = decode(input_content(file), PriceFile, file)
     faults = Faults()
     with faults.one():
         if prices.name in COSTS:
