@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from npexplore._kernels.capture_layout import _be16
 from npexplore.jit import kernel
 
 Array = NDArray[Any]
@@ -22,11 +23,6 @@ UDP_SUM = 1
 
 # what a loop reads next
 _STOP, _IP4, _IP6, _UPPER = 0, 1, 2, 3
-
-
-@kernel()
-def _be16(b, o):
-    return np.int64(b[o]) << 8 | np.int64(b[o + 1])
 
 
 @kernel()

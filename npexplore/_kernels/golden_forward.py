@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from npexplore._kernels.golden_headers import _sums_to_ones
 from npexplore.jit import kernel
 
 Array = NDArray[Any]
@@ -23,18 +24,6 @@ REDIRECT, GO, SLOW = 253, 254, 255
 ETHERNET, SHORTEST = 14, 20
 UNICAST_ROUTE, BLACKHOLE_ROUTE, UNREACHABLE_ROUTE = 0, 1, 2  # places in KINDS of golden/router/configuration.py
 ALL_ONES = np.uint32(0xFFFFFFFF)
-
-
-@kernel()
-def _sums_to_ones(words: Array, o: int, ihl: int) -> bool:
-    s = np.uint64(words[o]) + np.uint64(words[o + 4]) + np.uint64(words[o + 8])
-    s += np.uint64(words[o + 12]) + np.uint64(words[o + 16])
-    for k in range(5, ihl):
-        s += np.uint64(words[o + 4 * k])
-    s = (s & np.uint64(0xFFFFFFFF)) + (s >> np.uint64(32))
-    s = (s & np.uint64(0xFFFF)) + (s >> np.uint64(16))
-    s = (s & np.uint64(0xFFFF)) + (s >> np.uint64(16))
-    return s == np.uint64(0xFFFF)
 
 
 @kernel()

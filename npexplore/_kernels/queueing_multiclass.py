@@ -30,16 +30,33 @@ _out3 = types.float64[:, :, ::1]
 TINY, HUGE = 1e-280, 1e280
 
 
+@kernel()
+def _next(n, population):
+    """Make of a population vector the next one, in place; return the class that grew."""
+    r = 0
+    while n[r] == population[r]:
+        n[r] = 0
+        r += 1
+    n[r] += 1
+    return r
+
+
+@kernel()
+def _state_count(population):
+    """Return how many vectors there are up to a population."""
+    states = 1
+    for r in range(len(population)):
+        states *= population[r] + 1
+    return states
+
+
 @kernel(types.void(_cube, _counts, _table, _out2, _out3))
 def load_independent(demands: Array, population: Array, think_time: Array, throughput: Array, queue: Array) -> None:
     """Write X (P, R) and Q (P, K, R) for demands (P, K, R), population (P, R), think_time (P, R)."""
     P, K, R = demands.shape
     most = 1
     for p in range(P):
-        states = 1
-        for r in range(R):
-            states *= population[p, r] + 1
-        most = max(most, states)
+        most = max(most, _state_count(population[p]))
     Q = np.empty((most, K))
     n, stride = np.zeros(R, np.int64), np.empty(R, np.int64)
     residence = np.empty(K)
@@ -52,11 +69,7 @@ def load_independent(demands: Array, population: Array, think_time: Array, throu
         Q[0, :] = 0.0
         queue[p] = 0.0
         for i in range(1, states):
-            r = 0
-            while n[r] == population[p, r]:
-                n[r] = 0
-                r += 1
-            n[r] += 1
+            _next(n, population[p])
             for k in range(K):
                 Q[i, k] = 0.0
             for r in range(R):
@@ -80,11 +93,7 @@ def _add_fixed(G, demands, population, stride, n, states):
     """Convolve G in place with one load-independent station: G(n) += sum of D_r G(n - e_r)."""
     n[:] = 0
     for i in range(1, states):
-        r = 0
-        while n[r] == population[r]:
-            n[r] = 0
-            r += 1
-        n[r] += 1
+        _next(n, population)
         for r in range(len(n)):
             if n[r] > 0:
                 G[i] += demands[r] * G[i - stride[r]]
@@ -100,11 +109,7 @@ def _add_varying(G, g, demands, slowness, population, stride, n, states):
     n[:] = 0
     for i in range(states):
         if i > 0:
-            r = 0
-            while n[r] == population[r]:
-                n[r] = 0
-                r += 1
-            n[r] += 1
+            _next(n, population)
         g[i, 0] = G[i]
         for j in range(1, M + 2):
             g[i, j] = 0.0
@@ -142,10 +147,7 @@ def load_dependent(
     per_point = slowness.shape[0] > 1
     most = 1
     for p in range(P):
-        states = 1
-        for r in range(R):
-            states *= population[p, r] + 1
-        most = max(most, states)
+        most = max(most, _state_count(population[p]))
     start, G, Q = np.empty(most), np.empty(most), np.empty((most, F))
     g = np.empty((most, M + 2))
     n, stride = np.zeros(R, np.int64), np.empty(R, np.int64)
@@ -158,11 +160,7 @@ def load_dependent(
         start[0] = 1.0
         n[:] = 0
         for i in range(1, states):  # the think times: product of Z_r ** n_r / n_r!
-            r = 0
-            while n[r] == population[p, r]:
-                n[r] = 0
-                r += 1
-            n[r] += 1
+            r = _next(n, population[p])
             start[i] = start[i - stride[r]] * think_time[p, r] / n[r]
         for k in range(F):
             _add_fixed(start, fixed[p, k], population[p], stride, n, states)
@@ -195,11 +193,7 @@ def load_dependent(
         Q[0, :] = 0.0
         queue_fixed[p] = 0.0
         for i in range(1, states):
-            r = 0
-            while n[r] == population[p, r]:
-                n[r] = 0
-                r += 1
-            n[r] += 1
+            _next(n, population[p])
             for r in range(R):
                 x[r] = G[i - stride[r]] / G[i] if n[r] > 0 else 0.0
             for k in range(F):
