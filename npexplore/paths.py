@@ -1,5 +1,6 @@
 """Where models, data and notebooks are: inside an installed wheel, or beside the package in a checkout."""
 
+import csv
 from pathlib import Path
 
 from npexplore.errors import InputError, one_of
@@ -59,6 +60,12 @@ def input_content(path: str | Path) -> bytes:
         return content(Path(path))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
+
+
+def table_rows(path: Path) -> list[dict[str, str]]:
+    """Return the lines of a CSV table by its column names; lines that begin with # say where they come from."""
+    with path.open(newline="", encoding="utf-8") as lines:
+        return list(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 
 def stems(*folders: str) -> list[str]:

@@ -8,7 +8,6 @@ program (its steps) and that of the template around them.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import re
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from pathlib import Path
 from statistics import fmean
 
 from npexplore.errors import InputError
-from npexplore.paths import share
+from npexplore.paths import share, table_rows
 
 TABLE = ("data", "hardware", "areas.csv")
 TEMPLATE = re.compile(r"^module (?!step_)", re.MULTILINE)
@@ -63,16 +62,12 @@ class Luts:
 
 
 def table_of(file: Path) -> tuple[Synthesis, ...]:
-    """Return the syntheses of a table; lines that begin with # say where they come from."""
-    with file.open(newline="", encoding="utf-8") as lines:
-        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-        return tuple(
-            Synthesis(
-                row["program"], int(row["threads"]), row["stores"], row["scheduler"], row["family"], row["tool"],
-                int(row["luts"]), int(row["memory_luts"]), int(row["flip_flops"]), row["program_hash"],
-                row["template_hash"],
-            ) for row in rows
-        )  # fmt: skip
+    """Return the syntheses of a table."""
+    numbers = "threads", "luts", "memory_luts", "flip_flops"
+    return tuple(
+        Synthesis(**{name: int(text) if name in numbers else text for name, text in row.items()})  # type: ignore[arg-type]
+        for row in table_rows(file)
+    )
 
 
 @cache

@@ -7,7 +7,6 @@ Both were given the devices of models/parts and the same accesses. Each schedule
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -19,7 +18,7 @@ from npexplore.machine.resources.dram_device import DramDevice, dram_device
 from npexplore.machine.resources.dram_policy import DramPolicy
 from npexplore.machine.resources.dram_run import run_accesses
 from npexplore.machine.resources.dram_streams import Pattern, dram_accesses
-from npexplore.paths import share
+from npexplore.paths import share, table_rows
 
 REFRESH = {"all": "all-bank", "per": "bank", "none": "none"}
 POLICIES = {
@@ -93,17 +92,15 @@ class Experiment:
 
 def experiments() -> list[Experiment]:
     """Return the recorded experiments, in order of the file."""
-    experiments = []
-    with share("data", "dram", "simulators.csv").open(encoding="utf-8") as file:
-        for row in csv.DictReader(line for line in file if not line.startswith("#")):
-            among = (int(row["groups"]), int(row["banks_each"])) if row["groups"] else None
-            experiments.append(Experiment(
-                row["simulator"], row["device"], row["experiment"],
-                cast(Pattern, row["pattern"]), row["page"], row["refresh"],
-                float(row["writes"]), among, float(row["interval"]), int(row["units"]), int(row["n"]), int(row["seed"]),
-                float(row["load"]), float(row["rate"]), float(row["latency"] or "nan"),
-            ))  # fmt: skip
-    return experiments
+    return [
+        Experiment(
+            row["simulator"], row["device"], row["experiment"], cast(Pattern, row["pattern"]), row["page"],
+            row["refresh"], float(row["writes"]),
+            (int(row["groups"]), int(row["banks_each"])) if row["groups"] else None,
+            float(row["interval"]), int(row["units"]), int(row["n"]), int(row["seed"]), float(row["load"]),
+            float(row["rate"]), float(row["latency"] or "nan"),
+        ) for row in table_rows(share("data", "dram", "simulators.csv"))
+    ]  # fmt: skip
 
 
 def table(results: Sequence[tuple[Experiment, float]]) -> list[dict[str, object]]:

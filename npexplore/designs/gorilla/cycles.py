@@ -10,7 +10,6 @@ terms are the least squares of all trials, and `residual` is the most that a tri
 
 from __future__ import annotations
 
-import csv
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +25,7 @@ from npexplore.designs.gorilla.processor import ProcessorFiles
 from npexplore.designs.gorilla.traffic import lowered, router_tables
 from npexplore.errors import InputError
 from npexplore.machine.parameters import Parameters, Value
-from npexplore.paths import share
+from npexplore.paths import share, table_rows
 
 TABLE = ("data", "hardware", "trials.csv")
 ENGINE, PROCESSOR = "engine", "processor"  # where: alone, or two clusters of one engine over the channels of memories
@@ -57,14 +56,12 @@ class Cycles:
 
 
 def trials_of(file: Path) -> tuple[Trial, ...]:
-    """Return the trials of a table; lines that begin with # say where they come from."""
-    with file.open(newline="", encoding="utf-8") as lines:
-        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-        return tuple(
-            Trial(row["kind"], row["program"], row["counting"] == "on", row["where"], int(row["threads"]),
-                  int(row["delay"]), float(row["cycles"]))
-            for row in rows
-        )  # fmt: skip
+    """Return the trials of a table."""
+    return tuple(
+        Trial(row["kind"], row["program"], row["counting"] == "on", row["where"], int(row["threads"]),
+              int(row["delay"]), float(row["cycles"]))
+        for row in table_rows(file)
+    )  # fmt: skip
 
 
 @cache

@@ -9,6 +9,7 @@ from typing import ClassVar, NamedTuple
 
 from npexplore.errors import InputError
 from npexplore.golden.police.colour import Colour
+from npexplore.golden.token_rate import TokenRate
 from npexplore.golden.work import Meter
 
 NEVER = -1
@@ -60,6 +61,27 @@ class Policer(ABC):
     def row(self) -> tuple[int, ...]:
         """Return the configuration as a row of the kernel's table: kind, aware, tick, then twice (counts packets,
         numerator, denominator, burst in units of 1/denominator)."""
+
+
+def metered(meter: Meter | None, *, multiply: int, alu: int, aware: bool) -> None:
+    """Tell a meter what a marker of three colours takes: three words each way, tests, and two more if colour-aware."""
+    if meter is not None:
+        meter.read("policer", 3)
+        meter.do(alu=alu, multiply=multiply, branch=4 + 2 * aware)
+        meter.write("policer", 3)
+
+
+def refuse_unlike(first: str, first_rate: TokenRate, second: str, second_rate: TokenRate) -> None:
+    """Raise InputError where one of two rates counts bytes and the other packets."""
+    if first_rate.counted != second_rate.counted:
+        raise InputError(
+            f"{first} and {second} rate must count the same, got {first_rate.counted} and {second_rate.counted}"
+        )
+
+
+def bucket_row(rate: TokenRate, full: int) -> tuple[int, ...]:
+    """Return a bucket's part of the kernel's row."""
+    return int(rate.counted == "packets"), rate.numerator, rate.denominator, full
 
 
 def passed(state: State, time_ns: int) -> int:

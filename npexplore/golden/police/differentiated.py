@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from npexplore.errors import InputError
-from npexplore.golden.police.base import Bound, Policer, State, passed
+from npexplore.golden.police.base import Bound, Policer, State, bucket_row, metered, passed, refuse_unlike
 from npexplore.golden.police.colour import Colour
 from npexplore.golden.token_rate import TokenRate
 from npexplore.golden.work import Meter
@@ -41,11 +40,7 @@ class DifferentiatedTwoRate(Policer):
     def __post_init__(self) -> None:
         self.committed.scaled("committed burst size", self.burst)
         self.excess.scaled("excess burst size", self.excess_burst)
-        if self.committed.counted != self.excess.counted:
-            raise InputError(
-                "committed and excess rate must count the same, "
-                f"got {self.committed.counted} and {self.excess.counted}"
-            )  # fmt: skip
+        refuse_unlike("committed", self.committed, "excess", self.excess)
 
     def state(self) -> State:
         """Return two full buckets, C first, each without the token that stays behind (RFC 4115 section 3)."""
@@ -68,10 +63,7 @@ class DifferentiatedTwoRate(Policer):
             verdict, e = Colour.YELLOW, e - cost_e
         else:
             verdict = Colour.RED
-        if meter is not None:
-            meter.read("policer", 3)
-            meter.do(alu=8, multiply=2, branch=4 + 2 * self.aware)
-            meter.write("policer", 3)
+        metered(meter, alu=8, multiply=2, aware=self.aware)
         return State(time_ns, (c, e)), verdict
 
     def bounds(self) -> Sequence[Bound]:
@@ -86,6 +78,4 @@ class DifferentiatedTwoRate(Policer):
     def row(self) -> tuple[int, ...]:
         """Return the kernel's row."""
         c, e = self.state().tokens
-        packets = int(self.committed.counted == "packets")
-        first = (packets, self.committed.numerator, self.committed.denominator, c)
-        return self.KIND, int(self.aware), 1, *first, packets, self.excess.numerator, self.excess.denominator, e
+        return self.KIND, int(self.aware), 1, *bucket_row(self.committed, c), *bucket_row(self.excess, e)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from npexplore.errors import InputError
-from npexplore.golden.police.base import Bound, Policer, State, passed
+from npexplore.golden.police.base import Bound, Policer, State, bucket_row, passed
 from npexplore.golden.police.colour import Colour
 from npexplore.golden.token_rate import TokenRate
 from npexplore.golden.work import Meter
@@ -63,5 +63,4 @@ class LeakyBucket(Policer):
 
     def row(self) -> tuple[int, ...]:
         """Return the kernel's row."""
-        one = (int(self.rate.counted == "packets"), self.rate.numerator, self.rate.denominator, self.state().tokens[0])
-        return self.KIND, 0, self.tick_ns, *one, 0, 0, 1, 0
+        return self.KIND, 0, self.tick_ns, *bucket_row(self.rate, self.state().tokens[0]), 0, 0, 1, 0

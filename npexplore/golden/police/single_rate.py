@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from npexplore.errors import InputError
-from npexplore.golden.police.base import Bound, Policer, State, passed
+from npexplore.golden.police.base import Bound, Policer, State, bucket_row, metered, passed
 from npexplore.golden.police.colour import Colour
 from npexplore.golden.token_rate import TokenRate
 from npexplore.golden.work import Meter
@@ -58,10 +58,7 @@ class SingleRate(Policer):
             verdict, e = Colour.YELLOW, e - cost
         else:
             verdict = Colour.RED
-        if meter is not None:
-            meter.read("policer", 3)
-            meter.do(alu=8, multiply=1, branch=4 + 2 * self.aware)
-            meter.write("policer", 3)
+        metered(meter, alu=8, multiply=1, aware=self.aware)
         return State(time_ns, (c, e)), verdict
 
     def bounds(self) -> Sequence[Bound]:
@@ -75,5 +72,4 @@ class SingleRate(Policer):
     def row(self) -> tuple[int, ...]:
         """Return the kernel's row."""
         c, e = self.state().tokens
-        one = (int(self.rate.counted == "packets"), self.rate.numerator, self.rate.denominator)
-        return self.KIND, int(self.aware), 1, *one, c, *one, e
+        return self.KIND, int(self.aware), 1, *bucket_row(self.rate, c), *bucket_row(self.rate, e)

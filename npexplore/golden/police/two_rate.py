@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from npexplore.errors import InputError
-from npexplore.golden.police.base import Bound, Policer, State, passed
+from npexplore.golden.police.base import Bound, Policer, State, bucket_row, metered, passed, refuse_unlike
 from npexplore.golden.police.colour import Colour
 from npexplore.golden.token_rate import TokenRate
 from npexplore.golden.work import Meter
@@ -35,11 +35,7 @@ class TwoRate(Policer):
     def __post_init__(self) -> None:
         self.peak.scaled("peak burst size", self.peak_burst)
         self.committed.scaled("committed burst size", self.burst)
-        if self.peak.counted != self.committed.counted:
-            raise InputError(
-                "peak and committed rate must count the same, "
-                f"got {self.peak.counted} and {self.committed.counted}"
-            )  # fmt: skip
+        refuse_unlike("peak", self.peak, "committed", self.committed)
         if self.peak.fraction < self.committed.fraction:
             raise InputError(
                 "peak rate must be at least the committed rate (RFC 2698 section 2), "
@@ -66,10 +62,7 @@ class TwoRate(Policer):
             verdict, p = Colour.YELLOW, p - cost_p
         else:
             verdict, p, c = Colour.GREEN, p - cost_p, c - cost_c
-        if meter is not None:
-            meter.read("policer", 3)
-            meter.do(alu=9, multiply=2, branch=4 + 2 * self.aware)
-            meter.write("policer", 3)
+        metered(meter, alu=9, multiply=2, aware=self.aware)
         return State(time_ns, (p, c)), verdict
 
     def bounds(self) -> Sequence[Bound]:
@@ -83,6 +76,4 @@ class TwoRate(Policer):
     def row(self) -> tuple[int, ...]:
         """Return the kernel's row."""
         p, c = self.state().tokens
-        packets = int(self.peak.counted == "packets")
-        first = (packets, self.peak.numerator, self.peak.denominator, p)
-        return self.KIND, int(self.aware), 1, *first, packets, self.committed.numerator, self.committed.denominator, c
+        return self.KIND, int(self.aware), 1, *bucket_row(self.peak, p), *bucket_row(self.committed, c)

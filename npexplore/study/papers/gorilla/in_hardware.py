@@ -7,7 +7,6 @@ in place of those fitted to printed rates; nothing is fitted between the two. Ra
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +18,7 @@ from npexplore.designs import Design
 from npexplore.designs.gorilla.cycles import measured_knobs
 from npexplore.ledger.rules import rule
 from npexplore.machine.parameters import Value
-from npexplore.paths import share
+from npexplore.paths import share, table_rows
 from npexplore.study.papers.gorilla.performance import simulated
 
 RATES = ("data", "hardware", "rates.csv")
@@ -54,13 +53,11 @@ def rates() -> tuple[Rate, ...]:
 
 
 def rates_of(file: Path) -> tuple[Rate, ...]:
-    """Return the rates of a table; lines that begin with # say where they come from."""
-    with file.open(newline="", encoding="utf-8") as lines:
-        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-        return tuple(
-            Rate(row["name"], *(float(row[name]) for name in ("offered", "mpps", "low", "high", "latency")))
-            for row in rows
-        )
+    """Return the rates of a table."""
+    return tuple(
+        Rate(row["name"], *(float(row[name]) for name in ("offered", "mpps", "low", "high", "latency")))
+        for row in table_rows(file)
+    )
 
 
 def with_measured(design: Design) -> Design:
