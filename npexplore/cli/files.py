@@ -28,10 +28,9 @@ def memory_limit(text: str) -> int:
 
 def write_page(path: Path, text: str) -> None:
     """Write a text file all at once: if the writing is interrupted, the older file stays."""
-    from npexplore.packets.output import replacing
+    from npexplore.packets.output import write_text
 
-    with replacing("-", path) as part:
-        part.write_text(text, encoding="utf-8")
+    write_text(path, text)
 
 
 def refuse_closed(path: Path) -> None:

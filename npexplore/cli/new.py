@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 from importlib.metadata import packages_distributions
 from keyword import iskeyword
 from pathlib import Path
@@ -68,21 +69,15 @@ def _begin_ledger(name: str, of: str, folder: Path, as_json: bool) -> None:
     from npexplore.machine.workload_sources import workload
 
     machine, path = design(of), folder / f"{name}.csv"
-    if not NAME.fullmatch(name):
-        raise InputError(f"the name of a ledger must be a-z, then a-z, 0-9 or _, got {name!r}")
-    if path.exists():
-        raise InputError(f"{path} exists; choose another name or --folder")
+    _check_name("ledger", name)
+    _refuse_existing(path)
     mix = "" if machine.own is not None else "64 bytes"
     bound = machine.bounds(workload(mix=mix) if mix else None).throughput_bps / 1e6
     lines = [
         "design,mix,quantity,value,unit,lo,hi,role,where",
         f"{machine.name},{mix},throughput,{bound:.4g},Mb/s,{0.8 * bound:.4g},{bound:.4g},check,bound",
     ]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{folder} cannot be written: {error.strerror}") from None
+    _write_new(folder, {path: "\n".join(lines) + "\n"})
     check = f"npexplore check --design {of} --results {path}"
     text = f"wrote {path}: its line is a bound, no measurement; replace it, and add knobs as columns\nnext:\n  {check}"
     emit({"files": [str(path)], "design": of}, text, as_json=as_json)
@@ -90,21 +85,14 @@ def _begin_ledger(name: str, of: str, folder: Path, as_json: bool) -> None:
 
 def write_kind(name: str, kind: str, folder: Path) -> Path:
     """Write a machine of a kind and return its path; raises InputError, UnknownNameError, and then writes nothing."""
-    from npexplore.paths import share
+    from npexplore.paths import share, stems
 
-    source = share("models", "template", "machines")
-    known = sorted(path.stem for path in source.glob("*.toml"))
-    text = (source / f"{one_of('template', kind, known)}.toml").read_text(encoding="utf-8")
-    if not NAME.fullmatch(name):
-        raise InputError(f"the name of a machine must be a-z, then a-z, 0-9 or _, got {name!r}")
+    folders = "models", "template", "machines"
+    text = (share(*folders) / f"{one_of('template', kind, stems(*folders))}.toml").read_text(encoding="utf-8")
+    _check_name("machine", name)
     path = folder / f"{name}.toml"
-    if path.exists():
-        raise InputError(f"{path} exists; choose another name or --folder")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        path.write_text(text.replace(PLACEHOLDER, name), encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{folder} cannot be written: {error.strerror}") from None
+    _refuse_existing(path)
+    _write_new(folder, {path: text.replace(PLACEHOLDER, name)})
     return path
 
 
@@ -112,8 +100,7 @@ def write(name: str, folder: Path, *, in_python: bool = False) -> list[Path]:
     """Write the files of a new machine and return their paths; raises InputError and then writes nothing."""
     from npexplore.paths import PACKAGE, share
 
-    if not NAME.fullmatch(name):
-        raise InputError(f"the name of a machine must be a-z, then a-z, 0-9 or _, got {name!r}")
+    _check_name("machine", name)
     taken = {PACKAGE.name, *sys.stdlib_module_names, *packages_distributions()} if in_python else set()
     if name in taken or (in_python and iskeyword(name)):
         raise InputError(f"{name}.py would hide what Python calls {name!r}; choose another name")
@@ -124,13 +111,27 @@ def write(name: str, folder: Path, *, in_python: bool = False) -> list[Path]:
     if in_python:
         test = folder / f"test_{name}.py"
         texts[test] = texts[test].replace(f"{PLACEHOLDER}.toml", f"{PLACEHOLDER}.py")
-    for path in texts:
+    _refuse_existing(*texts)
+    _write_new(folder, {path: text.replace(PLACEHOLDER, name) for path, text in texts.items()})
+    return list(texts)
+
+
+def _check_name(kind: str, name: str) -> None:
+    if not NAME.fullmatch(name):
+        raise InputError(f"the name of a {kind} must be a-z, then a-z, 0-9 or _, got {name!r}")
+
+
+def _refuse_existing(*paths: Path) -> None:
+    for path in paths:
         if path.exists():
             raise InputError(f"{path} exists; choose another name or --folder")
+
+
+def _write_new(folder: Path, texts: Mapping[Path, str]) -> None:
+    """Write text files into a folder, which is made; raises InputError where it cannot be written."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, text in texts.items():
-            path.write_text(text.replace(PLACEHOLDER, name), encoding="utf-8")
+            path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror}") from None
-    return list(texts)

@@ -12,6 +12,7 @@ until the engine takes it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from npexplore.hardware.verilog import Packed, Ports
 
@@ -117,3 +118,11 @@ def bench_text(
         "        $fclose(file);", "        $finish;", "      end", "    end", "  end", "endmodule",
     ]  # fmt: skip
     return "\n".join(units) + "\n" + "\n".join(lines) + "\n"
+
+
+def write_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
+    """Write texts by file names into a folder, which is made; returns the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return [folder / name for name in texts]

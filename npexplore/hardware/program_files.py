@@ -17,7 +17,7 @@ from typing import Any
 from npexplore.display import ShownByArguments
 from npexplore.errors import InputError, one_of
 from npexplore.hardware.allocation import places_of
-from npexplore.hardware.bench import MOST_PACKETS
+from npexplore.hardware.bench import MOST_PACKETS, write_files
 from npexplore.hardware.described import Case, StepHardware
 from npexplore.hardware.engine import SCHEDULERS, STORES, engine_text, store
 from npexplore.hardware.packing import filled, taken
@@ -181,10 +181,7 @@ class ProgramFiles(ShownByArguments):
     def write(self, folder: Path) -> list[Path]:
         """Write the files into a folder, which is made; returns them."""
         texts = {DESIGN: self.design(), VALVES: VALVE, BENCH: self.bench(), README: self.readme()}
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8")
-        return [folder / name for name in texts]
+        return write_files(folder, texts)
 
     def verify(self, folder: Path, cases: Sequence[Case], simulator_name: str = "", brief: bool = False) -> Found:
         """Return what a simulator makes of packets, in the files that a folder has: with stalls, with many, without.

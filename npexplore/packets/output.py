@@ -54,6 +54,12 @@ def replacing(source: str | Path | Sequence[str | Path], target: str | Path) -> 
         part.unlink(missing_ok=True)
 
 
+def write_text(target: Path, text: str) -> None:
+    """Write a text file all at once: if the writing is interrupted, the older file stays."""
+    with replacing("-", target) as part:
+        part.write_text(text, encoding="utf-8")
+
+
 def _to_disk(path: Path) -> None:
     """Wait until a file, or the names in a folder, are on the disk."""
     opened = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from npexplore import signals
 from npexplore.errors import NpexploreError
-from npexplore.packets.output import replacing
+from npexplore.packets.output import write_text
 from npexplore.progress import Task
 from npexplore.report.execute import Run, execute, stored
 from npexplore.report.kept import STORE, Kept, downloads, page_of, shared_files
@@ -70,8 +70,7 @@ def build(
         name = page_of(run.notebook.path)
         source = sources[name]
         if run is not known[run.notebook.name] or not page_cache.good(name, source):
-            with replacing("-", out / name) as part:
-                part.write_text(page(run, single_file=single_file), encoding="utf-8")
+            write_text(out / name, page(run, single_file=single_file))
             if run.error is None:
                 page_cache.note(name, source, run.seconds)
         index.put(run)

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from npexplore.packets.output import replacing
+from npexplore.packets.output import write_text
 from npexplore.plot.scoreboard import by_paper, in_short
 from npexplore.report.execute import Run
 from npexplore.report.first_screens import LABELS, words_for
@@ -104,8 +104,8 @@ class Index:
         """Write the index and what its search looks through; a reader finds the former or the new file, never half."""
         entries = list(self.entries.values())
         if not self.single_file:
-            _put(self.path.with_name(SEARCH_JS), search_js(line for entry in entries for line in entry.search))
-        _put(self.path, _page(entries, single_file=self.single_file))
+            write_text(self.path.with_name(SEARCH_JS), search_js(line for entry in entries for line in entry.search))
+        write_text(self.path, _page(entries, single_file=self.single_file))
 
 
 def index_page(runs: Sequence[Run], *, single_file: bool = False) -> str:
@@ -146,8 +146,3 @@ def _progress(entries: Sequence[Entry]) -> str:
     verbs = {"failed": "Failed", "running": "Being made now", "waiting": "Still to be made", "not made": "Not made"}
     others = [f"{verb}: {', '.join(names[state])}." for state, verb in verbs.items() if state in names]
     return " ".join([f"{ready} of {len(entries)} pages stand.", *others])
-
-
-def _put(path: Path, text: str) -> None:
-    with replacing("-", path) as part:
-        part.write_text(text, encoding="utf-8")

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 
 from npexplore.designs import Design, design
 from npexplore.errors import InputError
-from npexplore.packets.output import replacing
+from npexplore.packets.output import write_text
 from npexplore.paths import share
 from npexplore.progress import Task
 
@@ -124,9 +124,8 @@ def _write(path: Path, call: Mapping[str, Any], result: Any) -> None:
         raise InputError(f"{call['function']}: its result changes when it is stored as JSON")
     record = {**call, "models": models_hash(tuple(call["machines"])), "result": encoded}
     path.parent.mkdir(exist_ok=True)
-    with replacing("-", path) as part:
-        lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in record.items())
-        part.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
+    lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in record.items())
+    write_text(path, f"{{\n{lines}\n}}\n")
 
 
 def _encoded(value: Any, of: str) -> Any:

@@ -17,7 +17,7 @@ from npexplore.designs.gorilla.steps.router import accelerators as accelerators_
 from npexplore.errors import InputError
 from npexplore.golden.lookup import Lpm
 from npexplore.hardware.allocation import places_of
-from npexplore.hardware.bench import MOST_PACKETS, Routes, bench_text
+from npexplore.hardware.bench import MOST_PACKETS, Routes, bench_text, write_files
 from npexplore.hardware.engine import engine_text
 from npexplore.hardware.playback import STALLS, Found
 from npexplore.hardware.shapes import leaves
@@ -105,11 +105,11 @@ class EngineFiles:
 
     def write(self, folder: Path) -> list[Path]:
         """Write the files into a folder, which is made; returns them."""
-        folder.mkdir(parents=True, exist_ok=True)
-        texts = {ENGINE: self.engine(), BENCH: self.bench(), README: self.readme()}
-        for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8")
-        return [folder / name for name in texts]
+        return write_files(folder, self.texts())
+
+    def texts(self) -> dict[str, str]:
+        """Return the text of each file."""
+        return {ENGINE: self.engine(), BENCH: self.bench(), README: self.readme()}
 
     def verify(
         self, folder: Path, cases: Sequence[Case], rated: Sequence[Case] | None = None, simulator_name: str = "",

@@ -224,16 +224,13 @@ class ProcessorFiles(EngineFiles):
         """Return more rows of the README's table of modules."""
         return []
 
-    def write(self, folder: Path) -> list[Path]:
-        """Write the files into a folder, which is made; returns them."""
-        folder.mkdir(parents=True, exist_ok=True)
+    def texts(self) -> dict[str, str]:
+        """Return the text of each file."""
         texts = {PROCESSOR: self.engine(), VALVES: VALVE, BENCH: self.bench(), README: self.readme()}
         if self.walks:
             texts |= {ACCELERATORS: self.accelerators(), SYNCHRONISERS: SYNCHRONISER}
             texts |= {f"{name}.hex": walk.memory() for name, walk in self.walks.items()}
-        for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8")
-        return [folder / name for name in texts]
+        return texts
 
     def verify(
         self, folder: Path, cases: Sequence[Case], rated: Sequence[Case] | None = None, simulator_name: str = "",

@@ -180,16 +180,10 @@ class Paint(Element):
         return [(0, replace(pack, paint=self.paint))]
 
 
-class PaintTee(Element):
+class PaintTee(Paint):
     """A copy of what has this paint leaves by output 1: it would go back where it came from. `PaintTee(1)`."""
 
-    OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), "a/ah", (1, 1), "painttee"
-
-    POSITIONS: ClassVar[tuple[str, ...]] = ("COLOR",)
-
-    def configure(self, *arguments: str) -> None:
-        """The paint."""
-        self.paint = limited("a paint", arguments[0], 255)
+    OUTPUTS, PROCESSING, TIMED = (1, 2), "a/ah", "painttee"
 
     def take(self, pack: Pack, port: int) -> Out:
         """The packet, and the copy where somebody wants it."""

@@ -43,7 +43,6 @@ class KeptCounts:
         if not os.access(folder, os.W_OK):
             raise InputError(f"{folder}: cannot keep counts there: the folder is not writable")
         self._database = Database.of_cache(folder / "counts.sqlite", FORM)
-        self._import(folder)
 
     def find(self, path: str) -> FileCounts | None:
         """Return the stored counts of a capture, None if there are none or the capture has changed."""
@@ -82,16 +81,6 @@ class KeptCounts:
     def close(self) -> None:
         """Close the database; nothing more is stored."""
         self._database.close()
-
-    def _import(self, folder: Path) -> None:
-        """Take in the files NAME.npz of npexplore up to 0.2."""
-        files = [file for file in folder.glob("*.npz") if len(file.stem) == 32]
-        if files:
-            with self._database.transaction() as connection:
-                rows = ((bytes.fromhex(file.stem), file.read_bytes()) for file in files)
-                connection.executemany("INSERT OR IGNORE INTO counts VALUES (?, ?)", rows)
-            for file in files:
-                file.unlink(missing_ok=True)
 
 
 def _identity(path: str) -> bytes:
