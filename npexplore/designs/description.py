@@ -69,48 +69,48 @@ class MachineDescription:
         """Return the design with its simulations measured over a number of packets instead of a fixed time window."""
         return replace(self, build=ByPackets(self.build))
 
-    def fitted(self, given: WorkloadLike | None) -> Self:
+    def fitted(self, load: WorkloadLike | None) -> Self:
         """Return the design with its knob `packet_bytes`, if it has one, set to the longest packet of a workload."""
         known = self.parameters.file.parameter
-        if given is None or self.own is None or LENGTH not in known:
+        if load is None or self.own is None or LENGTH not in known:
             return self
-        longest = max(int(self.packets(given).packet_bytes.max()), int(known[LENGTH].min or 0))
+        longest = max(int(self.packets(load).packet_bytes.max()), int(known[LENGTH].min or 0))
         now = self.parameters.changed().get(LENGTH, known[LENGTH].value)  # not counted as read
         return self if now == longest else self.with_(**{LENGTH: longest})
 
     @overload
-    def packets(self, given: WorkloadLike) -> Workload: ...
+    def packets(self, load: WorkloadLike) -> Workload: ...
     @overload
-    def packets(self, given: None) -> None: ...
-    def packets(self, given: WorkloadLike | None) -> Workload | None:
+    def packets(self, load: None) -> None: ...
+    def packets(self, load: WorkloadLike | None) -> Workload | None:
         """Return what describes packets (`npexplore.workload`) as a workload, None for None; a file by its reader."""
-        if given is None:
+        if load is None:
             return None
-        if self.reader is not None and isinstance(given, str | Path) and Path(given).is_file():
-            return self.reader(self.parameters, Path(given))
-        return as_workload(given)
+        if self.reader is not None and isinstance(load, str | Path) and Path(load).is_file():
+            return self.reader(self.parameters, Path(load))
+        return as_workload(load)
 
-    def machine(self, given: WorkloadLike | None = None) -> Machine:
+    def machine(self, load: WorkloadLike | None = None) -> Machine:
         """Build the machine, for a workload if one is given; raises ModelError if parameters contradict each other."""
-        parameters = self.fitted(given).parameters
+        parameters = self.fitted(load).parameters
         machine = self.build(parameters)
         if parameters.jitter:
             machine = copy(machine)
             machine.jitter = parameters.jitter
         return machine
 
-    def workload(self, given: WorkloadLike | None = None) -> Workload:
+    def workload(self, load: WorkloadLike | None = None) -> Workload:
         """Return the workload given, or the design's own if None is given.
 
         Raises InputError if the design has none of its own either, or has its own and accepts no other.
         """
-        if given is None:
+        if load is None:
             if self.own is None:
                 raise InputError(f"design {self.name} needs a workload: a capture, a mix, or a packet length")
             return self.own(self.parameters)
         if self.own is not None and self.dress is None:
             raise InputError(f"design {self.name} brings its own workload; set its knobs instead of giving one")
-        packets = self.packets(given)
+        packets = self.packets(load)
         if self.dress is None:
             return packets
         dressed = self.dress(self.fitted(packets).parameters, packets)

@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from npexplore.engine.model import EngineModel, MachineCompiler
     from npexplore.solve.prediction import Prediction
 
-MOST = 16  # machines that are kept, the latest
+CACHED_MACHINES = 16  # machines that are kept, the latest
 DEMANDS = 128  # demands that are kept, the latest: small beside a machine's rows
 NAMES = 128  # sets of names of parameters that are kept, the latest
-FEW = 20_000  # packets of a workload whose demands are kept
+MAX_CACHED_PACKETS = 20_000  # packets of a workload whose demands are kept
 LARGEST = 100_000  # packets of a workload whose machine is kept
 PACKAGE = __name__.partition(".")[0]
 
@@ -52,7 +52,7 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-class Asked(NamedTuple):
+class DemandKey(NamedTuple):
     """What demands hang on, and the file of the parameters, kept so that no other one has its number."""
 
     key: Hashable
@@ -68,7 +68,7 @@ class Programs:
     workload: Workload
     reads: Reads = field(default_factory=dict)  # made for the machine
     hangs_on: dict[str, Value] | None = None  # None until the rows are there: more may be read
-    asked: Asked | None = None  # what its demands hang on (None: more than is known)
+    demand_key: DemandKey | None = None  # what its demands hang on (None: more than is known)
     _under_load: UnderLoad | None = None
     _under_load_reads: Reads = field(default_factory=dict)
     _compiler: MachineCompiler | None = None
@@ -82,7 +82,7 @@ class Programs:
             if self._under_load is None:
                 with reading() as self._under_load_reads, uncollected():
                     self._under_load = under_load(self.machine, self.workload)
-                keep_demands(self.asked, self._under_load, self.reads | self._under_load_reads)
+                keep_demands(self.demand_key, self._under_load, self.reads | self._under_load_reads)
             note_all(self._under_load_reads)
             return replace(self._under_load, workload=workload)
 
@@ -98,18 +98,18 @@ class Programs:
                     self._remembered()
                     if self._under_load is None:  # of the same programs: nothing else is read
                         self._under_load, self._under_load_reads = self._compiler.under_load(), self._compiler_reads
-                        keep_demands(self.asked, self._under_load, self.reads | self._compiler_reads)
+                        keep_demands(self.demand_key, self._under_load, self.reads | self._compiler_reads)
                 changed, known = self.parameters.changed(), self.parameters.file.parameter
                 self.hangs_on = {k: changed.get(k, known[k].value) for k in sorted(self.parameters.read)}
             note_all(self._compiler_reads)
-            found = None if self._under_load is None else replace(self._under_load, workload=workload)
+            demands = None if self._under_load is None else replace(self._under_load, workload=workload)
             with uncollected():
-                return self._compiler.model(workload, found)
+                return self._compiler.model(workload, demands)
 
     def _remembered(self) -> None:
         """Take up the demands if another machine with the same values and packets left them."""
-        if self._under_load is None and (found := kept_demands(self.asked)):
-            self._under_load, self._under_load_reads = found
+        if self._under_load is None and (cached := kept_demands(self.demand_key)):
+            self._under_load, self._under_load_reads = cached
 
     def serves(self, design: MachineDescription, workload: Workload) -> bool:
         """Return whether a design would get the same programs for its packets."""
@@ -161,104 +161,108 @@ class Prepared:
             note_all(self.programs._compiler_reads)
             return self._model
 
-    def alike(self, asked: Hashable, run: Callable[[], Prediction]) -> Prediction:
+    def alike(self, question: Hashable, run: Callable[[], Prediction]) -> Prediction:
         """Return what a run answers; where no seed makes a difference, what it answered when the same was asked."""
         if self.model().random:
             return run()
         with self._answering:
-            if asked not in self._answers:
+            if question not in self._answers:
                 with reading() as reads:
-                    found = run()
-                self._answers[asked] = found, reads
-            found, reads = self._answers[asked]
+                    prediction = run()
+                self._answers[question] = prediction, reads
+            prediction, reads = self._answers[question]
             note_all(reads)
-            return found
+            return prediction
 
 
-_kept: OrderedDict[Hashable, Prepared] = OrderedDict()
+_machines: OrderedDict[Hashable, Prepared] = OrderedDict()
 _demands: OrderedDict[Hashable, tuple[UnderLoad, Reads, object]] = OrderedDict()
 _names: OrderedDict[Hashable, tuple[frozenset[str], Reads, object]] = OrderedDict()
 _keeping = Lock()
 
 
-def demands_key(design: MachineDescription, given: Workload | None) -> Asked | None:
+def demands_key(design: MachineDescription, load: Workload | None) -> DemandKey | None:
     """Return what a design's demands depend on, apart from the rate of its packets; None if that is not known."""
-    key = _key(design, given)
+    key = _key(design, load)
     if key is None:
         return None
-    if given is not None and design.dress is None and design.own is None:
-        key = (*key[:-1], given.arrivals, given.bursts, given.ordered, given.packets_key)
-    return Asked(key, design.parameters.file)
+    if load is not None and design.dress is None and design.own is None:
+        key = (*key[:-1], load.arrivals, load.bursts, load.ordered, load.packets_key)
+    return DemandKey(key, design.parameters.file)
 
 
-def kept_demands(asked: Asked | None) -> tuple[UnderLoad, Reads] | None:
+def kept_demands(key: DemandKey | None) -> tuple[UnderLoad, Reads] | None:
     """Return kept demands with what was read for them and for their machine (None: there are none)."""
     with _keeping:
-        if asked is None or asked.key not in _demands:
+        if key is None or key.key not in _demands:
             return None
-        _demands.move_to_end(asked.key)
-        return _demands[asked.key][:2]
+        _demands.move_to_end(key.key)
+        return _demands[key.key][:2]
 
 
-def keep_demands(asked: Asked | None, made: UnderLoad | None, reads: Reads) -> None:
+def keep_demands(key: DemandKey | None, demands: UnderLoad | None, reads: Reads) -> None:
     """Keep demands for when the same are asked for again: by another solver, or after many other machines."""
-    if asked is None or made is None or made.workload.arrivals == "timestamps" or len(made.workload.packet_bytes) > FEW:
+    if key is None or demands is None or demands.workload.arrivals == "timestamps":
+        return
+    if len(demands.workload.packet_bytes) > MAX_CACHED_PACKETS:
         return
     with _keeping:
-        _demands[asked.key] = made, reads, asked.file
+        _demands[key.key] = demands, reads, key.file
         while len(_demands) > DEMANDS:
             _demands.popitem(last=False)
 
 
-def names_read(design: MachineDescription, given: Workload | None, read: Callable[[], set[str]]) -> set[str]:
+def names_read(design: MachineDescription, load: Workload | None, read: Callable[[], set[str]]) -> set[str]:
     """Return the names of the parameters that a design reads for its packets, told by `read` once."""
-    key = _key(design, given)
+    key = _key(design, load)
     with _keeping:
-        kept = None if key is None else _names.get(key)
-    if kept is None:
+        cached = None if key is None else _names.get(key)
+    if cached is None:
         with reading() as reads:
-            kept = frozenset(read()), reads, design.parameters.file
+            cached = frozenset(read()), reads, design.parameters.file
         with _keeping:
-            if key is not None and (given is None or len(given.packet_bytes) <= LARGEST):
-                _names[key] = kept
+            if key is not None and (load is None or len(load.packet_bytes) <= LARGEST):
+                _names[key] = cached
             while len(_names) > NAMES:
                 _names.popitem(last=False)
-    note_all(kept[1])
-    return set(kept[0])
+    note_all(cached[1])
+    return set(cached[0])
 
 
-def prepared(design: MachineDescription, given: Workload | None) -> Prepared:
+def prepared(design: MachineDescription, load: Workload | None) -> Prepared:
     """Return a design's machine with the packets given (None: the design's own)."""
-    key = _key(design, given)
+    key = _key(design, load)
     with _keeping:
-        found = _kept.get(key)
-        if found is not None:
-            _kept.move_to_end(key)
-    if found is not None:
-        note_all(found.programs.reads | found.reads)
-        return found
-    asked = design
+        cached = _machines.get(key)
+        if cached is not None:
+            _machines.move_to_end(key)
+    if cached is not None:
+        note_all(cached.programs.reads | cached.reads)
+        return cached
+    unfitted = design
     with reading() as reads:
-        workload, design = design.workload(given), design.fitted(given)
-    made = _made(design, workload, demands_key(asked, given), key is not None, reads)
-    note_all(made.programs.reads)
-    if key is not None and len(made.workload.packet_bytes) <= LARGEST:
+        workload, design = design.workload(load), design.fitted(load)
+    entry = _prepare(design, workload, demands_key(unfitted, load), key is not None, reads)
+    note_all(entry.programs.reads)
+    if key is not None and len(entry.workload.packet_bytes) <= LARGEST:
         with _keeping:
-            made = _kept.setdefault(key, made)
-            while len(_kept) > MOST:
-                _kept.popitem(last=False)
-    return made
+            entry = _machines.setdefault(key, entry)
+            while len(_machines) > CACHED_MACHINES:
+                _machines.popitem(last=False)
+    return entry
 
 
-def _made(design: MachineDescription, workload: Workload, asked: Asked | None, shared: bool, reads: Reads) -> Prepared:
+def _prepare(
+    design: MachineDescription, workload: Workload, demand_key: DemandKey | None, shared: bool, reads: Reads
+) -> Prepared:
     """Return a design with its packets; the programs are those of a kept one that differs in nothing they read.
 
-    asked: what its demands hang on. reads: made for the packets.
+    demand_key: what its demands hang on. reads: made for the packets.
     """
     if shared and len(workload.packet_bytes) <= LARGEST:
         with _keeping:
-            kept = [one.programs for one in _kept.values() if one.build == design.build]
-        for programs in reversed(kept):
+            candidates = [one.programs for one in _machines.values() if one.build == design.build]
+        for programs in reversed(candidates):
             if programs.serves(design, workload):
                 with aside():  # values that no program reads may still be such as cannot be
                     replace(design, parameters=design.parameters.with_()).machine()
@@ -266,17 +270,17 @@ def _made(design: MachineDescription, workload: Workload, asked: Asked | None, s
     fresh = replace(design, parameters=design.parameters.with_())
     with reading() as of_machine:
         machine = fresh.machine()
-    programs = Programs(fresh.parameters, machine, workload, of_machine, asked=asked)
+    programs = Programs(fresh.parameters, machine, workload, of_machine, demand_key=demand_key)
     return Prepared(programs, workload, design.build, reads)
 
 
-def _key(design: MachineDescription, given: Workload | None) -> tuple[Hashable, ...] | None:
+def _key(design: MachineDescription, load: Workload | None) -> tuple[Hashable, ...] | None:
     """Return what a machine and its packets depend on; None: more than is known here."""
     functions = design.build, design.own, design.dress
     if not all(function is None or _of_the_package(function) for function in functions):
         return None
     file, changed = design.parameters.file, tuple(design.parameters.changed().items())
-    return functions, id(file), changed, given  # what is kept keeps the file, so that no other one has its number
+    return functions, id(file), changed, load  # what is kept keeps the file, so that no other one has its number
 
 
 def _of_the_package(function: Callable[..., object]) -> bool:

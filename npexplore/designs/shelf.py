@@ -29,17 +29,17 @@ def described(name: str | Path) -> Design:
     """Return the design of a machine file (name in models/machines, or path) that has pools: the whole machine."""
     file = load_machine(name)
     dress = None if file.touching is None else touched
-    made, faults = Design(file.name, Parameters(file), build, dress=dress), Faults()
+    machine, faults = Design(file.name, Parameters(file), build, dress=dress), Faults()
     with faults.one():
-        made.machine()  # faults of the file show when it is loaded
+        machine.machine()  # faults of the file show when it is loaded
     faults.tell(Path(name).name)
-    return made
+    return machine
 
 
 def _made_by(module: str, name: str) -> Design:
     """Return the design that a module makes by a function of the design's name; only then is it imported."""
-    made: Design = getattr(import_module(module), name)()
-    return made
+    design: Design = getattr(import_module(module), name)()
+    return design
 
 
 DESIGNS: dict[str, Callable[[], Design]] = {
@@ -74,8 +74,8 @@ def known_designs() -> list[str]:
 
 def own_names() -> dict[str, str]:
     """Return the listed design that each machine with a name of its own stands in for here, by that name."""
-    found = {made.name: name for name, made in _standing_in.get().items() if made.name != name}
-    return {own: name for own, name in found.items() if own not in known_designs()}
+    stand_ins = {machine.name: name for name, machine in _standing_in.get().items() if machine.name != name}
+    return {own: name for own, name in stand_ins.items() if own not in known_designs()}
 
 
 @contextmanager
@@ -90,10 +90,10 @@ def with_machines(machines: Mapping[str, Design]) -> Iterator[None]:
         forget()
 
 
-def base_of(made: Design) -> str:
+def base_of(design: Design) -> str:
     """Return the listed design that a machine changes; the machine's own name if there is none."""
-    file = made.parameters.file
-    return next((name for name in (file.name, file.extends) if name in DESIGNS), made.name)
+    file = design.parameters.file
+    return next((name for name in (file.name, file.extends) if name in DESIGNS), design.name)
 
 
 def design(name_or_path: DesignLike) -> Design:
@@ -119,8 +119,8 @@ def design(name_or_path: DesignLike) -> Design:
     if not isinstance(name_or_path, str | Path):
         from npexplore.designs.python_machines import of_object
 
-        made = of_object(name_or_path, "design()")
-        return made if made is name_or_path else _loaded(made)
+        described_design = of_object(name_or_path, "design()")
+        return described_design if described_design is name_or_path else _loaded(described_design)
     path = Path(name_or_path)
     if path.suffix == ".py":
         from npexplore.designs.python_machines import of_file
@@ -139,14 +139,14 @@ def design(name_or_path: DesignLike) -> Design:
     return listed[str(name_or_path)]()
 
 
-def _loaded(made: Design) -> Design:
+def _loaded(design: Design) -> Design:
     """Return a design of a user's own; raises ModelError if its programs never free its receive buffer."""
     try:
-        machine = made.with_().machine()
+        machine = design.with_().machine()
     except NpexploreError:  # told when it is solved
-        return made
+        return design
     machine.check_freed()
-    return made
+    return design
 
 
 def _of_toml(path: Path) -> Design:
@@ -168,11 +168,11 @@ def _of_toml(path: Path) -> Design:
 
 def _net_extended(path: Path) -> Design | None:
     """Return the design of the net that a file extends, straight away or by other files; None if it extends none."""
-    asked = extended(path)
-    if asked in NETS:
-        return NETS[asked]()
-    beside = path.parent / asked
-    if not asked.endswith(".toml"):
+    base = extended(path)
+    if base in NETS:
+        return NETS[base]()
+    beside = path.parent / base
+    if not base.endswith(".toml"):
         return None
     return _of_toml(beside) if is_net_file(beside) else _net_extended(beside)
 

@@ -11,7 +11,7 @@ import pytest
 from npexplore.designs import DESIGNS, design
 from npexplore.designs import prepared as module
 from npexplore.designs.base import Design
-from npexplore.designs.prepared import LARGEST, MOST, prepared
+from npexplore.designs.prepared import CACHED_MACHINES, LARGEST, prepared
 from npexplore.engine import model as engine_model
 from npexplore.engine.model import build
 from npexplore.machine.under_load import under_load
@@ -123,10 +123,10 @@ def test_a_changed_file_is_another_design(tmp_path):
 def test_few_are_kept_and_no_long_captures():
     made = design("ixp2400")
     first = prepared(made, SHORT)
-    for size in range(100, 100 + MOST):
+    for size in range(100, 100 + CACHED_MACHINES):
         prepared(made, workload(packet_bytes=size))
     assert prepared(made, SHORT) is not first
-    assert len(module._kept) == MOST
+    assert len(module._machines) == CACHED_MACHINES
     long = Workload("long", {"packet_bytes": np.full(LARGEST + 1, 64)})
     assert prepared(made, long) is not prepared(made, long)
 
@@ -167,7 +167,7 @@ def test_demands_are_taken_once_for_all_solvers(name, monkeypatch):
         monkeypatch.setattr(place, "under_load", counting)
     found = []
     for _ in range(2):  # the second time by what is kept, though the machine is not
-        monkeypatch.setattr(module, "_kept", OrderedDict())
+        monkeypatch.setattr(module, "_machines", OrderedDict())
         if not found:
             monkeypatch.setattr(module, "_demands", OrderedDict())
         one = Predictions(seeds=(1,), packets=200)
@@ -176,7 +176,7 @@ def test_demands_are_taken_once_for_all_solvers(name, monkeypatch):
         found.append(one.found)
     assert len(taken) == 1
     monkeypatch.setattr(module, "_demands", OrderedDict())
-    monkeypatch.setattr(module, "_kept", OrderedDict())
+    monkeypatch.setattr(module, "_machines", OrderedDict())
     monkeypatch.setattr(module, "DEMANDS", 0)
     anew = Predictions(seeds=(1,), packets=200)
     with ThreadPoolExecutor(1) as one_at_a_time:
@@ -187,7 +187,7 @@ def test_demands_are_taken_once_for_all_solvers(name, monkeypatch):
 
 def test_demands_of_many_packets_are_not_kept(monkeypatch):
     monkeypatch.setattr(module, "_demands", OrderedDict())
-    monkeypatch.setattr(module, "FEW", 3)
+    monkeypatch.setattr(module, "MAX_CACHED_PACKETS", 3)
     design("ixp2400").bounds(Workload("some", {"packet_bytes": np.array([64, 64, 65])}))
     design("ixp2400").bounds(Workload("more", {"packet_bytes": np.array([64, 64, 65, 66])}))
     assert len(module._demands) == 1

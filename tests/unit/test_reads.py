@@ -145,7 +145,7 @@ NOT_IN_RUNS = {"gorilla": {"engine_area"}, "ixp2400_dram": {"padded_cells"}, "ix
 def test_a_kept_machine_has_the_reads_of_a_new_one(name, solver, monkeypatch):
     point = Point.of(name, None if design(name).own else "64 bytes", {})
     runs = [seen_by(lambda: Predictions(packets=300).at(point, solver, 1)) for _ in range(2)]
-    monkeypatch.setattr(kept, "_kept", type(kept._kept)())
+    monkeypatch.setattr(kept, "_machines", type(kept._machines)())
     fresh = Predictions(packets=300)
     runs.append(seen_by(lambda: fresh.at(point, solver, 1)))
     runs.append(seen_by(lambda: fresh.at(point, solver, 1)))  # the prediction itself is kept

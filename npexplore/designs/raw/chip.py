@@ -132,11 +132,11 @@ class Chip:
     @cached_property
     def buffers(self) -> list[int]:
         """Number of the packet buffer of each pipeline; those of one port have different ones if there are."""
-        found = []
+        numbers = []
         for k, pipeline in enumerate(self.pipelines):
             mine = [n for n, memory in enumerate(self.layout.buffers) if pipeline.port in memory.ports]
-            found.append(mine[[*self.port_of[:k]].count(self.port_of[k]) % len(mine)] if mine else 0)
-        return found
+            numbers.append(mine[[*self.port_of[:k]].count(self.port_of[k]) % len(mine)] if mine else 0)
+        return numbers
 
     @property
     def results(self) -> str:
@@ -193,7 +193,7 @@ class Chip:
         p, v, ports = self.p, self.version, len(self.ports)
         rate = p.card_gbps * 1e9 / 8 * (self.shared_feeds if p.card_limit == "pipeline" else 1)
         room = LARGEST * p.card_packets if v.payload == "memory" else ENDLESS
-        found: list[Resource] = [
+        listed: list[Resource] = [
             LineCard("wire", rate, ports=ports),
             LineCard("card", rate, ports=ports, buffer_bytes=room),
             FifoServer("feed", 0.0, members=ports),
@@ -201,28 +201,28 @@ class Chip:
             *(self._static(name) for name in self.networks),
         ]
         if not v.process:
-            return found
-        found += [FifoServer(f"stage{k}", 0.0, members=len(self.pipelines)) for k in (1, 2, 3)]
-        found += [FifoServer("stage4", 0.0, members=ports), self._mesh("gdn")]
+            return listed
+        listed += [FifoServer(f"stage{k}", 0.0, members=len(self.pipelines)) for k in (1, 2, 3)]
+        listed += [FifoServer("stage4", 0.0, members=ports), self._mesh("gdn")]
         credit = p.credit_cycles * self.cycle if p.queue_full == "credits" else 0.0
         when_full = WHEN_FULL[p.queue_full]
-        found += [
+        listed += [
             BoundedQueue(f"queue{o}", p.queue_packets, when_full=when_full, credit_s=credit) for o in range(ports)
         ]
         if v.payload == "memory":
-            found.append(self._mesh("mdn"))
-            found += self._memories()
-            found += [BufferPool(f"reads{o}", self.window) for o in range(ports)]
-        return found
+            listed.append(self._mesh("mdn"))
+            listed += self._memories()
+            listed += [BufferPool(f"reads{o}", self.window) for o in range(ports)]
+        return listed
 
     def _memories(self) -> list[Resource]:
         members = len(self.layout.buffers)
-        found: list[Resource] = [
+        memories: list[Resource] = [
             FifoServer(name, 0.0, members=members * self.banks) for name in dict.fromkeys(["dram", self.writer])
         ]
         if self.version.write == "stream":
-            found.append(FifoServer("dram_stream", 0.0, members=members))
-        return [*found, FifoServer("dram_bus", self.cycle * self.bus_cycles, members=members)]
+            memories.append(FifoServer("dram_stream", 0.0, members=members))
+        return [*memories, FifoServer("dram_bus", self.cycle * self.bus_cycles, members=members)]
 
     def _on_tiles(self) -> dict[str, Any]:
         p, file = self.p, self.layout.file

@@ -31,10 +31,11 @@ if TYPE_CHECKING:
     from npexplore.programs import CostTable, ProgramRun
 
 PS = 1e-12  # processors compute in picoseconds
-UNDER_WAY, LEAST = 8, 32  # packets under way at most, of a core and of all: enough to keep all busy with any mix
+UNDER_WAY_PER_CORE = 8  # packets under way at most, for each core: enough to keep all busy with any mix
+MIN_UNDER_WAY = 32  # packets under way at most in a server of few cores
 KERNEL_419 = 4.19
 KERNELS = (4.18, KERNEL_419)
-MANY = 20_000  # flows of the calibration row with most
+MANY_FLOWS = 20_000  # flows of the calibration row with most
 UNREAD = ("drop",)  # programs that never look at a packet
 
 
@@ -82,7 +83,7 @@ def _many_flows(p: Parameters, few: float, many: float) -> float:
     A branch that tells flows apart halves them at best, and is then wrong every other time: log2(flows) / 2 of them.
     """
     p.assume("unforeseen")
-    flows, made, extra = min(int(p.flows), MANY), caches(p), float(p.extra_branch_misses)
+    flows, levels, extra = min(int(p.flows), MANY_FLOWS), caches(p), float(p.extra_branch_misses)
     rest, first = many - few - extra * float(p.branch_cycles), float(p.first_share)
     if rest < 0:
         raise ModelError(
@@ -90,7 +91,8 @@ def _many_flows(p: Parameters, few: float, many: float) -> float:
             f"{many - few:g}, got {extra:g} x {p.branch_cycles}"
         )
     one, near, most = (
-        lookup_miss(n, int(p.flow_lines), int(p.fib_kb) * KB, made, int(p.passing_lines)) for n in (1, flows, MANY)
+        lookup_miss(n, int(p.flow_lines), int(p.fib_kb) * KB, levels, int(p.passing_lines))
+        for n in (1, flows, MANY_FLOWS)
     )
     missed = [(at - least) / (all_ - least) for least, at, all_ in zip(one, near, most, strict=True)]
     return min(extra, log2(flows) / 2) * float(p.branch_cycles) + rest * (first * missed[0] + (1 - first) * missed[1])
@@ -140,7 +142,7 @@ def build(p: Parameters) -> Machine:
         )
         for card in cards
     ]  # fmt: skip
-    told, batch, cqe = completions(p), int(p.poll_packets), int(p.cqe_bytes)
+    report_share, batch, cqe = completions(p), int(p.poll_packets), int(p.cqe_bytes)
     hash_ = p.steering == "hash"  # a core has its own packets, instead of all taking whichever comes next
     alike = {"members": cores} if hash_ else {"units": cores}
     resources: list[Resource] = [Processor("ethernet", 1, 1 / PS), *links, FifoServer("core", 0.0, **alike)]
@@ -149,7 +151,7 @@ def build(p: Parameters) -> Machine:
     def handle(m: Recorder, packet: Packet) -> None:
         frame, data = packet.packet_bytes, packet.packet_bytes - int(p.check_bytes)
         m.ethernet.compute(cycles=maximum((frame + int(p.gap_bytes)) * round(byte_ps), round(least_ps)))
-        m.rx.packet_in(bytes=data, posted=int(p.wqe_bytes) * batch, share=1 / batch, told=cqe, reports=told)
+        m.rx.packet_in(bytes=data, posted=int(p.wqe_bytes) * batch, share=1 / batch, told=cqe, reports=report_share)
         mine = {"member": packet.queue} if hash_ else {}
         held = m.take("core", **mine)
         m.work.wait(seconds=(packet.program_ps if TIME in packet else round(work * cycle_ps)) * PS)
@@ -167,7 +169,7 @@ def build(p: Parameters) -> Machine:
             getattr(m, cards[-1]).packet_out(bytes=data, **posted)
 
     return Machine(
-        p.file.name, Pool("packet", max(cores * UNDER_WAY, LEAST), handle),
+        p.file.name, Pool("packet", max(cores * UNDER_WAY_PER_CORE, MIN_UNDER_WAY), handle),
         Ingress("receive", cores * int(p.ring) * int(p.buffer_bytes), int(p.buffer_bytes)),
         {one.name: one for one in resources}, counted="frame bytes", facts=p,
     )  # fmt: skip
@@ -189,19 +191,19 @@ def _steered(p: Parameters, load: Workload) -> Workload:
     """Return packets on the queues that their flows are hashed to; told beside them: how it is with other flows."""
     flows, cores, skew, entries = int(p.flows), int(p.cores), float(p.flow_skew), int(p.hash_entries)
     shares, usual = hashed(flows, cores, skew, int(p.flow_set), entries), fullest(flows, cores, skew, entries)
-    told = (
+    note = (
         f"of {cores} queues the fullest gets {max(shares):.1%} of the packets of {flows:,} flows (mean of random "
         f"flows: {usual.mean:.1%}, one set of 20 has {usual.q95:.1%} or more)"
     )
     if sent := float(p.generated_mpps):
-        told += f"; of {sent:g} Mpps cores take {taken(float(p.clock_mhz) / cycles(p), sent, shares):.4g} with losses"
-    return steered(load, shares, told)
+        note += f"; of {sent:g} Mpps cores take {taken(float(p.clock_mhz) / cycles(p), sent, shares):.4g} with losses"
+    return steered(load, shares, note)
 
 
 def server() -> Design:
     """Return the server that the authors of XDP measured."""
-    made = Design.of("server", build, dress=in_buffers)
-    return replace(made, runs=_running)
+    machine = Design.of("server", build, dress=in_buffers)
+    return replace(machine, runs=_running)
 
 
 def _running(design: Design, run: ProgramRun, capture: Capture, costs: CostTable) -> Design:
