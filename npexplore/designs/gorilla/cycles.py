@@ -77,10 +77,11 @@ def tried(p: Parameters, one: Trial, simulator: str = "iverilog") -> float:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if one.where == ENGINE:
-            made = EngineFiles(tables, protocols, one.counting, one.threads, one.delay, SCHEDULER)
-            made.write(folder)
+            engine = EngineFiles(tables, protocols, one.counting, one.threads, one.delay, SCHEDULER)
+            engine.write(folder)
             runs = [
-                made.run_cycles(folder, rated(tables, [one.kind], n), simulator) for n in (count // (ROUNDS + 1), count)
+                engine.run_cycles(folder, rated(tables, [one.kind], n), simulator)
+                for n in (count // (ROUNDS + 1), count)
             ]
             return (runs[1] - runs[0]) * (ROUNDS + 1) / (ROUNDS * count)
         knobs: dict[str, Value] = {
@@ -108,16 +109,16 @@ def terms_of(p: Parameters, one: Trial) -> list[float]:
     return [1.0, len(path.steps), path.edits(False)[-1], checks, words, alone, alone * waits * one.delay, *port]
 
 
-def law(p: Parameters, given: Sequence[Trial] | None = None) -> Cycles:
+def law(p: Parameters, recorded: Sequence[Trial] | None = None) -> Cycles:
     """Return the terms that trials give (None: the recorded ones); raises InputError for too few different ones."""
-    found = trials() if given is None else given
-    matrix = np.array([terms_of(p, one) for one in found], float).reshape(len(found), len(TERMS))
-    measured = np.array([one.cycles for one in found])
+    samples = trials() if recorded is None else recorded
+    matrix = np.array([terms_of(p, one) for one in samples], float).reshape(len(samples), len(TERMS))
+    measured = np.array([one.cycles for one in samples])
     terms, _, rank, _ = np.linalg.lstsq(matrix, measured, rcond=None)
     if rank < len(TERMS):
-        raise InputError(f"{len(found)} trials give {rank} of the {len(TERMS)} terms {', '.join(TERMS)}")
-    told = {name: round(float(value), 6) + 0.0 for name, value in zip(TERMS, terms, strict=True)}
-    return Cycles(told, float(np.abs(matrix @ terms - measured).max()))
+        raise InputError(f"{len(samples)} trials give {rank} of the {len(TERMS)} terms {', '.join(TERMS)}")
+    cycles_by_term = {name: round(float(value), 6) + 0.0 for name, value in zip(TERMS, terms, strict=True)}
+    return Cycles(cycles_by_term, float(np.abs(matrix @ terms - measured).max()))
 
 
 def measured_knobs(p: Parameters) -> dict[str, Value]:
@@ -125,11 +126,11 @@ def measured_knobs(p: Parameters) -> dict[str, Value]:
 
     The generated hardware has no second clock, so that crossing is free.
     """
-    found = law(p).terms
+    cycles = law(p).terms
     return {
-        "overhead_cycles": found["overhead"], "request_cycles": found["request"], "edit_cycles": found["edit"],
-        "check_cycles": found["check"], "word_cycles": found["word"], "handover_cycles": found["handover"],
-        "port_cycles": found["port_processor"], "edits": "step", "crossing": "free",
+        "overhead_cycles": cycles["overhead"], "request_cycles": cycles["request"], "edit_cycles": cycles["edit"],
+        "check_cycles": cycles["check"], "word_cycles": cycles["word"], "handover_cycles": cycles["handover"],
+        "port_cycles": cycles["port_processor"], "edits": "step", "crossing": "free",
     }  # fmt: skip
 
 
@@ -137,6 +138,6 @@ def wanted() -> list[Trial]:
     """Return the trials to make: the kinds of packets by programs with many threads, with one, and in a processor."""
     kinds = [("ipv4", "ipv4", False), ("ipv4", "ipv4", True), ("ipv6", "ipv6", False)]
     kinds += [(f"mpls_{k}", "mpls", False) for k in (1, 2, 4)] + [("ipv4", "ipv4+mpls", False)]
-    found = [Trial(*one, ENGINE, 8, 12) for one in kinds]
-    found += [Trial(*one, ENGINE, 1, delay) for one in kinds if one[1] != "ipv4+mpls" for delay in (12, 24)]
-    return [*found, Trial("ipv4", "ipv4", False, PROCESSOR, 1, 12), Trial("ipv4", "ipv4", False, PROCESSOR, 1, 24)]
+    listed = [Trial(*one, ENGINE, 8, 12) for one in kinds]
+    listed += [Trial(*one, ENGINE, 1, delay) for one in kinds if one[1] != "ipv4+mpls" for delay in (12, 24)]
+    return [*listed, Trial("ipv4", "ipv4", False, PROCESSOR, 1, 12), Trial("ipv4", "ipv4", False, PROCESSOR, 1, 24)]

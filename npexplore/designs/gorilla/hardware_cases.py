@@ -71,11 +71,11 @@ def rated(box: Box, protocols: Sequence[str], count: int) -> list[Case]:
     """Return minimum-size frames that Gorilla's router forwards, of protocols in turn; labels are one to four."""
     rng, ports = np.random.default_rng(2), box.golden.router.ports[:PORTS]
     kinds = [kind for name in protocols for kind in KINDS.get(name, (name,))]
-    found = []
+    cases = []
     for k in range(count):
         port = ports[k % len(ports)]
-        found.append((port.number, port.mac + made_frame(kinds[k % len(kinds)], box, rng)[6:]))
-    return found
+        cases.append((port.number, port.mac + made_frame(kinds[k % len(kinds)], box, rng)[6:]))
+    return cases
 
 
 def tried(box: Box, protocols: Sequence[str], count: int, seed: int = 1, known: Sequence[Case] = ()) -> list[Case]:
@@ -124,7 +124,7 @@ def drawn(box: Box, protocols: Sequence[str], count: int, seed: int = 1) -> list
 
 def below_labels(box: Box, frames: Sequence[Case], seed: int = 1) -> list[Case]:
     """Return the packets of IPv4 and IPv6 among frames below one to four labels of a router, some made too long."""
-    labels, rng, found = box.labels, np.random.default_rng(seed), list[Case]()
+    labels, rng, cases = box.labels, np.random.default_rng(seed), list[Case]()
     if labels is None:
         return []
     entries = {label: labels.entries[number] for label, number in labels.number.items()}
@@ -135,8 +135,8 @@ def below_labels(box: Box, frames: Sequence[Case], seed: int = 1) -> list[Case]:
             chosen.append(int(rng.choice(here if k % 3 else list(entries))))
             rows = [Label(one, int(rng.integers(8)), ttl=int(rng.choice((1, 2, 64, 255), p=SHARES))) for one in chosen]
             long = bytes(TOO_LONG if k % 9 == 0 else 0)
-            found.append((port, frame[:12] + MPLS_TYPE + write_stack(rows) + frame[ETHERNET:] + long))
-    return found
+            cases.append((port, frame[:12] + MPLS_TYPE + write_stack(rows) + frame[ETHERNET:] + long))
+    return cases
 
 
 def _framed(box: Box, packets: Any, kind: bytes) -> Any:
@@ -151,24 +151,24 @@ def _framed(box: Box, packets: Any, kind: bytes) -> Any:
 
 def captured(box: Box) -> list[Case]:
     """Return frames of the captures that come with the package, each to the address of the port that it comes by."""
-    ports, found = box.golden.router.ports, list[Case]()
+    ports, cases = box.golden.router.ports, list[Case]()
     for file in sorted(share("data", "captures").glob("*.pcap*")):
         for k, (_, frame) in enumerate(read_frames(file)):
             if k < MOST_OF_A_CAPTURE and ETHERNET <= len(frame) <= LONGEST:
                 port = k % len(ports)
-                found.append((port, (frame[:6] if frame[0] & 1 else ports[port].mac) + frame[6:]))
-    return found
+                cases.append((port, (frame[:6] if frame[0] & 1 else ports[port].mac) + frame[6:]))
+    return cases
 
 
 def changed(frames: Sequence[Case], count: int, seed: int = 1) -> list[Case]:
     """Return packets made of others: some as they are, some with a bit changed, or cut short."""
-    rng, found = np.random.default_rng(seed), list[Case]()
-    while len(found) < count:
+    rng, cases = np.random.default_rng(seed), list[Case]()
+    while len(cases) < count:
         port, frame = frames[int(rng.integers(len(frames)))]
-        made, what = bytearray(frame), int(rng.integers(4))
+        mutant, what = bytearray(frame), int(rng.integers(4))
         if what == 1:
-            made[int(rng.integers(min(len(made), ETHERNET + 40)))] ^= 1 << int(rng.integers(8))
-        elif what == 2 and len(made) > ETHERNET:
-            made = made[: int(rng.integers(ETHERNET, len(made) + 1))]
-        found.append((port, bytes(made)))
-    return found
+            mutant[int(rng.integers(min(len(mutant), ETHERNET + 40)))] ^= 1 << int(rng.integers(8))
+        elif what == 2 and len(mutant) > ETHERNET:
+            mutant = mutant[: int(rng.integers(ETHERNET, len(mutant) + 1))]
+        cases.append((port, bytes(mutant)))
+    return cases

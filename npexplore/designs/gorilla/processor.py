@@ -101,14 +101,14 @@ class ProcessorFiles(EngineFiles):
 
     def _walks(self) -> dict[str, Walk]:
         """Return the walk of each kind of lookup, as wide as its port or channel."""
-        found = dict[str, Walk]()
+        walks = dict[str, Walk]()
         for port, name in self.ports.accelerator.items():
-            if name.startswith("lookup") and name not in found:
+            if name.startswith("lookup") and name not in walks:
                 who, (ask, reply) = self.cluster_face.who, self.cluster_face.ports[port]
                 if self.clusters > 1:
                     who, ask, reply = self.top.sizes(self.lane_face)
-                found[name] = Walk(self._trie(name), name, who, ask, reply, self.ports.replies[port])
-        return found
+                walks[name] = Walk(self._trie(name), name, who, ask, reply, self.ports.replies[port])
+        return walks
 
     def _trie(self, name: str) -> MultibitTrie:
         lpm = self.box.ipv4.lpm if name == "lookup4" or self.box.ipv6 is None else self.box.ipv6.lpm
@@ -159,8 +159,8 @@ class ProcessorFiles(EngineFiles):
             ]
         who, ask, reply = self.top.sizes(self.lane_face)
         port_of = {name: port for port, name in self.accelerator.items()}
-        made = tuple(self._kind(name, port_of[name]) for name in self.top.kinds)
-        return [Unit(f"channel{m}", who, ask, reply, made) for m in range(self.channels)]
+        kinds = tuple(self._kind(name, port_of[name]) for name in self.top.kinds)
+        return [Unit(f"channel{m}", who, ask, reply, kinds) for m in range(self.channels)]
 
     def _kind(self, name: str, port: str) -> Kind:
         """Return an accelerator as the bench has it: its delay, the reads of the longest walk, its routes."""
@@ -184,9 +184,9 @@ class ProcessorFiles(EngineFiles):
         several = self.clusters > 1
         top, behind = self._top()[0], "K of each lane" if several else ""
         k = "K" if several else ""
-        asked = ", ".join(f"`{unit.port}_*`" for unit in self._units())
+        calls = ", ".join(f"`{unit.port}_*`" for unit in self._units())
         if several:
-            asked = f"`channelK_*`, {self.channels} of them, {self.reads} reads a cycle each"
+            calls = f"`channelK_*`, {self.channels} of them, {self.reads} reads a cycle each"
         lines = [
             f"# {self.clusters} clusters of {self.engines} engines of {self.threads} threads: "
             + ", ".join(self.protocols), "",
@@ -198,7 +198,7 @@ class ProcessorFiles(EngineFiles):
             "Streams are ready/valid: data is taken on a rising edge of `clk` where both are 1; `rst` is synchronous.",
             "", "| stream | what |", "|---|---|",
             *self._streams(k, behind),
-            f"| {asked} | calls: `_valid _ready _who _ask`, answers in any order: `_done _take _for _reply` |", "",
+            f"| {calls} | calls: `_valid _ready _who _ask`, answers in any order: `_done _take _for _reply` |", "",
             "| module | what |", "|---|---|",
             f"| `engine` | {self.threads} threads, scheduler {self.scheduler}, contexts in {self.stores} |",
             f"| `cluster` | {self.engines} engines, local arbiters {_fairness(self.cluster.fair)} |",
@@ -246,11 +246,11 @@ class ProcessorFiles(EngineFiles):
         wrong, first, overtaken, cycles = 0, "", 0, 0
         for packets, stalls in ((cases, STALLS), (second, MOST_STALLS), (second, 0)):
             ran, cycles = self.run(folder, command, packets, stalls=stalls)
-            more, told = self._held(packets, ran, self._counted(folder) if self.counting else None)
+            more, difference = self._held(packets, ran, self._counted(folder) if self.counting else None)
             overtaken = sum(a.number > b.number for a, b in pairwise(ran))
             if self.in_order and overtaken:
-                more, told = more + overtaken, told or f"{overtaken} packets were overtaken"
-            wrong, first = wrong + more, first or told
+                more, difference = more + overtaken, difference or f"{overtaken} packets were overtaken"
+            wrong, first = wrong + more, first or difference
             if wrong and brief:
                 break
         return Found(len(cases) + len(second), wrong, first, overtaken, cycles / len(second))
@@ -260,12 +260,12 @@ class ProcessorFiles(EngineFiles):
 
     def _counted(self, folder: Path) -> Counter[Flow]:
         """Return how often the bench's units were asked to count each flow; (-1,): a call that is undefined."""
-        found, ports = Counter[Flow](), [unit.port for unit in self._units()]
+        counts, ports = Counter[Flow](), [unit.port for unit in self._units()]
         port_of = {name: port for port, name in self.accelerator.items()}
         for line in (folder / "asked.txt").read_text(encoding="utf-8").splitlines():
             unit, ask = line.split()
             if set(ask.lower()) & set("xz"):
-                found[(-1,)] += 1
+                counts[(-1,)] += 1
                 continue
             call = int(ask, 16)
             if self.clusters == 1:
@@ -275,8 +275,8 @@ class ProcessorFiles(EngineFiles):
                 digits = at(len(kinds)) if len(kinds) > 1 else 0
                 port = port_of[kinds[call >> self.top.sizes(self.lane_face)[1] - digits]]
             if self.accelerator[port] == COUNTS:
-                found[cut(call, self.ports.widths[port])] += 1
-        return found
+                counts[cut(call, self.ports.widths[port])] += 1
+        return counts
 
     def build(self, folder: Path, name: str, packets: int = OPTIMISED_FROM_PACKETS) -> list[str]:
         """Return the command of the bench in a folder, built by a simulator of this name for so many packets."""

@@ -49,14 +49,14 @@ class Rig:
         counting = p.flow_counting == "on"
         both = p.source_lookup == "always" or (p.source_lookup == "with_counting" and counting)
         try:
-            self.made = ProcessorFiles(p, router_tables(str(p.addresses), both), self.spoken)
+            self.files = ProcessorFiles(p, router_tables(str(p.addresses), both), self.spoken)
         except InputError as error:
             raise RefusedError(f"rtl: {error}") from error
         before = [(folder / name).read_text(encoding="utf-8") for name in FILES if (folder / name).exists()]
-        self.made.write(folder)
+        self.files.write(folder)
         built = folder / BUILT
         if not built.exists() or before != [(folder / name).read_text(encoding="utf-8") for name in FILES]:
-            self.made.build(folder, SIMULATOR)
+            self.files.build(folder, SIMULATOR)
         self.command = [str(BUILT)]
 
     def rate(self, rate_mpps: float, packets: int = PACKETS) -> Prediction:
@@ -64,9 +64,9 @@ class Rig:
         if packets < 1000:
             raise InputError(f"rtl: packets must be at least 1000, got {packets}")
         clock_hz, offered = 1e6 * float(self.p.core_mhz), 1e6 * float(rate_mpps)
-        told = {"rate": round(1e6 * offered / clock_hz)} if offered else {}
-        frames = rated(self.made.box, self.spoken, POOL)
-        ran, _ = self.made.run(self.folder, self.command, frames, packets, quiet=1, **told)
+        options = {"rate": round(1e6 * offered / clock_hz)} if offered else {}
+        frames = rated(self.files.box, self.spoken, POOL)
+        ran, _ = self.files.run(self.folder, self.command, frames, packets, quiet=1, **options)
         if len(ran) != packets:
             raise RefusedError(f"rtl: {packets - len(ran)} of {packets} packets did not leave the hardware")
         return _measured(ran, clock_hz, offered, self.spoken)

@@ -65,14 +65,14 @@ class RouteCaches:
     entries: int
     clusters: int
     cluster: int = 0
-    kept: list[dict[object, None]] = field(init=False)
+    routes: list[dict[object, None]] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.kept = [{} for _ in range(self.clusters)]
+        self.routes = [{} for _ in range(self.clusters)]
 
     def holds(self, address: object) -> bool:
         """Say whether the cluster's cache has an address, and put it there."""
-        near = self.kept[self.cluster]
+        near = self.routes[self.cluster]
         hit = near.pop(address, 0) is None
         near[address] = None
         if len(near) > self.entries:

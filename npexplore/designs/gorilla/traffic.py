@@ -83,11 +83,11 @@ def router_tables(
         wide = (FAR6 << 112 | int(rng.integers(0, 1 << 48)) << 64) >> (128 - length) << (128 - length)
         routes.append(RouteRecord(prefix=addresses6.prefix_text(wide, length), via=f"2001:db8:{k % PORTS}::2"))
     record = RouterFile(port=ports, route=routes, label=_labels(rng, pipes))
-    made = Box(Forwarder(resolve_router(record), lookup="trie20_4_8"), source_lookup, 64 if labels == "warm" else 1)
-    assert made.labels is not None
-    for label in made.labels.number if labels == "warm" else ():
-        made.label_cache.look_up(label)
-    return made
+    box = Box(Forwarder(resolve_router(record), lookup="trie20_4_8"), source_lookup, 64 if labels == "warm" else 1)
+    assert box.labels is not None
+    for label in box.labels.number if labels == "warm" else ():
+        box.label_cache.look_up(label)
+    return box
 
 
 def _labels(rng: np.random.Generator, pipes: bool) -> list[LabelRecord]:
@@ -173,11 +173,11 @@ def most_and_fewest_calls() -> tuple[int, int]:
 
     The fewest are those of a frame that is of no protocol the router knows.
     """
-    found = [len(t.calls) for mix in MIXES for counting in (False, True) for t in traces_of(mix, counting)[:8]]
+    calls = [len(t.calls) for mix in MIXES for counting in (False, True) for t in traces_of(mix, counting)[:8]]
     tables = router_tables()
     unknown = _mac(0) + PEER + b"\x88\xcc" + bytes(NETWORK)  # LLDP
     alone = forward(engine_program(tables), accelerators(tables), 0, unknown)
-    return min(*found, len(alone.calls)), max(found)
+    return min(*calls, len(alone.calls)), max(calls)
 
 
 @lru_cache(maxsize=64)
@@ -197,25 +197,25 @@ def _traces(
     for name in ("lookup4", "lookup6") if caches[0] else ():
         units[name] = near.in_front_of(units[name])
     known = router_tables(addresses, both, labels) if updates else tables  # senders know no change
-    updated, found = changes(tables, updates), []
+    updated, traces = changes(tables, updates), []
     for k, kind in enumerate(kinds(mix) * (WARM if caches[0] else 1)):
-        made, near.cluster = frame(kind, known, rng, 1 if _every(k, exceptions) else 64), k % caches[1]
+        octets, near.cluster = frame(kind, known, rng, 1 if _every(k, exceptions) else 64), k % caches[1]
         if _every(k + 2, controls):
-            made = made[:12] + IPV4_TYPE + write_packet(0x14000001, 0x0A000001, bytes(NETWORK - 20))
-        trace = forward(program, units, 0, made)
+            octets = octets[:12] + IPV4_TYPE + write_packet(0x14000001, 0x0A000001, bytes(NETWORK - 20))
+        trace = forward(program, units, 0, octets)
         trace.context.update_words = 0
         if trace.context.left_to_control:
             trace.context.update_words = next(updated)
-        found.append(trace)
-    return tuple(found[-ROWS:])
+        traces.append(trace)
+    return tuple(traces[-ROWS:])
 
 
 def _without_first_read(unit: Callable[..., Answer]) -> Callable[..., Answer]:
     """Return a lookup whose first level is inside the device: a read of the external memory less."""
 
-    def answer(*given: object) -> Answer:
-        found = unit(*given)
-        return Answer(found.value, {**found.used, MEMORY: max(0, found.used[MEMORY] - 1)})
+    def answer(*operands: object) -> Answer:
+        unshortened = unit(*operands)
+        return Answer(unshortened.value, {**unshortened.used, MEMORY: max(0, unshortened.used[MEMORY] - 1)})
 
     return answer
 
@@ -255,11 +255,11 @@ def frame_bytes(p: Parameters) -> npt.NDArray[np.int64]:
 def lowered(p: Parameters) -> Lowered:
     """Return the paths of the traffic that the parameters ask for, with the words that control packets write."""
     frames = _frames(p)
-    found = _lowered(*frames)
+    paths = _lowered(*frames)
     if not p.controls:
-        return found
+        return paths
     words = np.array([trace.context.update_words for trace in _traces(*frames)])
-    return replace(found, columns={**found.columns, "update_words": words})
+    return replace(paths, columns={**paths.columns, "update_words": words})
 
 
 @lru_cache(maxsize=64)

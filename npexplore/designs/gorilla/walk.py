@@ -33,14 +33,14 @@ def walk_hardware(trie: MultibitTrie) -> StepHardware:
     walk = trie_program(trie).program
     used = max(1, max(int(trie.level(n)[trie.level(n) < trie.limit].max(initial=0)) for n in range(len(trie.STRIDES))))
     hops = tuple(-1 if (hop := trie.hop_of(leaf)) is None else hop for leaf in range(used + 1))
-    made = StepProgram(walk.name, walk.start, walk.fields.values())
+    program = StepProgram(walk.name, walk.start, walk.fields.values())
     for step in walk.steps.values():
-        made.add(step if step.name != "done" else Step("done", partial(_told, hops), keeps=()))
+        program.add(step if step.name != "done" else Step("done", partial(_put_hop, hops), keeps=()))
     bits, last = trie.family.bits, len(trie.STRIDES) - 1
     widest = max(int(trie.level(n).max(initial=0)) for n in range(last + 1))
     most = [max(1, used if n == last else widest) for n in range(last + 1)]
     return StepHardware(
-        compile_steps(made, bits),
+        compile_steps(program, bits),
         {"key": Whole(0, (1 << bits) - 1), "at": Whole(0, (1 << trie.STRIDES[0]) - 1)},
         ["found", "hop"],
         {f"memory{n + 1}": Outside(Whole(0, most[n])) for n in range(last + 1)},
@@ -48,7 +48,7 @@ def walk_hardware(trie: MultibitTrie) -> StepHardware:
     )
 
 
-def _told(hops: tuple[int, ...], c: Context) -> None:
+def _put_hop(hops: tuple[int, ...], c: Context) -> None:
     hop = hops[c.leaf]
     c.found, c.hop = int(hop >= 0), max(hop, 0)
 
@@ -116,7 +116,7 @@ class Walk:
                 f"  wire [{bits - 1}:0] told_{name} = {value};",
                 f"  assign out_data[{low + bits - 1}:{low}] = told_{name};",
             ]
-        asked = ", ".join(f"1'b0, at_{port}" for port in reversed(order))
+        requests = ", ".join(f"1'b0, at_{port}" for port in reversed(order))
         return "\n".join([
             f"module walk_{self.name} (", "  input clk, input rst, input mem_clk, input mem_rst,",
             f"  input in_valid, output in_ready, input [{self.who + self.ask - 1}:0] in_data,",
@@ -131,7 +131,7 @@ class Walk:
             f".out_tag(out_data[{self.who + self.reply - 1}:{self.reply}]), .out_packet(left), {', '.join(links)});",
             f"  qdr #(.N({n}), .AT({at(n)}), .WHO(1), .ADDRESS({address}), .DATA({self.data}), .DELAY({DELAY}), "
             ".QUEUE(4)) channel (.clk(clk), .rst(rst), .mem_clk(mem_clk), .mem_rst(mem_rst), .in_valid(asks), "
-            f".in_ready(taken), .in_data({{{asked}}}), .out_valid(done), .out_ready(takes), .out_data(found), "
+            f".in_ready(taken), .in_data({{{requests}}}), .out_valid(done), .out_ready(takes), .out_data(found), "
             ".read(read), .read_at(read_at), .read_data(read_data));",
             *parts, "endmodule", "",
         ])  # fmt: skip

@@ -68,7 +68,7 @@ class FrameFiles(SystemFiles):
         frame = self.program.shapes["frame"]
         assert isinstance(frame, Octets)
         self.window, self.body_words = frame.window, body_words
-        self.told = [name for name in self.results.at if not name.split(".")[-1].isdigit() or name == self._sent()[0]]
+        self.fields = [name for name in self.results.at if not name.split(".")[-1].isdigit() or name == self._sent()[0]]
         self.framing = self._framing()
 
     @property
@@ -98,8 +98,8 @@ class FrameFiles(SystemFiles):
             if name not in results.at:
                 return f"{bits}'d{constant}"
             low, has = results.at[name]
-            kept = f"v[{low + min(has, bits) - 1}:{low}]"  # a port may have a sign, a length a bit that none needs
-            return f"{{{bits - has}'d0, {kept}}}" if bits > has else kept
+            register = f"v[{low + min(has, bits) - 1}:{low}]"  # a port may have a sign, a length a bit that none needs
+            return f"{{{bits - has}'d0, {register}}}" if bits > has else register
 
         seen = {k: begins.at[name][0] for k in range(self.window) if (name := f"frame.{k}") in begins.at}
         length, count = (
@@ -107,11 +107,11 @@ class FrameFiles(SystemFiles):
             part(f"{sent}.count", counted, octets.count[0]),
         )
         bytes_out = [results.at[f"{sent}.{k}"][0] for k in range(octets.window)]
-        told = [results.at[name] for name in self.told]
+        verdict = [results.at[name] for name in self.fields]
         return Framing(
             words, TAG, begins.bits, results.bits, wide, seen, begins.at["port"], begins.at["frame.length"], bytes_out,
             f"v{results.slice('sent.kind')}", f"v{results.slice('left_to_control')}", part(port, wide, 0), length,
-            count, told, max(2, self.lane.places or self.cluster.places), self.body_words,
+            count, verdict, max(2, self.lane.places or self.cluster.places), self.body_words,
         )  # fmt: skip
 
     def _inner(self) -> tuple[str, list[str]]:
@@ -125,16 +125,16 @@ class FrameFiles(SystemFiles):
         """Return all modules, with what splits frames and joins them behind."""
         inner, lanes = self._inner()
         others = other_heads(self.around, self.counts)
-        made = frames_text(self.framing, inner, lanes, others)
-        return "\n".join([super().engine(apart), SPLIT, bodies_text(self.framing, 800_000), made])
+        joiner = frames_text(self.framing, inner, lanes, others)
+        return "\n".join([super().engine(apart), SPLIT, bodies_text(self.framing, 800_000), joiner])
 
     def _streams(self, k: str, behind: str) -> list[str]:
-        port, told = self.framing.port, self.framing.verdict
+        port, bits = self.framing.port, self.framing.verdict
         return [
             f"| `in{k}_*` | words of frames{behind and f' ({behind})'}: {{port ({port}), last, bytes (5), word (128)}}"
             f", of up to {self.longest} bytes |",
             f"| `out{k}_*` | words of frames: {{left to control, port, last, bytes, word}} |",
-            f"| `told{k}_*` | a verdict of each frame, {told} bits: {{tag, {', '.join(reversed(self.told))}}} |",
+            f"| `told{k}_*` | a verdict of each frame, {bits} bits: {{tag, {', '.join(reversed(self.fields))}}} |",
         ]
 
     def _rows(self) -> list[str]:
@@ -161,10 +161,10 @@ class FrameFiles(SystemFiles):
         for frames, stalls in ((cases, STALLS), (second, MOST_STALLS), (second, 0)):
             sizes = self.write_frames(folder, frames)
             left, cycles = run_built(folder, command, packets=len(frames), stalls=stalls, **sizes)
-            more, told = self._joined(frames, left)
+            more, difference = self._joined(frames, left)
             _, flows = self.expected(frames)
             also, flow = miscounted(flows, self._counted(folder) if self.counting else None)
-            wrong, first = wrong + more + also, first or told or flow
+            wrong, first = wrong + more + also, first or difference or flow
             if wrong and brief:
                 break
         return Found(len(cases) + len(second), wrong, first, 0, cycles / len(second))
@@ -194,34 +194,34 @@ class FrameFiles(SystemFiles):
         wrong, first = 0, ""
         for k in range(lanes):
             frames = frames_of(words[k], self.framing.port)
-            made = [self._told(text, number, frames) for number, text in enumerate(verdicts[k])]
+            outcomes = [self._read_verdict(text, number, frames) for number, text in enumerate(verdicts[k])]
             expected = [
                 (sent or (frame if control else None), reason, bool(control))
                 for (_, frame), (sent, reason, control) in zip(cases[k::lanes], told_of[k::lanes], strict=True)
             ]
             for n, one in enumerate(expected):
-                found = made[n] if n < len(made) else "nothing: it was lost"
-                if found != one:
-                    wrong, first = wrong + 1, first or f"frame {n * lanes + k}: hardware says {found}, expected {one}"
-            more = max(0, len(made) - len(expected)) + sum(1 for _ in frames)
+                outcome = outcomes[n] if n < len(outcomes) else "nothing: it was lost"
+                if outcome != one:
+                    wrong, first = wrong + 1, first or f"frame {n * lanes + k}: hardware says {outcome}, expected {one}"
+            more = max(0, len(outcomes) - len(expected)) + sum(1 for _ in frames)
             wrong, first = wrong + more, first or (f"{more} frames too many left lane {k}" if more else "")
         return wrong, first
 
-    def _told(self, text: str, number: int, frames: Frames) -> object:
+    def _read_verdict(self, text: str, number: int, frames: Frames) -> object:
         """Return what a verdict and its frame say; frames: those of its lane that are left."""
         if set(text.lower()) & set("xz"):
             return "something undefined"
         whole, registers = int(text, 16), dict[str, int]()
-        for name in self.told:
+        for name in self.fields:
             registers[name] = whole & (1 << self.results.at[name][1]) - 1
             whole >>= self.results.at[name][1]
         if whole != number % (1 << TAG):
             return f"the verdict of packet {whole}"
         reason, control = (taken(self.program.shapes[one], registers, one) for one in ("reason", "left_to_control"))
-        found: object = None
+        outcome: object = None
         if registers.get("sent.kind", 0) or control:
             port, frame, left = next(frames, (0, b"", False))
             if left != bool(control):
                 return "a frame to the other side"
-            found = frame if control else (port, frame)
-        return found, by_code(reason), bool(control)
+            outcome = frame if control else (port, frame)
+        return outcome, by_code(reason), bool(control)
