@@ -60,7 +60,7 @@ def command(
         from npexplore.packets.parquet import convert_to_parquet
 
         scan = open_captures(sources, workers=workers or usable_cores())
-        count, _ = convert_to_parquet(scan, target, where=where, told=bytes_read(scan, "convert"))
+        count, _ = convert_to_parquet(scan, target, where=where, wrap=bytes_read(scan, "convert"))
     else:
         from npexplore.packets.writing import rewrite
 
@@ -69,14 +69,14 @@ def command(
         scan = open_captures(sources, workers=workers or usable_cores())
         count, _ = rewrite(
             scan, target, form=form, where=where, snaplen=snaplen, key=secret, keep_payload=keep_payload,
-            told=bytes_read(scan, "convert"),
+            wrap=bytes_read(scan, "convert"),
         )  # fmt: skip
     note(f"{target}: {count:,} packets")
     if keep_payload:
         warn("--keep-payload: addresses in payloads, TCP options, DNS names and unknown protocols are copied in clear")
     if form == "pcapng" and "pcapng" in scan.format:
         note("interface names are kept; comments, flags and other options of packets are not copied")
-    told = troubles(scan)
-    for trouble in told:
+    problems = troubles(scan)
+    for trouble in problems:
         warn(f"{trouble}; the packets before it are converted")
-    return DAMAGED if told else 0
+    return DAMAGED if problems else 0

@@ -84,12 +84,12 @@ def _count_several(paths: list[str], workers: int | None, cluster: str | None, k
     total = sum(sizes.values())
     try:
         with (
-            closing(KeptCounts(keep)) if keep else nullcontext() as kept,
+            closing(KeptCounts(keep)) if keep else nullcontext() as store,
             pool(cluster, workers) as executor,
             Task("stats", unit="B", total=total, keep_bar=True) as task,
         ):
             return count_captures(
-                paths, executor, slots=slots(executor), progress=lambda path: task.advance(sizes[path]), kept=kept
+                paths, executor, slots=slots(executor), progress=lambda path: task.advance(sizes[path]), store=store
             )
     except lost() as error:
         raise InputError(f"a worker was lost before its file was counted: {type(error).__name__}") from None

@@ -47,12 +47,12 @@ def convert_to_parquet(
     *,
     where: str | None = None,
     workers: int = 1,
-    told: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    wrap: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> tuple[int, Damage | None]:
     """Write a capture as Parquet; return the number of rows and the damage of the source.
 
     source: a file, several as one, or what `open_captures` returned for them. where: a filter
-    (npexplore.packets.filters); told: wraps the iteration, as in a progress bar. Rows are in order of time within a
+    (npexplore.packets.filters); wrap: wraps the iteration, as in a progress bar. Rows are in order of time within a
     window (TimeOrder), and each row group holds up to 2^18 packets with its least and greatest time in the statistics,
     so that engines skip what they do not need. Memory does not grow with the file. Raises InputError for unreadable
     input.
@@ -66,7 +66,7 @@ def convert_to_parquet(
         schema = _arrow(PacketTable.empty(scan.link_types)).schema
         with path.open("wb") as file, pq.ParquetWriter(file, schema, compression="zstd") as writer:
             order = TimeOrder(writer.write_table, GROUP_PACKETS, WINDOW_PACKETS)
-            for table in told(scan):
+            for table in wrap(scan):
                 part = _arrow(table)
                 if where:
                     part = part.filter(pa.array(matching_packets(table, where)))

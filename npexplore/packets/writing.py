@@ -147,14 +147,14 @@ def rewrite(
     key: bytes | None = None,
     keep_payload: bool = False,
     workers: int = 1,
-    told: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    wrap: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> tuple[int, Damage | None]:
     """Copy a capture's packets to another file; return how many were written, and the damage of the source.
 
     source: a file, several as one, or what `open_captures` returned for them; where: a filter
     (npexplore.packets.filters); snaplen: the most bytes kept of a packet, original lengths stay; key: 32 bytes,
     anonymises addresses and (unless keep_payload) cuts off what is not known to hold none; workers: threads that
-    decode and anonymise, with the same result; told: wraps the iteration, as in a progress bar. Memory does not grow
+    decode and anonymise, with the same result; wrap: wraps the iteration, for a progress bar. Memory does not grow
     with the file. Raises InputError for unreadable input or an invalid filter.
     """
     anonymiser = Anonymiser(key) if key is not None else None
@@ -172,7 +172,7 @@ def rewrite(
             writer.interfaces = Unnamed(scan.interfaces)
         else:
             writer.interfaces = scan.interfaces
-        for table, (data, base, known) in told(scan.each(work)):
+        for table, (data, base, known) in wrap(scan.each(work)):
             rows = np.flatnonzero(matching_packets(table, where)) if where else np.arange(table.rows)
             captured = table["captured"].astype(np.int64)
             if snaplen is not None:

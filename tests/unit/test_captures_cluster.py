@@ -61,7 +61,7 @@ def test_a_worker_that_is_killed_costs_only_its_files(keeping, paths, tmp_path):
                 killed.append(cluster.workers[0].wait())
 
         kept = KeptCounts(folder) if keeping else None
-        found = count_captures(paths, executor, slots=2, progress=progress, kept=kept)
+        found = count_captures(paths, executor, slots=2, progress=progress, store=kept)
         assert killed[0] != 0
         assert cluster.workers[1].poll() is None
     document = found.document("")

@@ -219,7 +219,7 @@ def test_a_file_that_vanishes_once_it_is_counted(folder):
             return future
 
     with closing(KeptCounts(folder / "kept")) as kept:
-        found = count_captures(paths, Removes(), kept=kept)
+        found = count_captures(paths, Removes(), store=kept)
         assert found.counts.packets == 3 * EACH
         assert [kept.find(path) is None for path in paths] == [False, True, False]
 
@@ -345,7 +345,7 @@ def test_counts_do_not_depend_on_what_is_one_task(folder, slots):
         kept = folder.parent / f"kept{order}"
         with ThreadPoolExecutor(2) as threads:
             with closing(KeptCounts(kept)) as stored:
-                apart = count_captures(paths, threads, slots=slots, kept=stored)
+                apart = count_captures(paths, threads, slots=slots, store=stored)
             found = count_captures(paths, threads, slots=slots)
         assert found.document("f") == apart.document("f")
         assert [file.path for file in found.files] == paths

@@ -137,26 +137,26 @@ def tasks(sizes: Sequence[int], slots: int) -> list[int]:
 
 def count_captures(
     paths: Sequence[str], executor: Executor, *, slots: int = 1, progress: Callable[[str], None] = lambda path: None,
-    kept: KeptCounts | None = None,
+    store: KeptCounts | None = None,
 ) -> SeveralCounts:  # fmt: skip
     """Count captures side by side; the result is that of one pass over all of them, one after the other.
 
-    slots: how many files the executor reads at once; progress: called with each file when it is counted; kept: the
+    slots: how many files the executor reads at once; progress: called with each file when it is counted; store: the
     folder that keeps the counts of finished files, each of which is then a task of its own. Raises InputError if no
     file can be read. Errors of an executor that lost its workers are passed on.
     """
     counts = SeveralCounts()
-    for some in _kept(paths, executor, 2 * slots, kept) if kept else _joined(paths, executor, slots):
+    for some in _stored(paths, executor, 2 * slots, store) if store else _joined(paths, executor, slots):
         counts.add(some)
         for file in some.files:
             progress(file.path)
-    counts.files = [_told(file) for file in counts.files]
+    counts.files = [_explained(file) for file in counts.files]
     if all(file.error for file in counts.files):
         raise InputError(counts.files[0].error or "no file was given")
     return counts
 
 
-def _told(file: FileSummary) -> FileSummary:
+def _explained(file: FileSummary) -> FileSummary:
     """Return a file's summary; one that is here, and that its worker did not find, says so."""
     if not file.missing or not Path(file.path).exists():
         return file
@@ -186,7 +186,7 @@ def _joined(paths: Sequence[str], executor: Executor, slots: int) -> Iterator[Se
             one.cancel()
 
 
-def _kept(paths: Sequence[str], executor: Executor, ahead: int, kept: KeptCounts) -> Iterator[SeveralCounts]:
+def _stored(paths: Sequence[str], executor: Executor, ahead: int, store: KeptCounts) -> Iterator[SeveralCounts]:
     """Yield each file's counts in order; no more than `ahead` wait, so that memory does not grow with the files."""
     waiting: deque[Future[FileCounts] | FileCounts] = deque()
     failed: list[BaseException] = []
@@ -195,21 +195,21 @@ def _kept(paths: Sequence[str], executor: Executor, ahead: int, kept: KeptCounts
         """Keep counts as soon as a task has them, in any order."""
         try:
             if not done.cancelled() and done.exception() is None:
-                kept.keep(done.result())
+                store.keep(done.result())
         except InputError as error:
             failed.append(error)
 
     def first() -> SeveralCounts:
         one = waiting.popleft()
-        found = SeveralCounts.of(one if isinstance(one, FileCounts) else one.result())
+        counts = SeveralCounts.of(one if isinstance(one, FileCounts) else one.result())
         if failed:
             raise failed[0]
-        return found
+        return counts
 
     try:
         for path in paths:
-            if found := kept.find(path):
-                waiting.append(found)
+            if counts := store.find(path):
+                waiting.append(counts)
             else:
                 future = executor.submit(count_file, path)
                 future.add_done_callback(put_away)
