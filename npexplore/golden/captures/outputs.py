@@ -125,18 +125,18 @@ class LateDropTable(DropTable):
 
     def __init__(self, router: Router, path: Path) -> None:
         super().__init__(router, path)
-        self._kept: list[tuple[int, tuple[Any, ...]]] = []
+        self._rows_by_packet: list[tuple[int, tuple[Any, ...]]] = []
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if error is None:
-            self._writer.writerows(row for _, row in sorted(self._kept, key=lambda numbered: numbered[0]))
+            self._writer.writerows(row for _, row in sorted(self._rows_by_packet, key=lambda numbered: numbered[0]))
         super().__exit__(kind, error, at)
 
     def take(self, step: Step, first: int = 0) -> None:
         """Keep the drops of a step whose packets are numbered from `first` on."""
-        self._kept += [(first + row, cells) for row, cells in self._rows(step)]
+        self._rows_by_packet += [(first + row, cells) for row, cells in self._rows(step)]
 
     def add(self, order: int, port: int, number: int, time_ns: int, reason: str, clause: str) -> None:
         """Keep a drop that was decided later; `order` is the packet's number over all steps."""
         time = "" if time_ns == NO_TIME else time_ns
-        self._kept.append((order, (self.router.ports[port].name, number, time, reason, clause)))
+        self._rows_by_packet.append((order, (self.router.ports[port].name, number, time, reason, clause)))

@@ -106,13 +106,13 @@ class IntervalTable:
 class Pieces(NamedTuple):
     """The whole field in pieces, those outside of the intervals too: what the batch form works on.
 
-    start: uint32, first value of each. vectors: uint64, shape (pieces, words of 64 bits). found, probes, comparisons:
+    start: uint32, first value of each. vectors: uint64, shape (pieces, words of 64 bits). matched, probes, comparisons:
     what a search for any value of a piece comes to.
     """
 
     start: NDArray[np.uint32]
     vectors: NDArray[np.uint64]
-    found: NDArray[np.bool_]
+    matched: NDArray[np.bool_]
     probes: NDArray[np.int64]
     comparisons: NDArray[np.int64]
 

@@ -168,7 +168,7 @@ class RangeMatcher(Classifier):
             probe_words += self.interval_words[k] * steps
             alu += _PROBE["alu"] * steps + self.compare_alu[k] * comparisons
             branch += _PROBE["branch"] * steps + comparisons + going
-            going = going & one.found[piece]
+            going = going & one.matched[piece]
             alu += going
             read += going
         index = self.match_many(headers).astype(np.int64)

@@ -71,7 +71,7 @@ class _Port:
         self.number, self.theirs = number, _Theirs(path)
         self.ours: deque[tuple[int, Sent]] = deque()  # place in the order of sending, frame
         self.alike = 0
-        self.found: tuple[int, Difference] | None = None
+        self.difference: tuple[int, Difference] | None = None
 
     def close(self) -> None:
         """Close the other router's capture."""
@@ -80,7 +80,7 @@ class _Port:
 
     def go_on(self, keep: int, dropped: deque[tuple[Reason, bytes]]) -> None:
         """Compare all but the last `keep` of our frames."""
-        while self.found is None and len(self.ours) > keep:
+        while self.difference is None and len(self.ours) > keep:
             place, sent = self.ours[0]
             theirs = self.theirs.ahead(1)
             if theirs and (theirs[0] == sent.frame or frame_difference(sent, theirs[0]) is None):
@@ -93,16 +93,16 @@ class _Port:
     def finish(self, cut: bool, dropped: deque[tuple[Reason, bytes]]) -> None:
         """Compare the rest; what only one side has at the end is no difference where the other was cut by damage."""
         self.go_on(0, dropped)
-        if self.found is None and not cut and self.theirs.ahead(1):
+        if self.difference is None and not cut and self.theirs.ahead(1):
             self._differ(1 << 62, [], dropped)
-        if self.found and self.theirs.scan and self.theirs.scan.damage and not self.theirs.ahead(1):
-            self.found = None
+        if self.difference and self.theirs.scan and self.theirs.scan.damage and not self.theirs.ahead(1):
+            self.difference = None
 
     def _differ(self, place: int, ours: list[Sent], dropped: deque[tuple[Reason, bytes]]) -> None:
         theirs = [(self.number, frame) for frame in self.theirs.ahead(AHEAD)]
         difference = first_difference(ours[:AHEAD], theirs, dropped)
         assert difference is not None
-        self.found = place, difference._replace(frame=difference.frame + self.alike)
+        self.difference = place, difference._replace(frame=difference.frame + self.alike)
         self.ours.clear()
 
 
@@ -141,7 +141,7 @@ class Comparison:
             self._ports[port].ours.append((self._sent, Sent(port, frame, icmp)))
             self._sent += 1
         for one in self._ports:
-            if one.found is not None:
+            if one.difference is not None:
                 one.ours.clear()
             one.go_on(AHEAD, self._dropped)
 
@@ -153,7 +153,7 @@ class Comparison:
         """Compare what is left. damaged: our inputs were cut short, so that frames may be missing at the end."""
         for port in self._ports:
             port.finish(damaged, self._dropped)
-        differences = sorted(port.found for port in self._ports if port.found is not None)
+        differences = sorted(port.difference for port in self._ports if port.difference is not None)
         damage = {
             self.router.ports[port.number].name: str(port.theirs.scan.damage)
             for port in self._ports

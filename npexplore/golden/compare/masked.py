@@ -14,14 +14,14 @@ from npexplore.golden.mpls.stack import ENTRY, read_stack
 ICMP_HEADER = 8
 
 
-def without_time(frame: bytes, made: bool | None = None) -> bytes:
+def without_time(frame: bytes, own_message: bool | None = None) -> bytes:
     """Return a frame with the fields that may differ, and the checksums that cover them, set to 0.
 
-    made: whether the router made this message itself; None: every ICMP error counts as made.
+    own_message: whether the router made this message itself; None: every ICMP error counts as its own.
     """
     out, at = bytearray(frame), ipv4_at(frame)
     if at is not None:
-        _blot(out, at, made)
+        _blot(out, at, own_message)
     return bytes(out)
 
 
@@ -37,7 +37,7 @@ def ipv4_at(frame: bytes) -> int | None:
     return ETHERNET + below if packet[below : below + 1] and packet[below] >> 4 == 4 else None
 
 
-def _blot(out: bytearray, at: int, made: bool | None) -> bool:
+def _blot(out: bytearray, at: int, own_message: bool | None) -> bool:
     """Set what is free to 0; say whether anything is, which may have been 0 before."""
     length = 4 * (out[at] & 15) if len(out) > at else 0
     if len(out) < at + SHORTEST or length < SHORTEST or len(out) < at + length:
@@ -46,15 +46,15 @@ def _blot(out: bytearray, at: int, made: bool | None) -> bool:
     inner = at + length + ICMP_HEADER
     first = not (out[at + 6] & 31 or out[at + 7])
     error = out[at + 9] == ICMP and first and len(out) >= inner and out[at + length] in ERROR_TYPES
-    if made or (made is None and error):
+    if own_message or (own_message is None and error):
         out[at + 4 : at + 6] = bytes(2)
         stamped = True
     if stamped:
         out[at + 10 : at + 12] = bytes(2)
-    if made and out[at + 9] == ICMP and first and len(out) >= inner + 12 and out[at + length] == TIMESTAMP_REPLY:
+    if own_message and out[at + 9] == ICMP and first and len(out) >= inner + 12 and out[at + length] == TIMESTAMP_REPLY:
         out[inner + 4 : inner + 12] = bytes(8)
         out[at + length + 2 : at + length + 4] = bytes(2)
-    if error and made is not False and _blot(out, inner, made=False):
+    if error and own_message is not False and _blot(out, inner, own_message=False):
         out[at + length + 2 : at + length + 4] = bytes(2)
     return stamped
 

@@ -40,14 +40,14 @@ def may_tell4(side: Side4, target: int, kind: int, code: int, time_ns: int) -> b
     settings = side.router.linux
     if not limited(settings) or (kind, code) == TOO_LARGE4 or not settings.icmp_ratemask >> kind & 1:
         return True
-    return _allow(side.told, target, time_ns, settings.icmp_ratelimit, SAVED * settings.icmp_ratelimit)
+    return _allow(side.tokens, target, time_ns, settings.icmp_ratelimit, SAVED * settings.icmp_ratelimit)
 
 
 def may_tell_unrouted(side: Side4, source: int, reason: Reason, time_ns: int) -> bool:
     """Say whether the kernel tells a source of a missing route now."""
     if reason not in UNROUTED or not limited(side.router.linux):
         return True
-    return _allow(side.told, source, time_ns, ROUTE_COST_MS, ROUTE_BURST_MS)
+    return _allow(side.tokens, source, time_ns, ROUTE_COST_MS, ROUTE_BURST_MS)
 
 
 def may_tell6(side: Side6, target: int, error: IcmpError, time_ns: int) -> bool:
@@ -55,4 +55,4 @@ def may_tell6(side: Side6, target: int, error: IcmpError, time_ns: int) -> bool:
     cost = side.router.linux.ipv6_icmp_ratelimit
     if not cost or error.type == TOO_LARGE6:
         return True
-    return _allow(side.told, target, time_ns, cost, SAVED * cost)
+    return _allow(side.tokens, target, time_ns, cost, SAVED * cost)

@@ -20,7 +20,7 @@ class LabelledMany(NamedTuple):
     """What went out or was dropped, of rows `decided`; and the frames of `exposed` rows, for the router to route."""
 
     decided: NDArray[np.int64]
-    made: Forwarded
+    forwarded: Forwarded
     exposed: NDArray[np.int64]
     frames: Packets
 

@@ -103,11 +103,11 @@ class BatchForwarder(ShownByArguments):
         kind = _types(frames.packets)
         labelled = np.flatnonzero((kind == MPLS) | (kind == UPSTREAM))
         if self._labels is not None and len(labelled):
-            forwarded = self._labels.forward(frames.rows(labelled))
-            decided, exposed = labelled[forwarded.decided], labelled[forwarded.exposed]
-            parts.append((decided, forwarded.made))
-            frames = _replaced(frames, exposed, forwarded.frames)
-            kind[decided], kind[exposed] = DECIDED, _types(forwarded.frames)
+            switched = self._labels.forward(frames.rows(labelled))
+            decided, exposed = labelled[switched.decided], labelled[switched.exposed]
+            parts.append((decided, switched.forwarded))
+            frames = _replaced(frames, exposed, switched.frames)
+            kind[decided], kind[exposed] = DECIDED, _types(switched.frames)
         if self._six is not None and len(rows := np.flatnonzero(kind == IPV6)):
             parts.append((rows, self._six.forward(frames.rows(rows))))
             kind[rows] = DECIDED

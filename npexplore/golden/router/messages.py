@@ -54,7 +54,7 @@ class Messages4:
         """Say whether all messages are left to the reference."""
         return self.side.error_limit is not None
 
-    def found(self, frames: Frames, decided: Decided) -> Messages | None:
+    def messages(self, frames: Frames, decided: Decided) -> Messages | None:
         """Give the rows that `decided.ask` has something for their verdicts; return the messages, None without."""
         rows = np.flatnonzero(decided.ask)
         if not len(rows) or self._by_reference:

@@ -33,7 +33,7 @@ class Entry:
 
     mac: bytes = b""
     set_ns: int = 0
-    asked: int = 0
+    requests: int = 0
     next_ns: int = 0
     waiting: list[Waiting] = field(default_factory=list)
 
@@ -75,12 +75,12 @@ class Neighbours:
             place = self._named[int.from_bytes(one.frame[2:6], "big")]
             entry = self.entries.setdefault(place, Entry())
             entry.waiting = [*entry.waiting, Waiting(one, walk)][-WAITING:]
-            if not entry.asked:
+            if not entry.requests:
                 out.append(self._asking(place, entry, time_ns))
         return out
 
     def _asking(self, place: Place, entry: Entry, time_ns: int) -> Sent:
-        entry.asked, entry.next_ns = entry.asked + 1, time_ns + SECOND
+        entry.requests, entry.next_ns = entry.requests + 1, time_ns + SECOND
         return self._ask(*place, entry.waiting[-1].sent)
 
     def learn(self, place: Place, mac: bytes, time_ns: int, *, override: bool, create: bool) -> list[Sent]:
@@ -91,23 +91,23 @@ class Neighbours:
         entry = self.entries.setdefault(place, Entry())
         if not entry.mac or override:
             entry.mac, entry.set_ns = mac, time_ns
-        waited, entry.waiting, entry.asked = entry.waiting, [], 0
+        waited, entry.waiting, entry.requests = entry.waiting, [], 0
         return [one.sent._replace(frame=entry.mac + one.sent.frame[6:]) for one in waited]
 
     def next_ns(self) -> int | None:
         """Return when something happens next if nothing comes, None: never."""
-        return min((entry.next_ns for entry in self.entries.values() if entry.asked), default=None)
+        return min((entry.next_ns for entry in self.entries.values() if entry.requests), default=None)
 
     def happen(self, time_ns: int) -> list[Sent]:
         """Do what is due at a time: ask again, or give up and tell who sent what waited."""
         out = []
         for place, entry in list(self.entries.items()):
-            if not entry.asked or entry.next_ns > time_ns:
+            if not entry.requests or entry.next_ns > time_ns:
                 continue
-            if entry.asked < ASKED:
+            if entry.requests < ASKED:
                 out.append(self._asking(place, entry, time_ns))
                 continue
-            waited, entry.waiting, entry.asked = entry.waiting, [], 0
+            waited, entry.waiting, entry.requests = entry.waiting, [], 0
             for one in waited:
                 if not one.sent.icmp:
                     out += self._failed(one, time_ns)

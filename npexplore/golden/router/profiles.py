@@ -16,11 +16,11 @@ from npexplore.golden.router.stages import RFC1812
 
 
 def _messages(side: Side4, path: Heads) -> Any:
-    return Messages4(side, path).found
+    return Messages4(side, path).messages
 
 
 def _linux_messages(side: Side4, path: Heads) -> Any:
-    return LinuxMessages4(side, path).found
+    return LinuxMessages4(side, path).messages
 
 
 PROFILES: dict[str, Profile] = {

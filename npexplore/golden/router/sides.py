@@ -70,7 +70,7 @@ class Side(ABC):
         self.vlans = {(port.on, port.vlan): port.number for port in router.ports if port.vlan}
         self.own = frozenset(address for port in ports if port for address in port.own)
         self.resolver: Neighbours | None = None
-        self.told: dict[int, tuple[int, int]] = {}
+        self.tokens: dict[int, tuple[int, int]] = {}
         self._routes_by: dict[int, Lpm] = {}
         self._broadcasts = [port.broadcasts if port else frozenset() for port in ports]
 
