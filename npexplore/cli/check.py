@@ -76,21 +76,21 @@ def command(
     )
     wanted = wanted or (None if theirs is None else theirs.designs)
     chosen = None if why is None else [why]
-    found = check(
+    checked = check(
         wanted, seeds=seeds, results=theirs, sets=sets, rtl=rtl, estimate=estimate, keys=chosen, machines=machines
     )
     if why is not None:
-        from npexplore.study.checking.why import why as told
+        from npexplore.study.checking.why import why as reasons
 
-        emit(found.to_dict(), lambda: told(found, why), as_json=as_json)
+        emit(checked.to_dict(), lambda: reasons(checked, why), as_json=as_json)
         return 0
-    document = found.to_dict()
+    document = checked.to_dict()
     if html is not None:
         from npexplore.report.results_page import results_page
 
         beside = html if shared_library else None
-        write_page(html, results_page(found.results or [], f"{Path(results or '').name} against predictions", beside))
-    emit(document, lambda: _text(found.rows, found.results, document["scores"]), as_json=as_json)
+        write_page(html, results_page(checked.results or [], f"{Path(results or '').name} against predictions", beside))
+    emit(document, lambda: _text(checked.rows, checked.results, document["scores"]), as_json=as_json)
     if markdown is not None:
         from npexplore.designs import design_names
         from npexplore.ledger import load
@@ -103,11 +103,11 @@ def command(
             from npexplore.study.dram import experiments, table
 
             memory = table([(one, one.error()) for one in experiments()])
-        write_page(markdown, accuracy(found, load(), near, memory))
-    for row in found.rows:  # a quantity that is likely misspelt
+        write_page(markdown, accuracy(checked, load(), near, memory))
+    for row in checked.rows:  # a quantity that is likely misspelt
         if "; is it" in (row["reason"] or ""):
             warn(f"{row['key']} has no prediction: {row['reason']}")
-    off = [row["key"] for row in found.rows if row["verdict"] == "off" and row["role"] == "check"]
+    off = [row["key"] for row in checked.rows if row["verdict"] == "off" and row["role"] == "check"]
     if off and (strict or theirs is None):
         warn(f"{len(off)} checks are off; their reasons are in the column `reason` of --json")
     return 1 if strict and off else 0
@@ -135,24 +135,24 @@ def _changed(
     from npexplore.designs import base_of, design
     from npexplore.study.checking.changed import CHANGES, changed_machines, compare_checks, knob_changes
 
-    given = split_settings(settings)
-    for name, values in given.items():
+    values_by_knob = split_settings(settings)
+    for name, values in values_by_knob.items():
         if len(values) > 1:
             raise InputError(f"--set {name} takes one value here, got {','.join(values)}")
-    machines = changed_machines(designs, {name: values[0] for name, values in given.items()})
+    machines = changed_machines(designs, {name: values[0] for name, values in values_by_knob.items()})
     other = {}
     if against is not None:
-        made = design(against)
-        machines = machines or {base_of(made): design(base_of(made))}
-        if base_of(made) not in machines:
+        changed_design = design(against)
+        machines = machines or {base_of(changed_design): design(base_of(changed_design))}
+        if base_of(changed_design) not in machines:
             raise InputError(
-                f"--against {against} is a {base_of(made)} and cannot be compared with {', '.join(machines)}"
+                f"--against {against} is a {base_of(changed_design)} and cannot be compared with {', '.join(machines)}"
             )
-        machines = {base_of(made): machines[base_of(made)]}
-        other = {base_of(made): made}
-    found = compare_checks(machines, other, seeds=seeds)
-    document = found.to_dict()
-    what = "; ".join(knob_changes(name, made) for name, made in machines.items())
+        machines = {base_of(changed_design): machines[base_of(changed_design)]}
+        other = {base_of(changed_design): changed_design}
+    changes = compare_checks(machines, other, seeds=seeds)
+    document = changes.to_dict()
+    what = "; ".join(knob_changes(name, machine) for name, machine in machines.items())
     if not document["rows"]:
         raise InputError(f"no published row belongs to {', '.join(machines)}")
 
@@ -167,13 +167,13 @@ def _changed(
             }
             for row in order
         ]
-        return f"{what}\n{said(found)}" + (f"\n\n{table(shown, MOVES)}" if shown else "")
+        return f"{what}\n{said(changes)}" + (f"\n\n{table(shown, MOVES)}" if shown else "")
 
     emit({"version": __version__, "changed": what, **document}, text, as_json=as_json)
     if html is not None:
         from npexplore.report.changed_page import changed_page
 
-        write_page(html, changed_page(found, what, html if shared_library else None))
+        write_page(html, changed_page(changes, what, html if shared_library else None))
     return 1 if strict and document["counts"]["breaks"] else 0
 
 
@@ -187,8 +187,8 @@ def _mine(results: list[dict[str, Any]]) -> str:
     """Return a user's numbers as a table: beside the published ones, and beside ours."""
     rows = []
     for result in results:
-        told = " ".join(f"{knob}={value}" for knob, value in result["conditions"].items() if knob != "design")
-        what = result["key"] or f"{result['design']} {result['quantity']} {told}".strip()
+        conditions = " ".join(f"{knob}={value}" for knob, value in result["conditions"].items() if knob != "design")
+        what = result["key"] or f"{result['design']} {result['quantity']} {conditions}".strip()
         shares = {
             key: None if result[key] is None else f"{100 * result[key]:+.1f} %" for key in ("error", "difference")
         }
@@ -216,7 +216,7 @@ def _text(rows: list[dict[str, Any]], results: list[dict[str, Any]] | None, scor
     modelled = [row for row in rows if row["verdict"] != "not_modelled"]
     shown = [{**row, "error": None if row["error"] is None else f"{100 * row['error']:+.1f} %"} for row in modelled]
     counts = Counter(row["verdict"] for row in rows)
-    told = table(shown, SHOWN) + "\n\n" + ", ".join(f"{n} {name}" for name, n in counts.most_common())
+    text = table(shown, SHOWN) + "\n\n" + ", ".join(f"{n} {name}" for name, n in counts.most_common())
     if several := [row["key"] for row in rows if row["modes"]]:
-        told += f"\n\nof one of several modes (column `modes` of --json): {', '.join(several)}"
-    return f"{told}\n\n{_scoreboard(scores)}" if scores else told
+        text += f"\n\nof one of several modes (column `modes` of --json): {', '.join(several)}"
+    return f"{text}\n\n{_scoreboard(scores)}" if scores else text

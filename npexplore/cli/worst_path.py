@@ -28,13 +28,15 @@ GAP_NS = 1000
 @router_option
 @click.option("--on", "machine", metavar="DESIGN", default="server", show_default=True)
 @set_option(several=False)
-@click.option("--made", default=100_000, show_default=True, type=click.IntRange(min=0), help="Packets to make and try.")
+@click.option(
+    "--made", "tries", default=100_000, show_default=True, type=click.IntRange(min=0), help="Packets to make and try."
+)
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the search.")
 @click.option("--out", metavar="FILE.pcap", type=click.Path(dir_okay=False, path_type=Path), help="Write the packet.")
 @json_option
 def command(
     file: str, section: str | None, trace: str, maps: tuple[str, ...], costs: str | None, router: str | None,
-    machine: str, settings: tuple[str, ...], made: int, seed: int, out: Path | None, as_json: bool,
+    machine: str, settings: tuple[str, ...], tries: int, seed: int, out: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Search for the packet that a program takes longest for: what an attacker would send, and its rate.
 
@@ -54,7 +56,7 @@ def command(
     contents, prices = read_named_maps(loaded, maps), read_costs(costs or base.costs)
     fib = forwarding_tables(router) if router is not None else None
     slow = slowest(
-        loaded, [frame for _, frame in read_frames(trace)], prices, maps=contents, generated=made, seed=seed, fib=fib
+        loaded, [frame for _, frame in read_frames(trace)], prices, maps=contents, generated=tries, seed=seed, fib=fib
     )  # fmt: skip
     if not slow:
         raise InputError(f"{trace}: the program faults on every packet")
@@ -72,7 +74,7 @@ def command(
     if out is not None:
         write_frames(out, [slow[worst].packet], [0])
     document = {
-        "program": loaded.name, "design": base.name, "made": made, "rate_pps": answers[worst].rate_pps,
+        "program": loaded.name, "design": base.name, "made": tries, "rate_pps": answers[worst].rate_pps,
         "bottleneck": answers[worst].bottleneck, "verdict": slow[worst].verdict, "seen": slow[worst].seen,
         "packet": slow[worst].packet.hex(), "file": None if out is None else str(out), "verdicts": rows,
     }  # fmt: skip
