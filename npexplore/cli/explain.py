@@ -91,25 +91,25 @@ def command(
     import npexplore.designs as designs
     from npexplore.study.explaining.words import NOT_ESTIMATED
 
-    made = apply_settings(designs.design(design), settings)
+    machine = apply_settings(designs.design(design), settings)
     if knobs:
-        _show_knobs(made.name, made.parameters, as_json)
+        _show_knobs(machine.name, machine.parameters, as_json)
         return 0
-    made, trace = running(made, program, trace, section, maps, costs, router), None if program else trace
-    check_packets(made, packets)
-    if (trace, mix, packet_bytes) == (None,) * 3 and made.own is None:
+    machine, trace = running(machine, program, trace, section, maps, costs, router), None if program else trace
+    check_packets(machine, packets)
+    if (trace, mix, packet_bytes) == (None,) * 3 and machine.own is None:
         packet_bytes = SHORTEST_BYTES
         note(f"no load was given: packets of {packet_bytes} bytes (--packet-bytes, --mix, --trace give another)")
-    made, given = read_workload(made, trace, mix, packet_bytes, arrivals, rate, speed)
+    machine, load = read_workload(machine, trace, mix, packet_bytes, arrivals, rate, speed)
     if formula:
-        found = _formulas(made, given)
-        emit(found.to_dict(), lambda: str(found), as_json=as_json)
-        return ending(given)
-    explanation, told = _explain(
-        made, given, seed, seeds, packets, phases, rtl, not no_sensitivity, not as_json,
+        formulas = _formulas(machine, load)
+        emit(formulas.to_dict(), lambda: str(formulas), as_json=as_json)
+        return ending(load)
+    explanation, printed = _explain(
+        machine, load, seed, seeds, packets, phases, rtl, not no_sensitivity, not as_json,
         full=full, tables=full or as_json or html is not None,
     )  # fmt: skip
-    warn_of_idle_knobs(split_settings(settings), [(made, given)])
+    warn_of_idle_knobs(split_settings(settings), [(machine, load)])
     for name, reason in explanation.refused.items():
         if reason == NOT_ESTIMATED:  # the user chose so
             continue
@@ -119,8 +119,8 @@ def command(
 
         beside = html if shared_library else None
         write_page(html, explanation_page(explanation, _typed(click.get_current_context()), beside))
-    emit(explanation.to_dict(), lambda: (text if full else brief)(explanation, told), as_json=as_json)
-    return ending(given)
+    emit(explanation.to_dict(), lambda: (text if full else brief)(explanation, printed), as_json=as_json)
+    return ending(load)
 
 
 def _typed(context: click.Context) -> str:
@@ -204,19 +204,19 @@ def _formulas(design: Design, load: Workload | None) -> Formulas:
         return formulas(design, load, progress=task.reach)
 
 
-def brief(e: Explanation, told: str) -> str:
+def brief(e: Explanation, printed: str) -> str:
     """Return what follows the lines that were printed early, so that all of them are at most MOST_LINES."""
     from npexplore.study.explaining.words import brief_in_words
 
     numbers = _solvers(e).split("\n")
-    before = wrapped(told, WIDEST).split("\n") if told else []
+    before = wrapped(printed, WIDEST).split("\n") if printed else []
     room = MOST_LINES - len(before) - len(numbers) - 2  # an empty line, and where there is more
-    found: list[str] = []
+    shown: list[str] = []
     for line in brief_in_words(e).split("\n"):
-        if line not in told.split("\n"):
+        if line not in printed.split("\n"):
             lines = wrapped(line, WIDEST).split("\n")
-            found += lines if len(found) + len(lines) <= room else []
-    return "\n".join([*found, "", *numbers, "busy times, effects of all parameters, assumptions: --full"])
+            shown += lines if len(shown) + len(lines) <= room else []
+    return "\n".join([*shown, "", *numbers, "busy times, effects of all parameters, assumptions: --full"])
 
 
 def _solvers(e: Explanation) -> str:
@@ -235,7 +235,7 @@ def _solvers(e: Explanation) -> str:
     return table(rows, heads)
 
 
-def text(e: Explanation, told: str) -> str:
+def text(e: Explanation, printed: str) -> str:
     """Return what follows the lines that were printed early: the other lines of an explanation, then the numbers."""
     from npexplore.study.explaining.words import gain_text, value_text
 
@@ -246,7 +246,7 @@ def text(e: Explanation, told: str) -> str:
         if busy > 0
     ]
     latency = {name: None if s is None else s * 1e9 for name, s in best.latency_s._asdict().items()}
-    parts = [*_corrected(e, told), _solvers(e), *_times(best), table(shares), *_never_busy(best)]
+    parts = [*_corrected(e, printed), _solvers(e), *_times(best), table(shares), *_never_busy(best)]
     parts.append(facts({"latency ns": latency, "drops": dict(best.drops)}))
     if e.sensitivity is not None:
         changes = [
@@ -287,9 +287,9 @@ def text(e: Explanation, told: str) -> str:
     return "\n" + "\n\n".join(parts)
 
 
-def _corrected(e: Explanation, told: str) -> list[str]:
+def _corrected(e: Explanation, printed: str) -> list[str]:
     """Return the first lines that read otherwise now that everything has been simulated."""
-    new = [line for line in str(e).split("\n") if line not in told.split("\n")]
+    new = [line for line in str(e).split("\n") if line not in printed.split("\n")]
     return ["\n".join(("Now that all parameters are simulated:", *new))] if new else []
 
 
@@ -315,14 +315,14 @@ def _never_busy(best: Prediction) -> list[str]:
     alike: dict[str, list[str]] = {}
     for name in best.utilization:
         alike.setdefault(name.partition(".")[0], []).append(name)
-    told = []
+    never_busy = []
     for start, names in alike.items():
         idle = [name for name in names if not best.utilization[name].busy > 0]
         if len(idle) < len(names):
-            told += idle if len(idle) <= FEW_IDLE else [f"{len(idle)} of {len(names)} {start}"]
+            never_busy += idle if len(idle) <= FEW_IDLE else [f"{len(idle)} of {len(names)} {start}"]
         elif idle:
-            told.append(idle[0] if len(idle) == 1 else f"{start} ({len(idle)})")
-    return ["never busy: " + ", ".join(told)] if told else []
+            never_busy.append(idle[0] if len(idle) == 1 else f"{start} ({len(idle)})")
+    return ["never busy: " + ", ".join(never_busy)] if never_busy else []
 
 
 KNOB_COLUMNS = ("knob", "kind", "type", "default", "unit", "range", "about", "source")

@@ -79,9 +79,9 @@ def command(
             f"that defines one, got {design!r}"
         )
     protocols = one_of("program", program or PROGRAMS[0], PROGRAMS).split("+")
-    given = split_settings(settings)
-    alone = not {"engines", "clusters"} & set(given)
-    for name in given:
+    values_by_knob = split_settings(settings)
+    alone = not {"engines", "clusters"} & set(values_by_knob)
+    for name in values_by_knob:
         if name not in (*BUILT, *AROUND):
             near = get_close_matches(name, (*BUILT, *AROUND), 3)
             meant = f" (nearest: {', '.join(near)})" if near else ""
@@ -99,7 +99,7 @@ def command(
         raise InputError("--frames has the accelerators inside; --accelerators bench is without it")
     if verify:
         simulator(verify)
-    made: EngineFiles
+    engine_files: EngineFiles
     with reading() as reads:
         p = apply_settings(design_of("gorilla"), settings).parameters
         clock_mhz, counting = float(p.core_mhz), p.flow_counting == "on"
@@ -107,23 +107,25 @@ def command(
         tables = router_tables("deep", both, pipes=True)
         if alone:
             threads, cycles = int(p.threads), round(p.lookup_cycles)
-            made = EngineFiles(tables, protocols, counting, threads, cycles, str(p.scheduler), str(p.lut_structures))
+            engine_files = EngineFiles(
+                tables, protocols, counting, threads, cycles, str(p.scheduler), str(p.lut_structures)
+            )
         else:
-            inside, clusters = INSIDE if accelerators == "inside" else (), None if "clusters" in given else 1
+            inside, clusters = INSIDE if accelerators == "inside" else (), None if "clusters" in values_by_knob else 1
             if frames:
-                made = FrameFiles(p, tables, protocols, clusters, lookups)
+                engine_files = FrameFiles(p, tables, protocols, clusters, lookups)
             else:
-                made = SystemFiles(p, tables, protocols, clusters, lookups, inside)
-        files = made.write(out)
+                engine_files = SystemFiles(p, tables, protocols, clusters, lookups, inside)
+        files = engine_files.write(out)
     document: dict[str, Any] = {"files": [str(file) for file in files]}
     if verify:
-        rated, hostile = rated_and_hostile(made.box, protocols, verify)
+        rated, hostile = rated_and_hostile(engine_files.box, protocols, verify)
         with Task("simulating the hardware"):
-            found = made.verify(out, hostile, rated)
-        can = {reason.name for reason in reasons_of(made.program, protocols)}
-        reached = ends(made.box, protocols, [*rated, *hostile], counting)
+            outcome = engine_files.verify(out, hostile, rated)
+        can = {reason.name for reason in reasons_of(engine_files.program, protocols)}
+        reached = ends(engine_files.box, protocols, [*rated, *hostile], counting)
         document |= {
-            **asdict(found), "rate_mpps": clock_mhz / found.cycles_per_packet, "solver": "rtl",
+            **asdict(outcome), "rate_mpps": clock_mhz / outcome.cycles_per_packet, "solver": "rtl",
             "label": unprinted(reads), "ends": dict(reached), "unreached": sorted(can - set(reached)),
         }  # fmt: skip
     _shown(document, as_json)
@@ -131,12 +133,12 @@ def command(
 
 def _shown(document: dict[str, Any], as_json: bool) -> None:
     """Show what was written and found; a difference is an error."""
-    emit(document, lambda: _told(document), as_json=as_json)
+    emit(document, lambda: _document_text(document), as_json=as_json)
     if document.get("differences"):
         raise InputError(f"hardware and step program differ: {document['first']}")
 
 
-def _told(document: dict[str, Any]) -> str:
+def _document_text(document: dict[str, Any]) -> str:
     files = "\n".join(f"wrote {file}" for file in document["files"])
     shown = {
         **document,
@@ -158,21 +160,21 @@ def _own(
     if program is not None:
         raise InputError(f"--program is of gorilla; a file of your own is one program, got {program!r}")
     hardware = _hardware_of(file)
-    given = split_settings(settings)
-    several = [name for name, values in given.items() if len(values) > 1]
+    values_by_knob = split_settings(settings)
+    several = [name for name, values in values_by_knob.items() if len(values) > 1]
     if several:
-        raise InputError(f"{several[0]} needs one value, got {', '.join(given[several[0]])}")
-    made = ProgramFiles(hardware, knobs_of({name: values[0] for name, values in given.items()}))
+        raise InputError(f"{several[0]} needs one value, got {', '.join(values_by_knob[several[0]])}")
+    program_files = ProgramFiles(hardware, knobs_of({name: values[0] for name, values in values_by_knob.items()}))
     if verify:
         simulator(verify)
-    document: dict[str, Any] = {"files": [str(one) for one in made.write(out)]}
+    document: dict[str, Any] = {"files": [str(one) for one in program_files.write(out)]}
     if verify:
         cases = hardware.tried(verify)
         with Task("simulating the hardware"):
-            found = made.verify(out, cases)
+            outcome = program_files.verify(out, cases)
         passed = Counter(one.name for case in cases for one in hardware.run(case).passed)
         never = [one.name for one in hardware.compiled.substeps() if one.name not in passed]
-        document |= {**asdict(found), "passed": dict(passed), "unreached": never}
+        document |= {**asdict(outcome), "passed": dict(passed), "unreached": never}
     return document
 
 
@@ -190,8 +192,8 @@ def _hardware_of(file: Path) -> StepHardware:
         raise
     except Exception as error:
         raise InputError(f"{file}: {type(error).__name__}: {error}") from error
-    found = getattr(module, "hardware", None)
-    if not isinstance(found, StepHardware):
-        got = "nothing of that name" if found is None else type(found).__name__
+    hardware = getattr(module, "hardware", None)
+    if not isinstance(hardware, StepHardware):
+        got = "nothing of that name" if hardware is None else type(hardware).__name__
         raise InputError(f"{file}: hardware must be a StepHardware, got {got}")
-    return found
+    return hardware

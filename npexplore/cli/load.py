@@ -76,7 +76,7 @@ def command(
         refuse_closed(out)  # before kernels are imported, which are compiled where nothing can be kept
     from npexplore.designs import design as design_of
 
-    for option, given, reason in (
+    for option, value, reason in (
         ("--rate", rate, "the load is what varies; give --rates A..B"),
         ("--speed", speed, "the load is what varies; give --rates A..B"),
         ("--loss", None if searched else loss, "only --search looks for a loss"),
@@ -87,19 +87,19 @@ def command(
         ("--html", html if searched else None, "--search has no curve to draw"),
         ("--resume", None if out is not None or not resume else resume, "there is no --out FILE to continue"),
     ):
-        if given is not None:
+        if value is not None:
             raise InputError(f"{option} does not fit: {reason}")
-    made = apply_settings(design_of(design), settings)
-    made, trace = running(made, program, trace, section, maps, costs, router), None if program else trace
-    made, load = read_workload(made, trace, mix, packet_bytes, None, None)
-    warn_of_idle_knobs(split_settings(settings), [(made, load)])
+    machine = apply_settings(design_of(design), settings)
+    machine, trace = running(machine, program, trace, section, maps, costs, router), None if program else trace
+    machine, load = read_workload(machine, trace, mix, packet_bytes, None, None)
+    warn_of_idle_knobs(split_settings(settings), [(machine, load)])
     if searched:
         with telling_what_is_kept(out):
-            found = _searched(made, load, arrivals or "periodic", loss, packets, out, resume)
-        emit(found.to_dict(), lambda: told(found), as_json=as_json)
+            search = _searched(machine, load, arrivals or "periodic", loss, packets, out, resume)
+        emit(search.to_dict(), lambda: search_text(search), as_json=as_json)
         return ending(load)
     with telling_what_is_kept(out):
-        curve = _curve(made, load, arrivals or "poisson", rates, seeds or 1, packets, estimate, workers, out, resume)
+        curve = _curve(machine, load, arrivals or "poisson", rates, seeds or 1, packets, estimate, workers, out, resume)
     for solver, reason in curve.refused.items():
         warn(f"no answer by {solver}: {reason.removeprefix(f'{solver}: ')}")
     if html is not None:
@@ -111,15 +111,15 @@ def command(
 
 
 def _curve(
-    made: Design, load: Workload | None, arrivals: str, rates: str | None, seeds: int, packets: int | None,
+    machine: Design, load: Workload | None, arrivals: str, rates: str | None, seeds: int, packets: int | None,
     estimate: bool | None, workers: int | None, out: Path | None, resume: bool,
 ) -> LoadCurve:  # fmt: skip
     from npexplore.study.loading.curve import load_curve
 
-    loads = None if rates is None else _loads(rates, made.workload(load))
-    with Task(made.name, unit="point") as task:
+    loads = None if rates is None else _loads(rates, machine.workload(load))
+    with Task(machine.name, unit="point") as task:
         return load_curve(
-            made, load, arrivals=arrivals, rates=loads, seeds=seeds, packets=packets, estimate=estimate,
+            machine, load, arrivals=arrivals, rates=loads, seeds=seeds, packets=packets, estimate=estimate,
             workers=workers, store=out, resume=resume, progress=task.reach,
         )  # fmt: skip
 
@@ -143,7 +143,7 @@ def _loads(text: str, packets: Workload) -> list[float | str]:
 
 
 def _searched(
-    made: Design, load: Workload | None, arrivals: str, loss: str | None, packets: int | None, out: Path | None,
+    machine: Design, load: Workload | None, arrivals: str, loss: str | None, packets: int | None, out: Path | None,
     resume: bool,
 ) -> LoadSearch:  # fmt: skip
     from npexplore.study.loading.lossless import LOSSES, search_lossless
@@ -153,22 +153,22 @@ def _searched(
     goal = Goal()
     if packets is not None:
         goal = Goal(final=packets, total=packets, initial=min(packets, goal.initial or packets))
-    with Task(made.name, unit="trial") as task:
+    with Task(machine.name, unit="trial") as task:
 
         def progress(rate_pps: float, length: int, trials: int) -> None:
-            task.describe(f"{made.name} at {rate_pps / 1e6:.5g} Mpps, {length:,} packets")
+            task.describe(f"{machine.name} at {rate_pps / 1e6:.5g} Mpps, {length:,} packets")
             task.reach(trials)
 
         return search_lossless(
-            made, load, losses=losses, arrivals=arrivals, goal=goal, store=out, resume=resume, progress=progress
+            machine, load, losses=losses, arrivals=arrivals, goal=goal, store=out, resume=resume, progress=progress
         )
 
 
 def _share(text: str) -> float:
     with suppress(ValueError):
-        found = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-        if 0 <= found < 1:
-            return found
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+        if 0 <= share < 1:
+            return share
     raise InputError(f"--loss needs shares from 0 to below 1 such as 0,0.005 or 0.5%, got {text!r}")
 
 
@@ -221,24 +221,24 @@ def _row(point: LoadPoint, head: str, estimated: bool = False) -> dict[str, Any]
     latency = {name: None if s is None else s * 1e9 for name, s in point.latency_s.items()}
     ends = point.ci95.get("latency_s") if point.solver == "estimate" else None
     half = {"+- ns": None if ends is None else (ends[1] - ends[0]) / 2 * 1e9} if estimated else {}
-    found: dict[str, Any] = {
+    row: dict[str, Any] = {
         f"{head}Mpps": point.rate_pps / 1e6,
         **({} if head or point.line_rate_share is None else {"% of line": 100 * point.line_rate_share}),
         f"{head}loss %": None if point.loss is None else round(100 * point.loss, 9),
         f"{head}mean ns": latency["mean"],
         **half,
     }
-    return found if head else {**found, "p50 ns": latency["p50"], "p99 ns": latency["p99"], "p99.9 ns": latency["p999"]}
+    return row if head else {**row, "p50 ns": latency["p50"], "p99 ns": latency["p99"], "p99.9 ns": latency["p999"]}
 
 
-def told(found: LoadSearch) -> str:
+def search_text(search: LoadSearch) -> str:
     """Return what a search found, one line per goal, and the trials behind it."""
-    full, packets = found.saturation, found.found[0].goal.final
-    trials = table([{"offered Mpps": p.offered_pps / 1e6, **_row(p, "")} for p in found.points])
+    full, packets = search.saturation, search.found[0].goal.final
+    trials = table([{"offered Mpps": p.offered_pps / 1e6, **_row(p, "")} for p in search.points])
     return (
-        f"{found.design} with {found.workload}, {found.arrivals} arrivals, saturates at "
+        f"{search.design} with {search.workload}, {search.arrivals} arrivals, saturates at "
         f"{cell(full.rate_pps / 1e6)} Mpps ({full.bottleneck}).\n"
-        + "\n".join(map(_answer, found.found))
+        + "\n".join(map(_answer, search.found))
         + f"\n\nTrials of up to {packets:,} packets, the longest at each load:\n\n{trials}"
     )
 

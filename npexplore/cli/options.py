@@ -132,8 +132,8 @@ def running(
     Raises InputError for a program without packets, and for options of a program without one.
     """
     if file is None:
-        for option, given in (("--section", section), ("--map", maps), ("--costs", costs), ("--router", router)):
-            if given:
+        for option, value in (("--section", section), ("--map", maps), ("--costs", costs), ("--router", router)):
+            if value:
                 raise InputError(f"{option} does not fit: there is no --program FILE.o")
         return design
     from npexplore.programs.loading import program
@@ -142,10 +142,10 @@ def running(
     if trace is None:
         raise InputError("--program needs --trace FILE, the packets that it runs on")
     loaded = program(file, section)
-    made = design.with_program(loaded, trace, maps=read_named_maps(loaded, maps), costs=costs, router=router)
-    if made.program is not None:
-        warn_of_cut(made.program.run, trace)
-    return made
+    machine = design.with_program(loaded, trace, maps=read_named_maps(loaded, maps), costs=costs, router=router)
+    if machine.program is not None:
+        warn_of_cut(machine.program.run, trace)
+    return machine
 
 
 def warn_of_cut(run: ProgramRun, trace: str) -> None:
@@ -173,12 +173,12 @@ def read_workload(
     each other or that this design does not take.
     """
     sources = {"--trace": trace, "--mix": mix, "--packet-bytes": packet_bytes}
-    given = [option for option, value in sources.items() if value is not None]
-    if design.own is not None and not given:
+    present = [option for option, value in sources.items() if value is not None]
+    if design.own is not None and not present:
         check_speed(rate, speed)
         return (design if (arrivals, rate, speed) == (None,) * 3 else _arriving(design, arrivals, rate, speed)), None
-    if len(given) != 1:
-        got = " and ".join(given) or "none"
+    if len(present) != 1:
+        got = " and ".join(present) or "none"
         known = "--trace FILE, --mix NAME, --packet-bytes N, --frame-bytes N"
         raise InputError(f"design {design.name} needs one of {known}; got {got}")
     return design, plain_workload(trace, mix, packet_bytes, arrivals, rate, speed, design)
@@ -195,15 +195,15 @@ def plain_workload(
     how = arrivals or ("saturated" if trace is None or speed is None else "timestamps")
     with Task("packets" if trace is None else f"reading {shown(trace)}"):
         if trace is not None and mix is None and packet_bytes is None and design and design.reader and trace != "-":
-            made = design.reader(design.parameters, Path(trace)).with_arrivals(how, rate)
+            load = design.reader(design.parameters, Path(trace)).with_arrivals(how, rate)
         else:
             sizes: dict[str, int | str | None] = {"packet_bytes": packet_bytes}
             if isinstance(packet_bytes, str) and packet_bytes.startswith(FRAME):
                 sizes = {"frame_bytes": frame_length(packet_bytes.removeprefix(FRAME))}
-            made = workload(trace=trace, mix=mix, arrivals=how, rate=rate, **sizes)
-    if trace is not None and made.note:
-        note(f"{trace}: {made.note}")
-    return made if speed is None else made.at_speed(speed)
+            load = workload(trace=trace, mix=mix, arrivals=how, rate=rate, **sizes)
+    if trace is not None and load.note:
+        note(f"{trace}: {load.note}")
+    return load if speed is None else load.at_speed(speed)
 
 
 def frame_length(text: str) -> int | str:
@@ -225,9 +225,9 @@ def check_speed(rate: str | None, speed: float | None) -> None:
 
 def _arriving(design: Design, arrivals: str | None, rate: str | None, speed: float | None) -> Design:
     """Return a design with its own packets arriving otherwise, once it is clear that they can."""
-    made = design.arriving(arrivals, rate, speed)
-    made.workload()
-    return made
+    machine = design.arriving(arrivals, rate, speed)
+    machine.workload()
+    return machine
 
 
 def check_packets(design: Design, packets: int | None) -> None:
@@ -254,15 +254,15 @@ def read_workloads(
         sources.append({"packet_bytes": PacketLength().convert(text, None, None)})
     nothing = {"trace": None, "mix": None, "packet_bytes": None}
     first, more = next(iter(_listed(rates)), None), _listed(rates)[1:]
-    found: list[tuple[Design, Workload | None]] = []
+    pairs: list[tuple[Design, Workload | None]] = []
     for source in sources or [nothing]:
-        made, load = read_workload(design, **{**nothing, **source}, arrivals=arrivals, rate=first, speed=speed)
-        found.append((made, load))
+        machine, load = read_workload(design, **{**nothing, **source}, arrivals=arrivals, rate=first, speed=speed)
+        pairs.append((machine, load))
         if load is None:
-            found += [(_arriving(design, arrivals, rate, None), None) for rate in more]
+            pairs += [(_arriving(design, arrivals, rate, None), None) for rate in more]
         else:
-            found += [(made, load.with_arrivals(arrivals or "saturated", rate)) for rate in more]
-    return found
+            pairs += [(machine, load.with_arrivals(arrivals or "saturated", rate)) for rate in more]
+    return pairs
 
 
 def _listed(texts: Sequence[str]) -> list[str]:
@@ -280,36 +280,38 @@ def telling_what_is_kept(out: Path | None) -> Iterator[None]:
         from npexplore.study.sweeping.store import read_rows
 
         try:
-            kept = read_rows(out).num_rows
+            rows = read_rows(out).num_rows
         except InputError:
-            kept = 0
-        told = f"{kept} rows are kept in {out}; --resume goes on" if kept else f"no point was finished, {out} has none"
-        raise KeyboardInterrupt(told) from None
+            rows = 0
+        message = (
+            f"{rows} rows are kept in {out}; --resume goes on" if rows else f"no point was finished, {out} has none"
+        )
+        raise KeyboardInterrupt(message) from None
 
 
 def ending(load: Workload | None) -> int:
     """Return the exit status that a workload asks for: 3, with a warning, if its capture is damaged."""
     if load is None or load.damage is None:
         return 0
-    kept = len(load.packet_bytes)
-    used = "the packet before it is used" if kept == 1 else f"the {kept:,} packets before it are used"
+    packets = len(load.packet_bytes)
+    used = "the packet before it is used" if packets == 1 else f"the {packets:,} packets before it are used"
     warn(f"{load.name}: {load.damage}; {used}")
     return DAMAGED
 
 
 def split_settings(settings: Sequence[str], option: str = "--set") -> dict[str, list[str]]:
     """Return `knob=v1,v2` texts as lists of values by knob; raises InputError."""
-    found: dict[str, list[str]] = {}
+    values_by_knob: dict[str, list[str]] = {}
     for text in settings:
         name, equals, values = text.partition("=")
         listed = [value.strip() for value in values.split(",")]
         if not equals or not name.strip() or not all(listed):
             form = "knob=LOW..HIGH or knob=V1,V2" if option == "--free" else "knob=value"
             raise InputError(f"{option} needs {form}, got {text!r}")
-        if name.strip() in found:
+        if name.strip() in values_by_knob:
             raise InputError(f"{option} {name.strip()} is given twice")
-        found[name.strip()] = listed
-    return found
+        values_by_knob[name.strip()] = listed
+    return values_by_knob
 
 
 def values_or_span(name: str, texts: list[str]) -> Span | list[str]:
@@ -330,11 +332,11 @@ def values_or_span(name: str, texts: list[str]) -> Span | list[str]:
 
 def apply_settings(design: Settable, settings: Sequence[str]) -> Settable:
     """Return a design, or its parameters, with `knob=value` texts applied; raises UnknownNameError, InputError."""
-    found = split_settings(settings)
-    for name, values in found.items():
+    values_by_knob = split_settings(settings)
+    for name, values in values_by_knob.items():
         if len(values) > 1:
             raise InputError(f"--set {name} takes one value here, got {','.join(values)} (sweep takes several)")
-    return design.with_(**{name: values[0] for name, values in found.items()})
+    return design.with_(**{name: values[0] for name, values in values_by_knob.items()})
 
 
 def warn_of_idle_knobs(names: Iterable[str], points: Sequence[tuple[Any, ...]]) -> None:

@@ -41,7 +41,7 @@ def command(files: tuple[str, ...], out: Path, memory: str, shared_library: bool
     if subject.streams.flows.sampled > 1:
         warn(f"more flows than --memory {memory} holds: the page estimates them from a sample, and says how")
     note(f"report: {out}")
-    told = troubles(scan)
-    for trouble in told:
+    problems = troubles(scan)
+    for trouble in problems:
         warn(f"{trouble}; the page counts the {subject.counts.packets:,} packets that could be read")
-    return DAMAGED if told else 0
+    return DAMAGED if problems else 0
