@@ -70,31 +70,31 @@ class AddressMap:
             "bank": banks,
             "column": self.row_bytes // self.unit_bytes,
         }
-        found: dict[str, Any] = {"channel": 0}
+        fields: dict[str, Any] = {"channel": 0}
         below = self.unit_bytes
         for name in reversed(self.order.split()):
-            found[name] = address // below % sizes[name]
+            fields[name] = address // below % sizes[name]
             below *= sizes[name]
-        return found
+        return fields
 
     def bank_of(self, address: Values, banks: int, channels: int) -> Values:
         """Return the bank, counted over all channels, of an array of addresses."""
-        found = self.fields(np.asarray(address), banks, channels)
-        bank = found["bank"]
+        fields = self.fields(np.asarray(address), banks, channels)
+        bank = fields["bank"]
         if self.permutation:
-            bank = np.bitwise_xor(bank.astype(np.int64), (found["row"] % banks).astype(np.int64))
-        return np.asarray(found["channel"] * banks + bank, dtype=np.float64)
+            bank = np.bitwise_xor(bank.astype(np.int64), (fields["row"] % banks).astype(np.int64))
+        return np.asarray(fields["channel"] * banks + bank, dtype=np.float64)
 
     def emit(self, address: Expression, banks: int, channels: int, asm: Assembler) -> tuple[Operand, Operand]:
         """Append the rows that find bank (counted over all channels) and row of an address."""
-        found = self.fields(address, banks, channels)
+        fields = self.fields(address, banks, channels)
         row, bank = Variable("row"), Variable("bank")
-        asm.let(row, found["row"])
+        asm.let(row, fields["row"])
         if self.permutation:
-            (permuted,) = asm.load(asm.table(_xor(banks)), row % banks * banks + found["bank"], ["permuted bank"])
-            asm.let(bank, found["channel"] * banks + permuted)
+            (permuted,) = asm.load(asm.table(_xor(banks)), row % banks * banks + fields["bank"], ["permuted bank"])
+            asm.let(bank, fields["channel"] * banks + permuted)
         else:
-            asm.let(bank, found["channel"] * banks + found["bank"])
+            asm.let(bank, fields["channel"] * banks + fields["bank"])
         asm.limit(bank, channels * banks)
         return bank, row
 

@@ -47,9 +47,9 @@ class BankedMemory(Resource, kind="banked_memory"):
 
     def servers(self) -> list[Server]:
         """The unit, which a refresh keeps from serving, and the banks, which are held meanwhile."""
-        told = "refresh as time lost" if self.refresh else None
+        approximation = "refresh as time lost" if self.refresh else None
         return [
-            Server(self.name, away=self.refresh / self.every, approximation=told),
+            Server(self.name, away=self.refresh / self.every, approximation=approximation),
             Server(f"{self.name}.bank", self.banks),
         ]
 

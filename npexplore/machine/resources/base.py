@@ -142,11 +142,11 @@ class Resource(ShownByArguments, ABC):
     @cached_property
     def reached(self) -> dict[str, Server]:
         """The servers that visits may use, its own and those of resources that they visit, by name."""
-        found = {server.name: server for one in (self, *self.visited()) for server in one.servers()}
-        for server in found.values():
+        by_name = {server.name: server for one in (self, *self.visited()) for server in one.servers()}
+        for server in by_name.values():
             if server.units < 1 and server.role in ("queue", "limit"):
                 raise ModelError(f"server {server.name}: units must be at least 1, got {server.units}")
-        return found
+        return by_name
 
     def visited(self) -> list[Resource]:
         """Return the other resources that visits to this one visit in turn; none by default."""
@@ -217,9 +217,9 @@ class OwnFaces(Resource):
         """Append the engine operations of a visit; return its result, if it has one."""
 
 
-def check_member(resource: Resource, method: str, given: Container[str], members: int) -> None:
+def check_member(resource: Resource, method: str, operands: Container[str], members: int) -> None:
     """Raise ModelError if a visit to one of several members does not say to which."""
-    if members > 1 and "member" not in given:
+    if members > 1 and "member" not in operands:
         raise ModelError(f"{resource.name}.{method} needs the operand 'member': there are {members}")
 
 

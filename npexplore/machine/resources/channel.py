@@ -64,9 +64,9 @@ class TokenChannel(Resource, kind="channel"):
         def alone() -> None:
             m.wait(maximum(v.tokens - self.depth, 0) * (1 / self.rate))
             held = m.take(self.name, member=v.member)
-            with m.fork(held) as made:
+            with m.fork(held) as forked:
                 m.wait(v.tokens * (1 / self.rate))
-                m.give(made)
+                m.give(forked)
 
         m.contended(lambda asm, of: self._emit(asm, of(v.tokens), of(v.member)), alone)
 
@@ -79,15 +79,15 @@ class TokenChannel(Resource, kind="channel"):
         after = Label()
         member, wanted = asm.value_of(number), asm.value_of(tokens)
         asm.jump(after, wanted <= 0)
-        asked = asm.value_of(self._edge(asm, asm.now()))
+        begin = asm.value_of(self._edge(asm, asm.now()))
         last = asm.shared_global(f"{self.name}.made", self.members) + member
-        begun = asm.value_of(maximum(asked * pace.denominator, asm.read(last)))
+        begun = asm.value_of(maximum(begin * pace.denominator, asm.read(last)))
         due = asm.value_of(begun + wanted * pace.numerator)
         asm.write(last, due)
         with asm.fork():
-            asm.wait_until(asked)
+            asm.wait_until(begin)
             asm.serve(self.name, due // pace.denominator - begun // pace.denominator, member)
-        there = maximum(asked, (due - self.depth * pace.numerator) // pace.denominator)
+        there = maximum(begin, (due - self.depth * pace.numerator) // pace.denominator)
         asm.wait_until(self._edge(asm, asm.value_of(there)))
         asm.place(after)
 

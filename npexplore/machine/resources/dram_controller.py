@@ -100,14 +100,14 @@ class DramController(OwnFaces, kind="dram_controller"):
         sets, interval, rule = refreshes(d, self.policy)
         each = getattr(d, rule) / (max(sets, 1) * interval) if sets else 0.0  # of a bank's time
         whole = each if sets == 1 else 0.0  # of the time of all, where all banks refresh at once
-        told = "refresh as time lost" if sets else None
+        approximation = "refresh as time lost" if sets else None
         t, slots = self.seconds, self.policy.reads
         missed, opened = (0.0, 0.0) if self.closed else (self.cycle / d.banks, t("t_rp") + t("t_rcd"))
         servers = [
             Server(f"{name}.slots", members=self.channels, units=slots, role="limit")
             if self.until_data
             else Server(f"{name}.slots", units=self.channels * slots, role="limit"),
-            Server(f"{name}.bank", members=self.units * d.banks, away=each, approximation=told),
+            Server(f"{name}.bank", members=self.units * d.banks, away=each, approximation=approximation),
             Server(f"{name}.activate", members=self.units, away=whole),
             Server(f"{name}.window", members=self.units, units=4, away=whole),
             Server(f"{name}.command", members=self.channels, units=d.command_buses),
@@ -119,13 +119,13 @@ class DramController(OwnFaces, kind="dram_controller"):
             servers.append(Server(f"{name}.buffer", units=self.channels * self.policy.writes, role="hidden"))
         return servers
 
-    def _check(self, method: str, given: Mapping[str, object]) -> None:
+    def _check(self, method: str, operands: Mapping[str, object]) -> None:
         """Raise ModelError if a visit does not say where it goes, or says it twice."""
         needs = {"address"} if self.address_map else {"bank"} if self.closed else {"bank", "row"}
-        for name in sorted(needs - set(given)):
+        for name in sorted(needs - set(operands)):
             why = "an address map" if self.address_map else f"{self.policy.page} pages"
             raise ModelError(f"{self.name}.{method} needs the operand {name!r}: the controller has {why}")
-        for name in sorted(set(given) - needs - {"bytes"} - (set() if self.address_map else {"row"})):
+        for name in sorted(set(operands) - needs - {"bytes"} - (set() if self.address_map else {"row"})):
             why = "an" if self.address_map else "no"
             raise ModelError(f"{self.name}.{method} must not have the operand {name!r}: it has {why} address map")
 
@@ -157,8 +157,8 @@ class DramController(OwnFaces, kind="dram_controller"):
             rules["activate"] = (nothing + t("t_rrd"), nothing + t("t_rrd"), unit)
             rules["window"] = (nothing + t("t_faw"), nothing + t("t_faw") / 4, unit)
         scarcest = np.stack([share for _, share, _ in rules.values()]).argmax(axis=0)
-        kept = {rule: np.where(scarcest == k, rules[rule][0], nothing) for k, rule in enumerate(rules)}
-        others = sum((kept[rule] for rule in rules if rule != "bank"), nothing)
+        seconds_by_rule = {rule: np.where(scarcest == k, rules[rule][0], nothing) for k, rule in enumerate(rules)}
+        others = sum((seconds_by_rule[rule] for rule in rules if rule != "bank"), nothing)
         posted = self.policy.writes > 0 and not read
         early = self.policy.bank_queue > 0 or (self.closed and self.policy.entries_until == "row")
         entry = latency if self.until_data else nothing if early else issued  # early: at once
@@ -170,7 +170,7 @@ class DramController(OwnFaces, kind="dram_controller"):
         for rule, (seconds, _, member) in rules.items():
             if rule != "bank":
                 visits = bursts + self.closed if rule == "command" else bursts if rule == "group" else 1.0
-                holds.append(Hold(f"{name}.{rule}", seconds, kept[rule], visits, member))
+                holds.append(Hold(f"{name}.{rule}", seconds, seconds_by_rule[rule], visits, member))
         counts: dict[str, Values] = {f"{name}.bytes": bursts * d.burst_bytes, f"{name}.accesses": nothing + 1}
         if not self.closed:
             counts |= {f"{name}.row_hits": nothing + 1, f"{name}.row_misses": nothing, f"{name}.row_conflicts": nothing}
@@ -189,9 +189,9 @@ class DramController(OwnFaces, kind="dram_controller"):
             if self.address_map is not None:
                 bank, row = self.address_map.emit(operands["address"], d.banks, self.units, asm)
             else:
-                kept = Variable("bank")
-                asm.let(kept, bank)
-                bank = kept
+                bank_variable = Variable("bank")
+                asm.let(bank_variable, bank)
+                bank = bank_variable
                 asm.check_below(bank, total, f"{self.name}.bank has members")
             bursts = asm.value_of(maximum(ceildiv(operands["bytes"], d.burst_bytes), 1), "bursts")
             several, write = self.channels > 1, method == "write"
@@ -207,9 +207,9 @@ class DramController(OwnFaces, kind="dram_controller"):
     def controllers(self, asm: Assembler) -> list[Controller]:
         """Return one controller per channel, with the places of its block that servers and counters are read from."""
         d = self.device
-        made: Callable[[int, int], Integers] = partial(block, d, self.policy, asm.tick)
-        D = made(0, 0)
-        found = []
+        make_block: Callable[[int, int], Integers] = partial(block, d, self.policy, asm.tick)
+        D = make_block(0, 0)
+        controllers = []
         for k in range(self.channels):
             busy = [(asm.number(f"{self.name}.command") + k, dram.M_BUSY_COMMAND)]
             if not self.until_data:
@@ -230,5 +230,5 @@ class DramController(OwnFaces, kind="dram_controller"):
                 busy += [(server + j, int(D[at]) + j * width + place) for j in range(n)]
             names = () if self.closed else OUTCOMES
             counts = [(asm.counter(f"{self.name}.{name}"), getattr(dram, place)) for name, place in names]
-            found.append(Controller(made, tuple(busy), tuple(counts)))
-        return found
+            controllers.append(Controller(make_block, tuple(busy), tuple(counts)))
+        return controllers

@@ -115,10 +115,10 @@ def run_accesses(
     policy = policy or DramPolicy()
     if policy.entries_until == "data":
         raise ModelError('DRAM accesses: entries_until must be "column" or "row" without a machine, got "data"')
-    given = [np.asarray(one) for one in (bank, row, write, channel, bursts, time_s)]
-    n = max(one.size for one in given)
-    whole = [np.ascontiguousarray(np.broadcast_to(one, n), dtype=np.int64) for one in given[:5]]
-    seconds = np.broadcast_to(given[5].astype(np.float64), n)
+    arrays = [np.asarray(one) for one in (bank, row, write, channel, bursts, time_s)]
+    n = max(one.size for one in arrays)
+    whole = [np.ascontiguousarray(np.broadcast_to(one, n), dtype=np.int64) for one in arrays[:5]]
+    seconds = np.broadcast_to(arrays[5].astype(np.float64), n)
     _within("bank", whole[0], device.banks * device.pseudo_channels)
     _within("row", whole[1], 1 << 40)
     _within("write", whole[2], 2)
@@ -128,7 +128,7 @@ def run_accesses(
         raise ModelError("DRAM accesses: time_s must not fall, and begin at 0 or later")
     tick = device.t_ck * 1e-9 / 2
     out = np.zeros((3, n), dtype=np.int64)
-    causes, kept, refreshed = np.zeros(len(CAUSES)), [], 0
+    causes, order_parts, refreshed = np.zeros(len(CAUSES)), [], 0
     for k in range(channels):
         of = np.flatnonzero(whole[3] == k)
         D = block(device, policy, tick, 0)
@@ -144,9 +144,9 @@ def run_accesses(
             )
         out[:, of] = part
         causes += D[dram.M_CAUSES : dram.M_CAUSES + len(CAUSES)]
-        kept.append(np.column_stack([orders[1 : 1 + orders[0, 0]], np.full(orders[0, 0], k)]))
+        order_parts.append(np.column_stack([orders[1 : 1 + orders[0, 0]], np.full(orders[0, 0], k)]))
         refreshed += int(D[dram.M_REFRESHES])
-    orders = np.concatenate(kept)
+    orders = np.concatenate(order_parts)
     orders = orders[np.argsort(orders[:, 0], kind="stable")]
     ends = out[1] * tick
     return DramRun(

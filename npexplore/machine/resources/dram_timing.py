@@ -109,11 +109,11 @@ class DramTiming:
 
         Latencies of data stay (2.5 clocks are possible).
         """
-        kept = {"t_ck": self.t_ck, "t_cl": self.t_cl, "t_wl": self.t_wl, "t_rtw": self.t_rtw}
-        rounded = {f.name: self.up(getattr(self, f.name)) for f in fields(self) if f.name not in kept}
+        unrounded = {"t_ck": self.t_ck, "t_cl": self.t_cl, "t_wl": self.t_wl, "t_rtw": self.t_rtw}
+        rounded = {f.name: self.up(getattr(self, f.name)) for f in fields(self) if f.name not in unrounded}
         rounded["t_refi"] = floor(self.t_refi / self.t_ck + SLACK) * self.t_ck
         rounded["t_rc"] = max(rounded["t_rc"], rounded["t_ras"] + rounded["t_rp"]) if self.t_rc else 0.0
-        return DramTiming(**kept, **rounded)
+        return DramTiming(**unrounded, **rounded)
 
 
 @cache

@@ -59,16 +59,16 @@ class Grid:
     def neighbours(self, tile: int) -> dict[int, int]:
         """Return the neighbouring tile in each direction."""
         x, y = tile % self.columns, tile // self.columns
-        found = {}
+        tiles = {}
         if y > 0:
-            found[NORTH] = tile - self.columns
+            tiles[NORTH] = tile - self.columns
         if x < self.columns - 1:
-            found[EAST] = tile + 1
+            tiles[EAST] = tile + 1
         if y < self.rows - 1:
-            found[SOUTH] = tile + self.columns
+            tiles[SOUTH] = tile + self.columns
         if x > 0:
-            found[WEST] = tile - 1
-        return found
+            tiles[WEST] = tile - 1
+        return tiles
 
     @cached_property
     def between(self) -> dict[tuple[int, int], int]:
@@ -117,11 +117,11 @@ class Grid:
 
     def route(self, source: int, target: int) -> list[int]:
         """Return the numbers of the links from one terminal to another, entry and exit included."""
-        tile, found = self.home[source], [source]
+        tile, links = self.home[source], [source]
         while tile >= 0:
             link, tile, _ = (int(x) for x in self.hops[tile * self.terminals + target])
-            found.append(link)
-        return found
+            links.append(link)
+        return links
 
     def crossings(self, source: int | None, target: int | None) -> Floats:
         """Return how often a message crosses each link; None: any tile, all alike."""

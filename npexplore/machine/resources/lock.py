@@ -79,8 +79,8 @@ class Lock(Resource, kind="lock"):
 
     def visited(self) -> list[Resource]:
         """The memory of polls or of sleepers, and the processor."""
-        found = [one.resource for one in (self.memory, self.idle) if one is not None]
-        return found if self.processor is None else [*found, self.processor]
+        resources = [one.resource for one in (self.memory, self.idle) if one is not None]
+        return resources if self.processor is None else [*resources, self.processor]
 
     def sleepers_cycles(self) -> tuple[int, int, int, int] | None:
         """Return cycles to acquire, to release, to wake the next, for each who sleeps; None where others decide."""

@@ -49,10 +49,10 @@ class SwitchMatrix(Resource, kind="matrix"):
     @property
     def levels(self) -> int:
         """The levels of switches: the least number with arity ^ levels >= ports."""
-        found = 1
-        while self.arity**found < self.ports:
-            found += 1
-        return found
+        levels = 1
+        while self.arity**levels < self.ports:
+            levels += 1
+        return levels
 
     def _links(self) -> Iterator[tuple[str, int]]:
         """Yield (server, ports below one of its members) along the longest way."""

@@ -88,14 +88,14 @@ def refuse_crossings(subject: str, trees: Sequence[Tree]) -> None:
                 raise ModelError(f"{subject}: paths {other} and {number} both {words} {what}; streams must not cross")
 
 
-def checked_turns(subject: str, trees: Sequence[Tree], given: Sequence[Sequence[int]], names: Sequence[str]) -> Turns:
+def checked_turns(subject: str, trees: Sequence[Tree], rows: Sequence[Sequence[int]], names: Sequence[str]) -> Turns:
     """Return switch programs by tile from rows (tile, path, path, ...); raises ModelError for one that would stall.
 
     A program must name every path through its switch, once, and no other: words of the one would never be taken up,
     those of the other never come. Two programs must have two paths in the same order.
     """
     turns: dict[int, Sequence[int]] = {}
-    for tile, *order in given:
+    for tile, *order in rows:
         here = f"{subject}: the switch of tile {tile}"
         for path in order:
             if not 0 <= path < len(trees):
@@ -108,7 +108,7 @@ def checked_turns(subject: str, trees: Sequence[Tree], given: Sequence[Sequence[
                 many = "never takes up" if path not in order else f"has {order.count(path)} turns for"
                 raise ModelError(f"{here} {many} {names[path]}, which passes there; a program has every path once")
         if tile in turns or len(order) < 2:
-            raise ModelError(f"{here} needs one program of at least two paths, got {list(given)}")
+            raise ModelError(f"{here} needs one program of at least two paths, got {list(rows)}")
         turns[tile] = order
     for (a, first), (b, second) in combinations(turns.items(), 2):
         both = [path for path in first if path in second]
@@ -135,11 +135,11 @@ def refuse_circles(subject: str, trees: Sequence[Tree], names: Sequence[str], tu
     for start in holds:
         trail = _circle(holds, [start])
         if trail:
-            told = ", ".join(
+            waits = ", ".join(
                 f"{names[path]} holds the switch of tile {tile} and waits for that of tile {wanted}"
                 for (path, tile), (_, wanted) in pairwise([*trail, start])
             )
-            raise ModelError(f"{subject}: streams deadlock: {told}")
+            raise ModelError(f"{subject}: streams deadlock: {waits}")
 
 
 def _circle(holds: Mapping[Place, Sequence[Place]], trail: list[Place]) -> list[Place]:
@@ -152,9 +152,9 @@ def _circle(holds: Mapping[Place, Sequence[Place]], trail: list[Place]) -> list[
                 return trail
             if place not in seen:
                 seen.add(place)
-                found = search([*trail, place])
-                if found:
-                    return found
+                circle = search([*trail, place])
+                if circle:
+                    return circle
         return []
 
     return search(trail)
