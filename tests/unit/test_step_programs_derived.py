@@ -7,7 +7,7 @@ from reference.gorilla_binding import recompiled
 
 from npexplore.errors import ModelError
 from npexplore.machine.step_programs import Answer, Call, Field, Kept, StepProgram, compile_steps, execute
-from npexplore.machine.step_programs.derived import check_declared, told
+from npexplore.machine.step_programs.derived import check_declared, ranges_text
 from npexplore.machine.step_programs.tracing import Tracer
 
 
@@ -67,7 +67,7 @@ def test_what_steps_do_by_hand():
     found = traced(program())
     first, modify = found.uses["first"], found.uses["modify"]
     assert first.reads == {("packet", "packet"): set(range(16, 32))}
-    assert first.kept == {"key": 16, "reply": 3}
+    assert first.widths == {"key": 16, "reply": 3}
     assert first.moves == {"packet": {2}}
     assert first.writes == {}
     assert modify.reads == {("packet", "packet"): set(range(16, 24))}
@@ -132,7 +132,7 @@ def test_steps_by_what_they_read():
     found = traced(program())
     compiled = compile_steps(found.program, 24)
     assert [len(recompiled(compiled, found.uses)), len(recompiled(compiled, found.uses, whole_words=True))] == [2, 3]
-    assert told([1, 4, 5, 6]) == "1, 4-6"
+    assert ranges_text([1, 4, 5, 6]) == "1, 4-6"
 
 
 def test_fields_and_kept_values_that_cannot_be():

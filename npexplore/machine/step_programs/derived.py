@@ -45,11 +45,11 @@ class Disagreement:
 
     def __str__(self) -> str:
         """Return a line."""
-        text = TOLD[self.kind].format(name=self.name, region=self.region, bits=f"bits {told(self.bits)}")
+        text = TOLD[self.kind].format(name=self.name, region=self.region, bits=f"bits {ranges_text(self.bits)}")
         return f"program {self.program!r}, step {self.step!r}: {text}"
 
 
-def told(numbers: Iterable[int]) -> str:
+def ranges_text(numbers: Iterable[int]) -> str:
     """Return numbers as text, in runs: `4-7, 96-159`."""
     runs = [list(run) for _, run in groupby(enumerate(sorted(numbers)), key=lambda pair: pair[1] - pair[0])]
     return ", ".join(str(run[0][1]) if len(run) == 1 else f"{run[0][1]}-{run[-1][1]}" for run in runs)
@@ -62,7 +62,7 @@ def field_bits(field: Field) -> set[int]:
 
 def disagreements(program: StepProgram, uses: Mapping[str, Uses]) -> tuple[Disagreement, ...]:
     """Return where steps do not do what they declare, in the order of the text. Steps that never ran say nothing."""
-    found: list[Disagreement] = []
+    differing: list[Disagreement] = []
     for step in program.steps.values():
         done = uses[step.name]
         fields = [program.fields[name] for name in step.reads]
@@ -70,13 +70,15 @@ def disagreements(program: StepProgram, uses: Mapping[str, Uses]) -> tuple[Disag
             for (name, region), bits in sorted(reads.items()):
                 own = set[int]().union(*(field_bits(field) for field in fields if field.region == region))
                 if bits - own:
-                    found.append(Disagreement(program.name, step.name, kind, name, region, tuple(sorted(bits - own))))
-        found += [
+                    differing.append(
+                        Disagreement(program.name, step.name, kind, name, region, tuple(sorted(bits - own)))
+                    )
+        differing += [
             Disagreement(program.name, step.name, IDLE, field.name, field.region)
             for field in fields
             if field.region and done.ran and not field_bits(field) & _bits(field.region, done.reads, done.by_calls)
         ]
-    return tuple(found)
+    return tuple(differing)
 
 
 def _bits(region: str, *reads: Mapping[tuple[str, str], set[int]]) -> set[int]:
@@ -92,11 +94,11 @@ def check_declared(
 
     known: by step, kind and name, what is left as it is. tables: by step, those it may look into without a call.
     """
-    found = disagreements(program, uses)
-    for one in found:
+    listed = disagreements(program, uses)
+    for one in listed:
         if one.key not in known:
             raise ModelError(str(one))
-    vain = sorted(set(known) - {one.key for one in found})
+    vain = sorted(set(known) - {one.key for one in listed})
     if vain:
         step, kind, name = vain[0]
         raise ModelError(f"program {program.name!r}, step {step!r}: {name!r} is listed as {kind}, but is not")
@@ -106,4 +108,4 @@ def check_declared(
             raise ModelError(
                 f"program {program.name!r}, step {step!r}: {what.format(table)}, against its list of tables"
             )
-    return found
+    return listed

@@ -83,15 +83,15 @@ class Trace:
         return total
 
 
-def execute(compiled: Compiled, accelerators: Mapping[str, Accelerator], **kept: Any) -> Trace:
+def execute(compiled: Compiled, accelerators: Mapping[str, Accelerator], **begins: Any) -> Trace:
     """Run a compiled program for one packet, and return the trace.
 
-    compiled: the program. accelerators: name -> function that answers a call. kept: what the context begins with
+    compiled: the program. accelerators: name -> function that answers a call. begins: what the context begins with
     (`packet`, arguments).
 
     Raises ModelError for a jump that is not declared, no end after MOST_STEPS steps, or a name that has no value yet.
     """
-    return execute_in(Context(**kept), compiled, accelerators)
+    return execute_in(Context(**begins), compiled, accelerators)
 
 
 def execute_in(context: Context, compiled: Compiled, accelerators: Mapping[str, Accelerator]) -> Trace:
@@ -105,7 +105,7 @@ def execute_in(context: Context, compiled: Compiled, accelerators: Mapping[str, 
             raise ModelError(f"program {program.name!r} does not end: {MOST_STEPS} steps, the last one {name!r}")
         context._step, context._declared = name, program.steps[name].reads
         for piece in compiled.pieces[name]:
-            calls = [call for call in piece.calls if _made(call, context)]
+            calls = [call for call in piece.calls if _is_made(call, context)]
             passed.append(
                 Passed(piece.name, tuple(_call(program.name, call, context, accelerators) for call in calls))
             )  # fmt: skip
@@ -119,7 +119,7 @@ def execute_in(context: Context, compiled: Compiled, accelerators: Mapping[str, 
     return Trace(tuple(passed), context)
 
 
-def _made(call: Call, context: Context) -> bool:
+def _is_made(call: Call, context: Context) -> bool:
     if call.when is None or bool(getattr(context, call.when, False)):
         return True
     setattr(context, call.reply, None)

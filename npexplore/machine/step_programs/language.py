@@ -204,12 +204,12 @@ class StepProgram(ShownByArguments):
             for name in step.goes:
                 if name not in self.steps:
                     raise UnknownNameError(f"step that {step.name!r} may go to", name, self.steps)
-        found, todo = {self.start}, [self.start]
+        reached, todo = {self.start}, [self.start]
         while todo:
             for name in self.steps[todo.pop()].goes:
-                if name not in found:
-                    found.add(name)
+                if name not in reached:
+                    reached.add(name)
                     todo.append(name)
-        lost = [name for name in self.steps if name not in found]
+        lost = [name for name in self.steps if name not in reached]
         if lost:
             raise ModelError(f"program {self.name!r}: no step leads to {', '.join(lost)}")

@@ -89,8 +89,8 @@ class Lowered:
         """Return the same with calls that nobody waits for: a thread goes on in the same piece of machine code."""
         paths = []
         for path in self.paths:
-            kept = ((at, tuple(g for g in groups if g.accelerator not in accelerators)) for at, groups in path.waits)
-            paths.append(replace(path, waits=tuple((at, groups) for at, groups in kept if groups)))
+            waits = ((at, tuple(g for g in groups if g.accelerator not in accelerators)) for at, groups in path.waits)
+            paths.append(replace(path, waits=tuple((at, groups) for at, groups in waits if groups)))
         return replace(self, paths=tuple(paths))
 
     def record(

@@ -30,14 +30,14 @@ class Uses:
 
     reads: bits by what was taken (a region itself, or a kept copy of its bits) and region, of the step itself;
     by_calls: those its accelerators look at. kept_read: names of kept values that it takes, `packet.length` among them;
-    kept: those it leaves, with the most bits they took. writes: bytes by region; moves: bytes by which a region begins
+    widths: of those it leaves, the most bits they took. writes: bytes by region; moves: bytes by which a region begins
     later. tables: what it looks into without a call. ran: how often it did.
     """
 
     reads: dict[tuple[str, str], set[int]] = field(default_factory=dict)
     by_calls: dict[tuple[str, str], set[int]] = field(default_factory=dict)
     kept_read: set[str] = field(default_factory=set)
-    kept: dict[str, int] = field(default_factory=dict)
+    widths: dict[str, int] = field(default_factory=dict)
     writes: dict[str, set[int]] = field(default_factory=dict)
     moves: dict[str, set[int]] = field(default_factory=dict)
     tables: set[str] = field(default_factory=set)
@@ -69,16 +69,16 @@ class Tracer:
         }
         self._compiled = replace(compiled, program=program, pieces=pieces)
 
-    def run(self, **kept: Any) -> Trace:
+    def run(self, **begins: Any) -> Trace:
         """Run one packet, as `execute` does."""
         context = TracedContext()
         context._tracer, context._step = self, ""
-        self._of, self._moved, self._given = {}, {}, frozenset(kept)
-        for name, value in kept.items():
+        self._of, self._moved, self._begins = {}, {}, frozenset(begins)
+        for name, value in begins.items():
             setattr(context, name, value)
-        found = execute_in(context, self._compiled, self._units)
+        trace = execute_in(context, self._compiled, self._units)
         self.enter("")  # who looks at its end is no step
-        return found
+        return trace
 
     def touched(self, name: str, region: str, bits: Iterable[int]) -> None:
         """Note that bits of a region are looked at, as the region itself or as a kept copy with another name."""
@@ -106,14 +106,14 @@ class Tracer:
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return watched_tuple(self, name, value)
         self._now.kept_read.add(name)
-        if name in self._given:
+        if name in self._begins:
             for one in self.program.fields.values():
                 if one.region == name:
                     self.touched(name, name, range(BYTE * one.first_byte, BYTE * one.first_byte + one.bits))
         elif name in self._of:
-            kept, moved = self._of[name]
-            if kept.region and moved == self._moved.get(kept.region, 0):
-                self.touched(name, kept.region, range(kept.first_bit, kept.first_bit + kept.bits))
+            entry, moved = self._of[name]
+            if entry.region and moved == self._moved.get(entry.region, 0):
+                self.touched(name, entry.region, range(entry.first_bit, entry.first_bit + entry.bits))
         elif value is not None:
             raise self._wrong(name, "is taken, but no step before declares that it keeps it")
         return value
@@ -123,39 +123,39 @@ class Tracer:
         if isinstance(value, bytes):
             self._region(name, value)
             return TracedBytes.over(self, name, value)
-        if not step or name in self._given:
+        if not step or name in self._begins:
             return value
-        declared = [kept for kept in self.program.steps[step].keeps if kept.name.split(".")[0] == name]
+        declared = [entry for entry in self.program.steps[step].keeps if entry.name.split(".")[0] == name]
         parts = value if isinstance(value, tuple) and not hasattr(value, "_fields") else ()
         for part in parts:
             if isinstance(part, TracedBytes):
                 self._written(name, part, 0)
-        if value is None and not any(kept.missing for kept in declared):
+        if value is None and not any(entry.missing for entry in declared):
             raise self._wrong(name, "is missing, but not declared as what may be")
-        for kept in declared:
-            self._hold(context, kept, value)
-            self._of[kept.name] = kept, self._moved.get(kept.region, 0)
+        for entry in declared:
+            self._hold(context, entry, value)
+            self._of[entry.name] = entry, self._moved.get(entry.region, 0)
         if not declared:
             for known in [one for one in self._of if one.split(".")[0] == name]:
                 del self._of[known]
         return value
 
-    def _hold(self, context: TracedContext, kept: Kept, value: Any) -> None:
-        for part in kept.name.split(".")[1:]:
+    def _hold(self, context: TracedContext, entry: Kept, value: Any) -> None:
+        for part in entry.name.split(".")[1:]:
             value = None if value is None else getattr(value, part)
         if value is None:
             return
-        bits = self._width(-(-int(value) // kept.unit) if isinstance(value, int) else value)
-        self._now.kept[kept.name] = max(bits, self._now.kept.get(kept.name, 0))
-        if bits > kept.bits:
-            raise self._wrong(kept.name, f"has {bits} bits, but is declared with {kept.bits}")
-        if kept.region:
-            held = bytes.__getitem__(context.__dict__[kept.region], slice(None))
-            whole = int.from_bytes(held, "big") >> max(0, BYTE * len(held) - kept.first_bit - kept.bits)
-            there = (whole & (1 << kept.bits) - 1) * kept.unit
-            if BYTE * len(held) >= kept.first_bit + kept.bits and there != value:
-                place = f"bits {kept.first_bit} to {kept.first_bit + kept.bits - 1} of {kept.region!r}"
-                raise self._wrong(kept.name, f"is {int(value)}, but {place}, its declared place, hold {there}")
+        bits = self._width(-(-int(value) // entry.unit) if isinstance(value, int) else value)
+        self._now.widths[entry.name] = max(bits, self._now.widths.get(entry.name, 0))
+        if bits > entry.bits:
+            raise self._wrong(entry.name, f"has {bits} bits, but is declared with {entry.bits}")
+        if entry.region:
+            held = bytes.__getitem__(context.__dict__[entry.region], slice(None))
+            whole = int.from_bytes(held, "big") >> max(0, BYTE * len(held) - entry.first_bit - entry.bits)
+            there = (whole & (1 << entry.bits) - 1) * entry.unit
+            if BYTE * len(held) >= entry.first_bit + entry.bits and there != value:
+                place = f"bits {entry.first_bit} to {entry.first_bit + entry.bits - 1} of {entry.region!r}"
+                raise self._wrong(entry.name, f"is {int(value)}, but {place}, its declared place, hold {there}")
 
     def _region(self, name: str, value: bytes) -> None:
         if isinstance(value, TracedBytes) and value.region == name:

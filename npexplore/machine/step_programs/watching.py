@@ -40,10 +40,10 @@ class TracedBytes(bytes):
     @classmethod
     def over(cls, tracer: Watcher, region: str, value: bytes, origin: Sequence[int] | None = None) -> TracedBytes:
         """Return bytes as those of a region; origin: which ones, all from its begin where not given."""
-        made = super().__new__(cls, bytes.__getitem__(value, slice(None)))
-        made.tracer, made.region = tracer, region
-        made.origin = range(bytes.__len__(value)) if origin is None else origin
-        return made
+        traced = super().__new__(cls, bytes.__getitem__(value, slice(None)))
+        traced.tracer, traced.region = tracer, region
+        traced.origin = range(bytes.__len__(value)) if origin is None else origin
+        return traced
 
     def _look(self, at: Iterable[int]) -> None:
         self.tracer.touched(self.region, self.region, (BYTE * k + bit for k in at if k >= 0 for bit in range(BYTE)))
@@ -109,14 +109,14 @@ class Watched:
         own = getattr(type(value), name, None)
         if isinstance(own, property) and own.fget is not None:
             return own.fget(self)
-        found = getattr(value, name)
-        if isinstance(found, types.MethodType) and found.__self__ is value:
-            return types.MethodType(found.__func__, self)
-        if isinstance(found, tracer.watched):
-            return Watched(tracer, found)
-        if found is not None and not isinstance(found, (bool, int, str, bytes)):
+        attribute = getattr(value, name)
+        if isinstance(attribute, types.MethodType) and attribute.__self__ is value:
+            return types.MethodType(attribute.__func__, self)
+        if isinstance(attribute, tracer.watched):
+            return Watched(tracer, attribute)
+        if attribute is not None and not isinstance(attribute, (bool, int, str, bytes)):
             tracer.looked_up(f"{type(value).__name__}.{name}")
-        return found
+        return attribute
 
 
 def watched_tuple(tracer: Watcher, name: str, value: Any) -> Any:
