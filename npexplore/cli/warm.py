@@ -251,7 +251,7 @@ def _use_solvers() -> None:
 
     one = np.zeros(1, np.int64)
     caches = Caches((Level("l1", 4096, 4),), cores=1)
-    caches.found(Touches(one, one, one, np.zeros(1, np.bool_), one))
+    caches.levels_of(Touches(one, one, one, np.zeros(1, np.bool_), one))
     design("ixp2400").simulate(workload(packet_bytes=64))  # one design does: no kernel is made for one
 
 

@@ -107,7 +107,7 @@ class Caches:
             start += sets * level.ways * units
         return np.array(rows, np.int64)
 
-    def found(self, touches: Touches, seed: int = 1) -> Integers:
+    def levels_of(self, touches: Touches, seed: int = 1) -> Integers:
         """Return the level of each access, 0 the first; as many as there are levels: memory. Empty at first."""
         random = self.replacement == "random"
         draws = np.random.default_rng(seed).integers(0, 1 << 31, len(touches) if random else 0)
@@ -129,7 +129,7 @@ class Caches:
 
     def columns(self, touches: Touches, packets: int, seed: int = 1) -> Mapping[str, Integers]:
         """Return for each packet how many accesses of cores end at each level but the first, and walk page tables."""
-        level, mine = self.found(touches, seed), touches.core >= 0
+        level, mine = self.levels_of(touches, seed), touches.core >= 0
 
         def count(chosen: NDArray[np.bool_]) -> Integers:
             return np.bincount(touches.packet[chosen & mine], minlength=packets).astype(np.int64)

@@ -37,7 +37,7 @@ from npexplore.machine.tree import Body, Branch, Draw, Fork, Give, Loop, Paralle
 from npexplore.machine.walk import Known, Walk
 from npexplore.rows.expressions import Values, Variable, evaluate
 
-FEW, MOST_DISTINCT = 64, 65535
+MIN_GROUPED_PACKETS, MOST_DISTINCT = 64, 65535
 AT_ONCE = 8192  # turns of loops x distinct packets that are gone through together
 
 
@@ -272,8 +272,8 @@ class _Program(Walk):
             member, around, chance = evaluate(holding.member, known), path.open, self.uses.chance
             begun = self.held[holding] = Held(server, holding, units, member, path.clock, around, chance)
             for other in (self.held[h] for h in step.holdings[:number]):
-                told = other.member is not None and member is not None
-                if other.server is server and told and np.any((other.member == member) & path.live):
+                known_members = other.member is not None and member is not None
+                if other.server is server and known_members and np.any((other.member == member) & path.live):
                     raise ModelError(f"{place}: two holdings of one take_all must be of different members")
             self.sections.begin(path, begun, 1, place)
 
@@ -290,8 +290,8 @@ class _Program(Walk):
         if len(path.clock) == 1:  # numbers are quicker, and remembered
             values = {name: v[0] if type(v) is np.ndarray and v.ndim else v for name, v in values.items()}
         place, sizes = f"{step.resource.name}.{step.method}", step.resource.reached
-        asked, seen, each = _distinct(step.resource, values, path)
-        uses = uses_of(step.resource, step.method, asked, seen.live)
+        operands, seen, each = _distinct(step.resource, values, path)
+        uses = uses_of(step.resource, step.method, operands, seen.live)
         self.beside_itself(uses, step, seen, path)
         if not (self.sides or uses.aside):
             self.come_again(uses, step, values, path, each)
@@ -385,7 +385,7 @@ def _distinct(
     Where one operand alone differs between packets, and is a small whole number (bytes), few of them are distinct.
     """
     arrays = [(name, value) for name, value in values.items() if type(value) is np.ndarray and value.ndim]
-    if len(arrays) != 1 or len(path.clock) < FEW or isinstance(resource, OwnFaces):
+    if len(arrays) != 1 or len(path.clock) < MIN_GROUPED_PACKETS or isinstance(resource, OwnFaces):
         return values, path, lambda own: own
     name, value = arrays[0]
     number = np.where(path.live, value, 0.0).astype(np.int64)

@@ -29,7 +29,7 @@ class Flows:
     """Demands of all pools per packet of the workload; by pool the seconds that its threads spend on a packet,
     and its own demands.
 
-    kept: unit-seconds per packet of what one pool takes and another gives, without contention, by server.
+    between_pools: unit-seconds per packet of what one pool takes and another gives, without contention, by server.
     finished: (shares of packets, packet_bytes) that each pool finishes, shape (n,) each. clock: of each distinct packet
     of the workload its seconds without contention, over all pools that it passes, x its share (shape n).
     """
@@ -37,7 +37,7 @@ class Flows:
     demands: Demands = field(default_factory=Demands)
     residence: dict[str, float] = field(default_factory=dict)
     by_pool: dict[str, Demands] = field(default_factory=dict)
-    kept: dict[str, float] = field(default_factory=dict)
+    between_pools: dict[str, float] = field(default_factory=dict)
     finished: list[tuple[Values, Values]] = field(default_factory=list)
     clock: Values = field(default_factory=lambda: np.zeros(0))
 
@@ -59,8 +59,8 @@ def flows(
         pool = recorded.pool
         nothing = np.zeros(0), dict.fromkeys((*recorded.columns, NUMBER), np.zeros(0))
         shares, known = arrived.get(pool.gets, nothing)
-        asked = {variable: known[name] for name, variable in recorded.columns.items()}
-        own = demands(recorded.body, asked, shares, apart=apart and len(machine.pools) == 1)
+        inputs = {variable: known[name] for name, variable in recorded.columns.items()}
+        own = demands(recorded.body, inputs, shares, apart=apart and len(machine.pools) == 1)
         result.residence[pool.name], result.by_pool[pool.name] = own.latency, own
         numbered_as = known[NUMBER]
         assert numbered_as is not None
@@ -75,7 +75,7 @@ def flows(
         for name, puts in own.handed.items():
             arrived[name] = _join(arrived.get(name), puts, {column: known[column] for column in numbered})
         result.demands = own if len(machine.pools) == 1 else _sum(result.demands, own)
-    result.kept = between.kept()
+    result.between_pools = between.unit_seconds()
     return result
 
 
@@ -101,7 +101,7 @@ class _Between:
             left = np.bincount(number, units, len(self.weights))
             self.left[name] = self.left.get(name, np.zeros_like(self.weights)) + left
 
-    def kept(self) -> dict[str, float]:
+    def unit_seconds(self) -> dict[str, float]:
         """Return the unit-seconds of what is given as it is taken, by server."""
         return {
             name: seconds

@@ -57,8 +57,8 @@ class Holdings:
     @cached_property
     def servers(self) -> dict[str, Server]:
         """Return what can be held: servers with units that belong to whoever took them."""
-        found = [server for resource in self.resources.values() for server in resource.servers()]
-        return {s.name: s for s in found if s.role in self.roles and s.units > 0 and s.discipline != "shared"}
+        servers = [server for resource in self.resources.values() for server in resource.servers()]
+        return {s.name: s for s in servers if s.role in self.roles and s.units > 0 and s.discipline != "shared"}
 
     def take(
         self,
@@ -76,28 +76,29 @@ class Holdings:
             raise ModelError(f"take of {name!r} needs member=...: there are {server.members}")
         if key is not None and server.discipline == "fifo":
             raise ModelError(f"take of {name!r} has a key, but its line is first come first served")
-        made = Holding(
+        holding = Holding(
             repr(name), block, place, server, expression(0 if member is None else member), expression(units),
             expression(0 if key is None else key),
         )  # fmt: skip
-        limits = (("member", made.member, 0, server.members - 1), ("units", made.units, 1, server.units))
+        limits = (("member", holding.member, 0, server.members - 1), ("units", holding.units, 1, server.units))
         for what, value, low, high in limits:
             if isinstance(value, Constant) and not (low <= value.value <= high and value.value == int(value.value)):
                 raise ModelError(f"take of {name!r}: {what} must be an integer in {low}..{high}, got {value.value:g}")
-        self._refuse_more_than_all(made)
-        self.open.append(made)
-        return made
+        self._refuse_more_than_all(holding)
+        self.open.append(holding)
+        return holding
 
-    def _refuse_more_than_all(self, made: Holding) -> None:
+    def _refuse_more_than_all(self, holding: Holding) -> None:
         """Refuse units that the packet itself keeps from being free (as far as they are numbers here)."""
-        assert made.server is not None
-        same = [h for h in [*self.open, made] if h.server is not None and h.server.name == made.server.name]
-        if made.server.members > 1:
-            same = [h for h in same if _number(h.member) == _number(made.member) is not None]
+        server = holding.server
+        assert server is not None
+        same = [h for h in [*self.open, holding] if h.server is not None and h.server.name == server.name]
+        if server.members > 1:
+            same = [h for h in same if _number(h.member) == _number(holding.member) is not None]
         needed = sum(_number(h.units) or 0 for h in same)
-        if needed > made.server.units:
+        if needed > server.units:
             raise ModelError(
-                f"take of {made.name}: the packet would hold {needed:g} of {made.server.units} and wait for itself"
+                f"take of {holding.name}: the packet would hold {needed:g} of {server.units} and wait for itself"
             )
 
     def begin(self, name: str, block: Sequence[object], place: str) -> None:

@@ -54,14 +54,14 @@ def uses_of(resource: Resource, method: str, values: dict[str, Values | None], l
     same = _once(method, values)
     if same in resource.alone:
         return resource.alone[same]
-    made = recorded(resource, method, values)
-    known: Known = {variable: values[name] for name, variable in made.operands.items()}
+    visited = recorded(resource, method, values)
+    known: Known = {variable: values[name] for name, variable in visited.operands.items()}
     known[HOME] = known[THREAD] = None
     walk, path = _Lone(place), Progress(0.0, come=live)
-    walk.body(made.body, known, path)
+    walk.body(visited.body, known, path)
     walk.uses.latency, walk.uses.way = path.clock, walk.way
     walk.uses.own_waits = walk.own.settle()
-    walk.uses.result = None if made.result is None else evaluate(made.result, known)
+    walk.uses.result = None if visited.result is None else evaluate(visited.result, known)
     if same is not None and np.all(live):  # what nobody comes along for uses nothing, here alone
         resource.alone[same] = walk.uses
     return walk.uses
@@ -180,9 +180,9 @@ class _Lone(Walk):
             if any_of(((units < 1) | (units > server.units)) & path.live):
                 got = np.ravel(units)[np.ravel((units < 1) | (units > server.units))][0]
                 raise ModelError(f"{self.prefix}units of {server.name} must be in 1..{server.units}, got {got:g}")
-            made = Held(server, holding, units, evaluate(holding.member, known), path.clock, path.open)
-            self.held[holding] = made
-            path.open = (*path.open, made)
+            held = Held(server, holding, units, evaluate(holding.member, known), path.clock, path.open)
+            self.held[holding] = held
+            path.open = (*path.open, held)
 
     def give(self, step: Give, known: Known, path: Progress) -> None:
         """Note what was occupied from the take to now."""

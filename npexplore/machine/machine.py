@@ -177,7 +177,7 @@ class Machine:
         Raises ModelError for a packet that is handed on by work beside its thread, a queue nobody puts into, and a
         limited receive buffer that nobody frees.
         """
-        recorded, faults, found, workload, fed = [], Faults(), [], list(names), set()
+        recorded, faults, programs, workload, fed = [], Faults(), [], list(names), set()
         for pool in self.pools:
             carried = self.queues()[pool.gets].carries if pool.gets is not None else ()
             columns = {name: column(name) for name in dict.fromkeys([*workload, *carried])}
@@ -194,13 +194,13 @@ class Machine:
                         " on twice"
                     )
                 fed.add(step.resource.name)
-            found.append(Recorded(pool, columns, body))
+            programs.append(Recorded(pool, columns, body))
         if self.ingress.limited and self.ingress.name not in fed:
             raise ModelError(never_frees(self.name, self.ingress))
         for pool in self.pools:
             if pool.gets is not None and pool.gets not in fed:
                 raise ModelError(f"{self.name}: pool {pool.name!r} gets from {pool.gets!r}, but no pool puts into it")
-        return found
+        return programs
 
     def check_freed(self) -> None:
         """Raise ModelError if no program frees a limited receive buffer, whatever columns packets have."""

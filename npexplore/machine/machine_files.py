@@ -109,25 +109,25 @@ def _base(
     What changes a parameter that is not there is a fault, and is left out of `data`.
     """
     name = data.setdefault("name", file.stem)
-    asked, beside = data["extends"], data["extends"].endswith(".toml")
-    wanted = str((file.parent / asked).resolve()) if beside else asked
+    extended, beside = data["extends"], data["extends"].endswith(".toml")
+    wanted = str((file.parent / extended).resolve()) if beside else extended
     through = (*within, name, str(file.resolve()))
     if wanted in through:
-        raise InputError(f"{file.name}: extends must not be circular, got {asked!r}")
+        raise InputError(f"{file.name}: extends must not be circular, got {extended!r}")
     other = behind(wanted) if behind else None
     base = other or load_machine(wanted, through, behind)
     if beside or other:
         data["extends"] = (base.extends if beside else None) or base.name
     data.setdefault("title", f"{base.title}, changed in {file.name}")
     data.setdefault("paper", base.paper)
-    given, tables = data.get("set", {}), data.setdefault("parameter", {})
-    if not isinstance(given, dict) or not isinstance(tables, dict):
+    changes, tables = data.get("set", {}), data.setdefault("parameter", {})
+    if not isinstance(changes, dict) or not isinstance(tables, dict):
         return base  # told when it is converted
-    for knob in list(given):
+    for knob in list(changes):
         with faults.one(), told_at("set"):
             if knob not in base.parameter:
                 raise UnknownNameError(f"knob of {base.name}", knob, base.parameter)
-            tables[knob] = {**tables.get(knob, {}), "value": given[knob]}
+            tables[knob] = {**tables.get(knob, {}), "value": changes[knob]}
     for knob, table in list(tables.items()):
         if knob in base.parameter and isinstance(table, dict):
             tables[knob] = _filled(base.parameter[knob], table, file)
@@ -161,14 +161,14 @@ def _checked(machine: MachineFile, file: Path, faults: Faults) -> MachineFile:
                     raise InputError(f"{what} {name!r} has no source")
                 if what == "mechanism" and name in machine.parameter:
                     raise InputError(f"mechanism {name!r} must not have the name of a parameter")
-    told = {}
+    parameters = {}
     for name, parameter in machine.parameter.items():
         with faults.one():
-            told[name] = parameter.in_numbers(name)
+            parameters[name] = parameter.in_numbers(name)
             advised = parameter.advised if isinstance(parameter.advised, list) else []
-            for value in (told[name].value, *advised):
-                told[name].check(name, value)
-    machine = msgspec.structs.replace(machine, parameter=told)
+            for value in (parameters[name].value, *advised):
+                parameters[name].check(name, value)
+    machine = msgspec.structs.replace(machine, parameter=parameters)
     for alternative in machine.alternative if not faults.found else ():
         with faults.one():
             Parameters(machine, alternative.set)
@@ -187,7 +187,7 @@ def _with_seen(file: MachineFile) -> MachineFile:
     def keys(chosen: list[str]) -> list[str]:
         return list(dict.fromkeys(key for name in chosen for key in file.seen.get(name, [name])))
 
-    def told(kept: dict[str, Any]) -> dict[str, Any]:
-        return {k: msgspec.structs.replace(one, chosen_after=keys(one.chosen_after)) for k, one in kept.items()}
+    def with_keys(records: dict[str, Any]) -> dict[str, Any]:
+        return {k: msgspec.structs.replace(one, chosen_after=keys(one.chosen_after)) for k, one in records.items()}
 
-    return msgspec.structs.replace(file, parameter=told(file.parameter), mechanism=told(file.mechanism))
+    return msgspec.structs.replace(file, parameter=with_keys(file.parameter), mechanism=with_keys(file.mechanism))

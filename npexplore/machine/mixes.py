@@ -162,11 +162,11 @@ def _own_mix(path: Path) -> Mix:
     note(
         Read(f"mix {file.name}", "assumption" if file.assumption else "fact", None, path.name, "1", True, (), (), None)
     )
-    given = [
+    components = [
         part if part.source.strip() else msgspec.structs.replace(part, source=f"given in {path.name}")
         for part in file.component
     ]
-    return solve_mix(msgspec.structs.replace(file, component=given))
+    return solve_mix(msgspec.structs.replace(file, component=components))
 
 
 def mix_schema() -> dict[str, Any]:
@@ -188,10 +188,10 @@ def solve_mix(file: MixFile) -> Mix:
             raise InputError(f"mix {file.name!r}: cell_bytes must be at least 1, got {file.target.cell_bytes}")
     longest = max((part.high for part in file.component), default=0)
     shapes = [_shape(part, longest) for part in file.component]
-    given = [(part.share, shape) for part, shape in zip(file.component, shapes, strict=True)]
-    fixed = [(float(s), p) for s, p in given if not isinstance(s, str)]
-    fit = [p for s, p in given if s == "fit"]
-    rest = [p for s, p in given if s == "rest"]
+    parts = [(part.share, shape) for part, shape in zip(file.component, shapes, strict=True)]
+    fixed = [(float(s), p) for s, p in parts if not isinstance(s, str)]
+    fit = [p for s, p in parts if s == "fit"]
+    rest = [p for s, p in parts if s == "rest"]
     left = 1.0 - sum(s for s, _ in fixed)
     total = sum((s * p for s, p in fixed), np.zeros(longest + 1))
     if left < -1e-9 or len(fit) > 1 or len(rest) > 1 or (fit and not rest) or (not rest and left > 1e-9):

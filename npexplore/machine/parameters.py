@@ -79,10 +79,10 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     def in_numbers(self, name: str) -> Parameter:
         """Return the parameter with a value such as `2.5 GHz` as a number in its unit, which name or text may tell."""
-        told = split(self.value) if isinstance(self.value, str) and not words(self.choices) else None
-        if told is None:
+        number_and_unit = split(self.value) if isinstance(self.value, str) and not words(self.choices) else None
+        if number_and_unit is None:
             return self
-        unit = self.unit or unit_of(name) or told[1]
+        unit = self.unit or unit_of(name) or number_and_unit[1]
         return msgspec.structs.replace(self, unit=unit, value=quantity(f"knob {name}", str(self.value), unit))
 
 
@@ -147,7 +147,7 @@ class Parameters(Mapping[str, Value]):
         (4, 147.98)
     """
 
-    __slots__ = ("_changed", "_defaults", "_read", "_told", "file")
+    __slots__ = ("_changed", "_defaults", "_read", "_records", "file")
 
     def __init__(self, file: MachineFile, values: Mapping[str, Value] | None = None) -> None:
         self.file = file
@@ -163,7 +163,7 @@ class Parameters(Mapping[str, Value]):
             name: checked[name] for name in known if name in checked and checked[name] != known[name].value
         }
         self._defaults = _defaults(Itself(file))
-        self._told: dict[str, Read] | None = None  # by name, as a trace has what is changed
+        self._records: dict[str, Read] | None = None  # by name, as a trace has what is changed
 
     @property
     def read(self) -> set[str]:
@@ -180,13 +180,13 @@ class Parameters(Mapping[str, Value]):
         self.read.add(name)
         seen = trace()
         if seen is not None:
-            if changed and self._told is None:
-                self._told = {}
-            known = self._told if changed and self._told is not None else self._defaults
-            told = known.get(name)
-            if told is None:
-                told = known[name] = self._tell(name, value)
-            seen[told.told] = told
+            if changed and self._records is None:
+                self._records = {}
+            known = self._records if changed and self._records is not None else self._defaults
+            read = known.get(name)
+            if read is None:
+                read = known[name] = self._tell(name, value)
+            seen[read.told] = read
         return value
 
     def present(self, name: str) -> Value:

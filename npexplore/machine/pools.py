@@ -101,7 +101,7 @@ def depends(body: Body) -> bool:
 
 def ends(body: Body) -> Ends:
     """Say whether a body takes the packet from its thread: on no way through it, on some, or on all."""
-    found: Ends = "never"
+    result: Ends = "never"
     for step in body:
         here: Ends = "never"
         if isinstance(step, Visit):
@@ -113,5 +113,5 @@ def ends(body: Body) -> Ends:
             here = sides.pop() if len(sides) == 1 else "sometimes"
         if here == "always":
             return here
-        found = found if here == "never" else here
-    return found
+        result = result if here == "never" else here
+    return result

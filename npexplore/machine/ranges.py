@@ -8,7 +8,7 @@ from npexplore.errors import InputError
 from npexplore.units import quantity, split
 
 Value = str | int | float
-LEAST, MOST = 1e-18, 1e18  # of numbers, whatever their unit: products of several are finite
+SMALLEST, LARGEST = 1e-18, 1e18  # of numbers, whatever their unit: products of several are finite
 Choices = Sequence[str | int]  # words, or numbers
 
 
@@ -42,8 +42,8 @@ def checked(
         number = quantity(subject, str(value), unit)
     if number != number or abs(number) == float("inf"):
         raise InputError(f"{subject} must be finite, got {value!r}")
-    if number and not LEAST <= abs(number) <= MOST:
-        raise InputError(f"{subject} must be 0 or of a size in {LEAST:g}..{MOST:g}, got {value!r}")
+    if number and not SMALLEST <= abs(number) <= LARGEST:
+        raise InputError(f"{subject} must be 0 or of a size in {SMALLEST:g}..{LARGEST:g}, got {value!r}")
     if whole and number != int(number):
         raise InputError(f"{subject} must be {must}, got {value!r}")
     if choices and number not in choices:

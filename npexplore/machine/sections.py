@@ -311,10 +311,10 @@ class Sections:
             before = path.units.get(name, 0.0)
             if held is before:
                 continue
-            gained, kept = (held - before) * path.share, self.by_server[name]
-            kept.untied |= bool(np.any(gained > SMALL))
-            kept.lent |= bool(np.any(gained > SMALL))
-            kept.outlives |= bool(np.any(np.abs(gained) > SMALL)) and not parallel
+            gained, section = (held - before) * path.share, self.by_server[name]
+            section.untied |= bool(np.any(gained > SMALL))
+            section.lent |= bool(np.any(gained > SMALL))
+            section.outlives |= bool(np.any(np.abs(gained) > SMALL)) and not parallel
         path.units = strand.units
 
     def settle(self, path: Progress) -> None:
@@ -337,10 +337,10 @@ def _same(a: Held, b: Held, path: Progress) -> bool:
         return False
     live = path.live
     same = (np.broadcast_to(a.units, live.shape) == np.broadcast_to(b.units, live.shape))[live]
-    found = bool(same.all())
-    if path.turns > 1 and ((not found and same.any()) or not _equal(a.member, b.member)):
+    equal = bool(same.all())
+    if path.turns > 1 and ((not equal and same.any()) or not _equal(a.member, b.member)):
         raise TurnsDifferError
-    return found
+    return equal
 
 
 def _equal(a: Values | None, b: Values | None) -> bool:

@@ -75,10 +75,10 @@ def fullest(flows: int, queues: int, skew: float = 0.0, entries: int = ENTRIES) 
         at95 = most[np.searchsorted(below, 0.95)]
         return Fullest(float(chance @ most) / flows, float(at95) / flows, float(chance @ (flows / most)))
     rng = np.random.default_rng(1)
-    found = np.array([
+    draws = np.array([
         np.bincount(rng.choice(queues, flows, p=named), shares, queues).max() for _ in range(DRAWS)
     ])  # fmt: skip
-    return Fullest(float(found.mean()), float(np.quantile(found, 0.95)), float((1 / found).mean()))
+    return Fullest(float(draws.mean()), float(np.quantile(draws, 0.95)), float((1 / draws).mean()))
 
 
 def _numbers(flows: int, named: Floats) -> tuple[Floats, Floats]:
@@ -126,12 +126,12 @@ def hashed(flows: int, queues: int, skew: float, flow_set: int, entries: int = E
 def _of_set(flows: int, queues: int, skew: float, flow_set: int, entries: int) -> tuple[float, ...]:
     shares, rng = flow_shares(flows, skew), np.random.default_rng(flow_set)
     table_shares(queues, entries)
-    found = np.zeros(queues)
+    by_queue = np.zeros(queues)
     for first in range(0, flows, TRIED):
         some = shares[first : first + TRIED]
         entry = toeplitz(rng.integers(0, 256, (len(some), TUPLE), dtype=np.uint8)) % np.uint32(entries)
-        found += np.bincount(entry % np.uint32(queues), some, queues)
-    return tuple(found.tolist())
+        by_queue += np.bincount(entry % np.uint32(queues), some, queues)
+    return tuple(by_queue.tolist())
 
 
 def taken(one: float, offered: float, shares: tuple[float, ...]) -> float:
@@ -139,7 +139,7 @@ def taken(one: float, offered: float, shares: tuple[float, ...]) -> float:
     return float(sum(min(one, offered * share) for share in shares))
 
 
-def steered(load: Workload, shares: tuple[float, ...], told: str) -> Workload:
+def steered(load: Workload, shares: tuple[float, ...], note: str) -> Workload:
     """Return packets with the column `queue`: each takes one by the queues' shares, whatever its length.
 
     One packet stands for 8,192. Numbers of packets are the shares', rounded; which packet goes where is drawn.
@@ -151,5 +151,5 @@ def steered(load: Workload, shares: tuple[float, ...], told: str) -> Workload:
     queue = np.random.default_rng(1).permutation(np.minimum(at, len(shares) - 1))
     return replace(
         load, columns={**load.columns, QUEUE: queue}, ordered=load.ordered and not alike,
-        note=f"{load.note}; {told}" if load.note else told,
+        note=f"{load.note}; {note}" if load.note else note,
     )  # fmt: skip

@@ -168,11 +168,11 @@ class Emitter:
                 if isinstance(resource, OwnFaces):
                     result = resource.emit(step.method, operands, asm)
                 else:
-                    made = recorded(resource, step.method, step.operands)
-                    inside = Emitter(asm, {made.operands[name]: value for name, value in operands.items()}, True)
-                    for one in made.body:
+                    visited = recorded(resource, step.method, step.operands)
+                    inside = Emitter(asm, {visited.operands[name]: value for name, value in operands.items()}, True)
+                    for one in visited.body:
                         inside.step(one)
-                    result = None if made.result is None else inside.of(made.result)
+                    result = None if visited.result is None else inside.of(visited.result)
                 if step.result is not None and result is not None:
                     asm.assign(step.result, result)
 

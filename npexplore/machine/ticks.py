@@ -23,11 +23,11 @@ EXACT = 1e-9  # of a period: what binary fractions leave
 
 def periods(resources: Iterable[Resource], *, needed: bool = False) -> dict[str, float]:
     """Return the seconds of every clock of some resources by name; `needed`: where no cycle may be rounded alone."""
-    found: dict[str, float] = {}
+    seconds_by_clock: dict[str, float] = {}
     for one in resources:
-        found |= {f"{one.name}: {name}": seconds for name, seconds in one.clocks(needed).items()}
-        found |= periods(one.inner, needed=needed)
-    return found
+        seconds_by_clock |= {f"{one.name}: {name}": seconds for name, seconds in one.clocks(needed).items()}
+        seconds_by_clock |= periods(one.inner, needed=needed)
+    return seconds_by_clock
 
 
 def common_tick(clocks: Mapping[str, float]) -> float:

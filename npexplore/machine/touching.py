@@ -83,15 +83,15 @@ def _of_routes(table: Touched, flows: int, first: int) -> tuple[Touches, Layout]
 
 
 def _of_buckets(table: Touched, flows: int, first: int) -> tuple[Touches, Layout]:
-    made = FlowTable(table.entries)
-    least = -(-flows // made.entries)
+    buckets = FlowTable(table.entries)
+    least = -(-flows // buckets.entries)
     if table.entries < least:
-        asked = f"{least}, buckets of {made.entries} for {flows} flows"
-        raise InputError(f"{table.what}: entries must be at least {asked}, got {table.entries}")
+        requirement = f"{least}, buckets of {buckets.entries} for {flows} flows"
+        raise InputError(f"{table.what}: entries must be at least {requirement}, got {table.entries}")
     for flow in range(flows):
-        made.insert(flow, flow)
+        buckets.insert(flow, flow)
     layout = Layout.of({FLOWS: (table.entries, table.entry_bytes or 64)}, first)
-    return Touches.of_reads(made.reads_many(np.arange(flows)), layout), layout
+    return Touches.of_reads(buckets.reads_many(np.arange(flows)), layout), layout
 
 
 def _of_rules(table: Touched, flows: int, first: int) -> tuple[Touches, Layout]:
@@ -106,8 +106,8 @@ def _of_rules(table: Touched, flows: int, first: int) -> tuple[Touches, Layout]:
 def _of_flows(table: Touched, flows: int, first: int) -> tuple[Touches, int]:
     """Return what looking up each of so many flows touches, and where the table ends."""
     make = _of_routes if table.what in LOOKUPS else _of_buckets if table.what == BUCKETS else _of_rules
-    found, layout = make(table, flows, first)
-    return found, layout.end
+    touches, layout = make(table, flows, first)
+    return touches, layout.end
 
 
 def touches(tables: Sequence[Touched], flow: Integers, core: Integers, line_bytes: int = 64) -> Touches:
@@ -121,8 +121,8 @@ def touches(tables: Sequence[Touched], flow: Integers, core: Integers, line_byte
             parts = [read, *parts, written]  # a slot is written anew behind all that its packet's turn does
             first += -(-(int(core.max()) + 1) * table.entries * size // 4096) * 4096
         else:
-            found, first = _of_flows(table, flows, first)
-            parts.append(found.for_packets(flow, core))
+            touched, first = _of_flows(table, flows, first)
+            parts.append(touched.for_packets(flow, core))
     return Touches.in_turn(*parts)
 
 
@@ -144,7 +144,7 @@ def columns(
     rng = np.random.default_rng(seed)
     flow = np.minimum(np.searchsorted(weight, rng.random(2 * half) * weight[-1], side="right"), flows - 1)
     core = flow % caches.cores if flows >= caches.cores else np.arange(2 * half) % caches.cores
-    found = caches.columns(
+    levels = caches.columns(
         touches(tables, flow.astype(np.int64), core.astype(np.int64), caches.line_bytes), 2 * half, seed
     )
-    return {name: column[-PACKETS:] for name, column in found.items()}
+    return {name: column[-PACKETS:] for name, column in levels.items()}

@@ -38,7 +38,7 @@ class UnderLoad:
     finished: float = 1.0  # packets per packet of the workload
     longest: float = 0.0  # seconds without contention of the packet that takes the longest, over all its pools
     scv: float = 0.0  # of the seconds without contention, from packet to packet
-    kept: Mapping[str, float] = field(default_factory=dict)  # by server, unit-seconds between two pools (flows.py)
+    between_pools: Mapping[str, float] = field(default_factory=dict)  # by server, unit-seconds (flows.py)
     times: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))  # those seconds, at most KINDS of them, and their shares
 
     def ceilings(self) -> dict[str, float]:
@@ -50,10 +50,10 @@ class UnderLoad:
 
         What is kept from one pool to another counts as spread evenly: at least so much is there.
         """
-        found = {name: demand.largest(self.servers[name].members) for name, demand in self.demands.servers.items()}
-        for name, seconds in self.kept.items():
-            found[name] = found.get(name, 0.0) + seconds / self.servers[name].members
-        return found
+        by_server = {name: demand.largest(self.servers[name].members) for name, demand in self.demands.servers.items()}
+        for name, seconds in self.between_pools.items():
+            by_server[name] = by_server.get(name, 0.0) + seconds / self.servers[name].members
+        return by_server
 
     def spread(self, name: str) -> float:
         """Return the squared coefficient of variation of a packet's time at a server, or as a whole ("threads").
@@ -91,7 +91,7 @@ def ceilings(
 
     One point or an array of them; what takes no time at any of them has no ceiling.
     """
-    found = {
+    rates = {
         name: server.units / largest[name]
         for name, server in servers.items()
         if name in largest and np.all(largest[name] > 0)
@@ -99,8 +99,8 @@ def ceilings(
     for pool in machine.pools:
         if np.all(residence[pool.name] > 0):
             name = "threads" if len(machine.pools) == 1 else f"threads.{pool.name}"
-            found[name] = pool.count / residence[pool.name]
-    return found
+            rates[name] = pool.count / residence[pool.name]
+    return rates
 
 
 def under_load(machine: Machine, workload: Workload, pools: list[Recorded] | None = None) -> UnderLoad:
@@ -119,15 +119,15 @@ def under_load(machine: Machine, workload: Workload, pools: list[Recorded] | Non
 
     seconds = flow.clock / weights
     mean = float(np.sum(flow.clock))
-    found = UnderLoad(
+    load = UnderLoad(
         machine, workload, machine.servers(), flow.demands, counted_bits=bits(machine.counted_bytes),
         packet_bits=bits(lambda sizes: sizes), residence=flow.residence, by_pool=flow.by_pool, finished=finished,
         longest=float(np.max(seconds)), scv=max(float(weights @ seconds**2) / mean**2 - 1.0, 0.0) if mean else 0.0,
-        kept=flow.kept, times=_kinds(seconds, weights),
+        between_pools=flow.between_pools, times=_kinds(seconds, weights),
     )  # fmt: skip
     if workload.arrivals in RATED and not flow.demands.freed:
         raise ModelError(never_frees(machine.name, machine.ingress))
-    return found
+    return load
 
 
 def _kinds(seconds: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -140,5 +140,5 @@ def _kinds(seconds: Floats, weights: Floats) -> tuple[Floats, Floats]:
     else:
         part = np.cumsum(first) - 1
     whole: Floats = np.bincount(part, shares).astype(np.float64)
-    kept = whole > 0
-    return np.bincount(part, shares * values)[kept] / whole[kept], whole[kept]
+    present = whole > 0
+    return np.bincount(part, shares * values)[present] / whole[present], whole[present]

@@ -58,21 +58,21 @@ if TYPE_CHECKING:
 class Operands:
     """`v` of a recorded visit: its operands by name; one that was left out is the number that its kind gives it."""
 
-    def __init__(self, what: str, given: Mapping[str, Variable], otherwise: Mapping[str, float]) -> None:
-        self._what, self._given, self._otherwise = what, given, otherwise
+    def __init__(self, what: str, operands: Mapping[str, Variable], otherwise: Mapping[str, float]) -> None:
+        self._what, self._operands, self._otherwise = what, operands, otherwise
 
     def __contains__(self, name: object) -> bool:
-        return name in self._given
+        return name in self._operands
 
     def __iter__(self) -> Any:
-        return iter(self._given)
+        return iter(self._operands)
 
     def __getattr__(self, name: str) -> Expression:
-        if name in self._given:
-            return self._given[name]
+        if name in self._operands:
+            return self._operands[name]
         if name in self._otherwise:
             return Constant(self._otherwise[name])
-        raise UnknownNameError(f"operand of {self._what}", name, [*self._given, *self._otherwise])
+        raise UnknownNameError(f"operand of {self._what}", name, [*self._operands, *self._otherwise])
 
 
 @dataclass(frozen=True)
@@ -118,10 +118,10 @@ class VisitRecorder(Recorder):
 
     def serve(self, server: str, seconds: Operand | Time, member: Operand | None = None) -> None:
         """Record that the packet waits for a unit of a server, keeps it for a time, and gives it back."""
-        found = self.server(server)
-        if member is None and found.members > 1:
-            raise ModelError(f"{found.name} needs member=...: there are {found.members}")
-        self.body.append(Serve(found, self._time(seconds), expression(0 if member is None else member)))
+        station = self.server(server)
+        if member is None and station.members > 1:
+            raise ModelError(f"{station.name} needs member=...: there are {station.members}")
+        self.body.append(Serve(station, self._time(seconds), expression(0 if member is None else member)))
 
     def wait(self, seconds: Operand | Time) -> None:
         """Record that a time passes."""
@@ -130,10 +130,10 @@ class VisitRecorder(Recorder):
     def _time(self, seconds: Operand | Time) -> Expression | Time:
         if isinstance(seconds, Distribution):
             return seconds
-        made = expression(seconds)
-        if isinstance(made, Constant) and made.value < 0:
-            raise ModelError(f"{self._own}: a time must be at least 0 s, got {made.value:g}")
-        return made
+        time = expression(seconds)
+        if isinstance(time, Constant) and time.value < 0:
+            raise ModelError(f"{self._own}: a time must be at least 0 s, got {time.value:g}")
+        return time
 
     def until(self, moment: Expression) -> None:
         """Record that the packet continues at a moment, or at once if that is past."""
@@ -176,8 +176,8 @@ class VisitRecorder(Recorder):
 
         key: who goes first (of a line that is first come first served: nobody).
         """
-        found = self.server(server)
-        return super().take(found.name, member=member, units=units, key=None if found.discipline == "fifo" else key)
+        station = self.server(server)
+        return super().take(station.name, member=member, units=units, key=None if station.discipline == "fifo" else key)
 
     def take_all(self, *parts: tuple[str, Operand]) -> list[Holding]:
         """Record that the packet waits until a unit of every (server, member) is free, and takes all or none."""
@@ -268,10 +268,10 @@ class VisitRecorder(Recorder):
 def recorded(resource: Resource, method: str, operands: Iterable[str]) -> Visited:
     """Return the record of a visit of a resource: one for all visits with operands of these names."""
     key = (method, frozenset(operands))
-    found = resource.recorded.get(key)
-    if found is None:
-        found = resource.recorded[key] = _record(resource, method, key[1])
-    return found
+    visited = resource.recorded.get(key)
+    if visited is None:
+        visited = resource.recorded[key] = _record(resource, method, key[1])
+    return visited
 
 
 def _record(resource: Resource, method: str, names: Container[str]) -> Visited:

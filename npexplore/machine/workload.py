@@ -102,9 +102,9 @@ class Workload:
     def key(self) -> str:
         """Identity of what arrives: a 64-bit BLAKE2 of columns, order and arrivals, in hexadecimal."""
         timed = self.arrivals == "timestamps"
-        told: tuple[object, ...] = (self.arrivals, self.rate_pps, self.ordered, *sorted(self.columns))
-        told += () if self.bursts is None else (repr(self.process()),)
-        digest = blake2b(repr(told).encode(), digest_size=8)
+        identity: tuple[object, ...] = (self.arrivals, self.rate_pps, self.ordered, *sorted(self.columns))
+        identity += () if self.bursts is None else (repr(self.process()),)
+        digest = blake2b(repr(identity).encode(), digest_size=8)
         for column in [*(self.columns[name] for name in sorted(self.columns)), self.t_ns if timed else None]:
             if column is not None:
                 _update(digest, column)
@@ -152,10 +152,10 @@ class Workload:
         while start < rows:  # as many more as are distinct already, so that few are looked at often
             part = slice(start, start + max(PART_ROWS, len(counts)))
             joined = {name: np.concatenate([columns[name], column[part]]) for name, column in self.columns.items()}
-            found = alike(joined.values(), len(joined["packet_bytes"]))
-            weights = np.append(counts, np.ones(len(found.number) - len(counts)))
-            counts = np.bincount(found.number, weights).astype(np.float64)
-            columns = {name: column[found.first] for name, column in joined.items()}
+            groups = alike(joined.values(), len(joined["packet_bytes"]))
+            weights = np.append(counts, np.ones(len(groups.number) - len(counts)))
+            counts = np.bincount(groups.number, weights).astype(np.float64)
+            columns = {name: column[groups.first] for name, column in joined.items()}
             start = part.stop
             release_pages()
         return {name: column.astype(np.float64) for name, column in columns.items()}, counts / counts.sum()
@@ -187,8 +187,8 @@ class Workload:
         if arrivals == "timestamps" and t_ns is not None and not is_ascending(t_ns):  # packets come when they came
             order = np.argsort(t_ns, kind="stable")
             columns, t_ns = {name: chosen(column, order) for name, column in columns.items()}, chosen(t_ns, order)
-        made = replace(self, columns=columns, t_ns=t_ns, arrivals=arrivals, rate_pps=rate_pps, bursts=bursts)
-        return made if asked_pps is None or arrivals in RATED else made._stamped_at(asked_pps)
+        workload = replace(self, columns=columns, t_ns=t_ns, arrivals=arrivals, rate_pps=rate_pps, bursts=bursts)
+        return workload if asked_pps is None or arrivals in RATED else workload._stamped_at(asked_pps)
 
     def packets_per_s(self, rate: str | float) -> float:
         """Return a rate in packets a second; one in bits a second (`4Gb/s`) is divided by the mean packet length."""

@@ -252,4 +252,4 @@ def _columns(points: Sequence[UnderLoad]) -> Batch:
 
 def _of_pool(point: UnderLoad, pool: str) -> UnderLoad:
     own = point.by_pool[pool]
-    return replace(point, demands=own, scv=own.scv, by_pool={}, kept={})
+    return replace(point, demands=own, scv=own.scv, by_pool={}, between_pools={})

@@ -52,7 +52,7 @@ def structure(point: UnderLoad) -> Hashable:
               for k, d in demands.servers.items()),
         tuple((place, seconds > 0) for place, seconds in demands.spent.items()),
         tuple(demands.overlap), tuple(demands.aside),
-        tuple(demands.counts), tuple(point.kept),
+        tuple(demands.counts), tuple(point.between_pools),
     )  # fmt: skip
 
 

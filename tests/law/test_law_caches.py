@@ -51,13 +51,13 @@ def test_the_kernel_is_the_plain_cache(data, geometry, cores, inclusive, random)
 def test_stack_distances_within_sets_are_exact_lru_of_every_number_of_ways(lines, sets, ways):
     distance = set_distances(np.array(lines), sets)
     hit = (distance >= 0) & (distance < ways)
-    assert hit.tolist() == (lone(sets * ways, ways).found(reads(lines)) == 0).tolist()
+    assert hit.tolist() == (lone(sets * ways, ways).levels_of(reads(lines)) == 0).tolist()
 
 
 def test_levels_in_a_row_are_stack_distances_of_what_missed_above():
     """Without devices and without inclusion each level is an LRU of the misses above it."""
     lines = np.random.default_rng(5).zipf(1.3, 20_000) % 700
-    found = Caches((Level("a", 32 * 64, 4), Level("b", 256 * 64, 8, True)), inclusive=False).found(reads(lines))
+    found = Caches((Level("a", 32 * 64, 4), Level("b", 256 * 64, 8, True)), inclusive=False).levels_of(reads(lines))
     below = lines[~(((near := set_distances(lines, 8)) >= 0) & (near < 4))]
     far = set_distances(below, 32)
     assert [(found == k).sum() for k in range(2)] == [
@@ -70,7 +70,7 @@ def test_independent_requests_meet_the_characteristic_time(skew):
     """Che, Tung, Wang (IEEE JSAC 2002): hit chances of an LRU cache under independent requests."""
     share = np.arange(1, 1001.0) ** -skew
     lines = np.random.default_rng(2).choice(1000, 120_000, p=share / share.sum())
-    hit = lone(200, 200).found(reads(lines))[20_000:] == 0
+    hit = lone(200, 200).levels_of(reads(lines))[20_000:] == 0
     expected = (hit_chances(share, 200).hit * share / share.sum()).sum()
     assert hit.mean() == pytest.approx(expected, abs=0.006)
 
@@ -83,5 +83,5 @@ def test_full_rings_of_pages_meet_the_closed_form_of_random_replacement(cores, d
     made = Caches((Level("l3", 15 << 20, 20, True),), cores=cores, device_ways=device_ways, replacement="random")
     touches = Touches.in_turn(read, written)
     counted = (touches.core >= 0) & (touches.packet >= len(queue) // 2)
-    missed = made.found(touches)[counted] == 1
+    missed = made.levels_of(touches)[counted] == 1
     assert missed.mean() == pytest.approx(cyclic_miss(cores * 1024, 3840), abs=0.008)

@@ -51,7 +51,7 @@ def lookup_miss(flows: int, lines: int, table_bytes: int, hierarchy: Caches, pas
     passed = np.arange(len(flow) * passing) % (PASSES * hierarchy.levels[1].size_bytes // hierarchy.line_bytes)
     others = table_bytes + passed.reshape(len(flow), passing) * hierarchy.line_bytes
     packet = np.repeat(np.arange(len(flow)), lines + passing)
-    level = hierarchy.found(Touches.of(packet, np.hstack([where[flow], others]).reshape(-1)))
+    level = hierarchy.levels_of(Touches.of(packet, np.hstack([where[flow], others]).reshape(-1)))
     mine = level.reshape(len(flow), -1)[-LOOKUPS:, :lines]
     return float((mine > 0).mean()), float((mine > 1).mean())
 

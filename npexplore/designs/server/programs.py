@@ -95,7 +95,7 @@ class OnServer(Running):
         """
         packets, addresses = self.touches
         count = min(len(self.run), MOST_PLAYED)
-        level = caches(p).found(Touches.of(np.tile(packets, 2), np.tile(addresses, 2)))[len(packets) :]
+        level = caches(p).levels_of(Touches.of(np.tile(packets, 2), np.tile(addresses, 2)))[len(packets) :]
         cost = np.array([0.0, float(p.l2_cycles), float(p.l3_cycles), float(p.miss_cycles)])
         played = np.bincount(packets, cost[level], count)
         return np.concatenate([played, np.full(len(self.run) - count, played.mean())])
