@@ -217,7 +217,7 @@ class _Lone(Walk):
     def units(self, step: Units, known: Known, path: Progress) -> None:
         """Units that another visit gives, or has taken."""
         units = self.sure(step.units, known, "the number of units")
-        side = self.uses.closes if step.given else self.uses.opens
+        side = self.uses.closes if step.give_back else self.uses.opens
         side.append(Taken(step.server.name, units * path.share, evaluate(step.member, known)))
 
     def poll(self, step: Poll, known: Known, path: Progress) -> None:

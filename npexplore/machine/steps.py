@@ -223,8 +223,8 @@ class Emitter:
         """Take or give units across visits: anybody's, or those of who has taken them."""
         asm, name, member = self.asm, step.server.name, self.of(step.member)
         if step.server.role == "pool":
-            (asm.put if step.given else asm.consume)(name, self.of(step.units), member)
-        elif step.given:
+            (asm.put if step.give_back else asm.consume)(name, self.of(step.units), member)
+        elif step.give_back:
             asm.give(asm.pop_hold(name))
         else:
             asm.keep(name, asm.take(name, member, self.of(step.units)))

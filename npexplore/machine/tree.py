@@ -135,12 +135,12 @@ class Count:
 
 @dataclass
 class Units:
-    """Take units of a server that another visit, or anybody, gives back (`given`: give them back)."""
+    """Take units of a server that another visit, or anybody, gives back (`give_back`: give them back)."""
 
     server: Server
     units: Expression
     member: Expression
-    given: bool
+    give_back: bool
 
 
 @dataclass
@@ -283,7 +283,7 @@ def visit(resource: Resource, method: str, **operands: Measured) -> Visit:
         raise ModelError(f"{resource.name}.{method} needs the operand {missing[0]!r}")
     what = f"{resource.name}.{method}"
     measured = {name: in_unit(value, unit_of(name), f"{what}: {name}") for name, value in operands.items()}
-    resource.asked(method)
+    resource.on_visit(method)
     step = Visit(resource, method, measured)
     if method in resource.RESULTS:
         step.result = Variable(f"{resource.name}.{method}")

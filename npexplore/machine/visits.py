@@ -189,11 +189,11 @@ class VisitRecorder(Recorder):
 
     def open(self, server: str, units: Operand = 1, member: Operand = 0) -> None:
         """Record that units are taken, which another visit gives back with `close`."""
-        self.body.append(Units(self.server(server), expression(units), expression(member), given=False))
+        self.body.append(Units(self.server(server), expression(units), expression(member), give_back=False))
 
     def close(self, server: str, units: Operand = 1, member: Operand = 0) -> None:
         """Record that units are given back that a visit took with `open`."""
-        self.body.append(Units(self.server(server), expression(units), expression(member), given=True))
+        self.body.append(Units(self.server(server), expression(units), expression(member), give_back=True))
 
     def poll(
         self, server: str, look: Callable[[], None], between: Callable[[], None], *, in_turn: bool = False,

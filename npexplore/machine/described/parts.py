@@ -224,14 +224,14 @@ class Part(Resource):
             for names in (operands, [name for name in operands if name not in self.OPTIONAL]):
                 for step in _steps(recorded(self, key, names).body):
                     if isinstance(step, Units):
-                        (closed if step.given else opened).setdefault(step.server.name, key)
+                        (closed if step.give_back else opened).setdefault(step.server.name, key)
                     elif isinstance(step, VisitStep):
                         _check_inside(step, key)
         for one, other, verbs in ((opened, closed, ("opens", "closes")), (closed, opened, ("closes", "opens"))):
             for server in one.keys() - other.keys():
                 raise ModelError(f"visit {one[server]!r} {verbs[0]} {server!r}, and no visit {verbs[1]} it")
 
-    def asked(self, visit: str) -> None:
+    def on_visit(self, visit: str) -> None:
         """Count what a visit needs as read, when a program visits."""
         for parameter in self.needs.get(visit, ()):
             self.parameters._on_read(parameter)

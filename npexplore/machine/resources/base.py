@@ -160,7 +160,7 @@ class Resource(ShownByArguments, ABC):
         """Return the seconds of its clocks by name; `needed`: of those alone that must be whole ticks of a run."""
         return {}
 
-    def asked(self, method: str) -> None:
+    def on_visit(self, method: str) -> None:
         """Note that a program asks for a visit; nothing by default."""
 
     def ends(self, method: str) -> Ends:
