@@ -33,13 +33,14 @@ COLUMNS = {
 @click.option("--trace", metavar="FILE", help="A capture: lengths are bytes, hashed destinations choose members.")
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the simulation.")
 @click.option("--list", "listing", is_flag=True, help="List kinds and parts with their parameters.")
+@click.option("--toml", "as_toml", is_flag=True, help="Print the machine file of what would be explored, and stop.")
 @click.option("--html", type=OutputFile(), help="Also write the figure and the table as a page.")
 @library_option
 @json_option
 def command(
     name: str | None, settings: tuple[str, ...], visit: str | None, packet_bytes: int, threads: str | None,
-    rate: str | None, arrivals: str, trace: str | None, seed: int, listing: bool, html: Path | None,
-    shared_library: bool, as_json: bool,
+    rate: str | None, arrivals: str, trace: str | None, seed: int, listing: bool, as_toml: bool,
+    html: Path | None, shared_library: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Say what bounds, queueing, simulation and theory tell of resource NAME alone, closed or under an offered load."""
     from npexplore.study.laboratory.parameters import listed, named, names
@@ -56,6 +57,15 @@ def command(
 
     lone = resource(name, visit=visit, packet_bytes=packet_bytes, **_settings(settings))
     closed = None if threads is None else [_whole(one) for one in threads.split(",")]
+    if as_toml:
+        if trace is not None:
+            raise InputError("--toml writes a machine, and no capture; leave --trace out and give it to the machine")
+        if rate is not None and closed is not None:
+            raise InputError(f"{name}: give --threads (closed) or --rate (open), not both")
+        from npexplore.study.laboratory.exploration import open_threads
+
+        click.echo(lone.to_toml(max(closed or [16]) if rate is None else open_threads(lone)), nl=False)
+        return
     exploration = lone.explore(threads=closed, rate=rate, arrivals=arrivals, trace=trace, seed=seed)
     if html is not None:
         from npexplore.report.resource_page import resource_page

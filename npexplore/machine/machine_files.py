@@ -11,7 +11,7 @@ import msgspec
 
 from npexplore.errors import Faults, InputError, UnknownNameError, told_at
 from npexplore.machine.described.part_files import parts_beside, read_parts
-from npexplore.machine.described.part_parameters import with_part_parameters
+from npexplore.machine.described.part_parameters import changed_table, with_part_parameters
 from npexplore.machine.parameters import Itself, MachineFile, Parameter, Parameters
 from npexplore.paths import content, share
 from npexplore.toml import convert, parsed
@@ -137,7 +137,7 @@ def _base(
                 raise UnknownNameError(f"parameter of {base.name}", knob, base.parameter)
     for name, table in data.get("resource", {}).items():
         if name in base.resource and isinstance(table, dict) and "type" not in table:
-            data["resource"][name] = {**base.resource[name], **table}
+            data["resource"][name] = changed_table(base.resource[name], table, base.part)
     return base
 
 

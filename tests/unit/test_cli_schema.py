@@ -93,6 +93,10 @@ def test_numbers_may_be_texts_with_their_units():
         return faults("machine", {"name": "x", "title": "x", "resource": {"r": {"type": "memory", **keys}}})
 
     assert told(word_bytes="4 B", word_s="4 ns") == []
+    assert told(word_bytes=4, word="4 ns") == []  # the unit of a text tells which key is meant
+    assert told(word_bytes=4, word=4)
+    assert told(word_bytes=4)
+    assert told(type="banks", word="4 ns") == []  # a name that brings values of its own
     assert told(word_bytes=4, word_s="ns")
     timing = {"t_ck": "625 ps", **dict.fromkeys(("t_rcd", "t_cl", "t_rp", "t_ras", "t_wr", "t_wl"), 10)}
     assert told(type="ddr", banks=4, bus_bytes=8, slots=8, timing=timing) == []

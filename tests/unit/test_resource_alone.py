@@ -1,30 +1,29 @@
 """A resource alone and machines of steps: what they are called with, what they refuse, what a capture drives."""
 
 import json
+import random
 
 import pytest
 
 import npexplore as npx
 from npexplore.cli import main
 from npexplore.errors import InputError, NpexploreError, RefusedError, SimulationError, UnknownNameError
-from npexplore.machine.described.defaults import DEFAULTS, NAMED
+from npexplore.machine.described.named import DEFAULTS, NAMED, short_key, usual_values
 from npexplore.machine.described.part_files import PARTS
 from npexplore.machine.resources import KINDS, FifoServer
 from npexplore.report.resource_page import resource_page
+from npexplore.study.laboratory.gate import DRAWS
 from npexplore.study.laboratory.parameters import names
+from npexplore.units import unit_of
 
 ALONE = [name for name in names() if not DEFAULTS[NAMED[name].kind if name in NAMED else name].alone]
 
 
+ALONE_FILE = 'name = "m"\nresource.x = {{ {} }}\npool = [{{ name = "t", count = 3, steps = ["x"] }}]'
+
+
 def test_every_kind_and_part_has_a_default():
     assert DEFAULTS.keys() == {*KINDS, *PARTS}
-
-
-@pytest.mark.parametrize("name", [name for name in ALONE if name != "policer"])
-def test_every_resource_answers_bounds_alone(name):
-    table = npx.resource(name).explore(threads=2, solvers=["bounds"])
-    assert table.points[0].throughput_pps > 0
-    assert table.points[0].refused is None
 
 
 def test_a_policer_alone_loses_what_finds_no_token():
@@ -172,6 +171,96 @@ pool = [{ name = "thread", count = 4, steps = ["hash", { loop = 2, steps = ["ban
     path.write_text(path.read_text().replace('"hash", {', '"hsh", {'))
     with pytest.raises(NpexploreError, match=r"pool .thread.: steps.0.: resource .hsh. is unknown"):
         npx.design(path)
+
+
+def demands_of(design, lone):
+    return design.demands(lone.packets()).ceilings(), design.demands(lone.packets()).demands.latency
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_a_machine_file_is_what_was_explored(name, tmp_path):
+    """In full, and with keys as people write them, where values that are left out are the laboratory's."""
+    lone, path = npx.resource(name, **DRAWS.get(name, lambda _: {})(random.Random(name))), tmp_path / "alone.toml"
+    expected, text = demands_of(lone.design(3), lone), lone.to_toml(3)
+    path.write_text(text)
+    assert repr(npx.design(path).machine().resources[name]) == repr(lone.resource)
+    assert demands_of(npx.design(path), lone) == expected
+    assert name == "policer" or lone.explore(threads=2, solvers=["bounds"]).points[0].throughput_pps > 0
+    usual = usual_values(name) if name in NAMED else {}
+    for key, value in lone.parameters.items():
+        line = next(line for line in text.splitlines() if line.startswith(f"{key} = "))
+        if value == usual.get(key):
+            text = text.replace(f"{line}\n", "")
+        elif short_key(key) and isinstance(value, float):
+            text = text.replace(line, f'{short_key(key)} = "{value!r} {unit_of(key)}"')
+    path.write_text(text)
+    assert demands_of(npx.design(path), lone) == expected
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_name_in_a_machine_file_brings_its_values_as_assumptions_and_its_usual_visit(name, tmp_path):
+    path, lone = tmp_path / "machine.toml", npx.resource(name)
+    path.write_text(ALONE_FILE.format(f'type = "{name}"'))
+    design = npx.design(path)
+    ceilings, latency = demands_of(lone.design(3), lone)
+    assert demands_of(design, lone) == ({key.replace(name, "x", 1): most for key, most in ceilings.items()}, latency)
+    known = design.parameters.file.parameter.items()
+    assumed = {key for key, parameter in known if parameter.source.startswith("assumed: the value")}
+    numbers = {key for key, value in usual_values(name).items() if type(value) in (int, float, str)}
+    assert assumed == {f"x.{key}" for key in numbers}
+    key = sorted(numbers)[0]
+    value = design.parameters[f"x.{key}"]
+    changed = design.with_(**{f"x.{key}": value * 2})
+    assert repr(changed.machine().resources["x"]) != repr(design.machine().resources["x"])
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        ('type = "banks", word = 3', "word must be a text with a unit, or be given as word_bytes in bytes or word_s"),
+        ('type = "banks", word = "3 ns", word_s = 1e-8', "'word' and 'word_s' are one parameter; one of them must be"),
+        ('type = "banks", bank = "hot:0.5"', "steps = [\"x.read(bank='hot:0.5')\"]"),
+        ('type = "hash", bytes = 4', 'bytes belongs to a visit, not to the resource: in a pool, steps = ["x.hash('),
+        ('type = "lock", held = "3 ns"', 'how long it is held stands in a step: { hold = "x", steps = [...] }'),
+        ('type = "crossing", paths = 9', "paths must be in 1..4, got 9"),
+        ('type = "bank"', "type of resource 'x' 'bank' is unknown (nearest: banks"),
+        ('type = "banks", wrd = 3', "key 'wrd' is unknown (nearest: word_s"),
+    ],
+)
+def test_a_wrong_table_of_the_laboratory_is_said_in_one_line(table, told, tmp_path):
+    path = tmp_path / "machine.toml"
+    path.write_text(ALONE_FILE.format(table))
+    with pytest.raises(InputError) as caught:
+        npx.design(path).machine()
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "full"),
+    [
+        ('type = "server", service = { distribution = "exponential", mean = 3e-9 }', "service_s"),
+        ('type = "policer", rates = ["2 Mpps"]', "rates_pps"),
+    ],
+)
+def test_a_list_and_a_distribution_go_by_a_key_without_its_unit(table, full, tmp_path):
+    path, resources = tmp_path / "machine.toml", []
+    for text in (table, table.replace(full.rpartition("_")[0], full)):
+        path.write_text(ALONE_FILE.format(text))
+        resources.append(repr(npx.design(path).machine().resources["x"]))
+    assert resources[0] == resources[1]
+
+
+def test_a_file_that_extends_another_says_a_parameter_by_either_key(tmp_path):
+    (tmp_path / "base.toml").write_text("""name = "m"
+resource.x = { type = "banks", word = "10 ns", precharge_s = 6e-8 }
+pool = [{ name = "t", count = 3, steps = ["x"] }]
+""")
+    (tmp_path / "mine.toml").write_text("""extends = "base.toml"
+resource.x = { word_s = "20 ns", precharge = "50 ns" }
+""")
+    bank = npx.design(tmp_path / "mine.toml").machine().resources["x"]
+    assert (bank.word, bank.precharge) == (20e-9, 50e-9)
 
 
 def test_the_command_prints_one_document(capsys):

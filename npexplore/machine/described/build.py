@@ -10,6 +10,7 @@ import numpy as np
 
 from npexplore.errors import Faults, InputError, one_of, told_at
 from npexplore.machine.described.formula import Formulas
+from npexplore.machine.described.named import NAMED
 from npexplore.machine.described.parts import Part, Parts
 from npexplore.machine.described.program import TextProgram
 from npexplore.machine.described.records import PoolTable, ReceiveTable
@@ -18,7 +19,7 @@ from npexplore.machine.described.steps import program_text
 from npexplore.machine.machine import Machine, Pool, Start
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder
-from npexplore.machine.resources.base import Resource
+from npexplore.machine.resources.base import OperandValue, Resource
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.ticks import common_tick, periods
 from npexplore.machine.workload import Workload
@@ -111,7 +112,7 @@ def _pool(table: PoolTable, p: Parameters, numbers: _Numbers, resources: Mapping
     if (table.program is None) == (table.steps is None):
         raise InputError(f"{place} needs either a program or steps")
     with told_at(place):
-        program = program_text(table.steps or [], resources) if table.program is None else table.program
+        program = program_text(table.steps or [], resources, _operands(p)) if table.program is None else table.program
     return Pool(
         name=table.name,
         count=numbers.whole(table.count, f"{place}: count"),
@@ -123,6 +124,12 @@ def _pool(table: PoolTable, p: Parameters, numbers: _Numbers, resources: Mapping
         poll_cycles=numbers.of(table.poll_cycles, f"{place}: poll_cycles"),
         start=Start(table.start.how, numbers.of(table.start.seconds, f"{place}: start.seconds")),
     )
+
+
+def _operands(p: Parameters) -> dict[str, Mapping[str, OperandValue]]:
+    """Return the operands of visits that names such as `bus` bring along, by resource."""
+    types = {name: str(table.get("type")) for name, table in p.file.resource.items()}
+    return {name: NAMED[kind].operands for name, kind in types.items() if kind in NAMED}
 
 
 class _AnyPacket(Packet):

@@ -4,18 +4,25 @@
     type = "pcie_link"
 
 So nothing that a shelf assumes is hidden: `--knobs`, elasticities, formulas and "behind these numbers" list them, and
-`--set` changes them. A default whose source begins with "assumed" is an assumption, any other a fact.
+`--set` changes them. So are numbers that a name such as `banks` brings along (described/named.py). A default whose
+source begins with "assumed" is an assumption, any other a fact.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec import structs
 
+from npexplore.machine.described.named import NAMED, full_keys, kind_behind, usual_values
 from npexplore.machine.described.part_files import PARTS, shelf_part
 from npexplore.machine.described.records import OperandTable, PartFile, Resources
+from npexplore.machine.described.resources import parameter_keys
 from npexplore.machine.parameters import MachineFile, Parameter
+from npexplore.machine.ranges import Value
+from npexplore.machine.resources import KINDS
+from npexplore.units import unit_of
 
 ASSUMED = "assumed"  # how the source of a default begins that no document states
 
@@ -30,15 +37,51 @@ def part_parameters(
     """
     found: dict[str, Parameter] = {}
     for name, table in tables.items():
-        kind = str(table.get("type"))
-        if kind in within or (kind not in own and kind not in PARTS):
+        asked_for = str(table.get("type"))
+        kind, stated = kind_behind(asked_for), _stated(table, own)
+        part = _part(kind, own)
+        if asked_for in NAMED:
+            source = f"{ASSUMED}: the value of `npexplore resource {asked_for}`"
+            for key, value in usual_values(asked_for).items():
+                if key not in stated and isinstance(value, int | float | str) and not isinstance(value, bool):
+                    found[f"{prefix}{name}.{key}"] = _usual(part, kind, key, value, source)
+        if kind in within or part is None:
             continue
-        part = own[kind] if kind in own else shelf_part(kind)
         for key, operand in part.parameters.items():
-            if not {key, *operand.also} & table.keys() and operand.default is not None:
+            if not {key, *operand.also} & stated and operand.default is not None:
                 found[f"{prefix}{name}.{key}"] = _parameter(operand, kind)
         found |= part_parameters(part.inner, own, f"{prefix}{name}.", (*within, kind))
     return found
+
+
+def _part(kind: str, own: Mapping[str, PartFile]) -> PartFile | None:
+    """Return the file of a part by its type; None for another kind."""
+    return own[kind] if kind in own else shelf_part(kind) if kind in PARTS else None
+
+
+def _stated(table: Mapping[str, Any], own: Mapping[str, PartFile]) -> set[str]:
+    """Return the parameters that a table of a resource states, by their full names."""
+    kind = kind_behind(str(table.get("type")))
+    part = _part(kind, own)
+    known = parameter_keys(kind, part) if part is not None or kind in KINDS else []
+    return {*full_keys(table, known).values()}
+
+
+def changed_table(before: Mapping[str, Any], table: Mapping[str, Any], own: Mapping[str, PartFile]) -> dict[str, Any]:
+    """Return a resource's table with the keys of another in place of its own that mean the same (`word`, `word_s`)."""
+    kind = before.get("type")
+    changed = _stated({**table, "type": kind}, own) - {"type"}
+    left = {key: value for key, value in before.items() if not changed & _stated({key: value, "type": kind}, own)}
+    return {**left, **table}
+
+
+def _usual(part: PartFile | None, kind: str, key: str, value: Value, source: str) -> Parameter:
+    """Return a number that a name that people use brings along as a parameter of the machine."""
+    if part is not None:
+        return _parameter(structs.replace(part.parameters[key], default=value, source=source), kind)
+    least = 0 if isinstance(value, int | float) else None
+    return Parameter(kind="assumption", value=value, about=f"{key} of a {kind}", source=source, min=least,
+                     unit=unit_of(key) or "")  # fmt: skip
 
 
 def _parameter(operand: OperandTable, kind: str) -> Parameter:
@@ -57,7 +100,7 @@ def _parameter(operand: OperandTable, kind: str) -> Parameter:
 def with_part_parameters(file: MachineFile) -> MachineFile:
     """Return a machine file with what its parts leave at their defaults; its own parameters of these names stay."""
     found = part_parameters(file.resource, file.part)
-    stated = {f"{name}.{key}" for name, table in file.resource.items() for key in table}
+    stated = {f"{name}.{key}" for name, table in file.resource.items() for key in _stated(table, file.part)}
     own = {name: one for name, one in file.parameter.items() if name not in stated}
     if not found and len(own) == len(file.parameter):
         return file
@@ -71,4 +114,5 @@ def from_part(file: MachineFile, name: str) -> bool:
 
 def from_shelf(file: MachineFile, name: str) -> bool:
     """Return whether a parameter is a default of a part of the shelf."""
-    return from_part(file, name) and file.resource[name.partition(".")[0]].get("type") in PARTS
+    kind = file.resource[name.partition(".")[0]].get("type") if from_part(file, name) else None
+    return kind in PARTS or kind in NAMED

@@ -2,15 +2,16 @@
 
 `type` may also name a part (described/parts.py). A text that begins with `=` is a formula over parameters, one such as
 "0.625 ns" a number with its unit; a plain number is in the unit that its key tells (`word_s`), times of a table of DRAM
-timing in nanoseconds, as on the shelf. Where a class takes another resource, a timing of models/parts or a small
-record, the table has its name or a table of its own.
+timing in nanoseconds, as on the shelf. A text with a unit may go by a key without it (`word = "10 ns"`), and `type` may
+be a name that people use (`banks`), which has values of its own (described/named.py). Where a class takes another
+resource, a timing of models/parts or a small record, the table has its name or a table of its own.
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass
 from typing import Any, Protocol, get_args, get_type_hints
 
@@ -19,6 +20,7 @@ import msgspec
 from npexplore.dimensions import unit_named
 from npexplore.errors import Faults, InputError, ModelError, NpexploreError, UnknownNameError, one_of, told_at
 from npexplore.machine.described.formula import Formulas
+from npexplore.machine.described.named import NAMED, full_key, full_keys, kind_behind, paths_of, usual_values
 from npexplore.machine.described.records import PartFile, Resources
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.resources import KINDS, DramTiming, Processor
@@ -30,6 +32,7 @@ from npexplore.toml import in_words, literals, typed
 from npexplore.units import SPOKEN, UNITS, converted, doubt, in_unit, unit_of
 
 TYPE = "type"
+HELD, HOLDABLE = "held", ("lock", "pool")  # the laboratory's time of a visit to such kinds
 ALONE = re.compile(r"\s*=\s*p\.(\w+)\s*")
 CLOCK_NS, RULE_NS = (0.01, 1e3, 1.0), (0.01, 1e5, 20.0)  # what times of a DRAM part can be, and usually are
 
@@ -75,6 +78,9 @@ class Parts(Protocol):
     @property
     def names(self) -> list[str]: ...
 
+    @property
+    def machine(self) -> Parameters | None: ...
+
     def file(self, kind: str) -> PartFile: ...
 
     def made(self, kind: str, name: str, given: Mapping[str, Any]) -> Resource: ...
@@ -115,17 +121,36 @@ class ResourceTables:
         place, known = f"resource {name!r}", [*KINDS, *self.parts.names]
         if TYPE not in table:
             raise InputError(f"{place} needs a type: {', '.join(known)}")
-        kind = one_of(f"type of {place}", str(table.pop(TYPE)), known)
-        if kind not in KINDS:
-            units = {n: one.unit for key, one in self.parts.file(kind).parameters.items() for n in (key, *one.also)}
-            given = {
+        asked_for = one_of(f"type of {place}", str(table.pop(TYPE)), [*known, *NAMED])
+        kind = kind_behind(asked_for)
+        file = None if kind in KINDS else self.parts.file(kind)
+        names = parameter_keys(kind, file)
+        visits = KINDS[kind].VISITS if file is None else {n: (*v.operands, *v.optional) for n, v in file.visits.items()}
+        for key, value in table.items():
+            _check_operand(place, name, kind, key, value, names, visits)
+        if asked_for in NAMED:
+            table = {**self._usual(asked_for, self.prefix + name, full_keys(table, names).values()), **table}
+        if asked_for == "crossing" and isinstance(table["paths"], int | str):
+            table["paths"] = paths_of(place, number_of(table["paths"], self.formulas, f"{place}: paths"))
+        if file is not None:
+            units = {n: one.unit for key, one in file.parameters.items() for n in (key, *one.also)}
+            values = {
                 key: number_of(value, self.formulas, f"{place}: {key}", units.get(key, ""))
-                for key, value in table.items()
+                for key, value in _in_full(table, names, place).items()
             }
             with told_at(place):
-                return self.parts.made(kind, self.prefix + name, given)
-        made: Resource = self._built(KINDS[kind], table, place, name=self.prefix + name)
-        return made
+                return self.parts.made(kind, self.prefix + name, values)
+        resource: Resource = self._built(KINDS[kind], table, place, name=self.prefix + name)
+        return resource
+
+    def _usual(self, named: str, name: str, stated: Iterable[str]) -> dict[str, Any]:
+        """Return what a table with a name that people use leaves out; parameters of the machine have these values."""
+        machine, usual = self.parts.machine, usual_values(named)
+        values = {key: value for key, value in usual.items() if key not in {*stated}}
+        if machine is None:
+            return values
+        known = machine.file.parameter
+        return {key: machine[f"{name}.{key}"] if f"{name}.{key}" in known else value for key, value in values.items()}
 
     def _built(self, kind: type[Any], table: Mapping[str, Any], place: str, **fixed: Any) -> Any:
         """Return an object of a class from the keys of a table."""
@@ -133,11 +158,13 @@ class ResourceTables:
         faults, given = Faults(), dict[str, Any]()
         for key, value in table.items():
             with faults.one():
-                if key not in hints:
+                full = _once(place, key, value, hints, table)
+                if full not in hints:
                     raise UnknownNameError(f"{place}: key", key, hints)
-                given[key] = self._converted(value, hints[key][0], f"{place}: {key}")
+                given[full] = self._converted(value, hints[full][0], f"{place}: {full}")
+        stated = {*full_keys(table, hints).values()}
         for key, (_, required) in hints.items():
-            if required and key not in table:
+            if required and key not in stated:
                 with faults.one():
                     raise InputError(f"{place} needs {key!r}")
         faults.tell()
@@ -183,6 +210,39 @@ class ResourceTables:
         name, _, method = value["visit"].partition(".")
         resource = self.one(name, f"{place}: resource")
         return visit(resource, method, **{key: one for key, one in value.items() if key != "visit"})
+
+
+def parameter_keys(kind: str, file: PartFile | None) -> list[str]:
+    """Return the keys that a table of a kind, or of a part with its file, can have beside its type."""
+    if file is None:
+        return list(operands(KINDS[kind], without={"name": None}))
+    return [name for key, one in file.parameters.items() for name in (key, *one.also)]
+
+
+def _once(place: str, key: str, value: Any, known: Iterable[str], table: Mapping[str, Any]) -> str:
+    """Return the parameter that a key of a table means; raises InputError where another key says the same."""
+    full = full_key(place, key, value, known)
+    if full != key and full in table:
+        raise InputError(f"{place}: {key!r} and {full!r} are one parameter; one of them must be left out")
+    return full
+
+
+def _in_full(table: Mapping[str, Any], known: Iterable[str], place: str) -> dict[str, Any]:
+    return {_once(place, key, value, known, table): value for key, value in table.items()}
+
+
+def _check_operand(
+    place: str, name: str, kind: str, key: str, value: Any, known: Iterable[str], visits: Mapping[str, Iterable[str]]
+) -> None:
+    """Raise InputError for a key of the laboratory that says what a packet does there, and stands in a step."""
+    if key in known:
+        return
+    visit_name = next((visit for visit, operands in visits.items() if key in operands), None)
+    if visit_name is not None:
+        step = f"{name}.{visit_name}({key}={value!r})"
+        raise InputError(f'{place}: {key} belongs to a visit, not to the resource: in a pool, steps = ["{step}"]')
+    if key == HELD and kind in HOLDABLE:
+        raise InputError(f'{place}: how long it is held stands in a step: {{ hold = "{name}", steps = [...] }}')
 
 
 LIKE = "like"  # of a table of a device: the one of the shelf whose values it changes

@@ -1,4 +1,7 @@
-"""JSON Schema of machine files and of parts; the keys of a resource are its kind's operands, or a part's parameters."""
+"""JSON Schema of machine files and of parts; the keys of a resource are its kind's operands, or a part's parameters.
+
+A key whose name ends with its unit may stand without it, if the value is a text with a unit: `word = "10 ns"`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
+from npexplore.machine.described.named import CROSS, NAMED, short_key
 from npexplore.machine.described.part_files import PARTS, shelf_part
 from npexplore.machine.described.parts import ACROSS
 from npexplore.machine.described.records import PartFile
@@ -24,6 +28,7 @@ from npexplore.units import QUANTITY, UNITS, unit_of
 
 FORMULA = {"type": "string", "pattern": "^\\s*="}
 WITH_UNIT = {"type": "string", "pattern": QUANTITY}  # "0.625 ns"
+SHORT = {"anyOf": [WITH_UNIT, {"type": ["array", "object"]}]}  # of a key without its unit; a list, a distribution
 TIMES = "#/$defs/{name}"
 SCALARS = {bool: "boolean", int: "integer", float: "number", str: "string"}
 VISIT = {
@@ -74,12 +79,32 @@ def resource(kinds: Iterable[str]) -> dict[str, Any]:
     """Return the schema of a resource of some kinds, of a part of the shelf, or of one beside the file."""
     keys = {name: table(operands(KINDS[name], without={"name": None}), {TYPE: {"const": name}}) for name in kinds}
     keys |= {name: _part(shelf_part(name), name) for name in PARTS}
+    keys |= {name: _named(name, keys[own.kind]) for name, own in NAMED.items() if own.kind in keys}
     return {
         "type": "object",
         "properties": {TYPE: {"anyOf": [{"enum": list(keys)}, {"type": "string", "pattern": "^[^/]+\\.toml$"}]}},
         "required": [TYPE],
         "allOf": [{"if": {"properties": {TYPE: {"const": name}}}, "then": found} for name, found in keys.items()],
     }
+
+
+def _named(name: str, kind: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a table with a name that people use: the keys of its kind, each of which has a value."""
+    keys = {**kind["properties"], TYPE: {"const": name}}
+    if name == "crossing":
+        keys["paths"] = {"anyOf": [{"type": "integer", "minimum": 1, "maximum": len(CROSS)}, keys["paths"]]}
+    return {"type": "object", "properties": keys, "required": [TYPE], "additionalProperties": False}
+
+
+def _with_short_keys(keys: dict[str, Any], required: Iterable[Iterable[str]]) -> dict[str, Any]:
+    """Return the schema of a table with some keys, of which one of each group of names is required."""
+    short = {key: short_key(key) for key in keys}
+    texts = {name: SHORT for name in short.values() if name and name not in keys}
+    groups = [[*names, *(short[name] for name in names if short.get(name) in texts)] for names in required]
+    either = [{"anyOf": [{"required": [name]} for name in names]} for names in groups if len(names) > 1]
+    plain = [names[0] for names in groups if len(names) == 1]
+    table = {"type": "object", "properties": keys | texts, "required": plain, "additionalProperties": False}
+    return table | ({"allOf": either} if either else {})
 
 
 def _part(file: PartFile, name: str) -> dict[str, Any]:
@@ -95,20 +120,14 @@ def _part(file: PartFile, name: str) -> dict[str, Any]:
         plain = [own, *([WITH_UNIT] if one.unit in UNITS and not words(one.choices) else [])]
         found |= {name: {"anyOf": [*plain, FORMULA], "description": one.about} for name in (key, *one.also)}
     needed = [[key, *one.also] for key, one in file.parameters.items() if one.default is None]
-    made = {"type": "object", "properties": found, "additionalProperties": False}
-    made["required"] = [TYPE, *(names[0] for names in needed if len(names) == 1)]
-    either = [{"anyOf": [{"required": [name]} for name in names]} for names in needed if len(names) > 1]
-    return made | ({"allOf": either} if either else {})
+    return _with_short_keys(found, [[TYPE], *needed])
 
 
 def table(keys: Mapping[str, tuple[Any, bool]], fixed: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the schema of a table with the operands of a class as keys."""
-    return {
-        "type": "object",
-        "properties": {**{key: value(hint, _has_unit(key)) for key, (hint, _) in keys.items()}, **(fixed or {})},
-        "required": [*(fixed or {}), *(key for key, (_, required) in keys.items() if required)],
-        "additionalProperties": False,
-    }
+    values = {key: value(hint, _has_unit(key)) for key, (hint, _) in keys.items()}
+    needed = [*(fixed or {}), *(key for key, (_, required) in keys.items() if required)]
+    return _with_short_keys({**values, **(fixed or {})}, [[name] for name in needed])
 
 
 def value(hint: Any, with_unit: bool = False) -> dict[str, Any]:

@@ -163,13 +163,17 @@ def opened(
     load, operands = packets_of(lone, trace)
     alone = lone.design(1, operands)
     asked = _Asked(lone, alone, load, solvers, seed, precision, trace is None and arrivals == "poisson")
-    latency = alone.demands(load).demands.latency
-    enough = min(AMPLE + ceil(8 * asked.ceiling * latency), MAX_THREADS) if isfinite(asked.ceiling) else MAX_THREADS
+    enough = asked.enough_threads()
     points = []
     for offered in _rates(lone.kind, rate, asked.ceiling, load):
         arriving = load.with_arrivals(arrivals, offered)
         points += [asked.point(solver, lone.design(enough, operands), arriving, rate_pps=offered) for solver in solvers]
     return asked.exploration(points)
+
+
+def open_threads(lone: LoneResource) -> int:
+    """Return so many threads that packets behind arrivals wait at the resource alone, as in `opened`."""
+    return _Asked(lone, lone.design(1), lone.packets(), (), 0, 0.0, False).enough_threads()
 
 
 @dataclass
@@ -193,6 +197,12 @@ class _Asked:
         servers = [most for name, most in every.items() if not name.startswith("threads")]
         self.ceiling = min(servers, default=float("inf"))
         self.theory = theory_of(self.lone) if self.has_theory else None
+
+    def enough_threads(self) -> int:
+        """Return so many threads that packets behind arrivals wait at the resource alone."""
+        if not isfinite(self.ceiling):
+            return MAX_THREADS
+        return min(AMPLE + ceil(8 * self.ceiling * self.alone.demands(self.load).demands.latency), MAX_THREADS)
 
     def point(
         self, solver: str, design: Design, load: Workload, threads: int | None = None, rate_pps: float | None = None

@@ -11,6 +11,7 @@ import numpy as np
 from npexplore.designs import Design
 from npexplore.designs.composed import machine_of
 from npexplore.machine.described.defaults import choices
+from npexplore.machine.described.steps import DRAWN
 from npexplore.machine.resources.base import OperandValue, Resource
 from npexplore.machine.resources.server import Delay
 from npexplore.machine.resources.streams import StaticStreams
@@ -48,14 +49,19 @@ class LoneResource:
 
         operands: in place of its own.
         """
+        parts = [self.resource] if self.held_s is None else [self.resource, Delay(HELD)]
+        return machine_of(parts, self.steps(operands), threads=threads, name=f"{self.resource.name}_alone")
+
+    def steps(self, operands: Mapping[str, OperandValue] | None = None) -> list[Any]:
+        """Return what a thread does with a packet, as steps of a machine (machine/described/steps.py)."""
         name = self.resource.name
-        said = ", ".join(f"{key}={value!r}" for key, value in (operands or self.visit_operands()).items())
-        steps: list[Any] = [f"{name}.{self.visit}({said})"]
-        parts: list[Resource] = [self.resource]
         if self.held_s is not None:
-            parts.append(Delay(HELD))
-            steps = [{"hold": name, "steps": [f"{HELD}.wait(seconds={self.held_s!r})"]}]
-        return machine_of(parts, steps, threads=threads, name=f"{name}_alone")
+            return [{"hold": name, "steps": [f"{HELD}.wait(seconds={self.held_s!r})"]}]
+        texts = {
+            key: repr(value) if str(value).partition(":")[0] in DRAWN else str(value)
+            for key, value in (operands or self.visit_operands()).items()
+        }
+        return [f"{name}.{self.visit}({', '.join(f'{key}={text}' for key, text in texts.items())})"]
 
     @property
     def has_steady_state(self) -> bool:
@@ -65,7 +71,7 @@ class LoneResource:
 
     def packets(self) -> Workload:
         """Return the packets that visit it, with the members of operands that a program cannot draw."""
-        names = self._given_by_packets()
+        names = self.given_by_packets()
         members = [np.arange(choices(self.resource, name)) for name in names]
         grid = [axis.ravel().astype(np.int64) for axis in np.meshgrid(*members, indexing="ij")]
         size = len(grid[0]) if grid else 1
@@ -74,9 +80,10 @@ class LoneResource:
 
     def visit_operands(self) -> dict[str, OperandValue]:
         """Return the operands as a program has them: those that it cannot draw are columns of the packets."""
-        return {**self.operands, **{name: f"packet.{name}" for name in self._given_by_packets()}}
+        return {**self.operands, **{name: f"packet.{name}" for name in self.given_by_packets()}}
 
-    def _given_by_packets(self) -> list[str]:
+    def given_by_packets(self) -> list[str]:
+        """Return the operands that are drawn and that a program cannot draw: columns of the packets."""
         own = set() if isinstance(self.resource, StaticStreams) else {*self.resource.VISITS[self.visit]}
         return [name for name in self.operands
                 if self.operands[name] == "random" and name in own - self.resource.CHANCE]  # fmt: skip

@@ -11,8 +11,8 @@ from typing import Any, Union, get_args, get_origin
 
 from npexplore import syntax
 from npexplore.errors import FaultsError, InputError, NpexploreError, UnknownNameError, one_of
-from npexplore.machine.described.defaults import CROSS, DEFAULTS, NAMED, Named
 from npexplore.machine.described.formula import Formulas
+from npexplore.machine.described.named import DEFAULTS, NAMED, Named, full_key, kind_behind, paths_of
 from npexplore.machine.described.part_files import PARTS, own_names, shelf_part
 from npexplore.machine.described.parts import Parts
 from npexplore.machine.described.resources import ResourceTables, operands
@@ -20,7 +20,7 @@ from npexplore.machine.described.steps import DRAWN
 from npexplore.machine.ranges import checked, words
 from npexplore.machine.resources import KINDS
 from npexplore.machine.resources.base import Example, OperandValue, Resource
-from npexplore.units import ENDINGS, UNITS, split, unit_of
+from npexplore.units import UNITS, split, unit_of
 
 POSITIVE = 1e-18  # the least rate
 AMOUNTS = ("bytes", "bits", "words")  # operands of which a visit has at least one
@@ -34,7 +34,7 @@ def names() -> list[str]:
 def kind_named(name: str) -> str:
     """Return the kind or part behind a name; raises UnknownNameError."""
     one_of("resource", name, names())
-    return NAMED[name].kind if name in NAMED else name
+    return kind_behind(name)
 
 
 def named(name: str) -> tuple[Named, Example]:
@@ -80,11 +80,12 @@ def built(name: str, called: str, given: Mapping[str, Any]) -> tuple[Resource, d
     table = {**default.parameters, **own.parameters}
     rows = {row["name"]: row for row in listed(name)}
     for key, value in (own_names(shelf_part(own.kind), given) if own.kind in PARTS else given).items():
-        full = _full_name(subject, key, value, list(rows))
+        full = full_key(subject, key, value, rows)
+        if full not in rows:
+            raise UnknownNameError(f"parameter of {subject}", key, rows)
         table[full] = _checked(f"{subject}: {full}", value, rows[full])
-    if name == "crossing" and isinstance(table["paths"], int | str):
-        number = checked("crossing (streams): paths", table["paths"], True, 1, len(CROSS), [], "")
-        table["paths"] = [list(path) for path in CROSS[: int(number)]]
+    if name == "crossing":
+        table["paths"] = paths_of(subject, table["paths"])
     tables = ResourceTables({called: {"type": own.kind, **table}}, Formulas({}), Parts())
     try:
         return tables.one(called), table
@@ -93,25 +94,6 @@ def built(name: str, called: str, given: Mapping[str, Any]) -> tuple[Resource, d
     except NpexploreError as error:
         said = str(error).removeprefix(f"{called}: ").removeprefix(f"resource {called!r}: ")
         raise InputError(f"{subject}: {said}") from None
-
-
-def _full_name(subject: str, key: str, value: Any, known: list[str]) -> str:
-    """Return the parameter that a key means: itself, or the one of its unit whose name it begins."""
-    if key in known:
-        return key
-    found = split(value) if isinstance(value, str) else None
-    longer = [one for one in known if one.removesuffix(_ending(one)) == key and _ending(one)]
-    for one in longer:
-        if found is not None and UNITS[unit_of(one) or "1"][0] == UNITS[found[1]][0]:
-            return one
-    if longer:
-        units = " or ".join(f"{one} in {unit_of(one)}" for one in longer)
-        raise InputError(f"{subject}: {key} must be a text with a unit, or be given as {units}, got {value!r}")
-    raise UnknownNameError(f"parameter of {subject}", key, known)
-
-
-def _ending(name: str) -> str:
-    return next((f"_{end}" for end in ENDINGS if name.endswith(f"_{end}")), "")
 
 
 def _checked(subject: str, value: Any, row: Mapping[str, Any]) -> Any:

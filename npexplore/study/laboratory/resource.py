@@ -20,6 +20,7 @@ from npexplore.names import registered_function
 from npexplore.records import content_hash
 from npexplore.study.laboratory.exploration import SOLVERS, Exploration, closed, opened
 from npexplore.study.laboratory.lone import HELD, PACKET_BYTES, LoneResource
+from npexplore.study.laboratory.machine_text import machine_text
 from npexplore.study.laboratory.parameters import built, kind_named, listed, named, operand, operands_of, visit_of
 from npexplore.units import quantity
 
@@ -91,6 +92,13 @@ class SingleResource(LoneResource):
             self.explore(rate="0.1..0.95")
         figure: go.Figure = registered_function("SingleResource.plot")(self.explored["closed"], self.explored["open"])
         return figure
+
+    def to_toml(self, threads: int = 8) -> str:
+        """Return the text of a machine file in which so many threads visit the resource and nothing else.
+
+        Every parameter and operand stands in it. Raises InputError for a value or a name that no such file can have.
+        """
+        return machine_text(self, threads)
 
     def __repr__(self) -> str:
         set_ = [f"{name}={value!r}" for name, value in {**self.parameters, **self.operands}.items()]
