@@ -64,7 +64,7 @@ first_screen(
     ),
     tries={name: f"#{title}" for name, title in
            {"banks": "Memory-banks", "bus": "Data-bus", "hash": "Hash-unit", "sram": "SRAM-bursts",
-            "crossing": "Static-crossing"}.items()},
+            "crossing": "Static-crossing", "row hits": "Row-hits-of-a-DRAM"}.items()},
 )  # fmt: skip
 
 # %% [markdown]
@@ -233,6 +233,56 @@ Explorer(
     pd.concat(changes), "threads", "throughput_mpps", ["change_cycles"], series="solver", start={"change_cycles": 8},
     title="Cycles to change a switch between routes", x_title="threads", y_title="throughput, Mpps",
 )  # fmt: skip
+
+# %% [markdown]
+# ## Row hits of a DRAM
+#
+# ```
+# thread --> bank 0: is the row open?
+#            yes: read, 16 ns
+#            no:  close it, open mine,
+#                 46 ns (tRC) or more
+# ```
+#
+# One thread reads one bank of DDR4-3200 whose rows stay open. A share of the reads goes to one hot row, the others to
+# rows at random. Two formulas that come to mind are wrong. The share of hits is not the share of the hot row: a hit
+# needs the same row twice in a row, so that 70 % of the reads to one row are 49 % hits. And the rate is not the mean of
+# the rates of hits and of misses (the upper line): times add up, rates do not.
+#
+# The exact answer counts from one row that opens to the next. After it come k hits with probability p^k (1 - p), where
+# p is the row's share, and then a row that waits for the end of tRAS and tRP: time that some hits have already used.
+
+# %%
+SHARES = [0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0]
+reads = {"device": "ddr4_3200", "bank": 0, "policy": {"refresh": "none"}}
+rows = pd.concat(
+    npx.resource("dram_controller", row=f"hot:{share}", **reads)
+    .explore(threads=1, solvers=["theory", "simulation"])
+    .to_frame()
+    .assign(hot_share=share, hits=share**2)
+    for share in SHARES
+)
+renewal = rows[rows.solver == "theory"].set_index("hot_share")
+first, last = renewal.throughput_mpps.iloc[[0, -1]]
+mean = rows[rows.solver == "theory"].assign(solver="mean of both rates")
+mean["throughput_mpps"] = first + (last - first) * mean.hits
+plot.curves(
+    pd.concat([rows, mean]), "hot_share", "throughput_mpps", "solver", hover=["hits"],
+    band=("throughput_low_mpps", "throughput_high_mpps"), title="One thread's reads against the share of the hot row",
+    x_title="share of the reads that go to one row", y_title="throughput, Mpps",
+)  # fmt: skip
+
+# %%
+simulated = rows[rows.solver == "simulation"].set_index("hot_share")
+pd.DataFrame(
+    {
+        "hits": (simulated.hits * 100).round().astype(int).astype(str) + " %",
+        "theory": renewal.throughput_mpps.round(2),
+        "simulation": simulated.throughput_mpps.round(2),
+        "from": simulated.throughput_low_mpps.round(2),
+        "to": simulated.throughput_high_mpps.round(2),
+    }
+).rename(index="hot:{:g}".format)
 
 # %% [markdown]
 # ## From a resource to a machine

@@ -34,6 +34,7 @@ FEWER = {  # the same questions with fewer packets, at fewer points
         "0.3, 0.5, 0.7, 0.8, 0.9, 0.95": "0.7",
         "(1, 2, 4, 6, 8)": "(1, 4)",
         "THREADS = [1, 2, 4, 8, 16]": "THREADS = [1, 4]",
+        "SHARES = [0.1, 0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0]": "SHARES = [0.5, 1.0]",
     },
 }
 ANSWERED = set(FEWER) - {"64_play"}  # sliders are an answer of their own
@@ -75,6 +76,7 @@ FACTS = {  # what a reader learns in a minute, by question
         "How much of the roofline does one thread reach?": ["banks 51%", "bus 100%", "hash 9%"],
         "What breaks the naive formula?": ["4 of them give one thread 29 Mpps and not 57"],
         "Who is right?": [r"queueing is at most [0-4]\.\d% off"],
+        PAGE: [r"hot:0\.525 %26\.02(2[56]\.\d+){3}"],  # row hits: theory beside simulation
     },
 }  # fmt: skip
 
