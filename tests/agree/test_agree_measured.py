@@ -54,13 +54,13 @@ def joined(n, longest):
 
 
 VARIANTS = {  # docs/server.md: completions of a read of n bytes, what the device moves, largest request; worst at which
-    "as it is": (lambda n: joined(n, 320), ceildiv, 4096, -0.186, "257"),
-    "a request of at most 256 bytes": (lambda n: joined(n, 320), ceildiv, 256, -0.186, "257"),
-    "whole payloads from 257 bytes on": (lambda n: joined(n, 256), ceildiv, 4096, -0.118, "257"),
-    "one completion more": (lambda n: joined(n, 320) + n // 257, ceildiv, 4096, -0.244, "257"),
-    "split at 128 bytes": (lambda n: ceildiv(n, 128), ceildiv, 4096, 0.222, "65"),
-    "bytes moved": (lambda n: joined(n, 320), lambda n, line: n * (1 / line), 4096, 0.470, "65"),
-    "both of these": (lambda n: joined(n, 256), lambda n, line: n * (1 / line), 4096, 0.470, "65"),
+    "as it is": (lambda n: joined(n, 320), ceildiv, 4096, -0.196, "257"),
+    "a request of at most 256 bytes": (lambda n: joined(n, 320), ceildiv, 256, -0.196, "257"),
+    "whole payloads from 257 bytes on": (lambda n: joined(n, 256), ceildiv, 4096, -0.130, "257"),
+    "one completion more": (lambda n: joined(n, 320) + n // 257, ceildiv, 4096, -0.253, "257"),
+    "split at 128 bytes": (lambda n: ceildiv(n, 128), ceildiv, 4096, 0.206, "65"),
+    "bytes moved": (lambda n: joined(n, 320), lambda n, line: n * (1 / line), 4096, 0.466, "65"),
+    "both of these": (lambda n: joined(n, 256), lambda n, line: n * (1 / line), 4096, 0.466, "65"),
 }
 
 

@@ -58,7 +58,7 @@ FACTS = {  # what a reader learns in a minute, by question
         PAGE: ["2,520of 2,520 packets that leave, or are lost, as the recursion says", "480of these are lost"],
     },
     "71_pcie": {
-        "How fast?": ["64 bytes get at most 32.7 Gb/s of a wire of 63", "2,048 bytes 55.3"],
+        "How fast?": ["64 bytes get at most 32.3 Gb/s of a wire of 63", "2,048 bytes 53.7"],
         "What binds?": [r"reads are in flight \(reads\)", r"2,048 the wire, .*\(link.down\)"],
         "How close to the measurements?": [CLOSE],
     },

@@ -28,6 +28,15 @@ NS, PS = 1e-9, 1e-12
 MB, PAGE, LARGE_PAGE = 2**20, 2**12, 2**21  # bytes
 SHORT_PAYLOAD = 128
 ROOM = 2**22  # bytes of transfers that may wait for a worker
+LOCAL, REMOTE, CROSSED = "read_ns_local", "read_ns_remote", "read_ns_crossed"
+READ_PARAMETERS = {  # host -> sockets of memory and process -> parameter with the latency of a lone read
+    "bdw2630": {(0, 0): LOCAL, (0, 1): CROSSED, (1, 0): LOCAL, (1, 1): REMOTE},
+    "hsw1226": {(0, 0): "read_ns_hsw1226"},
+    "hsw2620": {(0, 0): LOCAL},
+    "hsw2637": {(0, 0): "read_ns_hsw2637"},
+    "ivb2620": {(0, 0): LOCAL, (1, 1): REMOTE},
+    "snb2630": {(0, 0): LOCAL},
+}
 
 
 def payload(p: Parameters) -> int:
@@ -35,25 +44,23 @@ def payload(p: Parameters) -> int:
     return int(p[f"payload_{p.host}"])
 
 
-def link(p: Parameters, op: str, generation: int, lanes: int) -> Part:
+def link(p: Parameters, generation: int, lanes: int) -> Part:
     """Return the link of the host."""
-    acks, rare = _acks(p, op)
     return part(
         "pcie_wires", "link", generation=generation, lanes=lanes, payload_bytes=payload(p),
-        request_bytes=p[f"request_{p.host}"], ack_every=acks, rare_down=rare,
+        request_bytes=p[f"request_{p.host}"], ack_every=_ack_bytes(p),
     )  # fmt: skip
 
 
-def _acks(p: Parameters, op: str) -> tuple[int, float]:
-    """Return the bytes in which acknowledgements are sent, and how many times rarer they are downwards."""
-    acks = int(p.ack_bytes_128 if payload(p) == SHORT_PAYLOAD else p.ack_bytes_256)
-    return acks, float(p.rare_acks) if op == "read" else 1.0
+def _ack_bytes(p: Parameters) -> int:
+    """Return the bytes in which one acknowledgement and one flow-control update are sent."""
+    return int(p.ack_bytes_128 if payload(p) == SHORT_PAYLOAD else p.ack_bytes_256)
 
 
 @cache
-def _wires(size: int, acks: int, rare: float, line: int) -> float:
+def _wires(size: int, ack_bytes: int, line: int) -> float:
     """Return the time of a read of a line on the wires of the measured links: third generation, eight lanes."""
-    p = part("pcie_wires", "link", generation=3, lanes=8, payload_bytes=size, ack_every=acks, rare_down=rare)
+    p = part("pcie_wires", "link", generation=3, lanes=8, payload_bytes=size, ack_every=ack_bytes)
     head, up, answer, down = (
         float(getattr(p.parameters, name)) for name in ("write_bytes", "up_byte_s", "completion_bytes", "down_byte_s")
     )
@@ -62,11 +69,13 @@ def _wires(size: int, acks: int, rare: float, line: int) -> float:
 
 def host_s(p: Parameters) -> float:
     """Return what the host alone adds to a read of a line that its cache has; raises ModelError if never measured."""
-    name = f"read_ns_{p.host}_{p.memory_socket}{p.control_socket}"
-    if name not in p.file.parameter:
-        sockets = f"memory_socket={p.memory_socket} and control_socket={p.control_socket}"
-        raise ModelError(f"host {p.host} was not measured with {sockets}")
-    wires = _wires(payload(p), *_acks(p, "read"), int(p.line_bytes))
+    sockets = int(p.memory_socket), int(p.control_socket)
+    if sockets not in READ_PARAMETERS[str(p.host)]:
+        raise ModelError(
+            f"host {p.host} was not measured with memory_socket={sockets[0]} and control_socket={sockets[1]}"
+        )
+    name = READ_PARAMETERS[str(p.host)][sockets]
+    wires = _wires(payload(p), _ack_bytes(p), int(p.line_bytes))
     device = float(p.queue_ns) + float(p.arrive_ns) + float(p.move_ns_a_line)
     if (read := float(p[name])) < device + wires / NS:
         raise ModelError(
@@ -103,12 +112,16 @@ def completions(p: Parameters, size: Operand) -> Expression:
 
 
 def sending(p: Parameters, size: Operand) -> Expression:
-    """Return the picoseconds in which the device moves a write's data and makes packets of it."""
+    """Return the picoseconds in which the device moves a write's data and headers.
+
+    A header takes a line's time; the last of several packets takes two at least.
+    """
+    p.assume("header_lines")
     further = ceildiv(size, payload(p)) - 1
-    byte, piece = ps(float(p.move_ns_a_line) / int(p.line_bytes)), ps(float(p.piece_ns))
+    byte, line = ps(float(p.move_ns_a_line) / int(p.line_bytes)), ps(float(p.move_ns_a_line))
     last = (size - further * payload(p)) * byte
-    short = minimum(further, 1) * maximum(piece - last, 0)  # of a last packet; full ones take longer than any least
-    return maximum(size * byte + ps(float(p.start_ns)), ps(float(p.write_ns))) + short
+    short = minimum(further, 1) * maximum(2 * line - last, 0)
+    return maximum(size * byte + line, ps(float(p.write_ns))) + short
 
 
 def ps(ns: float) -> int:
@@ -119,7 +132,7 @@ def ps(ns: float) -> int:
 def resources(p: Parameters) -> list[Resource]:
     """Return the link, the device's engines and the host's page walkers; the taker computes in picoseconds."""
     return [
-        link(p, str(p.op), int(p.generation), int(p.lanes)),
+        link(p, int(p.generation), int(p.lanes)),
         Delay("device"),
         Delay("host"),
         FifoServer("reads", 0.0, units=int(p.reads_in_flight)),
