@@ -10,14 +10,15 @@ from __future__ import annotations
 import gc
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
-from threading import Lock
+from functools import cache, partial
+from threading import Lock, RLock
 from typing import TYPE_CHECKING, NamedTuple
 
 from npexplore.designs.description import MachineDescription
 from npexplore.designs.varied import Arriving, ByPackets
+from npexplore.errors import ModelError, RefusedError
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Parameters, Value
 from npexplore.machine.under_load import UnderLoad, under_load
@@ -73,15 +74,17 @@ class Programs:
     _under_load_reads: Reads = field(default_factory=dict)
     _compiler: MachineCompiler | None = None
     _compiler_reads: Reads = field(default_factory=dict)
-    _making: Lock = field(default_factory=Lock)
+    _making: RLock = field(default_factory=RLock)
 
     def under_load(self, workload: Workload) -> UnderLoad:
         """Return the demands; raises RefusedError or ModelError where there are none."""
         with self._making:
             self._remembered()
             if self._under_load is None:
+                pools = None if self._compiler is None else self._compiler.pools
                 with reading() as self._under_load_reads, uncollected():
-                    self._under_load = under_load(self.machine, self.workload)
+                    self._under_load = under_load(self.machine, self.workload, pools)
+                self._under_load_reads |= self._compiler_reads  # of the same programs: nothing else is read
                 keep_demands(self.demand_key, self._under_load, self.reads | self._under_load_reads)
             note_all(self._under_load_reads)
             return replace(self._under_load, workload=workload)
@@ -95,14 +98,16 @@ class Programs:
                 with uncollected():
                     with reading() as self._compiler_reads:
                         self._compiler = MachineCompiler(self.machine, self.workload)
-                    self._remembered()
-                    if self._under_load is None:  # of the same programs: nothing else is read
-                        self._under_load, self._under_load_reads = self._compiler.under_load(), self._compiler_reads
-                        keep_demands(self.demand_key, self._under_load, self.reads | self._compiler_reads)
                 changed, known = self.parameters.changed(), self.parameters.file.parameter
                 self.hangs_on = {k: changed.get(k, known[k].value) for k in sorted(self.parameters.read)}
             note_all(self._compiler_reads)
-            demands = None if self._under_load is None else replace(self._under_load, workload=workload)
+
+            @cache
+            def demands() -> UnderLoad | None:
+                with suppress(RefusedError, ModelError):
+                    return self.under_load(workload)
+                return None
+
             with uncollected():
                 return self._compiler.model(workload, demands)
 
@@ -157,7 +162,6 @@ class Prepared:
         with self._making:
             if self._model is None:
                 self._model = self.programs.model(self.workload)
-                self._under_load = self._under_load or self._model.under_load
             note_all(self.programs._compiler_reads)
             return self._model
 

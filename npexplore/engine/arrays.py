@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -65,10 +66,21 @@ class EngineModel:
     classes: int = 1  # rows of the statistics of finished packets
     queues: dict[str, tuple[range, int]] = field(default_factory=dict)  # resources counting packets, global of the most
     idle: list[int] = field(default_factory=list)  # resources that threads wait for when they have no packet
-    patience_s: float = 1.0  # a run without a finished packet for so long has stalled
+    least_patience_s: float = 1.0  # a run without a finished packet for less has not stalled
     census: Census | None = None  # None: packets in the system are not counted
-    under_load: UnderLoad | None = None  # what its packets ask of each server, where that can be told without a run
+    demands: Callable[[], UnderLoad | None] | None = None  # tells `under_load` when it is asked for
+    patience: Callable[[UnderLoad | None], float] | None = None  # tells `patience_s`
     marks: list[tuple[str, bool]] = field(default_factory=list)  # per row, the server held then, whether it polls
+
+    @cached_property
+    def under_load(self) -> UnderLoad | None:
+        """What its packets ask of each server, where that can be told without a run."""
+        return None if self.demands is None else self.demands()
+
+    @cached_property
+    def patience_s(self) -> float:
+        """Seconds: a run without a finished packet for so long has stalled."""
+        return self.least_patience_s if self.patience is None else self.patience(self.under_load)
 
     @cached_property
     def random(self) -> bool:

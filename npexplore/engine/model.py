@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,7 @@ from npexplore.engine.arrays import Census as Census
 from npexplore.engine.arrays import EngineModel as EngineModel
 from npexplore.engine.arrays import Token as Token
 from npexplore.engine.jitter import jittered
-from npexplore.engine.patience import patience
+from npexplore.engine.patience import least_patience, patience
 from npexplore.engine.rows_check import check_rows
 from npexplore.errors import ModelError, RefusedError
 from npexplore.machine.machine import Machine, Recorded
@@ -53,7 +54,7 @@ def rows_of(rows: list[EngineRow]) -> Integers:
 def build(machine: Machine, workload: Workload) -> EngineModel:
     """Assemble the threads' programs, the source of packets, and the resources of a machine."""
     compiler = MachineCompiler(machine, workload)
-    return compiler.model(workload, compiler.under_load())
+    return compiler.model(workload, cache(compiler.under_load))
 
 
 class MachineCompiler:
@@ -231,8 +232,10 @@ class MachineCompiler:
         self.machine.ingress.emit_source(asm, columns, self.packets, self.rows, self.cursor, process, times or 0)
         return Token(entry, {}, "arrivals"), times
 
-    def model(self, workload: Workload, load_demands: UnderLoad | None) -> EngineModel:
-        """Return the arrays of the event engine; load_demands: what packets demand, where that can be told.
+    def model(self, workload: Workload, demands: Callable[[], UnderLoad | None]) -> EngineModel:
+        """Return the arrays of the event engine; demands: tells what packets demand, where that can be told.
+
+        It is called when somebody needs to know: for packets that arrive here, else perhaps never.
 
         The workload may arrive at another rate than the compiler's own, or at other times, in the same way.
         """
@@ -242,14 +245,15 @@ class MachineCompiler:
             with asm.scope():
                 source, times = self._source(asm, workload)
                 tokens = [*tokens, source]
-        model = check_rows(self._arrays(asm, tokens, times, workload, load_demands))
-        if load_demands is not None and workload.arrivals != SATURATED:
-            load_demands.check_freed()
+        model = check_rows(self._arrays(asm, tokens, times, workload, demands))
+        if workload.arrivals != SATURATED and model.under_load is not None:
+            model.under_load.check_freed()
         return model
 
     def _arrays(
-        self, asm: Assembler, tokens: list[Token], times: int | None, workload: Workload, load_demands: UnderLoad | None
-    ) -> EngineModel:
+        self, asm: Assembler, tokens: list[Token], times: int | None, workload: Workload,
+        demands: Callable[[], UnderLoad | None],
+    ) -> EngineModel:  # fmt: skip
         sources: list[Ingress | BoundedQueue] = [self.machine.ingress, *self.machine.queues().values()]
         rows, streams, visited = rows_of(asm.rows), [row.source for row in asm.rows], [row.place for row in asm.rows]
         if self.machine.jitter:
@@ -276,9 +280,10 @@ class MachineCompiler:
             classes=self.classes,
             queues={s.name: (self._counts(s), asm.longest[s.name]) for s in sources if s.name in asm.longest},
             idle=[*(number for source in sources for number in self._counts(source)), *asm.at_rest],
-            patience_s=patience(self.machine, workload, load_demands),
+            least_patience_s=least_patience(self.machine, workload),
+            patience=partial(patience, self.machine, workload),
             census=self._census(asm),
-            under_load=load_demands,
+            demands=demands,
         )
 
     def _counts(self, source: Ingress | BoundedQueue) -> range:

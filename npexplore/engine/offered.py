@@ -110,7 +110,7 @@ def open_model(machine: Machine, workload: Workload, packets: int, load: UnderLo
         workload, columns={name: column[rows] for name, column in workload.columns.items()}, arrivals="timestamps",
         rate_pps=None, bursts=None, t_ns=t_ns, ordered=True,
     )  # fmt: skip
-    return MachineCompiler(machine, stand_in).model(stand_in, load)
+    return MachineCompiler(machine, stand_in).model(stand_in, lambda: load)
 
 
 def played(model: EngineModel, workload: Workload, offered: Offered) -> EngineModel:

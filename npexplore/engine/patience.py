@@ -1,6 +1,8 @@
 """How long a simulation may go without a finished packet before it has stalled: long against all that packets do.
 
 patience = 1000 x threads x longest latency without contention + latest start + times of credits
+
+The latency takes a walk through all programs: a run asks for it when it has waited for the least patience.
 """
 
 from __future__ import annotations
@@ -19,9 +21,19 @@ UNKNOWN_S = 1.0
 def patience(machine: Machine, workload: Workload, under_load: UnderLoad | None) -> float:
     """Return the seconds; 1 s where the latencies are known only after a run (given: None)."""
     latencies = UNKNOWN_S if under_load is None else LATENCIES * machine.threads * under_load.longest
+    return max(latencies, LEAST_S) + _pauses(machine, workload)
+
+
+def least_patience(machine: Machine, workload: Workload) -> float:
+    """Return the seconds that `patience` is at least, whatever the latencies are."""
+    return LEAST_S + _pauses(machine, workload)
+
+
+def _pauses(machine: Machine, workload: Workload) -> float:
+    """Return the seconds that pass without a packet because of late starts, credits and gaps between arrivals."""
     starts = max(pool.start.latest(pool.count) for pool in machine.pools)
     credits = sum(queue.credit for queue in machine.queues().values())
-    return max(latencies, LEAST_S) + 2 * starts + LATENCIES * credits + _quiet(workload)
+    return 2 * starts + LATENCIES * credits + _quiet(workload)
 
 
 def _quiet(workload: Workload) -> float:

@@ -73,15 +73,26 @@ def run(
 
     state = State(model, seed, log_rows, accounts or fates is not None, packets, fates)
     result = Run(model, seed)
-    stall = min(round((model.patience_s if stall_s is None else stall_s) / model.tick), int(FOREVER))
+    stall = _ticks(model.least_patience_s if stall_s is None else stall_s, model)
+
+    def advance(until: int, until_done: int) -> int:
+        """Run on; a run that seems to stall goes on for as long as the model's own patience."""
+        nonlocal stall
+        status = state.advance(until, until_done, stall)
+        if status == engine.STALL and stall_s is None:
+            stall = _ticks(model.patience_s, model)
+            if not state.stalled(stall):
+                status = state.advance(until, until_done, stall)
+        return status
+
     begin, until = round(from_s / model.tick), 0 if until_s is None else round(until_s / model.tick)
     for batch in range(batches + 1):
         if until_s is not None:
             at = begin + (until - begin) * batch // batches
-            status = state.advance(at - 1, int(FOREVER), stall) if at else engine.TIME_UP
+            status = advance(at - 1, int(FOREVER)) if at else engine.TIME_UP
         else:
             goal = packets * batch // batches
-            status = state.advance(int(FOREVER), goal, stall) if batch else engine.COUNT_UP
+            status = advance(int(FOREVER), goal) if batch else engine.COUNT_UP
         if status == engine.TIME_UP and until_s is None:
             raise SimulationError(
                 "clock", f"{packets} packets take longer than {int(FOREVER) * model.tick:.3g} s, where a clock of "
@@ -104,6 +115,11 @@ def run(
     result.tally = state.tallied() if accounts else None
     result.log = state.log[: int(state.clock[engine.K_LOG])].copy()
     return result
+
+
+def _ticks(seconds: float, model: EngineModel) -> int:
+    """Return a time in ticks of a model's clock, at most FOREVER."""
+    return min(round(seconds / model.tick), int(FOREVER))
 
 
 def _arrivals_over(state: State) -> bool:

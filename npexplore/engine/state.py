@@ -196,6 +196,10 @@ class State:
                 self.before = now
                 carry += self.slice
 
+    def stalled(self, ticks: int) -> bool:
+        """Return whether no packet was finished for more than so many ticks."""
+        return int(self.clock[engine.K_NOW]) - int(self.clock[engine.K_LAST_DONE]) > ticks
+
     def _advance(self, until: int, until_done: int, stall: int) -> int:
         arguments = (
             self.model.rows, self.stream, self.draws, self.S, self.T, self.R, self.H, self.G, self.clock,

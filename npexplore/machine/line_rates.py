@@ -23,11 +23,7 @@ def line_rate(machine: Machine, ceilings: Mapping[str, Rate]) -> tuple[str, Rate
     ceilings: packets a second that each server alone allows (machine/under_load.py). Of points the wire is that of the
     first. None for a machine without line cards or Ethernet ports, and where packets use none of them.
     """
-    cards, left = list[LineCard](), [*machine.resources.values()]
-    while left:
-        resource = left.pop()
-        cards += [resource] if isinstance(resource, LineCard) else []
-        left += resource.inner
+    cards = line_cards(machine)
     for method in LineCard.VISITS:
         rates = {name: ceilings[name] for name in (card.wire(method) for card in cards) if name in ceilings}
         if rates:
@@ -37,3 +33,13 @@ def line_rate(machine: Machine, ceilings: Mapping[str, Rate]) -> tuple[str, Rate
                 lowest = np.minimum(lowest, rate)
             return name, lowest
     return None
+
+
+def line_cards(machine: Machine) -> list[LineCard]:
+    """Return a machine's line cards and Ethernet ports, those inside of other resources too."""
+    cards, left = list[LineCard](), [*machine.resources.values()]
+    while left:
+        resource = left.pop()
+        cards += [resource] if isinstance(resource, LineCard) else []
+        left += resource.inner
+    return cards

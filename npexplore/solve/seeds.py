@@ -28,15 +28,19 @@ def replicate(
     machine: Machine, workload: Workload, seeds: Sequence[int], *, packets: int | None = None,
     warm_up: int | None = None, window_s: float | None = None, boot_s: float | None = None,
     progress: Callable[[int], None] | None = None, model: EngineModel | None = None, breakdown: bool = False,
+    line: bool = True,
 ) -> Prediction:  # fmt: skip
-    """Simulate with several seeds; means over the seeds, intervals by replications; the breakdown is the first's."""
+    """Simulate with several seeds; means over the seeds, intervals by replications; the breakdown is the first's.
+
+    The arguments are those of `simulate`.
+    """
     if not seeds:
         raise InputError("a simulation needs at least one seed")
     model = model or build(machine, workload)
     runs = [
         simulate(
             machine, workload, seed=seed, packets=packets, warm_up=warm_up, window_s=window_s, boot_s=boot_s,
-            model=model, breakdown=breakdown and seed == seeds[0], progress=progress,
+            model=model, breakdown=breakdown and seed == seeds[0], progress=progress, line=line,
         )
         for seed in seeds
     ]  # fmt: skip

@@ -23,7 +23,7 @@ from npexplore.engine.model import EngineModel, build, threads_of
 from npexplore.engine.run import FOREVER, Run, run
 from npexplore.engine.state import Snapshot
 from npexplore.errors import InputError, SimulationError, positive
-from npexplore.machine.line_rates import line_rate
+from npexplore.machine.line_rates import line_cards, line_rate
 from npexplore.machine.machine import Machine
 from npexplore.machine.mixes import SEQUENCE
 from npexplore.machine.resources.lock import Lock
@@ -71,7 +71,7 @@ class Stretch:
 def simulate(
     machine: Machine, workload: Workload, *, seed: int = 1, packets: int | None = None, warm_up: int | None = None,
     window_s: float | None = None, boot_s: float | None = None, model: EngineModel | None = None,
-    breakdown: bool = False, progress: Callable[[int], None] | None = None,
+    breakdown: bool = False, progress: Callable[[int], None] | None = None, line: bool = True,
 ) -> Prediction:  # fmt: skip
     """Simulate one run.
 
@@ -81,7 +81,8 @@ def simulate(
     boot_s <= time < boot_s + window_s instead (None: the machine's own window, if it has one). breakdown: say where
     packets' time went.
     machine: what to run. workload: the packets that come. seed: of the random numbers. boot_s: start of the window.
-    model: the arrays of the machine (None: built here). progress: called with the number of finished packets.
+    model: the arrays of the machine (None: built here). progress: called with the number of finished packets. line:
+    say what the wires allow, for which the programs' demands are needed.
     Raises SimulationError if the run makes no progress.
     """
     if packets is not None:
@@ -94,7 +95,7 @@ def simulate(
             compiled, seed, 0, BATCHES, from_s=boot, until_s=boot + window, stall_s=FOREVER_S, accounts=breakdown,
             progress=progress,
         )  # fmt: skip
-        answer = measure(machine, workload, run_, 0)
+        answer = measure(machine, workload, run_, 0, line)
         return answer if window_s is not None else replace(answer, ci95={}, approximation=ONE_WINDOW)
     if boot_s:
         raise InputError(f"a boot time needs a window, got boot time {boot_s!r} without one")
@@ -104,7 +105,7 @@ def simulate(
     if workload.arrivals == "timestamps":
         goal = min(goal, len(workload.packet_bytes))
     result = run(compiled, seed, goal, batches, accounts=breakdown, cut=cut, progress=progress)
-    return measure(machine, workload, result, cut)
+    return measure(machine, workload, result, cut, line)
 
 
 def _at_least(share: float, ends: tuple[float, float]) -> tuple[float, float]:
@@ -128,8 +129,8 @@ def _length(workload: Workload, packets: int | None, warm_up: int | None) -> tup
     return packets, math.ceil(BATCHES * before / packets)
 
 
-def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Prediction:
-    """Turn the snapshots of a run into a prediction, without the first `cut` batches."""
+def measure(machine: Machine, workload: Workload, result: Run, cut: int, line: bool = True) -> Prediction:
+    """Turn the snapshots of a run into a prediction, without the first `cut` batches; line: with what wires allow."""
     model, tick = result.model, result.model.tick
     whole = len(result.snapshots) <= cut + 1
     shots = result.snapshots if whole else result.snapshots[cut:]
@@ -184,7 +185,9 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
         ticks = float(total.of(engine.D_LATENCY, number))
         return Latency(total.latency_s(tick, number), *quantiles(bins, (0.5, 0.95, 0.99, 0.999), tick, ticks))
 
-    line = None if model.under_load is None else line_rate(machine, model.under_load.ceilings())
+    wires = None
+    if line and line_cards(machine) and model.under_load is not None:
+        wires = line_rate(machine, model.under_load.ceilings())
     spent = result.tally
     if spent is not None and result.tally_before is not None and not whole:
         spent = spent.since(result.tally_before)
@@ -226,7 +229,7 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int) -> Pred
             for number in range(model.classes if CLASS in workload.columns else 0)
         },
         batches=tuple((part.of(engine.D_COUNT), part.seconds) for part in parts),
-        line_pps=None if line is None else line[1],
+        line_pps=None if wires is None else wires[1],
         breakdown=None if spent is None else of_tally(spent, tick, CLASS in workload.columns),
     )  # fmt: skip
 
@@ -284,8 +287,9 @@ def _without_looks(
     machine: Machine, model: EngineModel, busiest: Mapping[str, float], rate_pps: float
 ) -> Mapping[str, float]:
     """Return busy shares in which engines that threads poll on count by the work of packets alone."""
-    homes, found = {pool.home for pool in machine.pools if pool.idle == "poll"}, model.under_load
-    if not homes or found is None:
+    homes = {pool.home for pool in machine.pools if pool.idle == "poll"}
+    found = model.under_load if homes else None
+    if found is None:
         return busiest
     by_law = busy_shares(found, rate_pps / found.finished)
     return {name: min(share, by_law.get(name, 0.0)) if name in homes else share for name, share in busiest.items()}

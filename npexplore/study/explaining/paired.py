@@ -13,15 +13,15 @@ a larger cell is no gain by itself.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from math import exp
 from typing import NamedTuple
 
 import numpy as np
 
 from npexplore.designs import Design
-from npexplore.designs.prepared import demands_key, kept_demands
 from npexplore.engine.intervals import interval
-from npexplore.errors import NpexploreError
+from npexplore.errors import ModelError, NpexploreError, RefusedError
 from npexplore.machine.workload import Workload
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.simulate import BATCHES
@@ -54,7 +54,7 @@ class Forwarded(NamedTuple):
     """What a machine forwards: packets a second, bits of a packet, and (packets, seconds) of each batch.
 
     half: half width of the 95 % interval as a share of the rate (None: unknown). ceilings: packets a second that each
-    resource alone allows (None: the demands were not at hand).
+    resource alone allows (None: nobody asked for them, or there are no demands).
     """
 
     rate_pps: float
@@ -83,13 +83,18 @@ class Ratio(NamedTuple):
         return exp(self.log) - 1, low, high
 
 
-def answers_and_rates(points: Sequence[SweepPoint], packets: int) -> list[tuple[Forwarded | None, Answer]]:
-    """Return the answers of one task with their rates: a worker that has made the packets knows their lengths."""
-    answers = answer_all(points, packets)
-    return [(forwarded(point, answer), answer) for point, answer in zip(points, answers, strict=True)]
+def answers_and_rates(
+    points: Sequence[SweepPoint], packets: int, ceilings: bool = False
+) -> list[tuple[Forwarded | None, Answer]]:
+    """Return the answers of one task with their rates: a worker that has made the packets knows their lengths.
+
+    ceilings: whether these are asked for too, which takes a walk through the programs of each machine.
+    """
+    answers = answer_all(points, packets, line=False)
+    return [(forwarded(point, answer, ceilings), answer) for point, answer in zip(points, answers, strict=True)]
 
 
-def forwarded(point: SweepPoint, answer: Answer) -> Forwarded | None:
+def forwarded(point: SweepPoint, answer: Answer, ceilings: bool = False) -> Forwarded | None:
     """Return the rate that an answer predicts; None if there is no answer or no packet gets through."""
     if not isinstance(answer, Prediction) or not answer.rate_pps > 0:
         return None
@@ -98,8 +103,16 @@ def forwarded(point: SweepPoint, answer: Answer) -> Forwarded | None:
     half = None if low is None or high is None else (high - low) / 2 / answer.rate_pps
     # runs in the commonest of several modes say nothing of the others, which the interval spans
     batches = () if "modes" in answer.about else answer.batches
-    demands = kept_demands(demands_key(point.design, point.workload))
-    return Forwarded(answer.rate_pps, bits, batches, half, None if demands is None else demands[0].ceilings())
+    return Forwarded(answer.rate_pps, bits, batches, half, _ceilings(point) if ceilings else None)
+
+
+def _ceilings(point: SweepPoint) -> Mapping[str, float] | None:
+    """Return what each resource of a point's machine allows; None where only a run can tell, or without an engine."""
+    if not point.design.by_engine:
+        return None
+    with suppress(RefusedError, ModelError):
+        return point.design.demands(point.workload).ceilings()
+    return None
 
 
 def ratio(a: Forwarded, b: Forwarded) -> Ratio:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from npexplore.designs import Design, DesignLike
@@ -157,8 +158,13 @@ def what_if_in_stages(
                 tried[name, value] = design.with_(**{name: value})
     told = 0
 
-    def ask(designs: Iterable[Design], solver: str, longer: int = 1) -> list[tuple[Forwarded | None, Answer]]:
-        """Return the answers for machines; longer: how many times as many packets are simulated."""
+    def ask(
+        designs: Iterable[Design], solver: str, longer: int = 1, ceilings: bool = False
+    ) -> list[tuple[Forwarded | None, Answer]]:
+        """Return the answers for machines; longer: how many times as many packets are simulated.
+
+        ceilings: whether the rates come with those of all resources.
+        """
         nonlocal told
         points = [SweepPoint(one, workload, solver, None if solver in ANALYTIC else seed) for one in designs]
         before, told = told, told + len(points)
@@ -168,8 +174,8 @@ def what_if_in_stages(
                 progress(before + now, told)
 
         return each(
-            points, answers_and_rates, packets=longer * packets, executor=executor, workers=workers, progress=report,
-            begun=begun,
+            points, partial(answers_and_rates, ceilings=ceilings), packets=longer * packets, executor=executor,
+            workers=workers, progress=report, begun=begun,
         )  # fmt: skip
 
     precise: dict[Tried | None, Forwarded | None] = {}
@@ -189,10 +195,8 @@ def what_if_in_stages(
         ]
         return replace(ranked, changes=tuple(sorted(changes, key=lambda one: -one.gain)))
 
-    def together(ranked: WhatIf, base: Answer) -> WhatIf:
+    def together(ranked: WhatIf) -> WhatIf:
         """Return the changes, with those that equally busy resources need together if these gain beyond any single."""
-        ((_, bound),) = ask([design], "bounds")
-        tied = ties(base, bound) if isinstance(base, Prediction) else []
         singles = {
             change: rate.ceilings if (rate := found.get(change, (None,))[0]) else None
             for change in tried if parameters[change[0]].kind in KINDS and is_single(design, *change)
@@ -212,23 +216,24 @@ def what_if_in_stages(
     found: dict[Tried, tuple[Forwarded | None, Answer]] = {}
     before: list[Tried] = []
     parameters = design.parameters.file.parameter
-    if early and solver == "simulation":
-        single = [change for change in tried if is_single(design, *change)]
-        guessed = dict(zip(single, ask([design, *(tried[one] for one in single)], "queueing")[1:], strict=True))
-        before = sorted(single, key=lambda c: 0.0 if (then := guessed[c][0]) is None else -then.bps)[:FIRST]
-        (now, base), *answers = ask([design, *(tried[one] for one in before)], solver)
-        found = dict(zip(before, answers, strict=True))
-        if now is not None:
-            yield together(settled(_ranked(design, list(found), found, now, solver)), base)
-    later = [change for change in tried if change not in before]
-    (now, base), *answers = ask([design, *(tried[one] for one in later)], solver)
-    found |= dict(zip(later, answers, strict=True))
+    points = [SweepPoint(design, workload, solver, None if solver in ANALYTIC else seed)]
+    ((now, base),) = answers_and_rates(points, packets)
     if now is None:
         yield WhatIf(impossible={"": getattr(base, "reason", "no answer")})
         return
+    ((_, bound),) = answers_and_rates([points[0]._replace(solver="bounds", seed=None)], packets)
+    tied = ties(base, bound) if solver == "simulation" and isinstance(base, Prediction) else []
+    if early and solver == "simulation":
+        single = [change for change in tried if is_single(design, *change)]
+        guessed = dict(zip(single, ask([tried[one] for one in single], "queueing"), strict=True))
+        before = sorted(single, key=lambda c: 0.0 if (then := guessed[c][0]) is None else -then.bps)[:FIRST]
+        found = dict(zip(before, ask([tried[one] for one in before], solver, ceilings=len(tied) > 1), strict=True))
+        yield together(settled(_ranked(design, list(found), found, now, solver)))
+    later = [change for change in tried if change not in before]
+    found |= dict(zip(later, ask([tried[one] for one in later], solver, ceilings=len(tied) > 1), strict=True))
     rates = {change: then.bps for change in tried if (then := found[change][0]) is not None}
     ranked = _ranked(design, list(tried), found, now, solver)
-    ranked = together(settled(ranked), base) if solver == "simulation" else ranked
+    ranked = together(settled(ranked)) if solver == "simulation" else ranked
     yield replace(ranked, knees=tuple(knees_of(design, now.bps, rates))) if knees else ranked
 
 

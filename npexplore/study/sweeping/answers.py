@@ -23,7 +23,7 @@ from npexplore.solve.batch_answers import Answers
 from npexplore.solve.bounds import bounds_of
 from npexplore.solve.prediction import Latency, Prediction
 from npexplore.solve.queueing_model import queueing_of, told_by
-from npexplore.solve.simulate import PACKETS
+from npexplore.solve.simulate import PACKETS, simulate
 from npexplore.solve.validity import check_arrivals
 from npexplore.study.sweeping.executors import (
     Forked,
@@ -66,11 +66,14 @@ T = TypeVar("T")
 Ended = list[tuple[int, Answer]]  # number of the point, answer
 
 
-def predict(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = None) -> Prediction:
+def predict(
+    point: SweepPoint, packets: int = PACKETS, warm_up: int | None = None, line: bool = True
+) -> Prediction:
     """Return one point's prediction and what was read for it; raises NpexploreError if there is no prediction.
 
     point: design, workload, solver, seed. packets: that a simulation measures. warm_up: packets before them (None: as
-    Design.simulate chooses). Of a capture with its own times all packets are measured.
+    Design.simulate chooses). Of a capture with its own times all packets are measured. line: of a simulation, with what
+    the wires allow.
     """
     design, workload, solver, seed = point
     measured: int | None = packets
@@ -88,40 +91,50 @@ def predict(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = Non
             prediction = design.rtl(workload)
         else:
             number = 1 if seed is None else seed
+            if design.by_engine:
+                ready = prepared(design, design.packets(workload))
 
-            def run() -> Prediction:
-                return design.simulate(workload, number, packets=measured, warm_up=warm_up, breakdown=False)
+                def run() -> Prediction:
+                    return simulate(
+                        ready.machine, ready.workload, seed=number, packets=measured, warm_up=warm_up,
+                        model=ready.model(), line=line,
+                    )  # fmt: skip
 
-            prediction = prepared(design, workload).alike((measured, warm_up), run) if design.by_engine else run()
+                prediction = ready.alike((measured, warm_up, line), run)
+            else:
+                prediction = design.simulate(workload, number, packets=measured, warm_up=warm_up, breakdown=False)
     return replace(prediction, reads=reads, breakdown=None)
 
 
-def answer(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = None) -> Answer:
+def answer(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = None, line: bool = True) -> Answer:
     """Return one point's prediction, or why there is none.
 
-    point, packets, warm_up: as in `predict`.
+    The arguments are those of `predict`.
     """
     try:
-        return predict(point, packets, warm_up)
+        return predict(point, packets, warm_up, line)
     except NpexploreError as error:
         return Refusal(str(error))
 
 
-def answer_all(points: Sequence[SweepPoint], packets: int, warm_up: int | None = None) -> list[Answer]:
+def answer_all(
+    points: Sequence[SweepPoint], packets: int, warm_up: int | None = None, line: bool = True
+) -> list[Answer]:
     """Return the answers of one task (a function of the module, so that other processes find it).
 
-    points: of the task. packets, warm_up: as in `predict`.
+    points: of the task. The other arguments are those of `predict`.
     """
     reads: dict[int, Reads] = {}
-    answers, batches = solved(points, packets, reads, warm_up)
+    answers, batches = solved(points, packets, reads, warm_up, line)
     for numbers, batch in batches:
         answers.update({k: replace(batch.prediction(at), reads=reads[k]) for at, k in enumerate(numbers)})
     return [answers[k] for k in range(len(points))]
 
 
 def solved(
-    points: Sequence[SweepPoint], packets: int, reads: dict[int, Reads] | None = None, warm_up: int | None = None
-) -> tuple[dict[int, Answer], list[tuple[list[int], Answers]]]:
+    points: Sequence[SweepPoint], packets: int, reads: dict[int, Reads] | None = None, warm_up: int | None = None,
+    line: bool = True,
+) -> tuple[dict[int, Answer], list[tuple[list[int], Answers]]]:  # fmt: skip
     """Return the answers of one task by number of the point, and those that were found together.
 
     Analytic points of one structure are answered together, by few calls of kernels (solve/batch.py). reads: is given
@@ -134,7 +147,7 @@ def solved(
     known: dict[Hashable, tuple[UnderLoad, Reads]] = {}
     for number, point in enumerate(points):
         if point.solver not in BATCHED:
-            answers[number] = answer(point, packets, warm_up)
+            answers[number] = answer(point, packets, warm_up, line)
             continue
         try:
             with reading() as seen:
