@@ -366,12 +366,14 @@ def advance(
                 latency = now - T[token, T_BIRTH]
                 place = _bin(latency)
                 hist[a, place] += 1
-                if T[token, T_ACCOUNT] >= 0:
+                n = T[token, T_ACCOUNT]
+                if n >= 0:
                     if fate.shape[0] > 0:
-                        _end_fate(fate, account, T[token, T_ACCOUNT], T[token, T_BIRTH], now, np.int64(-1), a)
+                        _end_fate(fate, account, n, T[token, T_BIRTH], now, np.int64(-1), a)
                     for k in range(account.shape[1] - C_FIRST):
-                        tally[a, place, k] += account[T[token, T_ACCOUNT], C_FIRST + k]
-                        account[T[token, T_ACCOUNT], C_FIRST + k] = 0
+                        if account[n, C_FIRST + k] != 0:
+                            tally[a, place, k] += account[n, C_FIRST + k]
+                            account[n, C_FIRST + k] = 0
                 done[a, D_COUNT] += 1
                 done[a, D_LATENCY] += latency
                 done[a, D_BYTES] += b

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -53,7 +53,8 @@ class PacketRows:
     @property
     def drops(self) -> dict[str, int]:
         """Packets dropped, by place."""
-        return {self._place(k): int(self.totals.drops[k]) for k in self.totals.names()[0]}
+        lost = self.totals.names()[0]
+        return dict(zip(self._places(lost), self.totals.drops[[*lost]].tolist(), strict=True))
 
     def frame(self, part: slice, totals: Totals | None = None) -> pd.DataFrame:
         """Return some rows of `PacketRun.packets`, computed from these alone.
@@ -77,24 +78,27 @@ class PacketRows:
         """Return times in seconds, outcome, place and reason of drops, and thread of some rows."""
         import pandas as pd
 
-        fates, model, lost = self.fates.part(part), self.fates.model, totals.names()[0]
-        rows, tick, places = fates.rows, model.tick, [self._place(k) for k in lost]
-        end = np.where(fates.finished, rows[:, engine.F_END], NOWHERE)
-        at = np.where(fates.lost, np.searchsorted(lost, rows[:, engine.F_DROP]), NOWHERE)
+        model, lost = self.fates.model, totals.names()[0]
+        columns = np.ascontiguousarray(self.fates.rows[part, : engine.F_FIRST].T)  # each is read several times
+        arrival, drop, tick, places = columns[engine.F_ARRIVAL], columns[engine.F_DROP], model.tick, self._places(lost)
+        dropped = drop != NOWHERE
+        sent = (columns[engine.F_ENDS] > 0) & ~dropped
+        end = np.where(sent, columns[engine.F_END], NOWHERE)
+        at = np.full(len(drop), NOWHERE, dtype=np.int16)
+        at[dropped] = np.searchsorted(lost, drop[dropped])
         reasons = list(dict.fromkeys(map(self.reasons.__getitem__, places)))
         known = [reasons.index(self.reasons[place]) for place in places]
-        reason = np.array([*known, NOWHERE], dtype=np.int64)[at]
-        outcome = np.select([fates.finished, fates.lost], [0, 1], 2).astype(np.int64)
+        outcome = np.where(sent, 0, np.where(dropped, 1, 2)).astype(np.int16)
         threads = [f"{token.name} {k}" for k, token in enumerate(model.tokens)]
         return {
-            "arrival_s": _seconds(rows[:, engine.F_ARRIVAL], tick),
-            "start_s": _seconds(rows[:, engine.F_START], tick),
+            "arrival_s": _seconds(arrival, tick),
+            "start_s": _seconds(columns[engine.F_START], tick),
             "departure_s": _seconds(end, tick),
-            "latency_s": np.where(fates.finished, (end - rows[:, engine.F_ARRIVAL]) * tick, np.nan),
+            "latency_s": np.where(sent, (end - arrival) * tick, np.nan),
             "outcome": pd.Categorical.from_codes(outcome, categories=list(OUTCOMES)),
             "dropped_at": pd.Categorical.from_codes(at, categories=places),
-            "reason": pd.Categorical.from_codes(reason, categories=reasons),
-            "thread": pd.Categorical.from_codes(rows[:, engine.F_THREAD], categories=threads),
+            "reason": pd.Categorical.from_codes(np.array([*known, NOWHERE], dtype=np.int16)[at], categories=reasons),
+            "thread": pd.Categorical.from_codes(columns[engine.F_THREAD], categories=threads),
         }
 
     def by_resource(self, part: slice, totals: Totals) -> dict[str, Floats]:
@@ -127,8 +131,8 @@ class PacketRows:
             columns["loop"] = np.arange(part.start, part.stop) // (len(self.number) // self.loops)
         return columns
 
-    def _place(self, counter: int) -> str:
-        return self.fates.model.counters[counter].removeprefix(DROP)
+    def _places(self, counters: Sequence[int]) -> list[str]:
+        return [self.fates.model.counters[counter].removeprefix(DROP) for counter in counters]
 
 
 def _seconds(ticks: Integers, tick: float) -> Floats:

@@ -20,6 +20,7 @@ from npexplore.packets.output import replacing
 from npexplore.solve.packet_rows import PacketRows
 
 ROW_FILE = "packets.parquet"
+PAGE_BYTES = 1 << 23  # before it is encoded: a column of a part
 
 
 class RowFile:
@@ -68,11 +69,16 @@ class RowFile:
         frame = self._rows.frame(part, self._totals)
         if self._more is not None:
             frame = frame.assign(**self._more(part))
-        table = pa.Table.from_pandas(frame)
+        table = pa.Table.from_pandas(frame, nthreads=1)  # the engine has the other cores
         if self._writer is None:
             metadata = {**(table.schema.metadata or {}), b"PANDAS_ATTRS": json.dumps(frame.attrs).encode()}
-            repeated = [name for name, kind in frame.dtypes.items() if kind.kind != "f"]  # times hardly are
-            self._writer = pq.ParquetWriter(self._part, table.schema.with_metadata(metadata), use_dictionary=repeated)
+            times = [name for name, kind in frame.dtypes.items() if kind.kind == "f"]  # are hardly repeated
+            self._writer = pq.ParquetWriter(
+                self._part, table.schema.with_metadata(metadata), data_page_size=PAGE_BYTES,
+                write_batch_size=self._rows.fates.part_rows, column_encoding={"packet": "DELTA_BINARY_PACKED"},
+                use_dictionary=[name for name in frame if name not in times],
+                compression={name: "none" if name in times else "snappy" for name in table.column_names},
+            )  # fmt: skip
         self._writer.write_table(table)
         self.written = part.stop
 
