@@ -113,7 +113,8 @@ def command(
         by_resource = by_resource or html is not None
         result = machine.run(
             arriving, seed, speed=speed, rate=rate, loops=loops, by_resource=by_resource,
-            memory_bytes=memory_bytes, folder=folder, progress=task.reach,
+            memory_bytes=memory_bytes, folder=folder, router=config, port=port, any_station=any_station,
+            progress=task.reach,
         )  # fmt: skip
     capture = result.capture
     assert capture is not None

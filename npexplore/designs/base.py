@@ -197,8 +197,8 @@ class Design(MachineDescription):
     def run(
         self, capture: str | Path | Capture | Mapping[str, str | Path], seed: int = 1, *, speed: float | None = None,
         rate: str | float | None = None, loops: int = 1, by_resource: bool = False,
-        memory_bytes: float | None = None, folder: str | Path | None = None,
-        progress: Callable[[int, int], None] | None = None,
+        memory_bytes: float | None = None, folder: str | Path | None = None, router: Router | None = None,
+        port: str | None = None, any_station: bool = False, progress: Callable[[int, int], None] | None = None,
     ) -> PacketRun:  # fmt: skip
         """Return what becomes of each packet of a capture, at its own times (docs/packet_run.md).
 
@@ -214,6 +214,10 @@ class Design(MachineDescription):
             folder: keep what grows with the packets in unnamed files there (None: in memory); it is made if it is not
                 there. It gets `packets.parquet`, a row a packet, while the run goes on. Of a capture that is read here,
                 addresses are not kept, and `flows()` is refused.
+            router: a golden router; a program that reads `packet.drop_reason` or `packet.sent_bytes` works by what it
+                decides of each packet. `npexplore.solvers.route_run` forwards the frames afterwards.
+            port: the router's port by which all packets come, unless each port has a capture (None: its first).
+            any_station: the router forwards frames whatever their destination MAC address.
             progress: called during the run with the number of packets that have arrived, and of all.
 
         Raises:
@@ -221,13 +225,14 @@ class Design(MachineDescription):
             InputError: a capture without an IP packet or without time stamps, both a speed and a rate, or too little
                 memory.
         """
-        from npexplore.machine.workload_sources import looped, timed
+        from npexplore.machine.workload_sources import first_packet, looped, speed_ratio, timed
         from npexplore.mapped_arrays import arrays_in_files
         from npexplore.packets import read_capture
         from npexplore.packets.columns import STORED
         from npexplore.solve.input_ports import InputPorts
         from npexplore.solve.packet_memory import ARRIVAL_COLUMNS, check_memory
         from npexplore.solve.packet_run import run_packets
+        from npexplore.solve.packet_verdicts import reads_verdicts, with_verdicts
 
         if not self.by_engine:
             raise RefusedError(f"run: {self.name} is no machine of threads and resources")
@@ -247,10 +252,15 @@ class Design(MachineDescription):
             dressed = self.dress is not None
             check_memory(self.name, len(rows) * loops, limit_bytes=memory_bytes, dressed=dressed)
             packets, rows = looped(packets, rows, loops)
+            captured = packets
             if speed is not None:
                 packets = packets.at_speed(speed)
             if rate is not None:
                 packets = packets.with_arrivals("timestamps", rate)
+            if router is not None and reads_verdicts(self.machine(packets), self.workload(first_packet(packets))):
+                names = (port or router.ports[0].name,) if ports is None else ports.names
+                faster = speed_ratio(captured, packets)
+                packets = with_verdicts(packets, rows, read, router, names, faster, any_station=any_station)
             ready = prepared(self.by_packets(), packets)
             return run_packets(
                 self.name, ready.machine, ready.workload, ready.model(), rows, seed=seed, by_resource=by_resource,

@@ -62,7 +62,7 @@ class Packet:
     """
 
     def __init__(self, columns: Mapping[str, Variable]) -> None:
-        self._columns = dict(columns)
+        self._columns = columns
 
     def __contains__(self, name: str) -> bool:
         return name in self._columns

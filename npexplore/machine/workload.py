@@ -34,6 +34,7 @@ Arrival = Literal["saturated", "timestamps", "poisson", "periodic", "batch", "on
 ARRIVALS: tuple[str, ...] = get_args(Arrival)
 RATED = ARRIVALS[2:]  # those that need a rate
 CLASS = "class"  # the column that tells classes apart in a simulation's statistics
+DROP_REASON, SENT_BYTES = "drop_reason", "sent_bytes"  # columns of what a router decides (solve/packet_verdicts.py)
 FRAME_BYTES, SHORTEST_FRAME = 18, 64  # Ethernet header and check sequence; with them (IEEE 802.3 clauses 3.1.1, 3.2.8)
 HIGHEST_RATE_PPS = 1e11  # a packet every ten ticks of a machine's clock of 1 ps
 FINEST_PPS = 1e9  # of time stamps in whole nanoseconds

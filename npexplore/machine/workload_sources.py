@@ -220,6 +220,21 @@ def looped(workload: Workload, rows: Integers, loops: int) -> tuple[Workload, In
     return replace(workload, columns=columns, t_ns=computed(total, time_ns)), cycled(rows, total)
 
 
+def first_packet(workload: Workload) -> Workload:
+    """Return the first of time-stamped packets alone."""
+    assert workload.t_ns is not None, "packets that come by time stamps"
+    return replace(
+        workload, columns={name: column[:1] for name, column in workload.columns.items()}, t_ns=workload.t_ns[:1]
+    )
+
+
+def speed_ratio(before: Workload, after: Workload) -> float:
+    """Return how many times as fast time-stamped packets come after their times were scaled."""
+    assert before.t_ns is not None and after.t_ns is not None, "packets that come by time stamps"  # noqa: PT018
+    last_ns = extremes(after.t_ns)[1]
+    return extremes(before.t_ns)[1] / last_ns if last_ns else 1.0
+
+
 def of_columns(name: str, capture: Any) -> Workload:
     """Return the workload of a capture that is already read: its IP packets, in order, with their time stamps."""
     lengths, times = (np.asarray(capture.columns[column]) for column in ("l3_length", "t_ns"))

@@ -156,6 +156,7 @@ def _run(run: CaptureRun) -> dict[str, Any]:
         result = run.design.run(
             run.trace, options.seed, speed=options.speed, rate=options.rate, loops=options.loops,
             by_resource=options.by_resource, memory_bytes=options.memory_bytes, folder=run.folder,
+            router=options.router, port=options.port, any_station=options.any_station,
         )  # fmt: skip
         files, routed = write_run(result, run.trace, run.folder), None
         if options.router is not None:

@@ -18,6 +18,7 @@ from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources import BufferPool, Dram, DramOptions, DramTiming, FifoServer, Processor, WordMemory
 from npexplore.machine.resources.dram_timing import dram_parts
 from npexplore.machine.resources.ingress import Ingress
+from npexplore.machine.workload import SENT_BYTES
 from npexplore.rows.expressions import Operand, Variable, ceildiv, minimum
 
 SEGMENTS = {"base": 0, "hb": 1, "fcb": 1, "fcb_tb": 2}  # scratchpad segments a packet needs
@@ -124,15 +125,12 @@ def forward(p: Parameters) -> Callable[[Recorder, Packet], None]:
         cells = m.let(ceildiv(size, cell_bytes), "cells")
         bank = banks(m, p)
 
-        def cell_size(i: Operand) -> Variable:
-            return m.let(minimum(cell_bytes, size - i * cell_bytes), "cell_size")
-
-        def move(i: Operand, direction: str) -> None:
+        def move(i: Operand, direction: str, size: Operand = size, cells: Variable = cells) -> None:
             """Move cell i into (write) or out of (read) its buffer, wherever the scheme keeps it."""
             if direction == "write":
                 m.msf.read(bytes=WORD)  # receive status word: SOP, EOP, length, errors
             m.me.compute(cycles=per_cell)
-            stored = cell_size(i)
+            stored = m.let(minimum(cell_bytes, size - i * cell_bytes), "cell_size")
             store(m, p, i, cells, stored, direction, bank)
             if direction == "write":
                 m.receive.free(bytes=cell_bytes)
@@ -151,11 +149,21 @@ def forward(p: Parameters) -> Callable[[Recorder, Packet], None]:
         m.me.compute(cycles=per_packet)  # TTL, checksum, descriptor, enqueue
         m.hash.serve()
         m.sram.read(bytes=WORD * p.sram_lookup_words)
-        (m.scratch if p.scheme != "base" else m.dram).write(**at_header(p, header, bank))
-        m.sram.write(bytes=p.descriptor_bytes + (2 * WORD if p.scheme != "base" else 0))
-        m.scratch.write(bytes=WORD)  # enqueue on the transmit ring
-        with m.loop(cells) as i:
-            move(i, "read")
+
+        def transmit(size: Operand, cells: Variable) -> None:
+            (m.scratch if p.scheme != "base" else m.dram).write(**at_header(p, header, bank))
+            m.sram.write(bytes=p.descriptor_bytes + (2 * WORD if p.scheme != "base" else 0))
+            m.scratch.write(bytes=WORD)  # enqueue on the transmit ring
+            with m.loop(cells) as i:
+                move(i, "read", size, cells)
+
+        if SENT_BYTES not in packet:
+            transmit(size, cells)
+        else:  # a router decides: a message of its own is in the buffer of the packet that it answers
+            with m.branch(packet.sent_bytes > 0):
+                transmit(packet.sent_bytes, m.let(ceildiv(packet.sent_bytes, cell_bytes), "sent_cells"))
+            with m.otherwise():
+                m.sram.write(bytes=WORD)  # the buffer back to the free list
         if p.segments == "dynamic" and p.scheme != "base":
             m.segments.give(count=SEGMENTS[p.scheme])
 

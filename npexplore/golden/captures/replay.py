@@ -65,6 +65,7 @@ class Replay(ShownByArguments):
         lookup: the name of a structure of npexplore.golden.lookup for IPv4.
         error_limit: a token bucket that limits ICMP errors, in errors a second (None: the configuration's).
         any_station: treat frames to another station's MAC address as sent to the port, for captures taken elsewhere.
+        speed: how many times as fast as in the captures packets come, counted from the first.
 
     Raises:
         UnknownNameError: the router has no port of that name.
@@ -82,6 +83,7 @@ class Replay(ShownByArguments):
     def __init__(
         self, router: Router, inputs: Mapping[str, Capture], *, profile: Profile | str | None = None,
         lookup: str = "dir24_8", error_limit: TokenBucket | None = None, any_station: bool = False,
+        speed: float = 1.0,
     ) -> None:  # fmt: skip
         numbers = {port.name: port.number for port in router.ports}
         for name in inputs:
@@ -90,6 +92,8 @@ class Replay(ShownByArguments):
         self.router = router
         self.ports = tuple(inputs)
         self._any_station = any_station
+        self._speed = speed
+        self._first_ns: int | None = None
         self._macs = np.frombuffer(b"".join(port.mac for port in router.ports), np.uint8).reshape(-1, 6)
         self._port = np.array([numbers[name] for name in inputs], np.int16)
         self.forwarder = BatchForwarder(router, profile=profile, lookup=lookup, error_limit=error_limit)
@@ -114,7 +118,7 @@ class Replay(ShownByArguments):
     def _frames(self, part: Part) -> Frames:
         raw = part.link_type != ETHERNET_LINK
         port = self._port[part.source]
-        time_ns = np.where(part.t_ns == NO_TIME, 0, part.t_ns)
+        time_ns = self._times(np.where(part.t_ns == NO_TIME, 0, part.t_ns))
         packets = Packets(part.buffer, part.offset, part.captured)
         if raw.any():
             self._refuse(part, raw)
@@ -122,6 +126,13 @@ class Replay(ShownByArguments):
         if self._any_station:
             kernels.readdress(packets.buffer, packets.offset, packets.length, port, self._macs)
         return Frames(packets, port, time_ns)
+
+    def _times(self, t_ns: NDArray[np.int64]) -> NDArray[np.int64]:
+        if self._speed == 1.0 or not len(t_ns):
+            return t_ns
+        if self._first_ns is None:
+            self._first_ns = int(t_ns[0])
+        return self._first_ns + np.round((t_ns - self._first_ns) / self._speed).astype(np.int64)
 
     def _refuse(self, part: Part, raw: NDArray[np.bool_]) -> None:
         wrong = np.flatnonzero(raw & ~np.isin(part.link_type, RAW_LINKS))

@@ -1,0 +1,94 @@
+"""What the golden router decides of each packet of a capture, as packet columns that a machine's program may read.
+
+drop_reason   0 of a packet that is forwarded, otherwise the number of the reason (npexplore/golden/reasons.py)
+sent_bytes    what leaves because of it: its own bytes if it is forwarded, and those of ICMP messages that answer it
+
+The router decides at the arrivals. Queues of its ports are behind the machine and lose packets later (packet_router).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore.errors import InputError
+from npexplore.golden.captures.replay import Replay
+from npexplore.golden.ethernet import ETHERNET
+from npexplore.golden.router.configuration import Router
+from npexplore.machine.machine import Machine
+from npexplore.machine.workload import DROP_REASON, SENT_BYTES, Workload
+from npexplore.mapped_arrays import computed, release_pages
+from npexplore.packets.capture import Capture
+from npexplore.rows.expressions import Variable, column
+
+Integers = npt.NDArray[np.int64]
+
+
+class _Noted(dict[str, Variable]):
+    """Columns that note which of them a program asks for."""
+
+    def __init__(self, columns: Mapping[str, Variable]) -> None:
+        super().__init__(columns)
+        self.read: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        self.read.add(str(name))
+        return super().__contains__(name)
+
+    def __getitem__(self, name: str) -> Variable:
+        self.read.add(name)
+        return super().__getitem__(name)
+
+
+def reads_verdicts(machine: Machine, packets: Workload) -> bool:
+    """Return whether a program of a machine asks for a column of the router; packets: some that it gets."""
+    queues = machine.queues()
+    for pool in machine.pools:
+        carried = () if pool.gets is None else queues[pool.gets].carries
+        names = _Noted({name: column(name) for name in (*packets.columns, *carried, DROP_REASON, SENT_BYTES)})
+        machine.record(names, pool)
+        if not names.read.isdisjoint((DROP_REASON, SENT_BYTES)):
+            return True
+    return False
+
+
+def with_verdicts(
+    packets: Workload, rows: Integers, capture: Capture, router: Router, ports: tuple[str, ...], speed: float,
+    *, any_station: bool = False,
+) -> Workload:  # fmt: skip
+    """Return packets with the columns of what a router decides of them.
+
+    rows: of each packet, its row in the capture. ports: the router's port by which the packets of each file of the
+    capture come. speed: how many times as fast as in the capture, for limits on the rate of ICMP messages.
+    any_station: forward frames whatever their destination MAC address. Raises InputError for a capture that cannot be
+    read again, or of more files than ports.
+    """
+    if len(capture.files) != len(ports):
+        raise InputError(
+            f"{capture.path}: a router whose verdicts the machine's work depends on takes one file for each port, got "
+            f"{len(capture.files)} for {len(ports)}"
+        )
+    total, starts = sum(capture.file_packets), np.cumsum([0, *capture.file_packets[:-1]])
+    reason, answer_bytes = (computed(total, lambda part: 0, kind) for kind in (np.uint8, np.int32))
+    inputs = dict(zip(ports, capture.files, strict=True))
+    for step in Replay(router, inputs, any_station=any_station, speed=speed):
+        at = starts[step.part.source] + step.part.number
+        reason[at] = step.made.reason
+        answers = step.made.icmp
+        np.add.at(answer_bytes, at[step.made.packet[answers]], step.made.frames.length[answers] - ETHERNET)
+        release_pages()
+    own = packets.packet_bytes
+
+    def sent_bytes(part: slice) -> Integers:
+        of_part = rows[part]
+        forwarded = np.where(reason[of_part] == 0, own[part], 0)
+        return np.asarray(forwarded + answer_bytes[of_part])
+
+    columns = {
+        DROP_REASON: computed(len(rows), lambda part: reason[rows[part]]),
+        SENT_BYTES: computed(len(rows), sent_bytes),
+    }
+    return replace(packets, columns={**packets.columns, **columns})
