@@ -37,16 +37,18 @@ def units_of_others(batch: Batch, pool: Pool) -> dict[str, float]:
     return found
 
 
-def meetings(pool: Pool, other: Pool, server: str, servers: Mapping[str, Server]) -> float:
+def meetings(pool: Pool, other: Pool, server: str, servers: Mapping[str, Server]) -> tuple[float, float]:
     """Return how many times more of another pool's work is met at a server than if it were spread over all members.
 
-    Thread i of either pool lives on member i of its home, so that few threads share the first members.
+    Thread i of either pool lives on member i of its home, so that few threads share the first members. The second
+    number is of the other pool's threads that one thread may meet.
     """
     members = servers[server].members
     if pool.home != server or other.home != server or members == 1:
-        return 1.0
+        return 1.0, float(other.count)
     mine, theirs = (np.bincount(np.arange(one.count) % members, minlength=members) for one in (pool, other))
-    return float(mine @ theirs) / (pool.count * other.count) * members
+    met = float(mine @ theirs) / pool.count
+    return met / other.count * members, met
 
 
 def scv_of_arrivals(batch: Batch, pool: Pool, feeders: Sequence[Pool], departs: Mapping[str, Floats]) -> Floats:

@@ -26,15 +26,14 @@ from npexplore.solve.pool_flows import (
     carried_behind,
     feeders,
     in_receive_buffer,
-    meetings,
     room_before,
     scv_of_arrivals,
     threads_of,
     units_of_others,
 )
+from npexplore.solve.pools_sharing import curves_of, eased_by, full_curves, least_eased, meets_of
 from npexplore.solve.queueing.finite_queue import chances, finite_queues
 from npexplore.solve.queueing.residual import residual
-from npexplore.solve.regularity import slowed
 from npexplore.solve.stations import Floats
 from npexplore.solve.validity import check_losses, check_pools
 
@@ -43,10 +42,6 @@ TINY = 1e-12
 ROUNDS, STEP, CLOSE = 12, 0.3, 1e-4  # of rates before and behind queues that drop
 AMPLE = 2000  # packets that wait before a full queue
 LEAST = 1e-3  # of variability: without any, nobody would ever wait
-
-# (another pool, the part of a server's work that is its and may be met, residual time of it, its threads)
-_Others = list[tuple[str, Floats, Floats, float]]
-_Meets = dict[str, dict[str, _Others]]
 
 
 def dispersion(batch: Batch) -> float:
@@ -118,25 +113,26 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
         for pool in working
     }
     most = np.min([*ceilings.values()], axis=0)
-    meets = _meets(levels, batch, ceilings)
-    curves = _curves(levels, ceilings, meets, dict.fromkeys(levels, most * 0.0))
+    meets = meets_of(levels, batch, ceilings)
+    curves = curves_of(levels, ceilings, meets, dict.fromkeys(levels, most * 0.0))
     shared = any(meets[name] or one.divided or one.reorders for name, one in levels.items())
     if shared:
         full = np.minimum(most, np.min([curve[:, -1] for curve in curves.values()], axis=0))
 
         def carried_beyond(rate: Floats) -> Floats:
-            carried = _full(levels, ceilings, meets, dict.fromkeys(levels, rate))
+            carried = full_curves(levels, ceilings, meets, dict.fromkeys(levels, rate))
             return np.asarray(np.min([curve[:, -1] for curve in carried.values()], axis=0) - rate)
 
         # nobody is slowed by work that does not come
         rate = crossing(carried_beyond, np.zeros_like(most), np.minimum(full, batch.offered))
-        curves = _curves(levels, ceilings, meets, dict.fromkeys(levels, rate))
+        curves = curves_of(levels, ceilings, meets, dict.fromkeys(levels, rate))
     check_pools(batch, levels)
     held = in_receive_buffer(batch, levels)
     room = sum(one.count + room_before(batch, one.gets) for one in held)
     if places is not None and len(held) == len(levels) and places < room:
         return _short_of_buffer(batch, levels, curves, ceilings, held, max(places, 1))
-    passed = _pass(batch, levels, curves, ceilings, places)
+    eased = eased_by(levels, batch, ceilings, meets, rate, curves) if shared else {}
+    passed = _pass(batch, levels, curves, ceilings, places, eased)
     behind_all = carried_behind(machine, levels, passed.carried)
     if shared and any(queue.when_full == "drop" for queue in machine.queues().values()):
         rates = dict.fromkeys(levels, rate)  # pools before a queue that drops do work for packets that are lost there
@@ -145,8 +141,8 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
             if all(np.all(np.abs(more) <= CLOSE * rates[name]) for name, more in change.items()):
                 break
             rates = {name: one + STEP * change[name] for name, one in rates.items()}
-            curves = _curves(levels, ceilings, meets, rates)
-            passed = _pass(batch, levels, curves, ceilings, places)
+            curves = curves_of(levels, ceilings, meets, rates)
+            passed = _pass(batch, levels, curves, ceilings, places, eased)
             behind_all = carried_behind(machine, levels, passed.carried)
     check_losses(batch, passed.lost)
     leave = {name: own.leaves for name, own in batch.like.by_pool.items() if name in levels}
@@ -205,9 +201,12 @@ def _held_up(
 
 def _pass(
     batch: Batch, levels: Mapping[str, Levels], curves: Mapping[str, Floats], ceilings: Mapping[str, Floats],
-    places: int | None,
+    places: int | None, eased: Mapping[tuple[str, str], Floats],
 ) -> _Passed:  # fmt: skip
-    """Go through the pools, each behind those that put into its queue (machine/flows.py)."""
+    """Go through the pools, each behind those that put into its queue (machine/flows.py); eased: `eased_by`.
+
+    Who is eased by the other has the queue empty, or full, for as many times shorter.
+    """
     machine, passed = batch.like.machine, _Passed({}, {}, {}, {}, {})
     departs: dict[str, Floats] = {}  # squared coefficients of variation of the times between packets that leave
     before, queues, order = feeders(batch, levels), machine.queues(), [*batch.like.by_pool]
@@ -236,75 +235,14 @@ def _pass(
                 if drops:
                     passed.lost[pool.name] = 1.0 - rates / comes
                 else:  # who finds it full waits, and is not lost
+                    shorter = (1.0 - carried / curve[:, -1]) * (1.0 - 1.0 / least_eased(eased, source, [pool]))
+                    shorter += (1.0 - carried / most_comes) * (1.0 - 1.0 / least_eased(eased, [pool], source))
+                    carried = carried / (1.0 - shorter)
                     rates = np.minimum(comes, carried)
         passed.rates[pool.name], passed.carried[pool.name], passed.stays[pool.name] = rates, carried, stays
         # Whitt 1983, formula 39
         departs[pool.name] = 1.0 + (1.0 - busy**2) * (spread - 1.0) + busy**2 / pool.count**0.5 * (scv - 1.0)
     return passed
-
-
-def _meets(levels: Mapping[str, Levels], batch: Batch, ceilings: Mapping[str, Floats]) -> _Meets:
-    """Return, by pool and server, the other pools that work there, where that is not the pool's work alone."""
-    pools = {pool.name: pool for pool in batch.like.machine.pools}
-    found: _Meets = {name: {} for name in levels}
-    for name, one in levels.items():
-        for server, seconds in one.batch.seconds.items():
-            whole = np.maximum(batch.seconds[server], TINY)
-            if server not in ceilings or not agreed((1.0 - seconds / whole > TINY) & (seconds > 0)):
-                continue
-            others = found[name][server] = []
-            for other, own in batch.parts.items():
-                if other != name and other in levels and server in own.seconds:
-                    part = own.seconds[server] / whole * meetings(pools[name], pools[other], server, one.servers)
-                    each = own.seconds[server] / np.maximum(own.visits[server], TINY) * (1.0 + own.scv[server]) / 2
-                    others.append((other, part, each, np.inf if server in own.aside else float(pools[other].count)))
-    return found
-
-
-def _slow(
-    one: Levels, ceilings: Mapping[str, Floats], meets: Mapping[str, _Others], rates: Mapping[str, Floats]
-) -> None:
-    """Let the work of other pools at their rates slow one pool where both visit a server."""
-    for server, met in meets.items():
-        more = [(rates[other] * part, each, count) for other, part, each, count in met]
-        nothing = np.zeros(len(one.batch))
-        others = sum((rate for rate, _, _ in more), nothing)
-        lasts = sum((rate * each for rate, each, _ in more), nothing)
-        visitors = sum((np.where(rate > 0, count, 0.0) for rate, _, count in more), nothing)
-        each = one.batch.seconds[server] / np.maximum(one.batch.visits[server], TINY)
-        shared = one.servers[server].discipline == "shared"
-        longer = np.ones(len(one.batch)) if shared else lasts / np.maximum(others * each, TINY)
-        busy = others / ceilings[server]
-        one.slowed[server] = slowed(busy, one.servers[server].units, longer, np.maximum(visitors, 1.0))
-        waits, busy = each * (one.slowed[server] - 1.0), np.minimum(busy, 1.0)
-        # of exponential waits that a share `busy` has, in each visit
-        one.variances[server] = one.batch.visits[server] * waits**2 * (2.0 / np.maximum(busy, TINY) - 1.0)
-
-
-def _full(
-    levels: Mapping[str, Levels], ceilings: Mapping[str, Floats], meets: _Meets, rates: Mapping[str, Floats]
-) -> dict[str, Floats]:
-    """Return the throughput (P, threads) of each pool whose threads keep out of each other's way, as in `_curves`."""
-    found = {}
-    for name, one in levels.items():
-        _slow(one, ceilings, meets[name], rates)
-        one.divide(rates[name])
-        found[name] = one.solve()[1].throughput
-    return found
-
-
-def _curves(
-    levels: Mapping[str, Levels], ceilings: Mapping[str, Floats], meets: _Meets, rates: Mapping[str, Floats]
-) -> dict[str, Floats]:
-    """Return the throughput (P, threads) of each pool with 1.. threads while the others work at their rates."""
-    found = _full(levels, ceilings, meets, rates)
-    for name, one in levels.items():
-        if one.batch.like.workload.arrivals != "saturated":
-            # all threads at work keep out of each other's way, few do not
-            one.exponential, most = True, found[name][:, -1:]
-            found[name] = np.minimum(one.solve()[1].throughput, most)
-            found[name][:, -1:], one.exponential = most, False
-    return found
 
 
 def _scv(levels: Levels, ceilings: Mapping[str, Floats], curve: Floats, pool: Pool) -> Floats:

@@ -61,17 +61,26 @@ def share_of_wait(batch: Batch, name: str, units: float, own_members: bool, wand
 
 
 def slowed(
-    busy: Floats, units: int = 1, variability: Floats | float = 1.0, visitors: Floats | float = np.inf
-) -> Floats:
+    busy: Floats, units: int = 1, variability: Floats | float = 1.0, visitors: Floats | float = np.inf,
+    own: Floats | float = 0.0,
+) -> Floats:  # fmt: skip
     """Return how many times longer visits take behind an open load: 1 + v C(c, rho) / (c (1 - rho)), Erlang's C.
 
     busy: rho (P,), of each of `units` = c servers. variability: v, the part of the wait of exponential times. visitors:
     who come, n of them: of these, one meets n - 1 (Schweitzer, Int. Conf. Stochastic Control 1979), which slows him.
+    own: utilization (P,) by those who are slowed. Of one server they find another's visit there by a chance p, as it
+    cannot be served while they are: p (1 - own (1 + v p)) = rho - own v p of one visitor, which is exact mean value
+    analysis of two customers (v = 1); an n-th of that counts.
     """
     share = np.minimum(busy, FULL)
-    blocked = share if units == 1 else erlang_b(share * units, np.full(share.shape, units))
-    waits = share if units == 1 else blocked / (1.0 - share * (1.0 - blocked))
-    return np.asarray(1.0 + variability * waits / (units * (1.0 - share * (1.0 - 1.0 / np.asarray(visitors)))))
+    if units > 1:
+        blocked = erlang_b(share * units, np.full(share.shape, units))
+        waits = blocked / (1.0 - share * (1.0 - blocked))
+        return np.asarray(1.0 + variability * waits / (units * (1.0 - share * (1.0 - 1.0 / np.asarray(visitors)))))
+    few = 1.0 / np.asarray(visitors)
+    linear = np.maximum(1.0 - (1.0 - few) * share - own * (1.0 - variability), 1.0 - FULL)
+    root = np.sqrt(np.maximum(linear**2 - 4.0 * few * own * variability * share, 0.0))
+    return np.asarray(1.0 + variability * 2.0 * share / (linear + root))
 
 
 def in_order(rate: Floats, sd: Floats) -> Floats:

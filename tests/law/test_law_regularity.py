@@ -6,8 +6,9 @@ from reference.small_machines import NS, machine, packets
 
 from npexplore.machine.resources import Delay, FifoServer, Lock
 from npexplore.rows.distributions import Exponential
+from npexplore.solve.queueing.multiclass import multiclass_mva
 from npexplore.solve.queueing_model import queueing
-from npexplore.solve.regularity import in_order
+from npexplore.solve.regularity import in_order, slowed
 from npexplore.solve.simulate import simulate
 
 LOAD = packets(64)
@@ -51,3 +52,17 @@ def test_who_leaves_in_order_waits_for_those_before():
         came, lasts = np.cumsum(rng.exponential(1 / load, 200_000)), rng.exponential(1.0, 200_000)
         left = np.maximum.accumulate(came + lasts)
         assert in_order(np.array([load]), np.array([1.0]))[0] == pytest.approx((left - came - lasts).mean(), rel=0.03)
+
+
+def test_a_visitor_is_met_as_often_as_exact_mean_value_analysis_has_it():
+    """Two customers of classes of their own; at a full server each leaves the other what is left."""
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        demands, away = rng.uniform(0.1, 1.0, 2), rng.uniform(0.0, 3.0, 2)
+        exact = multiclass_mva(demands[None, :], [1, 1], away)
+        busy = exact.throughput * demands
+        longer = slowed(busy[:, 1], visitors=1.0, own=busy[:, 0])
+        assert longer[0] == pytest.approx(1.0 + demands[1] / (demands[1] + away[1]))
+    others = np.array([0.1, 0.2, 0.3])  # one visitor is met once at most
+    for variability, visitors in ((0.5, 1.0), (0.5, np.inf), (1.0, 3.0), (1.0, np.inf)):
+        assert slowed(others, 1, variability, visitors, 1.0 - others) == pytest.approx(1.0 / (1.0 - others))

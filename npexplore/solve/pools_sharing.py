@@ -1,0 +1,113 @@
+"""What pools that share servers do to each other: work of others at their rates slows who meets it there.
+
+    rate <= the most that every pool carries while what others do at that rate slows the servers it shares with them
+
+Shadow servers (Sevcik, IFIP 1977), of which a few threads are met as `slowed` tells (regularity.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from npexplore.machine.pools import Pool
+from npexplore.solve.batch import Batch
+from npexplore.solve.batch_decisions import agreed
+from npexplore.solve.levels import Levels
+from npexplore.solve.pool_flows import feeders, meetings
+from npexplore.solve.regularity import slowed
+from npexplore.solve.stations import Floats
+
+TINY = 1e-12
+
+# (another pool, the part of a server's work that is its and may be met, residual time of it, its threads)
+Others = list[tuple[str, Floats, Floats, float]]
+Meets = dict[str, dict[str, Others]]
+
+
+def meets_of(levels: Mapping[str, Levels], batch: Batch, ceilings: Mapping[str, Floats]) -> Meets:
+    """Return, by pool and server, who works there, itself included, where others do."""
+    pools = {pool.name: pool for pool in batch.like.machine.pools}
+    meets: Meets = {name: {} for name in levels}
+    for name, one in levels.items():
+        for server, seconds in one.batch.seconds.items():
+            whole = np.maximum(batch.seconds[server], TINY)
+            if server not in ceilings or not agreed((1.0 - seconds / whole > TINY) & (seconds > 0)):
+                continue
+            others = meets[name][server] = []
+            for other, own in batch.parts.items():
+                if other in levels and server in own.seconds:
+                    more, count = meetings(pools[name], pools[other], server, one.servers)
+                    part = own.seconds[server] / whole * more
+                    each = own.seconds[server] / np.maximum(own.visits[server], TINY) * (1.0 + own.scv[server]) / 2
+                    others.append((other, part, each, np.inf if server in own.aside else count))
+    return meets
+
+
+def _slow(
+    name: str, one: Levels, ceilings: Mapping[str, Floats], meets: Mapping[str, Others], rates: Mapping[str, Floats]
+) -> None:
+    """Let the work of other pools at their rates slow one pool where both visit a server."""
+    for server, met in meets.items():
+        more = [(rates[other] * part, each, count) for other, part, each, count in met if other != name]
+        nothing = np.zeros(len(one.batch))
+        own = sum((rates[other] * part for other, part, _, _ in met if other == name), nothing) / ceilings[server]
+        others = sum((rate for rate, _, _ in more), nothing)
+        lasts = sum((rate * each for rate, each, _ in more), nothing)
+        visitors = sum((np.where(rate > 0, count, 0.0) for rate, _, count in more), nothing)
+        each = one.batch.seconds[server] / np.maximum(one.batch.visits[server], TINY)
+        shared = one.servers[server].discipline == "shared"
+        longer = np.ones(len(one.batch)) if shared else lasts / np.maximum(others * each, TINY)
+        busy = others / ceilings[server]
+        one.slowed[server] = slowed(busy, one.servers[server].units, longer, np.maximum(visitors, 1.0), own)
+        waits, busy = each * (one.slowed[server] - 1.0), np.minimum(busy, 1.0)
+        # of exponential waits that a share `busy` has, in each visit
+        one.variances[server] = one.batch.visits[server] * waits**2 * (2.0 / np.maximum(busy, TINY) - 1.0)
+
+
+def full_curves(
+    levels: Mapping[str, Levels], ceilings: Mapping[str, Floats], meets: Meets, rates: Mapping[str, Floats]
+) -> dict[str, Floats]:
+    """Return the throughput (P, threads) of each pool whose threads keep out of each other's way, as in `curves_of`."""
+    throughput = {}
+    for name, one in levels.items():
+        _slow(name, one, ceilings, meets[name], rates)
+        one.divide(rates[name])
+        throughput[name] = one.solve()[1].throughput
+    return throughput
+
+
+def curves_of(
+    levels: Mapping[str, Levels], ceilings: Mapping[str, Floats], meets: Meets, rates: Mapping[str, Floats]
+) -> dict[str, Floats]:
+    """Return the throughput (P, threads) of each pool with 1.. threads while the others work at their rates."""
+    throughput = full_curves(levels, ceilings, meets, rates)
+    for name, one in levels.items():
+        if one.batch.like.workload.arrivals != "saturated":
+            # all threads at work keep out of each other's way, few do not
+            one.exponential, most = True, throughput[name][:, -1:]
+            throughput[name] = np.minimum(one.solve()[1].throughput, most)
+            throughput[name][:, -1:], one.exponential = most, False
+    return throughput
+
+
+def eased_by(
+    levels: Mapping[str, Levels], batch: Batch, ceilings: Mapping[str, Floats], meets: Meets, rate: Floats,
+    curves: Mapping[str, Floats],
+) -> dict[tuple[str, str], Floats]:  # fmt: skip
+    """Return by pair of pools, joined by a queue and at one server, how many times faster one is without the other."""
+    faster = {}
+    rates = dict.fromkeys(levels, rate)
+    for name, source in feeders(batch, levels).items():
+        for own, other in [pair for one in source for pair in ((name, one.name), (one.name, name))]:
+            if any(other == met for others in meets[own].values() for met, *_ in others):
+                alone = full_curves({own: levels[own]}, ceilings, meets, rates | {other: 0.0 * rate})[own][:, -1]
+                faster[own, other] = np.maximum(alone / curves[own][:, -1], 1.0)
+                _slow(own, levels[own], ceilings, meets[own], rates)
+    return faster
+
+
+def least_eased(eased: Mapping[tuple[str, str], Floats], pools: Sequence[Pool], others: Sequence[Pool]) -> Floats:
+    """Return how many times faster (P,) some pools are without others, the least of all pairs."""
+    return np.min([eased.get((one.name, other.name), np.ones(1)) for one in pools for other in others], axis=0)  # type: ignore[no-any-return]
