@@ -95,9 +95,8 @@ class Programs:
 
         with self._making:
             if self._compiler is None:
-                with uncollected():
-                    with reading() as self._compiler_reads:
-                        self._compiler = MachineCompiler(self.machine, self.workload)
+                with uncollected(), reading() as self._compiler_reads:
+                    self._compiler = MachineCompiler(self.machine, self.workload)
                 changed, known = self.parameters.changed(), self.parameters.file.parameter
                 self.hangs_on = {k: changed.get(k, known[k].value) for k in sorted(self.parameters.read)}
             note_all(self._compiler_reads)

@@ -66,9 +66,7 @@ T = TypeVar("T")
 Ended = list[tuple[int, Answer]]  # number of the point, answer
 
 
-def predict(
-    point: SweepPoint, packets: int = PACKETS, warm_up: int | None = None, line: bool = True
-) -> Prediction:
+def predict(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = None, line: bool = True) -> Prediction:
     """Return one point's prediction and what was read for it; raises NpexploreError if there is no prediction.
 
     point: design, workload, solver, seed. packets: that a simulation measures. warm_up: packets before them (None: as
