@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from reference.ddr_commands import Command, commands, faults
 from reference.small_machines import NS, machine
@@ -67,7 +67,17 @@ ACCESSES = st.lists(
 )  # fmt: skip
 
 
+SHORT_WRITES = DdrController(
+    "ddr", DramTiming(
+        t_ck=2 * NS, t_rcd=0, t_cl=2 * NS, t_rp=0, t_ras=0, t_wr=0, t_wl=2 * NS, t_refi=600 * NS, t_rfc=0, t_ccd=5 * NS
+    ), 1, 8, 1, 2, page="open",
+)  # fmt: skip
+
+
 @settings(max_examples=40)
+@example(
+    SHORT_WRITES, [(True, 0, 0, 1, 0), (False, 0, 0, 1, 0)], 1, 1
+)  # a read waits for tCCD
 @given(resource=controllers(), accesses=ACCESSES, threads=st.integers(1, 12), rounds=st.integers(1, 4))
 def test_no_command_comes_too_early(resource, accesses, threads, rounds):
     writes, banks, rows, sizes, gaps = (np.array(column, dtype=np.int64) for column in zip(*accesses, strict=True))

@@ -131,7 +131,8 @@ class Controller:
             elif write:
                 least = turn
             else:
-                least = self.t("t_wl") + self.burst + (self.t("t_wtr_l", "t_wtr") if near else self.t("t_wtr"))
+                wtr, ccd = ("t_wtr_l", "t_wtr"), ("t_ccd_l", "t_ccd")
+                least = max(self.t("t_wl") + self.burst + self.t(*wtr[not near :]), self.t(*ccd[not near :]))
             if end - time < least:
                 return False
         return True
