@@ -29,7 +29,7 @@ from npexplore.networks.single_station import (
     speeds,
 )
 from npexplore.networks.traffic import Traffic
-from npexplore.rows.distributions import Deterministic, Exponential, Poisson
+from npexplore.rows.distributions import Deterministic, Empirical, Exponential, Poisson
 from npexplore.solve import queueing
 
 NELSON_TANTAWI_MOST = 32  # branches the formula was fitted to
@@ -79,7 +79,7 @@ def _named_further(network: Network, result: NetworkResult) -> NetworkResult:
         if any(station.discipline != "delay" for station in network.station.values()):
             taken += [f"hits of {name!r} taken as independent"]
     if result.exact and any(_in_step(network, customers) for customers in network.classes.values()):
-        taken += ["constant times taken as if customers never walked in step"]
+        taken += ["times of few values taken as if customers never walked in step"]
     if not all(_exact_caches(network)):
         taken += ["characteristic time"]
     if not taken:
@@ -92,7 +92,10 @@ def _named_further(network: Network, result: NetworkResult) -> NetworkResult:
 
 
 def _in_step(network: Network, customers: CustomerClass) -> bool:
-    """Say whether closed customers share servers and all times on their way are constant: their phases never mix."""
+    """Say whether closed customers share servers and all their times are constant or drawn from a list of values.
+
+    Such times have a common divisor: the phases of customers relative to each other never mix.
+    """
     if customers.arrivals is not None or IN not in customers.route:
         return False  # open, or another class's customers later on
     met, ahead = {IN}, [IN]
@@ -104,7 +107,8 @@ def _in_step(network: Network, customers: CustomerClass) -> bool:
         ahead += further
     times = [customers.service[name] for name in met - {IN}]
     shared = any(network.station[name].discipline == "ps" for name in met - {IN})
-    return shared and all(isinstance(one, Deterministic) for one in [*times, customers.think_time or Deterministic(0)])
+    times.append(customers.think_time or Deterministic(0))
+    return shared and all(isinstance(time, Deterministic | Empirical) for time in times)
 
 
 def _exact_caches(network: Network) -> list[bool]:

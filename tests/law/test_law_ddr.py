@@ -75,9 +75,7 @@ SHORT_WRITES = DdrController(
 
 
 @settings(max_examples=40)
-@example(
-    SHORT_WRITES, [(True, 0, 0, 1, 0), (False, 0, 0, 1, 0)], 1, 1
-)  # a read waits for tCCD
+@example(SHORT_WRITES, [(True, 0, 0, 1, 0), (False, 0, 0, 1, 0)], 1, 1)  # a read waits for tCCD
 @given(resource=controllers(), accesses=ACCESSES, threads=st.integers(1, 12), rounds=st.integers(1, 4))
 def test_no_command_comes_too_early(resource, accesses, threads, rounds):
     writes, banks, rows, sizes, gaps = (np.array(column, dtype=np.int64) for column in zip(*accesses, strict=True))

@@ -2,7 +2,7 @@
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.special import stdtrit
 
@@ -68,7 +68,18 @@ def networks(draw):
     return msgspec.convert({"name": "random", "station": station, "class": classes}, Network)
 
 
+IN_STEP = {  # times that are multiples of 2: two customers meet at the server in the same way for ever
+    "name": "in step", "station": {"s0": {"discipline": "ps"}},
+    "class": {"c0": {
+        "population": 2, "think_time": {"distribution": "deterministic", "mean": 2.0},
+        "route": {"in": {"s0": 1.0}, "s0": {"out": 1.0}},
+        "service": {"s0": {"distribution": "empirical", "values": [2.0, 6.0], "weights": [2, 1]}},
+    }},
+}  # fmt: skip
+
+
 @settings(max_examples=25)
+@example(msgspec.convert(IN_STEP, Network))
 @given(networks())
 def test_simulation_agrees_with_exact_queueing(network):
     exact, simulation = solve_network(network, ["queueing", "simulation"], SEEDS, 4_000)
