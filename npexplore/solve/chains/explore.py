@@ -69,9 +69,9 @@ def explore(
         if 2 * most > len(slots):
             slots = np.zeros(1 << (2 * most).bit_length(), np.int32)
             kernels.rehash(states, known, slots)
-        found = np.empty(len(rows), np.int32)
-        known = kernels.number(states, known, slots, np.ascontiguousarray(rows, dtype=np.int32), found)
-        return found
+        numbers = np.empty(len(rows), np.int32)
+        known = kernels.number(states, known, slots, np.ascontiguousarray(rows, dtype=np.int32), numbers)
+        return numbers
 
     enter(first)
     while done < known:

@@ -69,10 +69,10 @@ def service_shapes(load: UnderLoad | None, workload: Workload) -> list[Floats]:
     bottleneck = min(ceilings, key=lambda name: ceilings[name], default="threads")
     part, whole = load.demands.apart.get(bottleneck), load.demands.clock
     if part is not None and not bottleneck.startswith("threads"):
-        found = _by_row(part, shares, workload)
-        return [alike] if found is None else [found]
-    found = _by_row(whole, shares, workload)
-    return [alike] if found is None else [found, alike]
+        needs = _by_row(part, shares, workload)
+        return [alike] if needs is None else [needs]
+    needs = _by_row(whole, shares, workload)
+    return [alike] if needs is None else [needs, alike]
 
 
 def _by_row(part: object, shares: Floats, workload: Workload) -> Floats | None:

@@ -74,7 +74,7 @@ def _with_jitter(subject: Subject, plan: Plan, modes: Modes, share: float) -> st
     shaken.saturated_model()
     seeds = sorted(seed for some in modes.seeds for seed in some)[:FIRST_RUNS]
     runs = replicate(lambda seed: shaken.saturated_run(seed, plan.warm_up, plan.packets), seeds)
-    found = modes_of(runs)
+    shaken_modes = modes_of(runs)
     rate, half = over((one.packets for one in runs), (one.seconds for one in runs))
-    text = str(found) if found is not None else f"{rate / 1e6:.4g} Mpps +-{100 * half / rate:.2g} %"
+    text = str(shaken_modes) if shaken_modes is not None else f"{rate / 1e6:.4g} Mpps +-{100 * half / rate:.2g} %"
     return f"with {100 * share:g} % of jitter: {text}"

@@ -162,16 +162,16 @@ def md1_quantiles(shares: Sequence[float], rate: float, service_s: float) -> Flo
     upto = np.concatenate([np.cumsum(p)[1:], np.ones(most)])  # at most m + 1 inside
 
     def longer(t: Floats) -> Floats:
-        found = np.ones(t.shape)
+        shares = np.ones(t.shape)
         for at, stay in np.ndenumerate(t):
             wait = stay - service_s
             if wait >= 0:
                 k = int(np.ceil(wait / service_s)) or 1
                 u, j = rate * (k * service_s - wait), np.arange(k)
-                found[at] = 1 - float(upto[k - 1 - j] @ np.exp(j * np.log(max(u, 1e-300)) - u - gammaln(j + 1)))
+                shares[at] = 1 - float(upto[k - 1 - j] @ np.exp(j * np.log(max(u, 1e-300)) - u - gammaln(j + 1)))
                 if wait == 0:
-                    found[at] = load
-        return found
+                    shares[at] = load
+        return shares
 
     return quantiles_of(shares, longer, service_s)
 
