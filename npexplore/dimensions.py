@@ -215,7 +215,7 @@ def aligned(left: Any, right: Any, doing: str) -> tuple[Any, Any, Unit | None]:
     same = one.like == other.like and (not one.counted or not other.counted or one.counted == other.counted)
     if not same:
         if one.sure and other.sure and not _plain(one) and not _plain(other):
-            raise InputError(f"{doing} {_told(left)} and {_told(right)}: their dimensions differ")
+            raise InputError(f"{doing} {_described(left)} and {_described(right)}: their dimensions differ")
         return a, b, one if one.sure and not other.sure else other if other.sure and not one.sure else None
     ratio = other.scale / one.scale
     if _near(ratio, 1.0) or _near(other.literal, ratio):
@@ -229,7 +229,7 @@ def _plain(unit: Unit) -> bool:
     return unit.like == (0, 0) and not unit.counted
 
 
-def _told(operand: Any) -> str:
+def _described(operand: Any) -> str:
     text = f"{operand.text} " if operand.text else ""
     return f"{text}({operand.unit})"
 
@@ -258,7 +258,7 @@ def in_unit_of(operand: Any, wanted: str | None, place: str) -> Any:
     turned = own.data == target.data and own.time * target.time < 0 and not own.loose
     if _plain(own) or not (own.sure or turned):
         return operand.value
-    raise InputError(f"{place} must be in {wanted} ({target}), got {_told(operand)}")
+    raise InputError(f"{place} must be in {wanted} ({target}), got {_described(operand)}")
 
 
 def number_in(value: Any, subject: str, *units: str) -> Any:

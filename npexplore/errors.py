@@ -96,7 +96,7 @@ def shown(name: str | os.PathLike[str]) -> str:
     JSON nor a strict terminal takes; they are written out here, as in caf\xe9.pcap. So are the characters that command
     a terminal (all controls but tab and line end) and that change the direction of what follows (UAX #9), as in \x1b.
     """
-    return UNPRINTED.sub(lambda found: _written_out(ord(found[0])), os.fspath(name))
+    return UNPRINTED.sub(lambda match: _written_out(ord(match[0])), os.fspath(name))
 
 
 # surrogates, controls (C0, DEL, C1) but tab and line end, line separators, marks and overrides of direction
@@ -142,7 +142,7 @@ class Faults:
     """Collects all faults of a file, to report them together: `with faults.one(): ...`, then `tell()`."""
 
     def __init__(self) -> None:
-        self.found: dict[str, NpexploreError] = {}  # by what they say: what several meet is told once
+        self.by_text: dict[str, NpexploreError] = {}  # by what they say: what several meet is told once
 
     @contextmanager
     def one(self) -> Iterator[None]:
@@ -150,15 +150,17 @@ class Faults:
         try:
             yield
         except FaultsError as error:
-            self.found |= {fault: InputError(fault) for fault in error.faults}
+            self.by_text |= {fault: InputError(fault) for fault in error.faults}
         except NpexploreError as error:
-            self.found[str(error)] = error
+            self.by_text[str(error)] = error
 
     def tell(self, place: str = "") -> None:
         """Raise what was found: one fault as it is, several as FaultsError; `place` is put in front of each."""
-        if len(self.found) == 1 and not place:
-            raise next(iter(self.found.values())) from None
-        lines = [fault if not place or fault.startswith(f"{place}: ") else f"{place}: {fault}" for fault in self.found]
+        if len(self.by_text) == 1 and not place:
+            raise next(iter(self.by_text.values())) from None
+        lines = [
+            fault if not place or fault.startswith(f"{place}: ") else f"{place}: {fault}" for fault in self.by_text
+        ]
         if len(lines) > 1:
             raise FaultsError(lines) from None
         if lines:

@@ -41,7 +41,7 @@ class Read(NamedTuple):
     row: str | None = None
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The name, with the value where it is not the record's own."""
         return self.name if self.usual else f"{self.name}={self.value}"
 
@@ -51,7 +51,7 @@ class Read(NamedTuple):
         return self.kind == "fitted" and not self.fitted_to and bool(self.chosen_after)
 
 
-Reads = dict[str, Read]  # by `told`
+Reads = dict[str, Read]  # by `text`
 _seen: ContextVar[Reads | None] = ContextVar("reads", default=None)
 trace = _seen.get  # the reads that are being collected (None: nobody asks)
 
@@ -83,7 +83,7 @@ def note(read: Read) -> None:
     """Record that something was read."""
     seen = _seen.get()
     if seen is not None:
-        seen[read.told] = read
+        seen[read.text] = read
 
 
 def note_all(reads: Mapping[str, Read]) -> None:
@@ -95,7 +95,7 @@ def note_all(reads: Mapping[str, Read]) -> None:
 
 def names(reads: Iterable[Read]) -> list[str]:
     """Return the names behind a value, sorted; solvers have none."""
-    return sorted(read.told for read in reads if read.kind not in (SOLVER, SAME))
+    return sorted(read.text for read in reads if read.kind not in (SOLVER, SAME))
 
 
 _caches: list[Callable[[], None]] = []  # how to empty each of them
@@ -112,16 +112,16 @@ def remembered(most: int | None = 128) -> Callable[[Callable[P, R]], Callable[P,
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @lru_cache(maxsize=most)
-        def kept(*args: P.args, **kwargs: P.kwargs) -> tuple[R, Reads]:
+        def cached(*args: P.args, **kwargs: P.kwargs) -> tuple[R, Reads]:
             with reading() as seen:
                 value = function(*args, **kwargs)
             return value, seen
 
-        _caches.append(kept.cache_clear)
+        _caches.append(cached.cache_clear)
 
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            value, seen = kept(*args, **kwargs)  # type: ignore[arg-type]
+            value, seen = cached(*args, **kwargs)  # type: ignore[arg-type]
             note_all(seen)
             return value
 

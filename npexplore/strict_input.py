@@ -55,7 +55,7 @@ class Entry:
     values: dict[str, str] = field(default_factory=dict)
     children: list[Entry] = field(default_factory=list)
     text: str = ""
-    asked: dict[str, None] = field(default_factory=dict)
+    requested: dict[str, None] = field(default_factory=dict)
     text_is_read: bool = False
     omitted: int = 0  # children that the user left out
 
@@ -74,15 +74,15 @@ class Entry:
 
     def value(self, name: str, default: str | None = None) -> str:
         """Return the text of a value; raises InputError if it is missing and there is no default."""
-        self.asked[name] = None
-        found = self.values.get(name, default)
-        if found is None:
+        self.requested[name] = None
+        text = self.values.get(name, default)
+        if text is None:
             raise self.refused(f"{name} is missing")
-        return found
+        return text
 
     def every(self, *names: str) -> list[Entry]:
         """Return the children of these names, in the order of the file."""
-        self.asked.update(dict.fromkeys(names))
+        self.requested.update(dict.fromkeys(names))
         return [child for child in self.children if child.key in names]
 
     def of_kind(self, kind: str) -> list[Entry]:
@@ -111,7 +111,7 @@ class Entry:
     def skip(self) -> None:
         """Take everything inside as read: another place accounts for it, such as a note that the answer shows."""
         self.text_is_read = True
-        self.asked.update(dict.fromkeys(self.values))
+        self.requested.update(dict.fromkeys(self.values))
         for child in self.of_every_kind():
             child.skip()
 
@@ -148,12 +148,12 @@ class Entry:
         if "*" in listed:
             return
         for name in self.values:
-            if name not in self.asked and name not in listed:
+            if name not in self.requested and name not in listed:
                 yield self.refused(self._unknown(name.lstrip("@"), "@" if name.startswith("@") else ""))
         if self.text.strip() and not self.text_is_read and "text" not in listed:
             yield self.refused(f"the text {self.text.strip()[:40]!r} has no meaning here")
         for child in self.children:
-            if child.key in self.asked:
+            if child.key in self.requested:
                 yield from child.unread(irrelevant)
             elif not {child.key, child.kind} & listed:
                 yield self._unsupported(child)
@@ -167,7 +167,7 @@ class Entry:
         """Raise InputError for the first child that was neither asked for nor listed, whatever is inside the others."""
         listed = {part for place in (self.kind, self.key, "*") for part in irrelevant.get(place, ())}
         for child in self.children:
-            if not {child.key, child.kind} & {*self.asked, *listed}:
+            if not {child.key, child.kind} & {*self.requested, *listed}:
                 raise self._unsupported(child)
 
     def _unsupported(self, child: Entry) -> InputError:
@@ -178,7 +178,7 @@ class Entry:
         return f"{'attribute' if mark else 'keyword'} {name!r} is not supported{self._nearest(mark + name)}"
 
     def _nearest(self, name: str) -> str:
-        known = [other for other in self.asked if other.startswith("@") == name.startswith("@")]
+        known = [other for other in self.requested if other.startswith("@") == name.startswith("@")]
         close = get_close_matches(name, known, n=3, cutoff=0.5)
         shown = [other.lstrip("@") for other in close or known[:MAX_NAMES]]
         return f" ({'nearest' if close else 'supported here'}: {', '.join(shown)})" if shown else ""
@@ -190,11 +190,11 @@ class Entry:
             del self.values[key]
         left = [one for one in self.children if name not in (one.key, one.kind, one.title, *one.named())]
         self.omitted += len(self.children) - len(left)
-        found = bool(used) or len(left) < len(self.children)
+        omitted = bool(used) or len(left) < len(self.children)
         self.children = left
         for child in left:
-            found = child.without(name) or found
-        return found
+            omitted = child.without(name) or omitted
+        return omitted
 
     def named(self) -> list[str]:
         """Return the name in the title, such as Q of `node 'Q'`."""
@@ -226,15 +226,15 @@ def _without_key(value: Any, name: str, path: str) -> tuple[bool, Any]:
         return any(used for used, _ in parts), [rest for _, rest in parts]
     if not isinstance(value, dict):
         return False, value
-    found, rest = False, {}
+    removed, rest = False, {}
     for key, item in value.items():
         place = f"{path}.{key}".lstrip(".")
         if name in (key, place):
-            found = True
+            removed = True
             continue
         used, rest[key] = _without_key(item, name, place)
-        found = found or used
-    return found, rest
+        removed = removed or used
+    return removed, rest
 
 
 Title = Callable[[str, Mapping[str, str]], tuple[str, str, bool]]

@@ -14,7 +14,7 @@ import msgspec
 
 from npexplore.errors import Faults, InputError, UnknownNameError
 
-MOST = 20  # faults of a file that are told at once
+MAX_FAULTS = 20  # faults of a file that are told at once
 STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")  # of a place such as port[0].mtu
 ONE_AT_A_TIME = threading.Lock()  # two threads that need the same record for the first time crash msgspec 0.22
 T = TypeVar("T")
@@ -89,11 +89,11 @@ def convert(data: dict[str, Any], kind: type[Any], path: Path) -> Any:
         for what, keys in OTHERS.items():
             if keys <= data.keys() and not keys & known:
                 raise InputError(f"{path.name} is {what}; known here are {', '.join(sorted(known))}")
-    faults, left, gone, made = Faults(), data, _Gone(), None
-    while len(faults.found) < MOST:
-        told = False
+    faults, left, gone, record = Faults(), data, _Gone(), None
+    while len(faults.by_text) < MAX_FAULTS:
+        filled = False
         try:
-            made = typed(left, kind)
+            record = typed(left, kind)
         except msgspec.ValidationError as error:
             left = deepcopy(data) if left is data else left
             rule, _, place = str(error).partition(" - at `$.")
@@ -104,22 +104,22 @@ def convert(data: dict[str, Any], kind: type[Any], path: Path) -> Any:
                 fault, steps = _fault(rule, where, gone.shown(steps), left, kind), [*steps, lost]
             elif rule.startswith("Object missing required field"):
                 fault = "" if gone.has([*steps, lost]) else _fault(rule, where, gone.shown(steps), left, kind)
-                told = _fill(left, steps, lost, kind)
+                filled = _fill(left, steps, lost, kind)
             else:
                 fault = _fault(rule, where, gone.shown(steps), left, kind)
             if fault:
                 with faults.one():
                     raise InputError(f"{path.name}: {fault}") from None
-            if not told and not gone.take(left, steps):
+            if not filled and not gone.take(left, steps):
                 break
         else:
             break
     try:
         faults.tell()
     except InputError as error:
-        error.rest = made
+        error.rest = record
         raise
-    return made
+    return record
 
 
 def _fill(data: Any, steps: list[str | int], lost: str, kind: Any) -> bool:
@@ -152,13 +152,13 @@ class _Gone:
 
     def real(self, steps: list[str | int]) -> list[str | int]:
         """Return a place as it was before anything was left out of lists."""
-        made: list[str | int] = []
+        place_before: list[str | int] = []
         for step in steps:
-            for place in sorted(p for p in self.places if p[:-1] == made and isinstance(p[-1], int)):
+            for place in sorted(p for p in self.places if p[:-1] == place_before and isinstance(p[-1], int)):
                 if isinstance(step, int) and int(place[-1]) <= step:
                     step += 1
-            made.append(step)
-        return made
+            place_before.append(step)
+        return place_before
 
     def shown(self, steps: list[str | int]) -> str:
         """Return a place as people read it: `port[0].mtu`."""
@@ -227,15 +227,15 @@ def _got(place: str, data: Any) -> str:
 
 def _choices(kind: Any, field: str) -> list[str]:
     """Return the words that a field of this name may be, in any of the records that a type is made of."""
-    found: list[str] = []
+    choices: list[str] = []
     for schema in _structs(kind):
         config = schema.__struct_config__
         if config.tag_field == field:
-            found.append(str(config.tag))
+            choices.append(str(config.tag))
         for one in msgspec.structs.fields(schema):
             if one.encode_name == field:
-                found += [word for word in literals(one.type) if isinstance(word, str)]
-    return list(dict.fromkeys(found))
+                choices += [word for word in literals(one.type) if isinstance(word, str)]
+    return list(dict.fromkeys(choices))
 
 
 def literals(hint: Any) -> list[Any]:
@@ -248,6 +248,6 @@ def literals(hint: Any) -> list[Any]:
 def _structs(kind: Any, deep: bool = True) -> list[type[msgspec.Struct]]:
     """Return the records that a type is made of, with those inside them if `deep`."""
     if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
-        return [found for part in get_args(kind) for found in _structs(part, deep)]
-    inside = [found for field in msgspec.structs.fields(kind) for found in _structs(field.type)] if deep else []
+        return [schema for part in get_args(kind) for schema in _structs(part, deep)]
+    inside = [schema for field in msgspec.structs.fields(kind) for schema in _structs(field.type)] if deep else []
     return [kind, *inside]

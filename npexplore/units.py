@@ -139,22 +139,22 @@ def quantity(subject: str, text: str, unit: str) -> float:
 
     Raises InputError, naming the subject, for a text without a known unit and for a unit of another kind of thing.
     """
-    found, unit = split(text), SPOKEN.get(unit, unit)
-    if unit not in UNITS or found is None:
+    parsed, unit = split(text), SPOKEN.get(unit, unit)
+    if unit not in UNITS or parsed is None:
         alike = [name for name, (what, _) in UNITS.items() if what == UNITS.get(unit, ("",))[0]]
         hint = f" ({UNITS[unit][0]}: {', '.join(alike)})" if alike else ""
         raise InputError(f"{subject} must be a number{f' in {unit}' if unit else ''}, got {text!r}{hint}")
-    if UNITS[found[1]][0] != UNITS[unit][0]:
+    if UNITS[parsed[1]][0] != UNITS[unit][0]:
         wanted = f"in {unit} or another unit of {UNITS[unit][0]}"
-        raise InputError(f"{subject} must be {wanted}, got {text!r} ({UNITS[found[1]][0]})")
-    return converted(*found, unit)
+        raise InputError(f"{subject} must be {wanted}, got {text!r} ({UNITS[parsed[1]][0]})")
+    return converted(*parsed, unit)
 
 
-def converted(number: float, given: str, unit: str) -> float:
+def converted(number: float, from_unit: str, unit: str) -> float:
     """Return a number in another unit of the same dimension."""
-    if given == unit:
+    if from_unit == unit:
         return number
-    ratio = UNITS[given][1] / UNITS[unit][1]
+    ratio = UNITS[from_unit][1] / UNITS[unit][1]
     power = math.log10(ratio)
     if abs(power - round(power)) < 1e-9:  # by a power of ten, exactly: 312.5 ps is 0.3125 ns to the last digit
         return number * 10.0 ** round(power) if power > 0 else number / 10.0 ** -round(power)
@@ -184,7 +184,7 @@ def doubt(subject: str, value: float, unit: str, credible: tuple[float, float, f
         return
     (low, high, usual), (dimension, scale) = span, UNITS[unit]
     others = {name: value * own / scale for name, (what, own) in UNITS.items() if what == dimension}
-    others = {name: found for name, found in others.items() if low <= found <= high}
+    others = {name: number for name, number in others.items() if low <= number <= high}
     likely = min(others, key=lambda name: abs(math.log(others[name] / usual)), default=None)
     meant = f"; is it '{value:g} {likely}'?" if likely else ""
     warnings.warn(f"{subject} is {value:g} {unit}, outside {low:g}..{high:g} {unit}{meant}", UnitWarning, stacklevel=2)
@@ -195,11 +195,11 @@ def parse_rate(text: str) -> tuple[float, str]:
 
     Raises InputError unless the text is a positive number with a packet or bit rate unit.
     """
-    found = split(text)
-    if found is None:
+    parsed = split(text)
+    if parsed is None:
         raise InputError(f"rate must be a number with a unit such as 2.5Mpps or 4Gb/s, got {text!r}")
-    dimension, scale = UNITS[found[1]]
-    value = found[0] * scale
+    dimension, scale = UNITS[parsed[1]]
+    value = parsed[0] * scale
     if dimension not in ("bit rate", "packet rate"):
         raise InputError(f"rate must be in packets or bits per second, got {text!r} ({dimension})")
     if not 0 < value < float("inf"):
@@ -209,8 +209,8 @@ def parse_rate(text: str) -> tuple[float, str]:
 
 def parse_time(subject: str, text: str) -> float:
     """Parse a time such as `2ms` into seconds; raises InputError naming the subject unless it is a time above 0."""
-    found = split(text)
-    seconds = quantity(subject, text, "s") if found and UNITS[found[1]][0] == "time" else 0.0
+    parsed = split(text)
+    seconds = quantity(subject, text, "s") if parsed and UNITS[parsed[1]][0] == "time" else 0.0
     if not 0 < seconds < float("inf"):
         raise InputError(f"{subject} must be a time above 0 such as 2ms or 5us, got {text!r}")
     return seconds

@@ -60,7 +60,7 @@ def _read(file: Path, changed_ns: int, within: tuple[str, ...], behind: Behind |
         base = _base(data, file, within, faults, behind)
     if isinstance(data.get("name"), str):
         data.setdefault("title", data["name"])
-    told_before = len(faults.found)
+    faults_before = len(faults.by_text)
     with faults.one():
         try:
             machine: MachineFile = _with_seen(convert(data, MachineFile, file))
@@ -71,7 +71,7 @@ def _read(file: Path, changed_ns: int, within: tuple[str, ...], behind: Behind |
         if machine.part:
             known = set(MachineFile.__struct_fields__) - {"part"}
             raise UnknownNameError("key", "part", known)
-    if len(faults.found) > told_before:
+    if len(faults.by_text) > faults_before:
         faults.tell(file.name)
     if base is not None:
         machine = msgspec.structs.replace(
@@ -169,7 +169,7 @@ def _checked(machine: MachineFile, file: Path, faults: Faults) -> MachineFile:
             for value in (parameters[name].value, *advised):
                 parameters[name].check(name, value)
     machine = msgspec.structs.replace(machine, parameter=parameters)
-    for alternative in machine.alternative if not faults.found else ():
+    for alternative in machine.alternative if not faults.by_text else ():
         with faults.one():
             Parameters(machine, alternative.set)
     with faults.one():

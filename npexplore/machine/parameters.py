@@ -186,7 +186,7 @@ class Parameters(Mapping[str, Value]):
             read = known.get(name)
             if read is None:
                 read = known[name] = self._tell(name, value)
-            seen[read.told] = read
+            seen[read.text] = read
         return value
 
     def present(self, name: str) -> Value:

@@ -34,7 +34,7 @@ def read(name="d/x", kind="assumption", value="x", **more):
 
 
 def label(key, *reads, solver=SIMULATED):
-    return LABELS(LEDGER[key], {one.told: one for one in (*reads, *([solver] if solver else []))})
+    return LABELS(LEDGER[key], {one.text: one for one in (*reads, *([solver] if solver else []))})
 
 
 # ---- the rules

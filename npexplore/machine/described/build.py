@@ -64,7 +64,7 @@ def build(p: Parameters) -> Machine:
             continue  # whose steps name resources with faults
         with faults.one():
             pools.append(_pool(table, p, numbers, resources))
-    if faults.found:
+    if faults.by_text:
         known = {**tables.made, receive.name if receive else "receive": Ingress("receive")}
         _faults_of_programs(file.pool, p, known, file.resource.keys() - known.keys(), faults)
     faults.tell()

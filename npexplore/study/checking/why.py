@@ -35,7 +35,7 @@ def why(check: Check, key: str) -> str:
         f"Its value {shown}{unit} (printed: {entry['published'] or 'withheld'}) comes by {', '.join(solvers)}.{frozen}",
     ]
     for kind, word in KINDS.items():
-        mine = sorted((read for read in reads.values() if _kind(read) == kind), key=lambda read: read.told)
+        mine = sorted((read for read in reads.values() if _kind(read) == kind), key=lambda read: read.text)
         if mine:
             parts.append(f"{word[0].upper()}{word[1:]}: {_list(mine)}.")
     return "\n".join(parts)
