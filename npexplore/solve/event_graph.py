@@ -20,7 +20,7 @@ import numpy.typing as npt
 from npexplore.machine.machine import Machine
 from npexplore.machine.program import Body, Fork, Give, Let, Take, Turn, Visit
 from npexplore.machine.resources.base import OwnFaces
-from npexplore.machine.tree import Choose, Count, Serve, Wait, Within
+from npexplore.machine.tree import Choose, Count, Serve, Wait, Within, bodies
 from npexplore.machine.visits import recorded
 from npexplore.machine.workload import Workload
 from npexplore.rows.distributions import Distribution
@@ -42,6 +42,16 @@ def is_event_graph(machine: Machine, workload: Workload) -> bool:
     pool = machine.pools[0]
     columns = {name: column(name) for name in workload.columns}
     return _Walk(machine).body(machine.record(columns, pool), {})
+
+
+def takes_turns(machine: Machine, workload: Workload) -> bool:
+    """Say whether the program of a machine's first pool lets packets take turns."""
+    columns = {name: column(name) for name in workload.columns}
+
+    def inside(body: Body) -> bool:
+        return any(isinstance(step, Turn) or any(map(inside, bodies(step))) for step in body)
+
+    return inside(machine.record(columns, machine.pools[0]))
 
 
 class _Walk:
@@ -112,12 +122,16 @@ def latency(batch: Batch, ceilings: Mapping[str, Floats]) -> Floats:
         heaviest, waits = max(loads.values()), [0.0]
         for name, load in loads.items():
             if load > LIGHTER * heaviest:
-                units = _units(batch, name)
+                units = _units(batch, name, point)
                 waits.append(mdc_waiting(load * units, units) / float(batch.offered[point]))
         found[point] += max(waits)
     return found
 
 
-def _units(batch: Batch, name: str) -> int:
+def _units(batch: Batch, name: str, point: int) -> int:
+    """Return how many packets a circuit lets in at once: of a server, the units of the members that packets visit."""
     server = batch.like.servers.get(name)
-    return batch.like.machine.threads if server is None else server.units * server.members
+    if server is None:
+        return batch.like.machine.threads
+    visited = np.count_nonzero(batch.members[name][point]) if name in batch.members else server.members
+    return server.units * max(int(visited), 1)

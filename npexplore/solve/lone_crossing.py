@@ -102,7 +102,7 @@ def lone_crossing(batch: Batch, body: Body) -> LoneCrossing | None:
     net, path = visit.resource, visit.operands.get("path")
     if not isinstance(net, StaticStreams) or visit.method != "stream" or isinstance(path, Constant):
         return None
-    if not (net.change or net.turns):
+    if not net.turns and (not net.change or len(net.trees) == 1):
         return None
     if len(batch) > 1:
         raise RefusedError("queueing: changes of route are told for one machine at a time")

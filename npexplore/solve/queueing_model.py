@@ -26,8 +26,8 @@ from npexplore.solve.batch import Batch
 from npexplore.solve.batch_answers import Answers, bottlenecks
 from npexplore.solve.batch_decisions import DividedError, agreed
 from npexplore.solve.crossing import crossing
-from npexplore.solve.event_graph import NEAR_FULL, is_event_graph, latency
-from npexplore.solve.levels import Levels
+from npexplore.solve.event_graph import NEAR_FULL, is_event_graph, latency, takes_turns
+from npexplore.solve.levels import ALIKE, Levels
 from npexplore.solve.lone_resource import Alone, alone, may_be_alone
 from npexplore.solve.pools_in_turn import LEAST, Found, Stay, dispersion, in_turn
 from npexplore.solve.prediction import Latency, Prediction
@@ -219,8 +219,16 @@ def _refuse_ordered(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]
 
 def _behind_members(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]) -> Found:
     """Solve members that recover behind Poisson arrivals that they keep up with; raises RefusedError for others."""
+    name = next(iter(levels.recovering))
+    shares = batch.members[name]
+    if np.any((np.count_nonzero(shares, axis=1) > 1) & (np.ptp(shares, axis=1) > ALIKE * batch.largest[name])):
+        raise RefusedError(f"queueing: packets prefer some members of {name!r}, which stay busy behind them")
+    if takes_turns(batch.like.machine, batch.like.workload):
+        raise RefusedError(
+            f"queueing: {name!r} stays busy behind a packet, and its members are visited in turn; behind arrivals the "
+            "wait is known for members that are drawn at random"
+        )
     if not _members_keep_up(levels, batch, ceilings):
-        name = next(iter(levels.recovering))
         raise RefusedError(
             f"queueing: {name!r} stays busy behind a packet; how long packets that arrive wait for it is told for "
             f"Poisson arrivals up to {_tested(levels):.0%} of the rate, with ample threads and room, alone"

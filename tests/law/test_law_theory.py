@@ -76,6 +76,50 @@ def test_a_bank_without_a_unit_in_its_way_is_the_textbook_chain():
     assert bank_throughput(2, 2, 1, 10_000, 10_000) * 10_000 < 1.5
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("banks", {"bank": 2}), ("banks", {"bank": "round_robin", "banks": 3, "latency": "40 ns"}),
+        ("banks", {"bytes": "packet.packet_bytes//2", "bank": 0}), ("bus", {"bytes": "packet.packet_bytes*2"}),
+        ("hash", {"requests": 1}), ("crossing", {"paths": 1, "change_cycles": 3}), ("crossing", {"path": 0}),
+        ("crossing", {"words": "ceildiv(packet.packet_bytes, 4)"}), ("server", {"members": 3, "member": "round_robin"}),
+        ("server", {"members": 3, "member": 1}), ("channel", {"members": 3, "member": 1}),
+    ],
+)  # fmt: skip
+def test_members_one_or_in_turn_and_sizes_by_formula_are_as_simulated(name, arguments):
+    lone = npx.resource(name, **arguments)
+    for table in (lone.explore(threads=[1, 5]), lone.explore(rate=[0.7])):
+        bound = arguments.get("bank") == "round_robin" and table.points[0].rate_pps is not None
+        for truth, simulation in zip(table.of("theory"), table.of("simulation"), strict=True):
+            assert truth.throughput_pps == pytest.approx(simulation.throughput_pps, rel=2e-3)
+            assert truth.latency_s == pytest.approx(simulation.latency_s, rel=0.1 if bound else 0.03)
+        for queueing, simulation in zip(table.of("queueing"), table.of("simulation"), strict=not bound):
+            assert queueing.latency_s == pytest.approx(simulation.latency_s, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("banks", {"bank": "round_robin"}), ("banks", {"bank": "hot:0.6"}),
+        ("channel", {"members": 3, "member": "random"}), ("dram_controller", {"bank": "round_robin"}),
+        ("ddr", {"bank": "hot:0.6"}), ("dram", {"bank": "round_robin"}), ("matrix", {}), ("mesh", {"source": "random"}),
+        ("arbiter", {"members": 3, "member": "round_robin"}), ("server", {"members": 3, "member": "hot:0.6"}),
+    ],
+)  # fmt: skip
+def test_queueing_is_near_simulation_or_says_which_members_it_does_not_see(name, arguments):
+    lone, refused = npx.resource(name, **arguments), 0
+    for table in (lone.explore(threads=[6], solvers=["queueing", "simulation"]),
+                  lone.explore(rate=[0.5], solvers=["queueing", "simulation"])):  # fmt: skip
+        queueing, simulation = table.points
+        if queueing.refused is None:
+            assert queueing.throughput_pps == pytest.approx(simulation.throughput_pps, rel=0.05)
+            assert queueing.latency_s == pytest.approx(simulation.latency_s, rel=0.05)
+        else:
+            refused += 1
+            assert any(operand in queueing.refused for operand in ("bank", "member", "source", "target"))
+    assert refused
+
+
 def test_crommelin_meets_pollaczek_and_an_unloaded_server():
     one = Line.constant(1.0)
     several = Line.constant(1.0, servers=3)

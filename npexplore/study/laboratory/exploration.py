@@ -27,6 +27,7 @@ from npexplore.results import Result, plain
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.residence import brought_by
 from npexplore.study.laboratory.theory import theory_of
+from npexplore.study.laboratory.unseen import unseen_members
 
 if TYPE_CHECKING:
     from npexplore.packets import Capture
@@ -219,7 +220,9 @@ class _Asked:
                 )
             if solver == "simulation" and not isfinite(self.ceiling):
                 return self._runs(empty, design, load)
-            return self._answered(empty, self._prediction(solver, design, load))
+            answer = self._prediction(solver, design, load)
+            reason = unseen_members(self.lone, answer, threads is not None) if solver == "queueing" else None
+            return self._answered(empty, answer) if reason is None else replace(empty, refused=reason)
         except NpexploreError as error:
             return replace(empty, refused=str(error))
 

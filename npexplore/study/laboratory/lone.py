@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +11,9 @@ import numpy as np
 
 from npexplore.designs import Design
 from npexplore.designs.composed import machine_of
+from npexplore.errors import NpexploreError, RefusedError
 from npexplore.machine.described.defaults import choices
+from npexplore.machine.described.formula import Formulas
 from npexplore.machine.described.steps import DRAWN
 from npexplore.machine.resources.base import OperandValue, Resource
 from npexplore.machine.resources.server import Delay
@@ -68,6 +71,24 @@ class LoneResource:
         """Whether waits behind arrivals have a mean: not where a switch takes turns, and packets come otherwise."""
         in_order = isinstance(self.resource, StaticStreams) and bool(self.resource.turns)
         return not (in_order and self.operands.get("path") == "random")
+
+    def number(self, operand: str) -> OperandValue:
+        """Return an operand's value; a formula of the packet as its number, since all packets are alike."""
+        value = self.operands[operand]
+        if not isinstance(value, str) or value.partition(":")[0] in DRAWN:
+            return value
+        with suppress(NpexploreError, KeyError):
+            packet = {"packet_bytes": self.packet_bytes}
+            number: OperandValue = Formulas({"packet": packet}, frozenset(("packet",))).text(value)
+            return number
+        return value
+
+    def amount(self, operand: str) -> float:
+        """Return the bytes or words of a visit; raises RefusedError where packets do not tell them."""
+        value = self.number(operand)
+        if isinstance(value, str):
+            raise RefusedError(f"theory: {operand} = {value} is no number here")
+        return float(value)
 
     def packets(self) -> Workload:
         """Return the packets that visit it, with the members of operands that a program cannot draw."""

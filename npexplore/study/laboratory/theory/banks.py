@@ -1,7 +1,11 @@
-"""Banks behind one unit: the exact chain closed; open, the wait for a bank alone as a bound.
+"""Banks behind one unit, drawn at random, in turn, or always the same one.
 
-open: visits of one bank come at rate / banks and keep it for service + recovery: M/D/1, a lower bound, as who has
-a bank may still wait for the unit. A visit also waits for the unit at least as behind M/D/1 with the unit's time.
+    random   closed: the exact chain. open: visits of one bank come at rate / banks and keep it for service + recovery:
+             M/D/1, a lower bound, as who has a bank may still wait for the unit
+    in turn  closed: a cyclic schedule, exact. open: M/D/banks, a lower bound
+    one      a line: closed and open exact
+
+A visit also waits for the unit at least as behind M/D/1 with the unit's time.
 """
 
 from __future__ import annotations
@@ -14,29 +18,35 @@ from npexplore.study.laboratory.theory.line import Line
 
 
 def closed_banks(lone: LoneResource, threads: int) -> float:
-    """Return packets a second of threads whose visits choose banks at random; raises RefusedError for other banks."""
-    bank = _plain(lone)
-    return bank_rate(threads, bank.banks, _service(lone), bank.precharge, bank.latency)
+    """Return packets a second of threads; raises RefusedError for banks drawn in another way."""
+    bank, banks = _plain(lone)
+    service, recovery = _service(lone), bank.precharge
+    if lone.operands["bank"] == "random":
+        return bank_rate(threads, banks, service, recovery, bank.latency)
+    return min(threads / (service + bank.latency), 1 / service, banks / (service + recovery))
 
 
 def open_banks(lone: LoneResource, rate: float) -> float:
     """Return a lower bound of the mean seconds of a visit."""
-    bank, service = _plain(lone), _service(lone)
-    at_bank = Line.constant(service + bank.precharge).open(rate / bank.banks) - bank.precharge
+    (bank, banks), service = _plain(lone), _service(lone)
+    whole, in_turn = service + bank.precharge, lone.operands["bank"] == "round_robin"
+    line = Line.constant(whole, servers=banks if in_turn else 1)
+    at_bank = line.open(rate if in_turn else rate / banks) - bank.precharge
     at_unit = Line.constant(service).open(rate)
     return max(at_bank, at_unit) + bank.latency
 
 
-def _plain(lone: LoneResource) -> BankedMemory:
+def _plain(lone: LoneResource) -> tuple[BankedMemory, int]:
+    """Return the memory, and how many of its banks are visited."""
     bank = lone.resource
     assert isinstance(bank, BankedMemory)
-    if bank.refresh or lone.operands.get("bank") != "random":
-        raise RefusedError("theory: the chain of banks needs banks chosen at random, without refresh")
-    return bank
+    chosen = lone.number("bank")
+    if bank.refresh or (isinstance(chosen, str) and chosen not in ("random", "round_robin")):
+        raise RefusedError("theory: banks have a result at random, in turn or always the same one, without refresh")
+    return bank, bank.banks if isinstance(chosen, str) else 1
 
 
 def _service(lone: LoneResource) -> float:
-    bank, size = lone.resource, lone.operands["bytes"]
+    bank = lone.resource
     assert isinstance(bank, BankedMemory)
-    length = lone.packet_bytes if size == "packet.packet_bytes" else float(size)
-    return -(-length // bank.word_bytes) * bank.word + bank.command
+    return -(-lone.amount("bytes") // bank.word_bytes) * bank.word + bank.command

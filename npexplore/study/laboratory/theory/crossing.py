@@ -36,7 +36,7 @@ def open_crossing(lone: LoneResource, rate: float) -> float:
 
 
 def _crossing(lone: LoneResource) -> tuple[Crossing, float]:
-    net, words = lone.resource, lone.operands["words"]
+    net, words = lone.resource, lone.number("words")
     assert isinstance(net, StaticStreams)
     paths = [tuple(tree.before) for tree in net.trees]
     main = [tile for tile in net.crossings if all(tile in path for path in paths)]

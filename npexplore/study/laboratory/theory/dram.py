@@ -117,8 +117,7 @@ def _is_open(lone: LoneResource) -> bool:
 
 def _read(lone: LoneResource, alone: bool = False) -> _Read:
     """Return the times of a read; those between rows are 0 where it hits an open row. alone: no other read waits."""
-    dram, size = lone.resource, lone.operands["bytes"]
-    length = lone.packet_bytes if size == "packet.packet_bytes" else float(size)
+    dram, length = lone.resource, lone.amount("bytes")
     if lone.visit != "read":
         raise RefusedError("theory: of DRAM reads alone have a result")
     if not isinstance(dram, DramController):

@@ -58,8 +58,10 @@ class Line:
 
     def open(self, rate: float) -> float:
         """Return the mean seconds of a visit behind Poisson arrivals; raises RefusedError where no result is exact."""
+        if self.room == 1 and not self.varies:
+            return Line.constant(self.service + self.rest).open(rate)
         if self.room is not None and self.room * self.service < self.service + self.rest:
-            raise RefusedError(f"theory: the {self.room} places of the unit limit it, not its first stage")
+            raise RefusedError(f"theory: {self.room} packets in the unit at once limit it before its first stage does")
         load = rate * self.service / self.servers
         if load >= 1:
             raise RefusedError(f"theory: the load is {load:.3g}, no steady state")

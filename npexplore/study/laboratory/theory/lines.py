@@ -7,6 +7,7 @@ from typing import Any
 
 from npexplore.machine.described.defaults import kind_of
 from npexplore.machine.described.parts import Part
+from npexplore.machine.described.steps import DRAWN
 from npexplore.machine.resources import (
     Accelerator,
     Arbiter,
@@ -26,8 +27,9 @@ Operands = Mapping[str, Any]
 
 def line_of(lone: LoneResource) -> Line | None:
     """Return the line that a resource alone is; None for one that is no line, or is driven in a way that makes none."""
-    operands = {name: _value(value, lone.packet_bytes) for name, value in lone.operands.items()}
-    resource = lone.resource
+    operands, resource = {name: lone.number(name) for name in lone.operands}, lone.resource
+    if any(isinstance(value, str) and value.partition(":")[0] not in DRAWN for value in operands.values()):
+        return None
     if isinstance(resource, Part):
         make = PARTS.get((kind_of(resource), lone.visit))
         return None if make is None else make(resource.parameters, operands)
@@ -35,18 +37,17 @@ def line_of(lone: LoneResource) -> Line | None:
     return None if make_line is None else make_line(resource, operands, lone)
 
 
-def _value(value: Any, packet_bytes: int) -> Any:
-    return packet_bytes if value == "packet.packet_bytes" else value
-
-
 def _up(amount: float, step: float) -> int:
     return int(-(-amount // step))
 
 
-def _server(one: FifoServer, v: Operands, lone: LoneResource) -> Line:
+def _server(one: FifoServer, v: Operands, lone: LoneResource) -> Line | None:
     square = one.service**2 if one.random is None else one.random.moments()[1]
-    members = one.members if one.members > 1 else one.units
-    return Line(one.service, square, 0.0, members, one.members > 1)
+    member = v.get("member", 0)
+    if one.members == 1 or not isinstance(member, str):  # one member alone
+        return Line(one.service, square, 0.0, one.units)
+    known = one.units == 1 and member in ("random", "round_robin")
+    return Line(one.service, square, 0.0, one.members, member == "random") if known else None
 
 
 def _memory(one: WordMemory, v: Operands, lone: LoneResource) -> Line | None:
@@ -94,12 +95,12 @@ def _mesh(one: Mesh, v: Operands, lone: LoneResource) -> Line | None:
 
 
 def _streams(one: StaticStreams, v: Operands, lone: LoneResource) -> Line | None:
-    """A switch that all paths cross, without changes of route (crossing.py): its words."""
-    paths, trees = len(one.trees), one.trees
-    hops = sum(tree.depth(tree.targets[0]) for tree in trees) / paths
+    """One path, or a switch that all paths cross, without changes of route (crossing.py): its words."""
+    trees = one.trees if isinstance(v["path"], str) else one.trees[v["path"] : v["path"] + 1]
+    hops = sum(tree.depth(tree.targets[0]) for tree in trees) / len(trees)
     everybody = [tile for tile in one.crossings if all(tile in tree.before for tree in trees)]
-    drawn = v["path"] in ("random", "round_robin") and lone.visit == "stream"
-    if not drawn or one.turns or one.change or len(everybody) != 1:
+    drawn = v["path"] in ("random", "round_robin") and not one.change and len(everybody) == 1
+    if lone.visit != "stream" or one.turns or not (len(trees) == 1 or drawn):
         return None
     return Line.constant(v["words"] * one.cycle, (hops + 2) * one.hop * one.cycle)
 

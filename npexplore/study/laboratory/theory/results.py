@@ -42,6 +42,12 @@ class Theory:
 
 def theory_of(lone: LoneResource) -> Theory | None:
     """Return the exact or best known result for a resource alone; None if there is none."""
+    if isinstance(lone.resource, BankedMemory) and lone.operands.get("bank") != "random":
+        return Theory(
+            "banks in turn or one: M/D/banks, in turn a lower bound; closed: a cyclic schedule",
+            "Crommelin, Post Office Electrical Engineers' Journal 25, 1932", partial(closed_banks, lone),
+            partial(open_banks, lone), bounded=lone.operands.get("bank") == "round_robin",
+        )  # fmt: skip
     if isinstance(lone.resource, BankedMemory):
         return Theory(
             "exact chain of bank interference; open: M/D/1 at each bank, a lower bound",
@@ -54,7 +60,7 @@ def theory_of(lone: LoneResource) -> Theory | None:
             "JEDEC JESD79-4: tRC, tFAW, tRRD, tCCD; Pollaczek, Mathematische Zeitschrift 32, 1930",
             partial(closed_dram, lone), partial(open_dram, lone),
         )  # fmt: skip
-    if isinstance(lone.resource, StaticStreams) and lone.resource.change:
+    if isinstance(lone.resource, StaticStreams) and lone.resource.change and _several_paths(lone, lone.resource):
         return Theory(
             "limited polling with changes of route: chain at the ends of messages; in turn M/D/1, closed max-plus",
             "Takagi, Analysis of Polling Systems, 1986; Kendall, Ann. Math. Stat. 24, 1953",
@@ -85,6 +91,10 @@ def theory_of(lone: LoneResource) -> Theory | None:
     else:
         name, source = "M/D/1", "Pollaczek, Mathematische Zeitschrift 32, 1930"
     return Theory(f"{name}; closed: a cyclic schedule", source, line.closed, line.open)
+
+
+def _several_paths(lone: LoneResource, net: StaticStreams) -> bool:
+    return len(net.trees) > 1 and isinstance(lone.operands.get("path"), str)
 
 
 def _no_closed(threads: int) -> float:

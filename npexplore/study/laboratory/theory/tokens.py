@@ -13,7 +13,10 @@ from npexplore.study.laboratory.lone import LoneResource
 
 def closed_channel(lone: LoneResource, threads: int) -> float:
     """Return packets a second of any number of threads."""
-    return _channel(lone)[0].rate
+    channel, members = _channel(lone)
+    if members > 1:
+        raise RefusedError("theory: closed, a channel has a result for packets of one member")
+    return channel.rate
 
 
 def open_channel(lone: LoneResource, rate: float) -> float:
@@ -27,10 +30,11 @@ def open_channel(lone: LoneResource, rate: float) -> float:
 def _channel(lone: LoneResource) -> tuple[TokenChannel, int]:
     channel = lone.resource
     assert isinstance(channel, TokenChannel)
-    drawn = channel.members > 1 and lone.operands.get("member") == "random"
-    if channel.clock is not None or lone.operands.get("tokens", 1) != 1 or (channel.members > 1 and not drawn):
+    member = lone.number("member") if "member" in lone.operands else 0
+    known = not isinstance(member, str) or member == "random" or channel.members == 1
+    if channel.clock is not None or lone.operands.get("tokens", 1) != 1 or not known:
         raise RefusedError("theory: a channel needs free edges, a token a packet, and one member or random ones")
-    return channel, channel.members
+    return channel, channel.members if isinstance(member, str) else 1
 
 
 def dropped(lone: LoneResource, rate: float) -> float:
