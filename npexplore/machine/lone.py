@@ -39,6 +39,8 @@ from npexplore.machine.walk import Known, Walk, any_of, share_of
 from npexplore.rows.distributions import Time
 from npexplore.rows.expressions import Constant, Expression, Values, evaluate
 
+NOTHING: Value = np.float64(0.0)
+
 
 def uses_of(resource: Resource, method: str, values: dict[str, Values | None], live: Value = True) -> Uses:
     """Return what a visit uses with these operands (None: drawn at random); raises ModelError for impossible ones.
@@ -102,10 +104,11 @@ def _completed(uses: Uses, place: str, live: Value) -> Uses:
     for hold in uses.holds:
         inner: Value = hold.seconds if hold.inner is None else hold.inner
         alike = hold.seconds**2 / np.maximum(hold.visits, TINY)
+        if hold.variance is None:  # 0 for visits that are all alike: arrays of zeros would be added up everywhere
+            hold.variance = NOTHING if hold.squares is None else hold.squares - alike
         hold.squares = alike if hold.squares is None else hold.squares
-        hold.variance = hold.squares - alike if hold.variance is None else hold.variance
         total = total + inner
-        if not uses.aside:
+        if not uses.aside and hold.variance is not NOTHING:
             uses.chance = uses.chance + hold.variance * (inner / np.maximum(hold.seconds, TINY)) ** 2
         if uses.aside:
             full = hold.seconds if hold.server == uses.limit else inner

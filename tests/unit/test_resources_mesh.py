@@ -31,6 +31,20 @@ def test_routes_go_along_the_row_first():
     assert names(mesh, 6, 7) == ["net.in6", "net.out7"]
 
 
+@pytest.mark.parametrize("method", ["send", "deliver"])
+@pytest.mark.parametrize("source", [np.array([5.0, 0.0, 3.0, 5.0]), None])
+def test_packets_side_by_side_use_what_each_uses_alone(method, source):
+    mesh, target, words = net(), np.array([0.0, 5.0, 3.0, 1.0]), np.array([4.0, 9.0, 1.0, 2.0])
+    many = mesh.uses(method, {"source": source, "target": target, "words": words})
+    latency = np.broadcast_to(many.latency, 4)
+    for k in range(4):
+        alone = {"source": None if source is None else source[k], "target": target[k], "words": words[k]}
+        one = mesh.uses(method, alone)
+        assert latency[k] == one.latency
+        used = {hold.server: (hold.seconds[k], hold.visits[k]) for hold in many.holds if hold.visits[k]}
+        assert used == {hold.server: (hold.seconds, hold.visits) for hold in one.holds}
+
+
 @pytest.mark.parametrize("size", [(1, 1), (4, 4), (2, 5), (6, 1)])
 def test_every_route_ends_and_is_as_long_as_the_distance(size):
     grid = Grid("net", *size)

@@ -107,29 +107,30 @@ class Mesh(OwnFaces, kind="mesh"):
         flits = self.header + known(self, method, "words", values)
         seconds = self.cycle * cycles_for(flits, self.depth, self.hop)
         source, target = (self._terminal(method, word, values[word]) for word in ("source", "target"))
-        crossings = self._crossings(source, target)
-        links = np.flatnonzero(crossings.reshape(-1, len(self.grid.links)).any(axis=0)).tolist()
+        crossings, hops = self._crossings(source, target)
         # each flit keeps a place behind its link for hop + 1 cycles; an exit has none behind it
         paced = np.maximum(seconds, self.cycle * flits * (self.hop + 1) / self.depth)
         holds = [
-            Hold(one.name, (seconds if one.name.startswith(f"{self.name}.out") else paced) * crossings[..., link],
-                 visits=crossings[..., link])
-            for link in links for one in [self.grid.links[link]]
-        ]  # fmt: skip
+            Hold(name, (seconds if name.startswith(f"{self.name}.out") else paced) * crossed, visits=crossed)
+            for name, crossed in crossings.items()
+        ]
         latency = seconds
         if method == "deliver":
-            latency = seconds + self.cycle * (self.hop * crossings.sum(axis=-1) - 1)
+            latency = seconds + self.cycle * (self.hop * hops - 1)
         return Uses(latency, holds)
 
-    def _crossings(self, source: Values | None, target: Values | None) -> Values:
-        """Return crossings (..., links) of packets with these terminals."""
+    def _crossings(self, source: Values | None, target: Values | None) -> tuple[dict[str, Values], Values]:
+        """Return how often packets with these terminals cross each link (those that none crosses left out), and all."""
         kinds = self.grid.terminals + 1  # of ends: any tile, or one of the terminals
         first, last = (np.int64(0) if end is None else end.astype(np.int64) + 1 for end in (source, target))
-        pairs, which = np.unique(first * kinds + last, return_inverse=True)
-        ends = [divmod(int(pair), kinds) for pair in pairs]
-        rows = [self.grid.crossings(*(end - 1 if end else None for end in pair)) for pair in ends]
-        table: Values = np.array(rows)[which.reshape(np.broadcast_shapes(np.shape(first), np.shape(last)))]
-        return table
+        pair = first * kinds + last
+        pairs = np.unique(pair)
+        which = np.searchsorted(pairs, pair)
+        ends = [divmod(int(one), kinds) for one in pairs]
+        table = np.array([self.grid.crossings(*(end - 1 if end else None for end in one)) for one in ends])
+        crossed = np.flatnonzero(table.any(axis=0)).tolist()
+        by_link = {self.grid.links[link].name: table[:, link][which, ...] for link in crossed}
+        return by_link, table.sum(axis=-1)[which]
 
     # ---- engine operations
 
