@@ -65,7 +65,8 @@ def test_what_is_simulated_first_is_what_stands_in_the_end(threads_bound):
 def test_a_simulated_point_tells_the_ceilings_that_bounds_tell():
     """Joint changes are chosen by these: not near them, but the same."""
     machine = design("ixp2400").with_(threads=2)
-    ((rate, _),) = answers_and_rates([SweepPoint(machine, LOAD, "simulation", 1)], 200)
+    point = SweepPoint(machine, LOAD, "simulation", 1)
+    ((rate, _),) = answers_and_rates([point], 200, ceilings=True)
     assert rate.ceilings == ceilings_of(machine.bounds(LOAD))
     assert len(rate.ceilings) > 3
 
