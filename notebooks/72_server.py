@@ -79,7 +79,7 @@ def rates(of: pd.DataFrame, x: str, title: str, **more: object):
 # %% [markdown]
 # ## Dropping packets: cores, then the bus
 #
-# A core drops 25 million packets a second. Four cores meet the link to the host: 60 bytes of packet, 64 of completion
+# A core drops 24 million packets a second. Four cores meet the link to the host: 60 bytes of packet, 64 of completion
 # and the headers of both leave room for 84 million; measured were 87. Packed completions move that limit beyond the
 # generators.
 

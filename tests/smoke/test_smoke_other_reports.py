@@ -47,7 +47,7 @@ FACTS = {  # what a reader learns in a minute, by question
         "Is it right?": [": 0 failures in 0 clusters"],
     },
     "66_xdp_rate": {
-        "How fast?": ["13.8 million packets a second", "4 cores 47.2 million"],
+        "How fast?": ["13.6 million packets a second", "4 cores 47.2 million"],
         "What takes the time?": ["core binds, with 4 the link", "83 % of a core", "call map_lookup_elem, 8 %"],
         "How near are such predictions?": ["128 measured rates of 3 programs", r"0\.6 % in the median", "7 % at worst"],
     },
@@ -63,7 +63,7 @@ FACTS = {  # what a reader learns in a minute, by question
         "How close to the measurements?": [CLOSE],
     },
     "72_server": {
-        "How many cores?": ["One core drops 25 million packets of 64", "more than 4 help no more: 4 reach 84 million"],
+        "How many cores?": ["One core drops 24 million packets of 64", "more than 4 help no more: 4 reach 84 million"],
         "What binds?": ["core itself with fewer than 4 cores", r"link to the host \(rx.up\)"],
         "How close to the measurements?": [CLOSE],
     },

@@ -36,7 +36,6 @@ CALLED = {  # what a refusal may name in a parameter's place
     "cqe_bytes": "completion", "descriptor_bytes": "completion", "own_entries": "entries", "hash_entries": "entries",
     "tags": "link.tag", "header_credits": "link.header", "credits": "credit", "credit_bytes": "credit",
     "device_ways": "ways of devices", **{f"l{k}_{what}": f"l{k}" for k in "123" for what in ("kb", "mb", "ways")},
-    "cycles_xdp_route_r512_full_many": "cycles_xdp_route_r512_full_few",
 }  # fmt: skip
 WAYS = {  # on which all parameters of a machine are read
     "pcie": [
@@ -44,7 +43,7 @@ WAYS = {  # on which all parameters of a machine are read
         {"op": "write_then_read", "host": "bdw2630", "iommu": "small", "window_bytes": 2**24},
     ],
     "server": [
-        {}, {"program": "tx", "egress": "other_port", "cores": 6, "ring": 4096},
+        {"program": "ddos_filter"}, {"program": "tx", "egress": "other_port", "cores": 6, "ring": 4096},
         {"program": "own", "own_lookup": "flow_table", "own_entries": 4000, "cqe_compress": "on"},
         {"program": "redirect", "steering": "hash", "ring": 256, "egress": "other_port", "cores": 3, "flows": 50},
         {"program": "route", "table": "full", "striding": "on", "ring": 512, "flows": 500},

@@ -7,11 +7,11 @@ cycles are calibrated for each program; a program of one's own gives its own.
 from __future__ import annotations
 
 from dataclasses import replace
-from math import log2
 from typing import TYPE_CHECKING
 
 from npexplore.designs.base import Design
-from npexplore.designs.server.caches import KB, caches, lookup_cycles, lookup_miss, ring_miss
+from npexplore.designs.server.caches import caches, ring_miss
+from npexplore.designs.server.cycles import KERNELS, cycles
 from npexplore.designs.server.programs import TIME, on_server
 from npexplore.errors import ModelError
 from npexplore.machine.described.parts import part
@@ -33,69 +33,7 @@ if TYPE_CHECKING:
 PS = 1e-12  # processors compute in picoseconds
 UNDER_WAY_PER_CORE = 8  # packets under way at most, for each core: enough to keep all busy with any mix
 MIN_UNDER_WAY = 32  # packets under way at most in a server of few cores
-KERNEL_419 = 4.19
-KERNELS = (4.18, KERNEL_419)
-MANY_FLOWS = 20_000  # flows of the calibration row with most
 UNREAD = ("drop",)  # programs that never look at a packet
-
-
-def series(p: Parameters) -> str:
-    """Return the parameter that holds one core's cycles; raises ModelError where none was measured."""
-    stack, program = str(p.stack), str(p.program)
-    ring = [f"r{p.ring}", "r512", "r1024", "r256"] if stack == "xdp" else []
-    packed = ["packed"] if stack == "xdp" and p.cqe_compress == "on" else []
-    table = [str(p.table)] if program == "route" else []
-    few = ["few"] if p.striding == "on" and program == "route" and p.table == "full" else []
-    other = ["k419"] if p.kernel == KERNEL_419 else ["xl710"] if p.nic == "xl710" else []
-    passed = ["pass"] if p.xdp_pass == "on" else []
-    tried = [
-        "_".join(["cycles", stack, program, *tail])
-        for r in ([[one] for one in ring] or [[]])
-        for tail in (other, passed, [*r, *packed, *table, *few], [*r, *table], table, [])
-        if tail or not (other or passed)
-    ]
-    for name in tried:
-        if name in p.file.parameter:
-            return name
-    raise ModelError(f"nobody measured what {stack} takes for program {program!r}; program=own takes own_cycles")
-
-
-def cycles(p: Parameters) -> float:
-    """Return the cycles of a core for a packet, without misses of packet lines."""
-    p.assume("even" if p.steering == "even" else "hashed")
-    if p.program == "own":
-        return float(p.own_cycles) + lookup_cycles(p)
-    name = series(p)
-    own = float(p[name])
-    if name.endswith("_few"):
-        own += _many_flows(p, own, float(p[name.removesuffix("few") + "many"]))
-    own -= (10 - int(p.calls)) * float(p.call_ns) * float(p.clock_mhz) * 1e-3
-    if own <= 0:
-        raise ModelError(
-            f"call_ns must leave cycles of {name} where {10 - int(p.calls)} calls are spared, got {p.call_ns}"
-        )
-    return own * (1 + float(p.shared_share) * (int(p.cores) - 1)) if p.stack == "linux" else own
-
-
-def _many_flows(p: Parameters, few: float, many: float) -> float:
-    """Return what this number of flows adds to one flow's cycles: branches, first and second cache.
-
-    A branch that tells flows apart halves them at best, and is then wrong every other time: log2(flows) / 2 of them.
-    """
-    p.assume("unforeseen")
-    flows, levels, extra = min(int(p.flows), MANY_FLOWS), caches(p), float(p.extra_branch_misses)
-    rest, first = many - few - extra * float(p.branch_cycles), float(p.first_share)
-    if rest < 0:
-        raise ModelError(
-            f"extra_branch_misses x branch_cycles must be at most {series(p)} from few to many flows, which is "
-            f"{many - few:g}, got {extra:g} x {p.branch_cycles}"
-        )
-    one, near, most = (
-        lookup_miss(n, int(p.flow_lines), int(p.fib_kb) * KB, levels, int(p.passing_lines))
-        for n in (1, flows, MANY_FLOWS)
-    )
-    missed = [(at - least) / (all_ - least) for least, at, all_ in zip(one, near, most, strict=True)]
-    return min(extra, log2(flows) / 2) * float(p.branch_cycles) + rest * (first * missed[0] + (1 - first) * missed[1])
 
 
 def packet_miss(p: Parameters) -> float:

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 
 from npexplore import units
 from npexplore.designs import design
-from npexplore.designs.server.design import cycles, packet_miss
+from npexplore.designs.server.cycles import cycles
+from npexplore.designs.server.design import packet_miss
 from npexplore.ledger import Row, facts
 from npexplore.ledger.rules import rule
 from npexplore.machine.parameters import Parameters

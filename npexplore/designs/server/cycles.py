@@ -1,0 +1,123 @@
+"""What one core takes for a packet of each program: cycles that were measured, and those that follow from others.
+
+drop_read = drop + a line of the second cache        ddos_filter = drop_read + what its instructions cost
+ipvs = route + drop_conntrack - drop_filter          a full table: route + lookups x (wrong branches + lines)
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import log2
+
+from npexplore.designs.server.caches import KB, caches, lookup_cycles, lookup_miss
+from npexplore.errors import ModelError
+from npexplore.machine.parameters import Parameters
+from npexplore.programs.costs import read_costs
+
+KERNEL_419 = 4.19
+KERNELS = (4.18, KERNEL_419)
+MAX_FLOWS = 20_000  # of the calibration row with most: no line of the table is near any more
+SMALL_RING = 128
+ALL_CALLS = 10  # function calls of the driver for a packet, before any was spared
+
+
+def cycles(p: Parameters) -> float:
+    """Return the cycles of a core for a packet, without misses of packet lines.
+
+    Raises ModelError for a program that nobody measured in this stack, with this card or kernel.
+    """
+    p.assume("even" if p.steering == "even" else "hashed")
+    if p.program == "own":
+        return float(p.own_cycles) + lookup_cycles(p)
+    spared = ALL_CALLS - int(p.calls)
+    packet = _program(p) - spared * float(p.call_ns) * float(p.clock_mhz) * 1e-3
+    if packet <= 0:
+        raise ModelError(
+            f"call_ns must leave cycles of {p.stack} {p.program} where {spared} calls are spared, got {p.call_ns}"
+        )
+    return packet * (1 + float(p.shared_share) * (int(p.cores) - 1)) if p.stack == "linux" else packet
+
+
+def _program(p: Parameters) -> float:
+    """Return the cycles of a program on one core with all calls of its driver."""
+    stack, program = str(p.stack), str(p.program)
+    if (p.kernel == KERNEL_419 or p.nic == "xl710") and (stack, program) != ("xdp", "drop"):
+        raise _unmeasured(p, f" with kernel {p.kernel} and {p.nic}")
+    if p.nic == "xl710":
+        return float(p.clock_mhz) / float(p.xl710_mpps)  # at most: the card binds
+    if p.xdp_pass == "on" and stack != "linux":
+        raise _unmeasured(p, " and passes every packet on")
+    if stack == "xdp":
+        packet = _xdp(p, program)
+    else:
+        packet = _ipvs(p) if (stack, program) == ("linux", "ipvs") else _measured(p, f"{stack}_{program}")
+    if program == "route" and p.table == "full":
+        packet += _full_table(p) * (int(p.linux_lookups) if stack == "linux" else 1)
+    return packet + (_measured(p, "linux_xdp_pass") if p.xdp_pass == "on" else 0.0)
+
+
+def _measured(p: Parameters, *names: str) -> float:
+    """Return the first of some measured numbers that the machine file has."""
+    for name in names:
+        if f"cycles_{name}" in p.file.parameter:
+            return float(p[f"cycles_{name}"])
+    raise _unmeasured(p)
+
+
+def _unmeasured(p: Parameters, where: str = "") -> ModelError:
+    return ModelError(
+        f"nobody measured what {p.stack} takes for program {str(p.program)!r}{where}; program=own takes own_cycles"
+    )
+
+
+def _xdp(p: Parameters, program: str) -> float:
+    """Return the cycles of a program in the driver."""
+    if program in ("drop_read", "ddos_filter"):
+        p.assume("fetched_ahead")
+        read = _measured(p, "xdp_drop") + float(p.l2_cycles)
+        return read + (_filter_cycles(int(p.filter_instructions)) if program == "ddos_filter" else 0.0)
+    variant = {"redirect": int(p.ring) == SMALL_RING and "r128", "route": p.striding == "on" and "striding"}
+    names = [f"xdp_{program}_{variant[program]}"] if variant.get(program) else []
+    return _measured(p, *names, f"xdp_{program}")
+
+
+@cache
+def _filter_cycles(instructions: int) -> float:
+    """Return the cycles of a filter that looks one counter up: headers and port make five branches taken."""
+    return read_costs("x86_server").cycles(
+        {"instruction": float(instructions), "branch_taken": 5.0, "lookup.percpu_array": 1.0}
+    )
+
+
+def _ipvs(p: Parameters) -> float:
+    """Return the cycles of a packet that is routed, and whose connection is looked up."""
+    p.assume("connections")
+    tracked, filtered = _measured(p, "linux_drop_conntrack"), _measured(p, "linux_drop_filter")
+    if tracked < filtered:
+        raise ModelError(
+            f"cycles_linux_drop_conntrack must be at least cycles_linux_drop_filter = {filtered:g}, got {tracked:g}"
+        )
+    return _measured(p, "linux_route") + tracked - filtered
+
+
+def _full_table(p: Parameters) -> float:
+    """Return what a lookup in the full table adds to one in a table of one prefix, with this number of flows.
+
+    A branch that tells flows apart halves them at best, and is then wrong every other time: log2(flows) / 2 of them.
+    Lines of the table that other flows have pushed out of the first two caches come in pairs.
+    """
+    p.assume("unforeseen")
+    p.assume("full_table")
+    first, second, third = float(p.l1_cycles), float(p.l2_cycles), float(p.l3_cycles)
+    if not first <= second <= third:
+        raise ModelError(
+            f"l1_cycles must be at most l2_cycles, and those at most l3_cycles, got {first:g}, {second:g}, {third:g}"
+        )
+    flows, hierarchy = min(int(p.flows), MAX_FLOWS), caches(p)
+    alone, among = (
+        lookup_miss(n, int(p.flow_lines), int(p.fib_kb) * KB, hierarchy, int(p.passing_lines)) for n in (1, flows)
+    )
+    missed = [max(0.0, share - least) for share, least in zip(among, alone, strict=True)]
+    waits = int(p.flow_lines) / int(p.lines_at_once)
+    wrong = min(float(p.empty_pointers) + float(p.mismatched_leaves), log2(flows) / 2)
+    return wrong * float(p.branch_cycles) + waits * ((second - first) * missed[0] + (third - second) * missed[1])
