@@ -108,12 +108,11 @@ def command(
         }  # fmt: skip
         return _run_each(machine, each, out, cluster, workers, options, resume=resume, as_json=as_json)
     with Task(f"packets through {machine.name}", unit="packet") as task:
-        folder = out if html is None else None
-        arriving = inputs if trace is None else trace if folder is not None else read_capture(trace)
+        arriving = inputs if trace is None else trace if out is not None else read_capture(trace)
         by_resource = by_resource or html is not None
         result = machine.run(
             arriving, seed, speed=speed, rate=rate, loops=loops, by_resource=by_resource,
-            memory_bytes=memory_bytes, folder=folder, router=config, port=port, any_station=any_station,
+            memory_bytes=memory_bytes, folder=out, router=config, port=port, any_station=any_station,
             progress=task.reach,
         )  # fmt: skip
     capture = result.capture

@@ -213,7 +213,7 @@ class Design(MachineDescription):
             memory_bytes: refuse a run that needs more (None: more than there is).
             folder: keep what grows with the packets in unnamed files there (None: in memory); it is made if it is not
                 there. It gets `packets.parquet`, a row a packet, while the run goes on. Of a capture that is read here,
-                addresses are not kept, and `flows()` is refused.
+                addresses are not kept; `flows()` reads its files again.
             router: a golden router; a program that reads `packet.drop_reason` or `packet.sent_bytes` works by what it
                 decides of each packet. `npexplore.solvers.route_run` forwards the frames afterwards.
             port: the router's port by which all packets come, unless each port has a capture (None: its first).

@@ -93,8 +93,8 @@ class Fates:
         arrived = (len(ticks) - first) * self.part_rows
         return list(zip(known.tolist(), arrived.tolist(), strict=True))
 
-    def part(self, rows: slice) -> Fates:
-        """Return some of the rows, which are not copied."""
+    def part(self, rows: slice | Integers) -> Fates:
+        """Return some of the rows; those of a slice are not copied."""
         return replace(self, rows=self.rows[rows])
 
     def totals(self) -> Totals:

@@ -8,52 +8,16 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from npexplore._kernels import engine
 from npexplore.plot import theme
 from npexplore.plot.line_plots import with_layout
+from npexplore.solve.packet_timeline import WINDOWS, timeline
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from npexplore.solve.packet_run import PacketRun
 
-WINDOWS = 2000  # of the time axis: several a pixel, for zooming in
 TIME_PREFIXES = {1.0: "s", 1e-3: "ms", 1e-6: "µs", 1e-9: "ns"}
-
-
-def timeline(result: PacketRun, windows: int = WINDOWS) -> pd.DataFrame:
-    """Return arrivals, departures and losses (packets) and the largest backlog (packets inside) of equal windows.
-
-    windows: how many there are at most. start_s: beginning of each, from the first packet's arrival. A packet is in the
-    backlog from its arrival until it departs or is lost.
-    """
-    import pandas as pd
-
-    rows, tick = result.fates.rows, result.fates.model.tick
-    arrival, end = rows[:, engine.F_ARRIVAL], rows[:, engine.F_END]
-    sent, lost = result.fates.finished, result.fates.lost
-    ended = sent | lost
-    first = int(arrival.min())
-    last = max(int(arrival.max()), int(end[ended].max(initial=first))) + 1
-    window = max(1, -(-(last - first) // windows))
-    count = -(-(last - first) // window)
-
-    def per_window(times: np.ndarray) -> np.ndarray:
-        return np.bincount((times - first) // window, minlength=count)
-
-    times = np.concatenate([arrival, end[ended]])
-    steps = np.concatenate([np.ones(len(arrival), np.int64), np.full(int(ended.sum()), -1)])
-    order = np.lexsort((-steps, times))  # of events at the same time, arrivals come first
-    inside = np.cumsum(steps[order])
-    place = (times[order] - first) // window
-    backlog = np.concatenate([[0], inside])[np.searchsorted(place, np.arange(count))]  # at the beginning
-    np.maximum.at(backlog, place, inside)
-    return pd.DataFrame(
-        {
-            "start_s": np.arange(count) * (window * tick), "arrivals": per_window(arrival),
-            "departures": per_window(end[sent]), "losses": per_window(end[lost]), "backlog": backlog,
-        }
-    )  # fmt: skip
 
 
 def timeline_figure(result: PacketRun, windows: int = WINDOWS) -> go.Figure:

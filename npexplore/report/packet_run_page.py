@@ -11,6 +11,7 @@ from npexplore.plot.packet_run import timeline_figure, waits_figure
 from npexplore.plot.tables import table
 from npexplore.report.sections import Content, Section
 from npexplore.report.shell import draw, figure_page, listing, si
+from npexplore.solve.packet_flows import MAX_DIRECTIONS, MEASURED_PACKETS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 WORST_PACKETS = 100
 LISTED_FLOWS = 100
 FLOW_COLUMNS = (
-    "src", "sport", "dst", "dport", "ip_proto", "packets", "sent", "lost", "longest_loss_period", "latency_p50_s",
-    "latency_p99_s", "latency_max_s", "pdv_p99_s", "reordered", "worst_at_s", "waits_most_at", "waits_there_s",
+    "src", "sport", "dst", "dport", "ip_proto", "packets", "measured", "sent", "lost", "longest_loss_period",
+    "latency_p50_s", "latency_p99_s", "latency_max_s", "pdv_p99_s", "reordered", "worst_at_s", "waits_most_at",
+    "waits_there_s",
 )  # fmt: skip
 
 
@@ -33,7 +35,7 @@ def packet_run_page(result: PacketRun, beside: Path | None = None) -> str:
     """
     capture = result.capture
     assert capture is not None, "a run of a capture"
-    worst = result.packets.nlargest(WORST_PACKETS, "latency_s", keep="first")
+    worst = result.worst(WORST_PACKETS)
     sections = [
         Section("Summary", _summary(result, capture)),
         Section("Packets over time", _over_time(result, zooms=beside is not None)),
@@ -80,7 +82,12 @@ def _worst(result: PacketRun, capture: Capture, worst: pd.DataFrame) -> tuple[Co
     worst = worst[worst.latency_s.notna()]
     has_waits = any(name.endswith(".service_s") for name in worst.columns)
     figures = (draw(waits_figure(worst, result.design)),) if has_waits else ()
-    addresses = capture.packets.loc[worst.index, ["src", "dst", "length"]]
+    rows = worst.index.to_numpy()
+    if "src" in capture.columns.stored:
+        addresses = capture.packets.loc[rows, ["src", "dst"]]
+    else:
+        addresses = result.directed.ends_of(rows)
+    addresses["length"] = capture.columns["length"][rows]
     shown = addresses.join(worst.drop(columns=["outcome", "dropped_at", "reason"])).reset_index()
     about = f"The {len(worst)} packets with the largest latency, of those that were sent."
     return Content(about, parts=(*figures, table(shown, height=480)._repr_html_())), None
@@ -95,4 +102,11 @@ def _flows(result: PacketRun) -> Content:
         f"{int((flows.lost > 0).sum()):,} of {len(flows):,} directions of flows lost packets. The first "
         f"{len(listed):,} by packets lost, then by 99th percentile of latency."
     )
+    if result.row_file is not None and (beyond := result.directed.beyond):
+        about += f" {beyond:,} packets are of flows behind the first {MAX_DIRECTIONS:,} directions, and not counted."
+    if "measured" in flows:
+        about += (
+            f" Directions with more than {MEASURED_PACKETS:,} packets are measured by their first {MEASURED_PACKETS:,} "
+            "(column measured)."
+        )
     return Content(about, parts=(table(listed, height=480)._repr_html_(),))

@@ -56,10 +56,10 @@ class PacketRows:
         lost = self.totals.names()[0]
         return dict(zip(self._places(lost), self.totals.drops[[*lost]].tolist(), strict=True))
 
-    def frame(self, part: slice, totals: Totals | None = None) -> pd.DataFrame:
+    def frame(self, part: slice | Integers, totals: Totals | None = None) -> pd.DataFrame:
         """Return some rows of `PacketRun.packets`, computed from these alone.
 
-        part: places of packets from start to stop. totals: of the rows whose names and columns it has (None: of all).
+        part: places of packets. totals: of the rows whose names and columns it has (None: of all).
         """
         import pandas as pd
 
@@ -74,7 +74,7 @@ class PacketRows:
         frame.attrs["units"] = units_of(frame.columns)
         return frame
 
-    def _columns(self, part: slice, totals: Totals) -> dict[str, Any]:
+    def _columns(self, part: slice | Integers, totals: Totals) -> dict[str, Any]:
         """Return times in seconds, outcome, place and reason of drops, and thread of some rows."""
         import pandas as pd
 
@@ -101,7 +101,7 @@ class PacketRows:
             "thread": pd.Categorical.from_codes(columns[engine.F_THREAD], categories=threads),
         }
 
-    def by_resource(self, part: slice, totals: Totals) -> dict[str, Floats]:
+    def by_resource(self, part: slice | Integers, totals: Totals) -> dict[str, Floats]:
         """Return the columns of waiting and service of some rows, of the resources where packets spent time."""
         places, fates = self.fates.model.places, self.fates.part(part)
         if places is None or not len(totals.visited):
@@ -114,13 +114,13 @@ class PacketRows:
             if totals.visited[column := 3 * k + kind]
         }
 
-    def input_port(self, part: slice) -> Integers:
+    def input_port(self, part: slice | Integers) -> Integers:
         """Return the place of some packets' input ports among `ports.names`; 0 where there is one."""
         if self.ports is None or self.capture is None:
             return np.zeros(len(self.number[part]), dtype=np.int64)
         return self.ports.of_packets(self.capture, self.number[part])
 
-    def _origin(self, part: slice) -> dict[str, Any]:
+    def _origin(self, part: slice | Integers) -> dict[str, Any]:
         """Return the columns of input ports and loops, where there are several."""
         import pandas as pd
 
@@ -128,7 +128,8 @@ class PacketRows:
         if self.ports is not None:
             columns["input_port"] = pd.Categorical.from_codes(self.input_port(part), categories=[*self.ports.names])
         if self.loops > 1:
-            columns["loop"] = np.arange(part.start, part.stop) // (len(self.number) // self.loops)
+            places = np.arange(part.start, part.stop) if isinstance(part, slice) else part
+            columns["loop"] = places // (len(self.number) // self.loops)
         return columns
 
     def _places(self, counters: Sequence[int]) -> list[str]:

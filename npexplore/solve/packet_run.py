@@ -7,7 +7,7 @@ to the tick (RFC 1242, 3.8 and 3.17: latency and overhead are those of each fram
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -29,9 +29,10 @@ from npexplore.machine.resources.policer import Policer
 from npexplore.machine.resources.queue import BoundedQueue
 from npexplore.machine.resources.scheduled_queue import ScheduledQueue
 from npexplore.machine.workload import CLASS, Workload
-from npexplore.mapped_arrays import release_pages
+from npexplore.mapped_arrays import arrays_in_files, computed, parts, release_pages
 from npexplore.packets.conversations import directions
 from npexplore.results import Result, units_of
+from npexplore.solve.packet_flows import Directed, counts_of, directed, groups_of, in_batches
 from npexplore.solve.packet_measures import measures
 from npexplore.solve.packet_memory import check_memory
 from npexplore.solve.packet_rows import DROPPED, INSIDE, SENT, PacketRows
@@ -111,27 +112,67 @@ class PacketRun(Result):
         """
         return self.rows.frame(slice(0, len(self.number)))
 
+    def worst(self, packets: int) -> pd.DataFrame:
+        """Return the rows of so many packets with the largest latency, of those that were sent, the largest first."""
+        places = np.zeros(0, dtype=np.int64)
+        for part in self.fates.parts():
+            sent = part.start + np.flatnonzero(self.fates.part(part).finished)
+            places = np.concatenate([places, sent])
+            rows = self.fates.rows[places]
+            latency = rows[:, engine.F_END] - rows[:, engine.F_ARRIVAL]
+            places = places[np.lexsort((places, -latency))[:packets]]
+        return self.rows.frame(places)
+
     def measures(self, by: Integers | None = None) -> pd.DataFrame:
         """Return loss, latency, delay variation and reordering of groups of packets, one row each (docs/packet_run.md).
 
-        by: the number of each packet's group, shape (packets,), from 0 on (None: all are one).
+        by: the number of each packet's group, shape (packets,), from 0 on (None: all are one). Where the rows are in
+        files, at most `packet_flows.MEASURED_PACKETS` of a group are measured, the first; a column `measured` has how
+        many, if there are such groups.
         """
         import pandas as pd
 
-        group = np.zeros(len(self.number), dtype=np.int64) if by is None else np.asarray(by, dtype=np.int64)
-        many = int(group.max(initial=0)) + 1
-        frame = self.packets
-        arrival, latency = frame.arrival_s.to_numpy(), frame.latency_s.to_numpy()
-        found = measures(group, many, latency, self.fates.lost, frame.departure_s.to_numpy())
-        table = pd.DataFrame(found | self._waits(group, many))
-        worst = np.lexsort((np.nan_to_num(latency, nan=-1.0), group))[np.cumsum(table.packets.to_numpy()) - 1]
-        table["worst_at_s"] = np.where(table.sent > 0, arrival[worst], np.nan)
+        with self._arrays():
+            group = computed(len(self.number), lambda part: 0, np.int32) if by is None else np.asarray(by)
+            many = max(1, *(int(group[part].max()) + 1 for part in parts(len(group))))
+            if self.row_file is None:
+                table = self._measured(slice(0, len(group)), group.astype(np.int64), many)
+            else:
+                counts = counts_of(group, many)
+                tables = [
+                    self._measured(places, group[places] - groups.start, groups.stop - groups.start)
+                    for groups, places in in_batches(group, counts)
+                ]
+                table = pd.concat(tables, ignore_index=True)
+                if (counts > table.packets).any():
+                    table.insert(1, "measured", table.packets)
+                table["packets"] = counts
         table.attrs["units"] = units_of(table.columns)
+        return table
+
+    def _arrays(self) -> AbstractContextManager[None]:
+        """Arrays with a value a packet are where the rows are: in memory, or in files of the folder of `row_file`."""
+        return arrays_in_files(None if self.row_file is None else self.row_file.parent)
+
+    def _measured(self, places: slice | Integers, group: Integers, many: int) -> pd.DataFrame:
+        """Return the measures of some packets by group."""
+        import pandas as pd
+
+        frame = self.rows.frame(places)
+        arrival, latency = frame.arrival_s.to_numpy(), frame.latency_s.to_numpy()
+        found = measures(group, many, latency, self.fates.part(places).lost, frame.departure_s.to_numpy())
+        table = pd.DataFrame(found | _waits(frame, group, many))
+        worst = np.lexsort((np.nan_to_num(latency, nan=-1.0), group))[np.cumsum(table.packets.to_numpy()) - 1]
+        sent = table.sent.to_numpy() > 0
+        table.loc[sent, "worst_at_s"] = arrival[worst[sent]]
         return table
 
     def over_time(self, window_s: float) -> pd.DataFrame:
         """Return the measures of packets by the window of time in which they came; `start_s` is its beginning."""
-        window = (self.packets.arrival_s.to_numpy() / positive("window", window_s)).astype(np.int64)
+        positive("window", window_s)
+        rows, tick = self.fates.rows, self.fates.model.tick
+        with self._arrays():
+            window = computed(len(rows), lambda part: rows[part, engine.F_ARRIVAL] * tick / window_s)
         table = self.measures(window)
         table.insert(0, "start_s", np.arange(len(table)) * window_s)
         return table
@@ -148,8 +189,11 @@ class PacketRun(Result):
         `flow` is the row in the capture's `flows()`; src, dst, sport, dport, ip_proto are those of the direction.
         Packets whose IP header was cut off are left out.
         """
-        if self.capture is None or "src" not in self.capture.columns.stored:
+        if self.capture is None or not ("src" in self.capture.columns.stored or self.capture.files):
             raise InputError(f"{self.design}: these packets have no addresses, and no flows")
+        if "src" not in self.capture.columns.stored:
+            table = self._directed_flows(self.directed)
+            return table.sort_values("latency_p99_s", ascending=False, kind="stable", ignore_index=True)
         ways = directions(self.capture.columns)
         at = np.minimum(np.searchsorted(ways.rows, self.number), len(ways.rows) - 1)
         known = ways.rows[at] == self.number
@@ -164,20 +208,22 @@ class PacketRun(Result):
             "latency_p99_s", ascending=False, kind="stable", ignore_index=True
         )
 
-    def _waits(self, group: Integers, many: int) -> dict[str, Any]:
-        """Return, with `by_resource`, where each group waited longest (for those who work or wait), and how long."""
-        waits: dict[str, Floats] = {}
-        for name, times in self.rows.by_resource(slice(None), self.rows.totals).items():
-            place, _, kind = name.rpartition(".")
-            if kind != "service_s":
-                summed = np.bincount(group, np.nan_to_num(times), many)
-                waits[place] = waits.get(place, np.zeros(many)) + summed
-        if not waits:
-            return {}
-        table = np.stack([*waits.values()])
-        most = table.max(axis=0)
-        places = np.array([*waits], dtype=object)[table.argmax(axis=0)]
-        return {"waits_most_at": np.where(most > 0, places, None), "waits_there_s": most}
+    @cached_property
+    def directed(self) -> Directed:
+        """The directions of flows of a capture whose columns are not in memory; its files are read once more."""
+        assert self.capture is not None, "a run of a capture"
+        with self._arrays():
+            return directed(self.capture)
+
+    def _directed_flows(self, known: Directed) -> pd.DataFrame:
+        """Return the measures of directions of flows, in the order of flows."""
+        with self._arrays():
+            table = self.measures(groups_of(known.of_packet, self.number))
+        keys = known.keys[: len(table)]
+        for place, (name, field) in enumerate({"src": 0, "dst": 2, "sport": 1, "dport": 3, "ip_proto": 4}.items()):
+            table.insert(place, name, [key[field] for key in keys])
+        table.insert(0, "flow", known.flow[: len(table)])
+        return table[table.packets > 0].sort_values("flow", kind="stable")
 
     @cached_property
     def input_port(self) -> Integers:
@@ -256,6 +302,25 @@ def run_packets(
         raise KeyboardInterrupt(stopped)
     prediction = measure(machine, workload, result, 0)
     return PacketRun(name, prediction, number, fates, reasons, classes, capture, ports, loops, path)
+
+
+def _waits(frame: pd.DataFrame, group: Integers, many: int) -> dict[str, Any]:
+    """Return, with `by_resource`, where each group waited longest (for those who work or wait), and how long.
+
+    frame: rows of packets. group: of each, below `many`.
+    """
+    waits: dict[str, Floats] = {}
+    for name in frame:
+        place, _, kind = name.rpartition(".")
+        if place and kind != "service_s":
+            summed = np.bincount(group, np.nan_to_num(frame[name].to_numpy()), many)
+            waits[place] = waits.get(place, np.zeros(many)) + summed
+    if not waits:
+        return {}
+    table = np.stack([*waits.values()])
+    most = table.max(axis=0)
+    places = np.array([*waits], dtype=object)[table.argmax(axis=0)]
+    return {"waits_most_at": np.where(most > 0, places, None), "waits_there_s": most}
 
 
 def _reason(machine: Machine, place: str) -> str:

@@ -17,7 +17,9 @@ from npexplore.engine import fates
 from npexplore.machine import workload
 from npexplore.machine.workload import Workload
 from npexplore.packets.frames import read_frames, write_frames
+from npexplore.solve import packet_flows
 from npexplore.solve.packet_files import departing, write_run
+from npexplore.solve.packet_timeline import timeline
 from npexplore.solve.row_files import RowFile, write_rows
 
 CAPTURE = npx.bundled_path("data/captures/zeek_wikipedia.pcap")
@@ -65,6 +67,49 @@ def test_a_run_in_parts_is_the_run_of_a_whole(name, options, tmp_path):
         assert table.attrs == whole.packets.attrs
         for name_of_file in ("sent", "dropped"):
             assert written[name_of_file].read_bytes() == files[name_of_file].read_bytes()
+
+
+def test_measures_of_rows_in_files_are_those_of_a_whole(tmp_path):
+    """Flows of a capture that is read again, in batches; windows, the worst packets, the backlog."""
+    trace = capture(tmp_path / "in.pcap", 2)
+    whole = npx.design("ixp2400").run(trace, by_resource=True)
+    flows, windows, worst = whole.flows(), whole.over_time(1e-6), whole.packets.nlargest(60, "latency_s", keep="first")
+    largest = int(max(flows.packets.max(), windows.packets.max()))
+    assert flows.lost.sum() > 20
+    with in_parts(70), patch.object(packet_flows, "MEASURED_PACKETS", largest):
+        result = npx.design("ixp2400").run(trace, by_resource=True, folder=tmp_path)
+        pd.testing.assert_frame_equal(result.flows(), flows, check_exact=True)
+        pd.testing.assert_frame_equal(result.over_time(1e-6), windows, check_exact=True)
+        pd.testing.assert_frame_equal(result.worst(60), worst, check_exact=True)
+        windows = timeline(result, 90)
+    rows, lost = whole.fates.rows, whole.fates.lost
+    arrival, end = rows[:, engine.F_ARRIVAL], rows[:, engine.F_END]
+    times = np.concatenate([arrival, end])
+    steps = np.repeat([1, -1], len(rows))
+    order = np.lexsort((-steps, times))
+    starts = arrival[0] + np.round(windows.start_s.to_numpy() / whole.fates.model.tick).astype(np.int64)
+    place = np.searchsorted(starts, times[order], side="right") - 1
+    inside = np.append(0, np.cumsum(steps[order]))
+    backlog = [inside[[*(np.flatnonzero(place == k) + 1), np.searchsorted(place, k)]].max() for k in range(len(starts))]
+    assert windows.backlog.tolist() == backlog
+    at = np.searchsorted(starts, end[lost], side="right") - 1
+    assert windows.losses.tolist() == np.bincount(at, minlength=len(starts)).tolist()
+    assert windows[["arrivals", "departures", "losses"]].sum().tolist() == [len(rows), (~lost).sum(), lost.sum()]
+
+
+def test_what_is_left_out_of_a_table_of_flows_is_counted(tmp_path):
+    """Of a flow's packets behind the first 40, and of directions behind the first 5."""
+    trace = capture(tmp_path / "in.pcap", 2)
+    whole = npx.design("smartnic").run(trace).flows()
+    limits = patch.multiple(packet_flows, MEASURED_PACKETS=40, MAX_DIRECTIONS=5)
+    with in_parts(70), limits:
+        result = npx.design("smartnic").run(trace, folder=tmp_path)
+        flows = result.flows()
+    assert len(flows) == 5
+    assert flows.packets.max() > 40
+    assert flows.measured.tolist() == flows.packets.clip(upper=40).tolist()
+    assert (flows.sent + flows.lost == flows.measured).all()
+    assert flows.packets.sum() + result.directed.beyond == whole.packets.sum()
 
 
 def test_rows_that_are_written_during_the_run_begin_anew_where_a_part_needs_more_names(tmp_path):

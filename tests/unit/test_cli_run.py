@@ -13,7 +13,7 @@ from npexplore.golden import forward_captures, load_router
 from npexplore.packets import read_capture
 from npexplore.packets.frames import read_frames, write_frames
 from npexplore.packets.writing import rewrite
-from npexplore.plot.packet_run import timeline
+from npexplore.solve.packet_timeline import timeline
 
 CAPTURE = str(npx.bundled_path("data/captures/zeek_wikipedia.pcap"))
 

@@ -1,0 +1,111 @@
+"""Flows of a capture whose columns are not in memory, and packets of a run by group, a bounded number at a time.
+
+What grows here: a few hundred bytes for each direction of a flow, up to MAX_DIRECTIONS; the group of each packet, which
+is in a file where the run's rows are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore.mapped_arrays import computed, empty, parts, release_pages
+from npexplore.packets.capture import Capture
+from npexplore.packets.files import open_captures
+from npexplore.packets.statistics.endpoints import endpoints
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Integers = npt.NDArray[np.int64]
+MAX_DIRECTIONS = 1 << 20  # of flows that are told apart
+MEASURED_PACKETS = 1 << 19  # that are looked at together, and at most of one group
+NO_DIRECTION = -1
+Key = tuple[str, int, str, int, int]  # src, sport, dst, dport, ip_proto
+
+
+class Directed(NamedTuple):
+    """Directions of flows. of_packet: of each packet of the capture, its direction, or NO_DIRECTION: without an IP
+    header, or of a flow that comes after MAX_DIRECTIONS. keys: of each direction. flow: the row in the capture's
+    `flows()`. beyond: packets of flows that are not told apart."""
+
+    of_packet: Integers
+    keys: list[Key]
+    flow: Integers
+    beyond: int
+
+    def ends_of(self, rows: Integers) -> pd.DataFrame:
+        """Return src and dst of some packets of the capture (None: not known)."""
+        import pandas as pd
+
+        keys = [None if at == NO_DIRECTION else self.keys[at] for at in self.of_packet[rows].tolist()]
+        ends = {name: [key and key[place] for key in keys] for name, place in (("src", 0), ("dst", 2))}
+        return pd.DataFrame(ends, index=pd.Index(rows, name="packet"))
+
+
+def directed(capture: Capture) -> Directed:
+    """Read a capture's files again, and return the direction of the flow of each packet."""
+    of_packet, first, beyond = empty(sum(capture.file_packets), np.int32), 0, 0
+    keys: dict[Key, int] = {}
+    flows: dict[tuple[object, ...], int] = {}
+    flow: list[int] = []
+    with closing(open_captures(list(capture.files))) as scan:
+        for table in scan:
+            ends = endpoints(table)
+            sport, dport, protocol = (
+                table[name][ends.rows].astype(np.int64) for name in ("sport", "dport", "ip_proto")
+            )
+            columns = np.stack([ends.src, sport, ends.dst, dport, protocol])
+            tuples, at, group = np.unique(columns, axis=1, return_index=True, return_inverse=True)
+            numbers = np.full(tuples.shape[1], NO_DIRECTION, dtype=np.int64)
+            src, dst = ends.text(tuples[0]), ends.text(tuples[2])
+            for k in np.argsort(at).tolist():  # flows are numbered in the order of their first packets
+                key = (src[k], int(tuples[1, k]), dst[k], int(tuples[3, k]), int(tuples[4, k]))
+                number = keys.get(key)
+                if number is None and len(keys) < MAX_DIRECTIONS:
+                    number = keys[key] = len(keys)
+                    both = (*sorted([key[:2], key[2:4]]), key[4])
+                    flow.append(flows.setdefault(both, len(flows)))
+                numbers[k] = NO_DIRECTION if number is None else number
+            part = np.full(table.rows, NO_DIRECTION, dtype=np.int32)
+            part[ends.rows] = numbers[group.ravel()]
+            beyond += int(np.count_nonzero(part[ends.rows] == NO_DIRECTION))
+            of_packet[first : first + table.rows] = part
+            first += table.rows
+            release_pages()
+    return Directed(of_packet, list(keys), np.array(flow, dtype=np.int64), beyond)
+
+
+def counts_of(group: Integers, many: int) -> Integers:
+    """Return the number of packets of each group; group: of each packet, below 0: of none."""
+    counts = np.zeros(many, dtype=np.int64)
+    for part in parts(len(group)):
+        counts += np.bincount(group[part][group[part] >= 0], minlength=many)
+    return counts
+
+
+def in_batches(group: Integers, counts: Integers) -> Iterator[tuple[slice, Integers]]:
+    """Yield groups that follow each other, with the places of their packets: MEASURED_PACKETS at most.
+
+    Of a group with more packets these are the first. counts: packets of each group.
+    """
+    start = 0
+    while start < len(counts):
+        packets = np.cumsum(counts[start:])
+        stop = start + max(int(np.searchsorted(packets, MEASURED_PACKETS, side="right")), 1)
+        found, room = [np.zeros(0, dtype=np.int64)], MEASURED_PACKETS
+        for part in parts(len(group)):
+            places = np.flatnonzero((group[part] >= start) & (group[part] < stop))[:room]
+            found.append(part.start + places)
+            room -= len(places)
+        yield slice(start, stop), np.concatenate(found)
+        start = stop
+
+
+def groups_of(codes: Integers, number: Integers) -> Integers:
+    """Return the group of each packet of a run; codes: of each packet of its capture, number: their rows there."""
+    return computed(len(number), lambda part: codes[number[part]], np.int32)
