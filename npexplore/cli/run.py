@@ -139,7 +139,8 @@ def command(
     if html is not None:
         from npexplore.report.packet_run_page import packet_run_page
 
-        write_page(html, packet_run_page(result, html if shared_library else None))
+        with Task("the page of the run"):
+            write_page(html, packet_run_page(result, html if shared_library else None))
         files["page"] = str(html)
     document = {"trace": trace, "inputs": inputs, "loops": loops, "seed": seed, **result.to_dict(), "files": files}
     document["router"] = None if routed is None else {"config": router, **routed.document()}

@@ -229,6 +229,7 @@ class Design(MachineDescription):
         from npexplore.mapped_arrays import arrays_in_files
         from npexplore.packets import read_capture
         from npexplore.packets.columns import STORED
+        from npexplore.progress import Task
         from npexplore.solve.input_ports import InputPorts
         from npexplore.solve.packet_memory import ARRIVAL_COLUMNS, check_memory
         from npexplore.solve.packet_run import run_packets
@@ -248,22 +249,26 @@ class Design(MachineDescription):
                 read = ports.read(columns)
             else:
                 read = read_capture(capture, columns=columns) if isinstance(capture, str | Path) else capture
-            packets, rows = timed(read)
-            dressed = self.dress is not None
-            check_memory(self.name, len(rows) * loops, limit_bytes=memory_bytes, dressed=dressed)
-            packets, rows = looped(packets, rows, loops)
-            captured = packets
-            if speed is not None:
-                packets = packets.at_speed(speed)
-            if rate is not None:
-                packets = packets.with_arrivals("timestamps", rate)
-            if router is not None and reads_verdicts(self.machine(packets), self.workload(first_packet(packets))):
-                names = (port or router.ports[0].name,) if ports is None else ports.names
-                faster = speed_ratio(captured, packets)
-                packets = with_verdicts(packets, rows, read, router, names, faster, any_station=any_station)
-            ready = prepared(self.by_packets(), packets)
+            with Task("laying out the capture: 1 of 3, times") as task:
+                packets, rows = timed(read)
+                dressed = self.dress is not None
+                check_memory(self.name, len(rows) * loops, limit_bytes=memory_bytes, dressed=dressed)
+                packets, rows = looped(packets, rows, loops)
+                captured = packets
+                if speed is not None:
+                    packets = packets.at_speed(speed)
+                if rate is not None:
+                    packets = packets.with_arrivals("timestamps", rate)
+                task.describe("laying out the capture: 2 of 3, the router's verdicts")
+                if router is not None and reads_verdicts(self.machine(packets), self.workload(first_packet(packets))):
+                    names = (port or router.ports[0].name,) if ports is None else ports.names
+                    faster = speed_ratio(captured, packets)
+                    packets = with_verdicts(packets, rows, read, router, names, faster, any_station=any_station)
+                task.describe("laying out the capture: 3 of 3, kinds of packets")
+                ready = prepared(self.by_packets(), packets)
+                model = ready.model()
             return run_packets(
-                self.name, ready.machine, ready.workload, ready.model(), rows, seed=seed, by_resource=by_resource,
+                self.name, ready.machine, ready.workload, model, rows, seed=seed, by_resource=by_resource,
                 capture=read, ports=ports, loops=loops, memory_bytes=memory_bytes,
                 folder=place, progress=progress,
             )  # fmt: skip

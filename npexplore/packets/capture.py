@@ -21,6 +21,7 @@ from npexplore.packets.links import link_format
 from npexplore.packets.memory import check_fits
 from npexplore.packets.pcapng import Interface
 from npexplore.packets.scan import Damage
+from npexplore.progress import Task
 from npexplore.results import plain
 
 if TYPE_CHECKING:
@@ -227,12 +228,15 @@ def read_capture(path: Files | BinaryIO, *, workers: int = 1, columns: Sequence[
         (136, None)
     """
     scan = open_captures(path, workers=workers)
-    builder = TableBuilder(columns)
-    for k, part in enumerate(scan):
-        if k == 0 and scan.share_read and not in_files():
-            expected = part.rows / scan.share_read * sum(np.dtype(STORED[name]).itemsize for name in columns)
-            check_fits(expected, f"{shown(scan.path)}: the whole capture", "trace stats and trace convert do with less")
-        builder.append(part, scan.share_read)
+    builder, counted = TableBuilder(columns), "B" if in_files() else ""
+    with Task(f"reading {shown(scan.path)}", unit=counted, total=scan.bytes_total or None) as task:
+        for k, part in enumerate(scan):
+            if k == 0 and scan.share_read and not in_files():
+                expected = part.rows / scan.share_read * sum(np.dtype(STORED[name]).itemsize for name in columns)
+                instead = "trace stats and trace convert do with less"
+                check_fits(expected, f"{shown(scan.path)}: the whole capture", instead)
+            builder.append(part, scan.share_read)
+            task.reach(scan.bytes_read, task.total)
     table = builder.finish(scan.link_types)
     return Capture(
         shown(scan.path),

@@ -11,7 +11,8 @@ from npexplore.plot.packet_run import timeline_figure, waits_figure
 from npexplore.plot.tables import table
 from npexplore.report.sections import Content, Section
 from npexplore.report.shell import draw, figure_page, listing, si
-from npexplore.solve.packet_flows import MAX_DIRECTIONS, MEASURED_PACKETS
+from npexplore.solve.packet_flows import MAX_DIRECTIONS
+from npexplore.solve.packet_groups import MEASURED_PACKETS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -25,6 +25,7 @@ from npexplore.packets.columns import RECORD_COLUMNS, PacketTable, TableBuilder
 from npexplore.packets.files import Scan, open_captures, paths_of
 from npexplore.packets.output import replacing
 from npexplore.packets.writing import CaptureWriter
+from npexplore.progress import Task
 from npexplore.solve.packet_run import PacketRun
 from npexplore.solve.row_files import ROW_FILE, write_rows
 
@@ -71,9 +72,11 @@ def write_run(
 
     for name, packets in {"sent": sent(), "dropped": dropped()}.items():
         files[name] = folder / f"{name}.{suffix}"
-        with replacing(sources, files[name]) as path, CaptureWriter(path, form) as writer:
+        progress = Task(f"packets {name}", unit="packet", total=result.counts[name])
+        with replacing(sources, files[name]) as path, CaptureWriter(path, form) as writer, progress as task:
             for chosen, t_ns in packets:
                 frames.write(writer, chosen, t_ns)
+                task.advance(len(chosen))
     return files
 
 

@@ -1,4 +1,4 @@
-"""Flows of a capture whose columns are not in memory, and packets of a run by group, a bounded number at a time.
+"""Flows of a capture whose columns are not in memory: its files are read again.
 
 What grows here: a few hundred bytes for each direction of a flow, up to MAX_DIRECTIONS; the group of each packet, which
 is in a file where the run's rows are.
@@ -6,25 +6,25 @@ is in a file where the run's rows are.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from npexplore.mapped_arrays import computed, empty, parts, release_pages
+from npexplore.mapped_arrays import computed, empty, release_pages
 from npexplore.packets.capture import Capture
 from npexplore.packets.files import open_captures
 from npexplore.packets.statistics.endpoints import endpoints
+from npexplore.progress import Task
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Integers = npt.NDArray[np.int64]
 MAX_DIRECTIONS = 1 << 20  # of flows that are told apart
-MEASURED_PACKETS = 1 << 19  # that are looked at together, and at most of one group
 NO_DIRECTION = -1
+LABEL = "flows of the capture"  # of progress
 Key = tuple[str, int, str, int, int]  # src, sport, dst, dport, ip_proto
 
 
@@ -53,7 +53,7 @@ def directed(capture: Capture) -> Directed:
     keys: dict[Key, int] = {}
     flows: dict[tuple[object, ...], int] = {}
     flow: list[int] = []
-    with closing(open_captures(list(capture.files))) as scan:
+    with closing(open_captures(list(capture.files))) as scan, Task(LABEL, unit="packet", total=len(of_packet)) as task:
         for table in scan:
             ends = endpoints(table)
             sport, dport, protocol = (
@@ -76,34 +76,9 @@ def directed(capture: Capture) -> Directed:
             beyond += int(np.count_nonzero(part[ends.rows] == NO_DIRECTION))
             of_packet[first : first + table.rows] = part
             first += table.rows
+            task.reach(first, task.total)
             release_pages()
     return Directed(of_packet, list(keys), np.array(flow, dtype=np.int64), beyond)
-
-
-def counts_of(group: Integers, many: int) -> Integers:
-    """Return the number of packets of each group; group: of each packet, below 0: of none."""
-    counts = np.zeros(many, dtype=np.int64)
-    for part in parts(len(group)):
-        counts += np.bincount(group[part][group[part] >= 0], minlength=many)
-    return counts
-
-
-def in_batches(group: Integers, counts: Integers) -> Iterator[tuple[slice, Integers]]:
-    """Yield groups that follow each other, with the places of their packets: MEASURED_PACKETS at most.
-
-    Of a group with more packets these are the first. counts: packets of each group.
-    """
-    start = 0
-    while start < len(counts):
-        packets = np.cumsum(counts[start:])
-        stop = start + max(int(np.searchsorted(packets, MEASURED_PACKETS, side="right")), 1)
-        found, room = [np.zeros(0, dtype=np.int64)], MEASURED_PACKETS
-        for part in parts(len(group)):
-            places = np.flatnonzero((group[part] >= start) & (group[part] < stop))[:room]
-            found.append(part.start + places)
-            room -= len(places)
-        yield slice(start, stop), np.concatenate(found)
-        start = stop
 
 
 def groups_of(codes: Integers, number: Integers) -> Integers:

@@ -32,8 +32,8 @@ from npexplore.machine.workload import CLASS, Workload
 from npexplore.mapped_arrays import arrays_in_files, computed, parts, release_pages
 from npexplore.packets.conversations import directions
 from npexplore.results import Result, units_of
-from npexplore.solve.packet_flows import Directed, counts_of, directed, groups_of, in_batches
-from npexplore.solve.packet_measures import measures
+from npexplore.solve.packet_flows import Directed, directed, groups_of
+from npexplore.solve.packet_groups import group_measures
 from npexplore.solve.packet_memory import check_memory
 from npexplore.solve.packet_rows import DROPPED, INSIDE, SENT, PacketRows
 from npexplore.solve.prediction import Prediction
@@ -127,45 +127,19 @@ class PacketRun(Result):
         """Return loss, latency, delay variation and reordering of groups of packets, one row each (docs/packet_run.md).
 
         by: the number of each packet's group, shape (packets,), from 0 on (None: all are one). Where the rows are in
-        files, at most `packet_flows.MEASURED_PACKETS` of a group are measured, the first; a column `measured` has how
+        files, at most `packet_groups.MEASURED_PACKETS` of a group are measured, the first; a column `measured` has how
         many, if there are such groups.
         """
-        import pandas as pd
-
         with self._arrays():
             group = computed(len(self.number), lambda part: 0, np.int32) if by is None else np.asarray(by)
             many = max(1, *(int(group[part].max()) + 1 for part in parts(len(group))))
-            if self.row_file is None:
-                table = self._measured(slice(0, len(group)), group.astype(np.int64), many)
-            else:
-                counts = counts_of(group, many)
-                tables = [
-                    self._measured(places, group[places] - groups.start, groups.stop - groups.start)
-                    for groups, places in in_batches(group, counts)
-                ]
-                table = pd.concat(tables, ignore_index=True)
-                if (counts > table.packets).any():
-                    table.insert(1, "measured", table.packets)
-                table["packets"] = counts
+            table = group_measures(self.fates, self.rows.totals, group, many)
         table.attrs["units"] = units_of(table.columns)
         return table
 
     def _arrays(self) -> AbstractContextManager[None]:
         """Arrays with a value a packet are where the rows are: in memory, or in files of the folder of `row_file`."""
         return arrays_in_files(None if self.row_file is None else self.row_file.parent)
-
-    def _measured(self, places: slice | Integers, group: Integers, many: int) -> pd.DataFrame:
-        """Return the measures of some packets by group."""
-        import pandas as pd
-
-        frame = self.rows.frame(places)
-        arrival, latency = frame.arrival_s.to_numpy(), frame.latency_s.to_numpy()
-        found = measures(group, many, latency, self.fates.part(places).lost, frame.departure_s.to_numpy())
-        table = pd.DataFrame(found | _waits(frame, group, many))
-        worst = np.lexsort((np.nan_to_num(latency, nan=-1.0), group))[np.cumsum(table.packets.to_numpy()) - 1]
-        sent = table.sent.to_numpy() > 0
-        table.loc[sent, "worst_at_s"] = arrival[worst[sent]]
-        return table
 
     def over_time(self, window_s: float) -> pd.DataFrame:
         """Return the measures of packets by the window of time in which they came; `start_s` is its beginning."""
@@ -302,25 +276,6 @@ def run_packets(
         raise KeyboardInterrupt(stopped)
     prediction = measure(machine, workload, result, 0)
     return PacketRun(name, prediction, number, fates, reasons, classes, capture, ports, loops, path)
-
-
-def _waits(frame: pd.DataFrame, group: Integers, many: int) -> dict[str, Any]:
-    """Return, with `by_resource`, where each group waited longest (for those who work or wait), and how long.
-
-    frame: rows of packets. group: of each, below `many`.
-    """
-    waits: dict[str, Floats] = {}
-    for name in frame:
-        place, _, kind = name.rpartition(".")
-        if place and kind != "service_s":
-            summed = np.bincount(group, np.nan_to_num(frame[name].to_numpy()), many)
-            waits[place] = waits.get(place, np.zeros(many)) + summed
-    if not waits:
-        return {}
-    table = np.stack([*waits.values()])
-    most = table.max(axis=0)
-    places = np.array([*waits], dtype=object)[table.argmax(axis=0)]
-    return {"waits_most_at": np.where(most > 0, places, None), "waits_there_s": most}
 
 
 def _reason(machine: Machine, place: str) -> str:

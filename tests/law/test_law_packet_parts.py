@@ -17,7 +17,7 @@ from npexplore.engine import fates
 from npexplore.machine import workload
 from npexplore.machine.workload import Workload
 from npexplore.packets.frames import read_frames, write_frames
-from npexplore.solve import packet_flows
+from npexplore.solve import packet_flows, packet_groups
 from npexplore.solve.packet_files import departing, write_run
 from npexplore.solve.packet_timeline import timeline
 from npexplore.solve.row_files import RowFile, write_rows
@@ -76,7 +76,7 @@ def test_measures_of_rows_in_files_are_those_of_a_whole(tmp_path):
     flows, windows, worst = whole.flows(), whole.over_time(1e-6), whole.packets.nlargest(60, "latency_s", keep="first")
     largest = int(max(flows.packets.max(), windows.packets.max()))
     assert flows.lost.sum() > 20
-    with in_parts(70), patch.object(packet_flows, "MEASURED_PACKETS", largest):
+    with in_parts(70), patch.object(packet_groups, "MEASURED_PACKETS", largest):
         result = npx.design("ixp2400").run(trace, by_resource=True, folder=tmp_path)
         pd.testing.assert_frame_equal(result.flows(), flows, check_exact=True)
         pd.testing.assert_frame_equal(result.over_time(1e-6), windows, check_exact=True)
@@ -101,8 +101,11 @@ def test_what_is_left_out_of_a_table_of_flows_is_counted(tmp_path):
     """Of a flow's packets behind the first 40, and of directions behind the first 5."""
     trace = capture(tmp_path / "in.pcap", 2)
     whole = npx.design("smartnic").run(trace).flows()
-    limits = patch.multiple(packet_flows, MEASURED_PACKETS=40, MAX_DIRECTIONS=5)
-    with in_parts(70), limits:
+    measured, known = (
+        patch.object(packet_groups, "MEASURED_PACKETS", 40),
+        patch.object(packet_flows, "MAX_DIRECTIONS", 5),
+    )
+    with in_parts(70), measured, known:
         result = npx.design("smartnic").run(trace, folder=tmp_path)
         flows = result.flows()
     assert len(flows) == 5

@@ -1,0 +1,104 @@
+"""What groups of packets of a run met: their packets sorted by group, and measured a bounded number at a time.
+
+Sorted are two numbers a packet, in one pass over the rows; they are in files where the rows are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from npexplore._kernels import engine
+from npexplore.engine.fates import NOWHERE, Fates, Totals
+from npexplore.mapped_arrays import empty, in_files
+from npexplore.solve.packet_measures import measures
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Integers = npt.NDArray[np.int64]
+MEASURED_PACKETS = 1 << 20  # that are looked at together, and at most of one group, where arrays are in files
+LOST = -2  # in the place of the tick at which a packet ends
+
+
+def group_measures(fates: Fates, totals: Totals, group: Integers, many: int) -> pd.DataFrame:
+    """Return the measures of groups of packets, one row each (docs/packet_run.md).
+
+    totals: of the rows. group: of each packet, below `many`; below 0: of none.
+    """
+    import pandas as pd
+
+    counts, tick = np.zeros(many, dtype=np.int64), fates.model.tick
+    for part in fates.parts():
+        counts += np.bincount(group[part][group[part] >= 0], minlength=many)
+    ordered, stops = _by_group(fates, group, counts), np.cumsum(counts)
+    limit = MEASURED_PACKETS if in_files() else len(group)
+    tables, start = [], 0
+    while start < many:
+        first = int(stops[start] - counts[start])
+        stop = max(int(np.searchsorted(stops, first + limit, side="right")), start + 1)
+        last = min(int(stops[stop - 1]), first + limit)
+        numbers = np.repeat(np.arange(stop - start), counts[start:stop])[: last - first]
+        tables.append(_measured(ordered[first:last], numbers, stop - start, tick))
+        start = stop
+    table = pd.concat(tables, ignore_index=True)
+    if (counts > table.packets).any():
+        table.insert(1, "measured", table.packets)
+        table["packets"] = counts
+    worst_at_s = table.pop("worst_at_s")
+    return table.assign(**_waits(fates, totals, group, many), worst_at_s=worst_at_s)
+
+
+def _by_group(fates: Fates, group: Integers, counts: Integers) -> Integers:
+    """Return arrival and end (LOST, NOWHERE) of packets, group by group, each in order of arrivals, shape (n, 2)."""
+    place, ordered = np.cumsum(counts) - counts, empty((int(counts.sum()), 2))
+    for part in fates.parts():
+        rows = fates.rows[part, : engine.F_FIRST]
+        lost = rows[:, engine.F_DROP] != NOWHERE
+        end = np.where(lost, LOST, np.where(rows[:, engine.F_ENDS] > 0, rows[:, engine.F_END], NOWHERE))
+        order = np.argsort(group[part], kind="stable")
+        order = order[np.count_nonzero(group[part] < 0) :]
+        groups, begin, packets = np.unique(group[part][order], return_index=True, return_counts=True)
+        at = np.arange(len(order)) + np.repeat(place[groups] - begin, packets)
+        ordered[at] = np.stack([rows[order, engine.F_ARRIVAL], end[order]], axis=1)
+        place[groups] += packets
+    return ordered
+
+
+def _measured(packets: Integers, group: Integers, many: int, tick: float) -> pd.DataFrame:
+    """Return the measures of packets, arrival and end of each, that stand group by group."""
+    import pandas as pd
+
+    arrival, end = packets.T
+    sent = end >= 0
+    latency_s = np.where(sent, (end - arrival) * tick, np.nan)
+    table = pd.DataFrame(measures(group, many, latency_s, end == LOST, np.where(sent, end * tick, np.nan)))
+    known = table.sent.to_numpy() > 0
+    worst = np.lexsort((np.nan_to_num(latency_s, nan=-1.0), group))[np.cumsum(table.packets.to_numpy())[known] - 1]
+    table["worst_at_s"] = np.nan
+    table.loc[known, "worst_at_s"] = arrival[worst] * tick
+    return table
+
+
+def _waits(fates: Fates, totals: Totals, group: Integers, many: int) -> dict[str, Any]:
+    """Return, with times by resource, where each group waited longest (for those who work or wait), and how long."""
+    places, kinds = fates.model.places, (engine.WAITED, engine.HELD_UP)
+    columns = {k: [3 * k + kind for kind in kinds if totals.visited[3 * k + kind]]
+               for k in range(len(totals.visited) // 3)}  # fmt: skip
+    columns = {k: found for k, found in columns.items() if found}
+    if places is None or not columns:
+        return {}
+    ticks = np.zeros((len(columns), many))  # whole numbers
+    for part in fates.parts():
+        rows = fates.rows[part]
+        counted = (rows[:, engine.F_ENDS] > 0) & (group[part] >= 0)
+        for sums, found in zip(ticks, columns.values(), strict=True):
+            waited = rows[:, [engine.F_FIRST + column for column in found]].sum(axis=1)
+            sums += np.bincount(group[part][counted], waited[counted], many)
+    most, names = ticks.max(axis=0), np.array([places.names[k] or "elsewhere" for k in columns], dtype=object)
+    return {
+        "waits_most_at": np.where(most > 0, names[ticks.argmax(axis=0)], None),
+        "waits_there_s": most * fates.model.tick,
+    }
