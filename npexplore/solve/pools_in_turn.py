@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from npexplore.errors import RefusedError
 from npexplore.machine.pools import Pool
 from npexplore.solve.batch import Batch
 from npexplore.solve.batch_decisions import agreed
@@ -42,6 +43,8 @@ TINY = 1e-12
 ROUNDS, STEP, CLOSE = 12, 0.3, 1e-4  # of rates before and behind queues that drop
 AMPLE = 2000  # packets that wait before a full queue
 LEAST = 1e-3  # of variability: without any, nobody would ever wait
+APPROXIMATE_RATE = 0.98  # of the lowest ceiling: a rate below it is of an approximation, and may be off by RATE_ERROR
+RATE_ERROR, LATENCY_CHANGE = 0.05, 0.3  # of four rates in five; of a latency, by such an error
 
 
 def dispersion(batch: Batch) -> float:
@@ -87,6 +90,27 @@ class Stay(NamedTuple):
             return np.append(np.zeros(places), 1.0)
         found: Floats = chances(self.arrivals[:1], self.curve[:1], places, self.longer[:1])[0]
         return found
+
+
+def check_steep(batch: Batch, stays: Sequence[Stay], ceilings: Mapping[str, Floats]) -> None:
+    """Raise RefusedError where an error that the rate may have changes the latency behind arrivals a lot."""
+    before, after = np.zeros(len(batch)), np.zeros(len(batch))
+    carried = np.full(len(batch), np.inf)
+    for stay in stays:
+        if stay.arrivals is None or stay.curve is None or stay.longer is None:
+            return  # full: packets wait for as long as there is room
+        carried = np.minimum(carried, stay.curve[:, -1])
+        for total, arrivals in ((before, stay.arrivals), (after, stay.arrivals * (1.0 + RATE_ERROR))):
+            places = stay.levels.customers + max(stay.room, 0)
+            total += finite_queues(arrivals, stay.curve, places, stay.longer, 1.0 / stay.curve[:, 0])[1]
+    steep = (after > (1.0 + LATENCY_CHANGE) * before) & (
+        carried < APPROXIMATE_RATE * np.min([*ceilings.values()], axis=0)
+    )
+    if np.any(steep):
+        raise RefusedError(
+            f"queueing: {batch.like.machine.name}: arrivals are so near the rate that threads carry that an error of "
+            f"{RATE_ERROR:.0%} in it changes the latency by {float(np.max((after / before)[steep])) - 1.0:.0%}"
+        )
 
 
 class _Passed(NamedTuple):

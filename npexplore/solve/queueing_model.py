@@ -29,7 +29,7 @@ from npexplore.solve.crossing import crossing
 from npexplore.solve.event_graph import NEAR_FULL, is_event_graph, latency, takes_turns
 from npexplore.solve.levels import ALIKE, Levels
 from npexplore.solve.lone_resource import Alone, alone, may_be_alone
-from npexplore.solve.pools_in_turn import LEAST, Found, Stay, dispersion, in_turn
+from npexplore.solve.pools_in_turn import LEAST, Found, Stay, check_steep, dispersion, in_turn
 from npexplore.solve.prediction import Latency, Prediction
 from npexplore.solve.queueing.finite_queue import finite_queues
 from npexplore.solve.queueing.residual import Residual
@@ -133,6 +133,7 @@ def _cycles(batch: Batch) -> tuple[Answers, Found]:
             found = _alone(batch, lone)
         else:
             found = in_turn(batch, ceilings, places) if many else _one_pool(batch, ceilings, places)
+            check_steep(batch, found.stays, ceilings)
     except RefusedError as error:
         raise RefusedError(f"{error}; use `estimate`") from None
     rate, about = found.rate, {} if places is None else {"loss": found.loss}

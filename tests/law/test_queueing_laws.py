@@ -53,7 +53,7 @@ def test_laws_of_random_machines(seed):
         alone.latency_s.mean, rel=0.03 + (high - low) / alone.latency_s.mean
     )
     before = 0.0
-    for load in (0.3, 0.6, 0.85):
+    for load in (0.3, 0.6, 0.75):
         answer, near = (design.queueing(made.workload("poisson", share * most)) for share in (load, load * (1 + 1e-5)))
         assert near.latency_s.mean == pytest.approx(answer.latency_s.mean, rel=1e-3)
         assert answer.latency_s.mean >= before * (1 - 1e-9)
@@ -84,6 +84,26 @@ def test_open_rows_that_may_bind_are_refused():
     made = random_machine(370)
     with pytest.raises(RefusedError, match="with rows that it must close and open"):
         made.design.queueing(made.workload())
+
+
+@pytest.mark.parametrize("seed", [1138, 2354])
+def test_a_latency_that_an_error_of_the_rate_decides_is_refused(seed):
+    """A rate 20 % low made a latency 150 times as long as it was."""
+    drawn = random_machine(seed)
+    rate = drawn.design.queueing(drawn.workload()).rate_pps
+    assert drawn.design.queueing(drawn.workload("poisson", 0.6 * rate)).latency_s.mean > 0
+    with pytest.raises(RefusedError, match=r"error of 5% in it changes the latency by \d+%; use `estimate`$"):
+        drawn.design.queueing(drawn.workload("poisson", 0.97 * rate))
+
+
+def test_a_latency_at_a_rate_that_is_exact_is_answered_near_it():
+    def program(m, packet):
+        m.w.wait(seconds=100 * NS)
+        m.receive.free(bytes=64)
+
+    made = machine([Delay("w")], program, capacity_bytes=1 << 20)
+    answer = queueing(made, packets(64).with_arrivals("poisson", 0.97 / (100 * NS)))
+    assert answer.latency_s.mean == pytest.approx(100 * NS * (1 + 0.97 / 2 / 0.03), rel=0.01)
 
 
 def test_memory_grows_with_the_threads_and_not_with_their_square():
