@@ -64,7 +64,8 @@ def command(
             raise InputError(f"{name}: give --threads (closed) or --rate (open), not both")
         from npexplore.study.laboratory.exploration import open_threads
 
-        click.echo(lone.to_toml(max(closed or [16]) if rate is None else open_threads(lone)), nl=False)
+        text = lone.to_toml(max(closed or [16]) if rate is None else open_threads(lone))
+        emit({"toml": text}, lambda: text.rstrip(), as_json=as_json)
         return
     exploration = lone.explore(threads=closed, rate=rate, arrivals=arrivals, trace=trace, seed=seed)
     if html is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any
 
 import plotly.graph_objects as go
@@ -24,26 +25,33 @@ LINES: dict[str, dict[str, Any]] = {
 }
 
 
-def resource_figure(closed: Exploration, opened: Exploration) -> go.Figure:
-    """Return both explorations of a resource as one figure."""
-    figure = make_subplots(2, 1, vertical_spacing=0.16)
+def resource_figure(closed: Exploration | None, opened: Exploration | None) -> go.Figure:
+    """Return the explorations of a resource, of which there is one at least, as one figure."""
+    shown = [one for one in (closed, opened) if one is not None]
+    figure = make_subplots(len(shown), 1, vertical_spacing=0.16)
     for solver, style in LINES.items():
-        named = solver if closed.theory is None or solver != "theory" else f"theory: {closed.theory['name']}"
-        rates, times = closed.of(solver), opened.of(solver)
+        theory = shown[0].theory
+        label = solver if theory is None or solver != "theory" else f"theory: {theory['name']}"
+        rates = [] if closed is None else closed.of(solver)
         if rates:
-            figure.add_trace(_closed(rates, named, style), 1, 1)
-        if times and solver != "bounds":
-            carried = [point for point in times if (point.loss or 0.0) <= MOST_LOSS]
-            figure.add_trace(_open(carried, opened.ceiling_pps, named, style, not rates), 2, 1)
-    figure.add_hline(y=closed.ceiling_pps / 1e6, line={"color": theme.GREY}, row=1, col=1)
-    threads = sorted({p.threads for p in closed.points if p.threads is not None})
-    figure.update_xaxes(
-        title_text="threads", type="log", tickvals=threads, ticktext=list(map(str, threads)), row=1, col=1
-    )
-    figure.update_yaxes(title_text="throughput, Mpps", rangemode="tozero", row=1, col=1)
-    figure.update_xaxes(title_text="load: share of the highest rate", tickformat=".0%", row=2, col=1)
-    figure.update_yaxes(title_text="mean latency, ns", rangemode="tozero", row=2, col=1)
-    return with_layout(figure, f"{closed.kind} alone", 640, legend_rows=2)
+            figure.add_trace(_closed(rates, label, style), 1, 1)
+        if opened is not None and opened.of(solver) and solver != "bounds":
+            figure.add_trace(_open(opened, solver, label, style, not rates), len(shown), 1)
+    if closed is not None:
+        if isfinite(closed.ceiling_pps):
+            figure.add_hline(y=closed.ceiling_pps / 1e6, line={"color": theme.GREY}, row=1, col=1)
+        threads = sorted({p.threads for p in closed.points if p.threads is not None})
+        figure.update_xaxes(
+            title_text="threads", type="log", tickvals=threads, ticktext=list(map(str, threads)), row=1, col=1
+        )
+        figure.update_yaxes(title_text="throughput, Mpps", rangemode="tozero", row=1, col=1)
+    if opened is not None:
+        known, last = isfinite(opened.ceiling_pps), {"row": len(shown), "col": 1}
+        x_title = "load: share of the highest rate" if known else "offered, Mpps"
+        figure.update_xaxes(title_text=x_title, tickformat=".0%" if known else None, **last)
+        y_title = "mean latency, ns" if known else "share of the packets lost"
+        figure.update_yaxes(title_text=y_title, rangemode="tozero", tickformat=None if known else ".0%", **last)
+    return with_layout(figure, f"{shown[0].kind} alone", 320 * len(shown), legend_rows=2)
 
 
 def _closed(points: list[Point], named: str, style: dict[str, Any]) -> go.Scatter:
@@ -54,12 +62,18 @@ def _closed(points: list[Point], named: str, style: dict[str, Any]) -> go.Scatte
     )  # fmt: skip
 
 
-def _open(points: list[Point], ceiling: float, named: str, style: dict[str, Any], in_legend: bool) -> go.Scatter:
+def _open(opened: Exploration, solver: str, label: str, style: dict[str, Any], in_legend: bool) -> go.Scatter:
+    """Return latency over load; where no rate is the highest, what is lost over the offered rate."""
+    known = isfinite(opened.ceiling_pps)
+    points = [point for point in opened.of(solver) if not known or (point.loss or 0.0) <= MOST_LOSS]
+    scale = opened.ceiling_pps if known else 1e6
+    latencies = [None if p.latency_s is None else p.latency_s * 1e9 for p in points]
     return go.Scatter(
-        x=[(p.rate_pps or 0.0) / ceiling for p in points],
-        y=[None if p.latency_s is None else p.latency_s * 1e9 for p in points], name=named,
-        error_y=_bars([(p.latency_s, p.high_s) for p in points], 1e9), showlegend=in_legend,
-        hovertemplate="load %{x:.0%}: %{y:.4g} ns", legendgroup=named, **style,
+        x=[(p.rate_pps or 0.0) / scale for p in points],
+        y=latencies if known else [p.loss or 0.0 for p in points], name=label,
+        error_y=_bars([(p.latency_s, p.high_s) for p in points], 1e9) if known else None, showlegend=in_legend,
+        hovertemplate="load %{x:.0%}: %{y:.4g} ns" if known else "%{x:.4g} Mpps: %{y:.2%} lost", legendgroup=label,
+        **style,
     )  # fmt: skip
 
 

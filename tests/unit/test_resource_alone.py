@@ -62,6 +62,15 @@ def test_a_policer_alone_loses_what_finds_no_token():
         ({"kind": "server", "service": "0 ns"}, "server (server): a visit takes no time with service_s = 0.0"),
         ({"kind": "dram_controller", "row": "hot:7"}, "row must be hot:SHARE with a share of the visits from 0 to 1"),
         ({"kind": "queue"}, "queue cannot be explored alone"),
+        (
+            {"kind": "crossing", "visit": "send"},
+            "send alone never ends, since no thread does its other half; use visit",
+        ),
+        ({"kind": "crossing", "paths": [[0, 1]]}, "crossing (streams): paths[0][0]: expected a list, got [[0, 1]]"),
+        (
+            {"kind": "crossing", "words": "packet.packet_bytes"},
+            "crossing (streams): m.crossing.stream: words must be in",
+        ),
         ({"kind": "crossing", "paths": 9}, "crossing (streams): paths must be in 1..4, got 9"),
     ],
 )
@@ -78,10 +87,60 @@ def test_a_machine_whose_steps_take_no_time_is_an_error():
         machine.simulate(npx.workload(packet_bytes=64))
 
 
-@pytest.mark.parametrize("arguments", [{"rate": "0.1..0.9x"}, {"rate": [0.5], "arrivals": "often"}])
-def test_a_wrong_rate_names_the_resource(arguments):
-    with pytest.raises(NpexploreError, match=r"^banks: .*(0\.9x|often)"):
-        npx.resource("banks").explore(**arguments)
+@pytest.mark.parametrize(
+    ("name", "arguments", "told"),
+    [
+        ("banks", {"rate": "0.1..0.9x"}, r"^banks: .*0\.9x"),
+        ("banks", {"rate": [0.5], "arrivals": "often"}, "^banks: .*often"),
+        ("banks", {"rate": "0..1"}, "above 0 and at most 2, or have a unit such as 2Mpps, got '0'"),
+        ("delay", {"rate": 0.5}, "^delay has no highest rate to take a share of: rate needs a unit, 2Mpps, got 0.5"),
+    ],
+)
+def test_a_wrong_rate_names_the_resource(name, arguments, told):
+    with pytest.raises(NpexploreError, match=told):
+        npx.resource(name).explore(**arguments)
+
+
+def test_a_share_may_be_per_cent():
+    table = npx.resource("bus").explore(rate="10%..50%", solvers=["bounds"])
+    assert [table.points[k].rate_pps / table.ceiling_pps for k in (0, -1)] == pytest.approx([0.1, 0.5])
+
+
+def test_a_time_in_the_wrong_unit_is_told_before_a_simulation_that_does_not_end():
+    points = npx.resource("bus", word="1 s").explore(threads=4, solvers=["queueing", "simulation"]).points
+    assert points[0].throughput_pps == pytest.approx(1 / 8)
+    assert points[1].refused == (
+        "simulation: a visit takes 8 s, which runs too slowly beyond 10 ms; check the units of times and rates"
+    )
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_every_visit_answers_bounds_or_says_in_one_line_what_it_needs(name):
+    for visit in npx.resource(name).resource.VISITS:
+        said = ""
+        try:
+            npx.resource(name, visit=visit).explore(threads=1, solvers=["bounds"])
+        except InputError as error:
+            said = str(error)
+        assert not said or any(word in said for word in ("never ends", "takes no time", "needs the operand"))
+        assert "_alone: " not in said
+
+
+@pytest.mark.parametrize(
+    ("name", "rate", "axes"), [("policer", "1Mpps,2Mpps", 1), ("delay", None, 1), ("hash", 0.5, 2)]
+)
+def test_a_figure_has_what_a_resource_has(name, rate, axes):
+    lone = npx.resource(name)
+    lone.explore(threads=None if rate else [1], rate=rate, solvers=["bounds", "theory", "simulation"])
+    figure = lone.plot()
+    assert len([axis for axis in figure.layout if axis.startswith("yaxis")]) == axes
+    assert all(trace.y and max(trace.y) > 0 for trace in figure.data)
+
+
+def test_members_that_a_capture_chooses_are_no_question_for_queueing():
+    capture = npx.bundled_path("data/captures/zeek_modbus_modbusBig.pcap.gz")
+    (point,) = npx.resource("banks").explore(threads=[1], trace=capture, solvers=["queueing", "bounds"]).points[:1]
+    assert point.refused.startswith("queueing: packets choose their bank by the destination, in the order of the")
 
 
 def test_paths_at_random_over_a_switch_with_turns_have_no_steady_state():

@@ -136,7 +136,7 @@ class ResourceTables:
             units = {n: one.unit for key, one in file.parameters.items() for n in (key, *one.also)}
             values = {
                 key: number_of(value, self.formulas, f"{place}: {key}", units.get(key, ""))
-                for key, value in _in_full(table, names, place).items()
+                for key, value in {_once(place, k, v, names, table): v for k, v in table.items()}.items()
             }
             with told_at(place):
                 return self.parts.made(kind, self.prefix + name, values)
@@ -202,7 +202,8 @@ class ResourceTables:
             rule = re.sub(r", got `\w+`", "", str(error))
             if rule.startswith("Invalid enum value"):
                 rule = f"expected one of {', '.join(literals(hint))}"
-            raise InputError(f"{place}: {in_words(rule)}, got {value!r}") from None
+            rule, _, inside = rule.partition(" - at `$")
+            raise InputError(f"{place}{inside.rstrip('`')}: {in_words(rule)}, got {value!r}") from None
 
     def _visit(self, value: Any, place: str) -> Visit:
         if not isinstance(value, dict) or not isinstance(value.get("visit"), str):
@@ -225,10 +226,6 @@ def _once(place: str, key: str, value: Any, known: Iterable[str], table: Mapping
     if full != key and full in table:
         raise InputError(f"{place}: {key!r} and {full!r} are one parameter; one of them must be left out")
     return full
-
-
-def _in_full(table: Mapping[str, Any], known: Iterable[str], place: str) -> dict[str, Any]:
-    return {_once(place, key, value, known, table): value for key, value in table.items()}
 
 
 def _check_operand(

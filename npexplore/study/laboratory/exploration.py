@@ -27,7 +27,8 @@ from npexplore.results import Result, plain
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.residence import brought_by
 from npexplore.study.laboratory.theory import theory_of
-from npexplore.study.laboratory.unseen import unseen_members
+from npexplore.study.laboratory.unseen import HASHED, unseen_members
+from npexplore.units import readable
 
 if TYPE_CHECKING:
     from npexplore.packets import Capture
@@ -37,8 +38,8 @@ SOLVERS = ("bounds", "queueing", "simulation", "theory")
 POINTS = 10  # of a range of loads
 PACKETS, RUNS = 20_000, 8  # of simulations without a ceiling
 MAX_THREADS = 1024
+MAX_VISIT_S = 0.01  # of a simulation, whose cost grows with the length of a visit: 15 s for this one
 AMPLE = 128  # threads of open points, beside those that a visit alone keeps
-HASHED = "hashed"  # the column of a capture's packets that chooses a member
 MEMBER_OPERANDS = ("bank", "member", "requester", "source", "target", "path")
 
 
@@ -144,7 +145,7 @@ def closed(
         if number != int(number) or not 1 <= number <= MAX_THREADS:
             raise InputError(f"{lone.kind}: threads must be whole numbers in 1..{MAX_THREADS}, got {number!r}")
     load, operands = packets_of(lone, trace)
-    asked = _Asked(lone, lone.design(1, operands), load, solvers, seed, precision, trace is None)
+    asked = _Asked(lone, lone.design(1, operands), operands, load, solvers, seed, precision, trace is None)
     points = [
         asked.point(solver, lone.design(int(number), operands), load, threads=int(number))
         for number in threads for solver in solvers
@@ -163,7 +164,7 @@ def opened(
         raise InputError(f"{lone.kind}: arrivals must be a process with a rate, such as poisson, got {arrivals!r}")
     load, operands = packets_of(lone, trace)
     alone = lone.design(1, operands)
-    asked = _Asked(lone, alone, load, solvers, seed, precision, trace is None and arrivals == "poisson")
+    asked = _Asked(lone, alone, operands, load, solvers, seed, precision, trace is None and arrivals == "poisson")
     enough = asked.enough_threads()
     points = []
     for offered in _rates(lone.kind, rate, asked.ceiling, load):
@@ -174,7 +175,7 @@ def opened(
 
 def open_threads(lone: LoneResource) -> int:
     """Return so many threads that packets behind arrivals wait at the resource alone, as in `opened`."""
-    return _Asked(lone, lone.design(1), lone.packets(), (), 0, 0.0, False).enough_threads()
+    return _Asked(lone, lone.design(1), lone.operands, lone.packets(), (), 0, 0.0, False).enough_threads()
 
 
 @dataclass
@@ -183,6 +184,7 @@ class _Asked:
 
     lone: LoneResource
     alone: Design
+    operands: Mapping[str, Any]
     load: Workload
     solvers: Sequence[str]
     seed: int
@@ -194,7 +196,8 @@ class _Asked:
             one_of(f"{self.lone.kind}: solver", solver, SOLVERS)
         demands = self.alone.demands(self.load)
         every = demands.ceilings()
-        self.alone_s = float(demands.demands.latency) if brought_by(demands) else None  # once a packet has come
+        self.visit_s = float(demands.demands.latency)
+        self.alone_s = self.visit_s if brought_by(demands) else None  # once a packet has come
         servers = [most for name, most in every.items() if not name.startswith("threads")]
         self.ceiling = min(servers, default=float("inf"))
         self.theory = theory_of(self.lone) if self.has_theory else None
@@ -218,10 +221,17 @@ class _Asked:
                     "simulation: the switch takes a message of each path in turn, and messages come in another order: "
                     "they wait the longer the longer it runs (no steady state)"
                 )
+            if solver == "simulation" and self.visit_s > MAX_VISIT_S:
+                raise RefusedError(
+                    f"simulation: a visit takes {readable(self.visit_s, 's')}, which runs too slowly beyond "
+                    f"{readable(MAX_VISIT_S, 's')}; check the units of times and rates"
+                )
             if solver == "simulation" and not isfinite(self.ceiling):
                 return self._runs(empty, design, load)
             answer = self._prediction(solver, design, load)
-            reason = unseen_members(self.lone, answer, threads is not None) if solver == "queueing" else None
+            reason = None
+            if solver == "queueing":
+                reason = unseen_members(self.lone, self.operands, answer, threads is not None)
             return self._answered(empty, answer) if reason is None else replace(empty, refused=reason)
         except NpexploreError as error:
             return replace(empty, refused=str(error))
@@ -309,13 +319,16 @@ def _rates(kind: str, rate: str | float | Sequence[float | str], ceiling: float,
 
     def one(text: float | str) -> float:
         try:
-            share = float(text)
+            share = float(text[:-1]) / 100 if isinstance(text, str) and text.strip().endswith("%") else float(text)
         except ValueError:
             with _about(kind):
                 return load.packets_per_s(str(text))
-        if not 0 < share <= 2 or not isfinite(ceiling):
+        if not isfinite(ceiling):
+            raise InputError(f"{kind} has no highest rate to take a share of: rate needs a unit, 2Mpps, got {text!r}")
+        if not 0 < share <= 2:
             raise InputError(
-                f"{kind}: rate must be a share of the highest rate in 0..2, or have a unit such as 2Mpps, got {text!r}"
+                f"{kind}: rate must be a share of the highest rate, above 0 and at most 2, or have a unit such as "
+                f"2Mpps, got {text!r}"
             )
         return share * ceiling
 

@@ -6,9 +6,10 @@ bank.explore(threads=[1, 2, 4, 8, 16])          bank.explore(rate="0.1..0.95")  
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from npexplore.display import html_table
 from npexplore.errors import InputError, NpexploreError
 from npexplore.machine.resources import BufferPool, Lock, Policer
 from npexplore.machine.resources.base import OperandValue
+from npexplore.machine.resources.streams import StaticStreams
 from npexplore.names import registered_function
 from npexplore.records import content_hash
 from npexplore.study.laboratory.exploration import SOLVERS, Exploration, closed, opened
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from npexplore.packets import Capture
 
 HELD_S = 1e-7
+HALVES = ("send", "receive")  # visits to a static network that wait for each other
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,6 +72,8 @@ class SingleResource(LoneResource):
         """
         if threads is not None and rate is not None:
             raise InputError(f"{self.resource.name}: give threads (closed) or rate (open), not both")
+        if rate is None and trace is None and isinstance(self.resource, Policer):
+            raise InputError(f"{self.resource.name}: a bucket that drops takes no time: give rate, such as 2Mpps")
         if rate is None:
             if threads is None:
                 threads = [1, 2, 4, 8, 16]
@@ -84,13 +89,15 @@ class SingleResource(LoneResource):
     def plot(self) -> go.Figure:
         """Return roofline and curves in one figure, theory as a line: closed beside open.
 
-        What was explored last is drawn; what was not is explored with the usual points.
+        What was explored last is drawn; what was not is explored with the usual points. A bucket that drops has no
+        closed curve, and a resource without a highest rate none behind arrivals but what was explored.
         """
-        if "closed" not in self.explored:
+        if "closed" not in self.explored and not isinstance(self.resource, Policer):
             self.explore()
-        if "open" not in self.explored:
+        closed = self.explored.get("closed")
+        if "open" not in self.explored and (closed is None or isfinite(closed.ceiling_pps)):
             self.explore(rate="0.1..0.95")
-        figure: go.Figure = registered_function("SingleResource.plot")(self.explored["closed"], self.explored["open"])
+        figure: go.Figure = registered_function("SingleResource.plot")(closed, self.explored.get("open"))
         return figure
 
     def to_toml(self, threads: int = 8) -> str:
@@ -148,13 +155,17 @@ def resource(kind: str, *, name: str | None = None, visit: str | None = None, pa
         if not 0 <= held < inf:
             raise InputError(f"{kind}: {HELD} must be at least 0 s, got {text!r}")
     method = visit_of(first, default, visit)
+    if isinstance(first, StaticStreams) and method in HALVES:
+        raise InputError(
+            f"{kind} ({kind_named(kind)}): {method} alone never ends, since no thread does its other half; use visit "
+            "stream, which sends and receives"
+        )
     known = {*first.VISITS[method]}
     for key in list(set_):
         if key in known and not _is_parameter(kind, key):
             of_visit[key] = operand(f"{kind} ({kind_named(kind)}): {key}", key, set_.pop(key))
     made, table = built(kind, called, set_)
-    usual = default if made.VISITS[method] == made.VISITS[default.visit] else None
-    operands = operands_of(made, method, *(() if usual is None else (usual.operands, own.operands)), of_visit)
+    operands = operands_of(made, method, default.operands, own.operands, of_visit)
     members = getattr(made, "members", 1)
     if "member" in made.VISITS[method] and isinstance(members, int) and members > 1:
         operands.setdefault("member", "random")
@@ -162,7 +173,7 @@ def resource(kind: str, *, name: str | None = None, visit: str | None = None, pa
     try:
         demands = found.design().demands(found.packets())  # faults of operands show here
     except NpexploreError as error:
-        said = str(error).removeprefix("steps[0]: ")
+        said = re.sub(rf"^(steps\[0\]: |{called}_alone: steps, line \d+: )", "", str(error))
         raise InputError(f"{kind} ({kind_named(kind)}): {said}") from None
     if not demands.demands.latency and not demands.ceilings() and not isinstance(made, Policer):
         every = {**table, **operands, HELD: held}

@@ -11,22 +11,35 @@ Where a resource alone is measured to be within 5 % all the same, queueing answe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from npexplore.machine.described.defaults import MEMBERS
 from npexplore.machine.described.steps import DRAWN
 from npexplore.machine.resources import Arbiter, BankedMemory, FifoServer, StaticStreams, TokenChannel
+from npexplore.machine.resources.base import OperandValue
 from npexplore.solve.prediction import Prediction
 from npexplore.study.laboratory.lone import LoneResource
 
+HASHED = "hashed"  # the column of a capture's packets that chooses a member
 EXACT = "deterministic event graph"
 CLOSED = {BankedMemory: ("bank",), Arbiter: ("requester",)}  # operands that may be drawn at random, by kind
 OPEN = {**CLOSED, FifoServer: ("member",), TokenChannel: ("member",), Arbiter: ("requester", "member")}
 
 
-def unseen_members(lone: LoneResource, answer: Prediction, closed: bool) -> str | None:
+def unseen_members(
+    lone: LoneResource, operands: Mapping[str, OperandValue], answer: Prediction, closed: bool
+) -> str | None:
     """Return why a queueing answer does not hold for the members that packets choose; None where it does.
 
-    closed: whether threads always have a packet, or packets come at a rate.
+    operands: of the visit, in which a capture has a column in place of what is drawn. closed: whether threads always
+    have a packet, or packets come at a rate.
     """
+    for operand, value in operands.items():
+        if value == f"packet.{HASHED}" and not _alone(lone, operand):
+            return (
+                f"queueing: packets choose their {operand} by the destination, in the order of the capture, of which "
+                "queueing sees the shares alone; use simulation"
+            )
     known = (CLOSED if closed else OPEN).get(type(lone.resource), ())
     network = lone.resource if isinstance(lone.resource, StaticStreams) else None
     for operand, value in lone.operands.items():
