@@ -133,7 +133,8 @@ class Exploration(Result):
 
     def heading(self) -> str:
         """Return what was explored."""
-        return f"{self.kind}: at most {self.ceiling_pps / 1e6:.4g} Mpps"
+        most = f"at most {self.ceiling_pps / 1e6:.4g} Mpps" if isfinite(self.ceiling_pps) else "no highest rate"
+        return f"{self.kind}: {most}"
 
 
 def closed(
@@ -234,7 +235,7 @@ class _Asked:
                 reason = unseen_members(self.lone, self.operands, answer, threads is not None)
             return self._answered(empty, answer) if reason is None else replace(empty, refused=reason)
         except NpexploreError as error:
-            return replace(empty, refused=str(error))
+            return replace(empty, refused=str(error).replace(f"{self.lone.resource.name}_alone: ", ""))
 
     def _prediction(self, solver: str, design: Design, load: Workload) -> Prediction:
         if solver == "bounds":
