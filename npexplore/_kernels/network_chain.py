@@ -8,8 +8,6 @@ What an event leads to by chance (routes, first phases, items) is gone through b
 of outcomes. `tests/reference/network_chain.py` says the same in plain Python.
 """
 
-import numpy as np
-
 from npexplore._kernels.network_chain_layout import *
 from npexplore._kernels.network_chain_layout import _bare, _f1, _f2, _i, _i1, _now, _rules, _w1, _w2
 from npexplore._kernels.network_chain_moves import _enter, _go, _move, _poll
@@ -139,34 +137,14 @@ def _arrive(rules, now, r, arc):
         _move(rules, now, IN, r, 0, -1, 0)
 
 
-@_bare(_i(_w1, _w2, _i, _w1))
-def _find(row, states, known, slots):
-    """Return the number of a state, or -1 - its free slot."""
-    mask = np.uint64(len(slots) - 1)
-    h = np.uint64(0xCBF29CE484222325)
-    for j in range(len(row)):
-        h = (h ^ np.uint64(np.uint32(row[j]))) * np.uint64(0x9E3779B97F4A7C15)
-        h = h ^ (h >> np.uint64(29))
-    at = h & mask
-    while slots[at] > 0:
-        other, j = slots[at] - 1, 0
-        while j < len(row) and states[other, j] == row[j]:
-            j += 1
-        if j == len(row):
-            return other
-        at = (at + np.uint64(1)) & mask
-    return -1 - np.int64(at)
-
-
-@kernel(_i(_rules, _w2, _w1, _f2, _w1, _w1, _f1, _i1))
-def grow(
-    rules: Rules, states: Array, slots: Array, rewards: Array,
-    arc_source: Array, arc_target: Array, arc_rate: Array, progress: Array,
+@kernel(_i(_rules, _w2, _w1, _w2, _f1, _f2, _i1))
+def follow(
+    rules: Rules, states: Array, origin: Array, following: Array, arc_rate: Array, rewards: Array, progress: Array
 ) -> int:  # fmt: skip
-    """Go on finding states and arcs until all are found or an array is full; `progress`: known, done, arcs.
+    """Write what follows on states, and their rewards, until all are done or `following` is full; `progress`: done, arcs.
 
-    states has to begin with the start. Events of a state: a phase ends at each of K stations, an arc of each of R
-    classes' arrivals, a phase of the way of each station's polling server.
+    Events of a state: a phase ends at each of K stations, an arc of each of R classes' arrivals, a phase of the way of
+    each station's polling server.
     """
     station, arrival, arrival_begin = rules.station, rules.arrival, rules.arrival_begin
     K, R = rules.size[Z_STATIONS], rules.size[Z_CLASSES]
@@ -174,10 +152,9 @@ def grow(
     length, lists, variable, count, odds, meta = (
         here.length, here.lists, here.variable, now.count, now.odds, now.meta,
     )  # fmt: skip
-    row = np.zeros(states.shape[1], np.int32)
     at_done = 2 * K * R + K
-    known, done, arcs = progress[0], progress[1], progress[2]
-    while done < known:
+    done, arcs = progress[0], progress[1]
+    while done < len(states):
         begin_arcs = arcs
         _unpack(rules, states[done], here)
         _reward(rules, here, rewards[done])
@@ -234,7 +211,6 @@ def grow(
                     else:
                         _walk(rules, now, k)
                     if meta[2]:
-                        progress[3] = done
                         return ENDLESS
                     if odds[0] > 0.0:
                         flow = rate * odds[0]
@@ -244,27 +220,19 @@ def grow(
                             rewards[done, at_done + i] += flow * count[0, i]
                             rewards[done, at_done + R + i] += flow * count[1, i]
                             rewards[done, at_done + 3 * R + i] += flow * count[2, i]
-                        _pack(rules, now, row)
-                        found = _find(row, states, known, slots)
-                        lacks = found < 0 and (known >= len(states) or 2 * known + 2 > len(slots))
-                        if lacks or arcs >= len(arc_rate):
-                            progress[0], progress[1], progress[2] = known, done, begin_arcs
-                            return FULL
-                        if found < 0:
-                            states[known, :] = row
-                            slots[-1 - found] = known + 1
-                            found = known
-                            known += 1
-                        if found != done:
-                            arc_source[arcs], arc_target[arcs], arc_rate[arcs] = done, found, flow
-                            arcs += 1
+                        if arcs >= len(arc_rate):
+                            progress[0], progress[1] = done, begin_arcs
+                            return DONE
+                        _pack(rules, now, following[arcs])
+                        origin[arcs], arc_rate[arcs] = done, flow
+                        arcs += 1
                     if not _next_script(now):
                         break
         if not moving:
-            progress[3] = done
+            progress[0] = done
             return STUCK
         done += 1
-    progress[0], progress[1], progress[2] = known, done, arcs
+    progress[0], progress[1] = done, arcs
     return DONE
 
 

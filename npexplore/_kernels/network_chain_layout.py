@@ -19,7 +19,7 @@ FORK = HELD << 1  # one fork more
 ENTRY = 48  # bits of a customer; above them, at a door, the station whose server it keeps
 CUSTOMER = (1 << ENTRY) - 1
 DEEP = 200  # choices in one event; moves in one instant
-DONE, FULL, ENDLESS, STUCK = range(4)  # how a call ends
+DONE, ENDLESS, STUCK = range(3)  # how a call ends
 # columns of `station`; T_VARIABLE of a polling one: the first of P_...
 T_KIND, T_SERVERS, T_VISIT, T_MOST, T_VARIABLE, T_LIMIT, T_LIMIT2, T_COLUMNS = range(8)
 # variables of a polling station: the class it is at, phase + 1 of the way on from there (0: it is not on it), how many

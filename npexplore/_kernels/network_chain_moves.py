@@ -181,30 +181,30 @@ def _target(rules, now, start, r):
 
 @_bare(types.boolean(_rules, _now, _i))
 def _ask(rules, now, h):
-    """Ask cache h for an item; says whether it is kept."""
+    """Ask cache h for an item; says whether it is there."""
     places, v, policy = rules.cache[h, H_PLACES], rules.cache[h, H_VARIABLE], rules.cache[h, H_POLICY]
     item = _choose(now, rules.cache[h, H_ITEMS])
     now.odds[0] *= rules.item_chance[rules.cache[h, H_CHANCE] + item]
-    kept = now.variable[v : v + places]
-    found = -1
+    contents = now.variable[v : v + places]
+    place = -1
     for i in range(places):
-        if kept[i] == item:
-            found = i
-    if policy == RANDOM_OUT and found < 0:
+        if contents[i] == item:
+            place = i
+    if policy == RANDOM_OUT and place < 0:
         i = _choose(now, places)
         now.odds[0] /= places
-        while i > 0 and kept[i - 1] > item:  # in order, for that says nothing
-            kept[i] = kept[i - 1]
+        while i > 0 and contents[i - 1] > item:  # in order, for that says nothing
+            contents[i] = contents[i - 1]
             i -= 1
-        while i < places - 1 and kept[i + 1] < item:
-            kept[i] = kept[i + 1]
+        while i < places - 1 and contents[i + 1] < item:
+            contents[i] = contents[i + 1]
             i += 1
-        kept[i] = item
-    elif policy == LRU or found < 0:
-        for i in range(found if found >= 0 else places - 1, 0, -1):
-            kept[i] = kept[i - 1]
-        kept[0] = item
-    return found >= 0
+        contents[i] = item
+    elif policy == LRU or place < 0:
+        for i in range(place if place >= 0 else places - 1, 0, -1):
+            contents[i] = contents[i - 1]
+        contents[0] = item
+    return place >= 0
 
 
 @_bare(types.void(_rules, _now, _i, _i))

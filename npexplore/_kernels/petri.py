@@ -32,7 +32,7 @@ def advance(
     T, TF, N, A, copies, sets, looks, limits, met, readers, guards, D, levels, order, code, consts, E, table,
     P, area, S, rate, weight, bits, dirty, timers, K, F, near, HT, POS, rng, Q, V, stack, scratch, histogram, latency, moved, log, until, firings,
 ):  # fmt: skip
-    """Run until a time or until so many firings have ended; return a status. Of FULL nothing was changed."""
+    """Run until a time or until so many firings have ended; return a status. Of NO_ROOM nothing was changed."""
     if Q[Q_PLAIN]:
         return _plain(
             T, TF, N, D, met, P, area, S, levels, order, weight, bits, near, HT, POS, rng, Q, log, until, firings
@@ -219,7 +219,7 @@ def advance(
                     rng[t] = own
                     if flags & FEEDS:
                         Q[Q_ROW] -= 1
-                    return FULL
+                    return NO_ROOM
                 got = False
                 for k in range(n_take):
                     if A[T[t, T_TAKE] + k, A_DATA]:
@@ -284,7 +284,7 @@ def advance(
                     HT[n, 2] = ending
                     Q[Q_HEAP] = n + 1
                     _rise(HT, POS, n)
-                    return FULL
+                    return NO_ROOM
                 F[ending, F_TRANSITION] = Q[Q_RECORD]
                 Q[Q_RECORD] = ending
                 Q[Q_RECORDS_LEFT] += 1

@@ -115,7 +115,7 @@ def _plain(T, TF, N, D, met, P, area, S, levels, order, weight, bits, near, HT, 
             how, this = 1, number_of
         else:
             if far == len(HT):
-                status = FULL
+                status = NO_ROOM
                 break
             chosen = _choice(levels, bits, order, weight, rng, choices)
             if chosen < 0:

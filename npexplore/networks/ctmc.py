@@ -26,9 +26,8 @@ from npexplore.networks.result import (
     refusal,
 )
 from npexplore.networks.times import AnyTime
-from npexplore.solve.chains import Chain, chain, memory_left, stationary
+from npexplore.solve.chains import Chain, explore, stationary
 from npexplore.solve.chains.chain import Array
-from npexplore.solve.chains.explore import refuse_memory
 from npexplore.solve.chains.stationary import Stationary
 from npexplore.solve.queueing.inputs import Floats
 
@@ -36,6 +35,7 @@ FIRST_CUT, MOST_CUT = 16, 8192  # customers that are looked at
 NEXT_TO_NOBODY = 1e-9  # share of the arrivals that may find no room in a chain that is cut
 LARGEST_CUT = 1e-4
 MOST_STATES = 1_000_000
+AT_ONCE, FIRST_ARCS = 4096, 1 << 15  # states that are followed together, and room for what follows on them
 MOST_NUMBERS = 50_000_000  # in all states
 
 
@@ -94,49 +94,37 @@ def _cut(solved: Solved) -> float:
 
 def find_states(tables: ChainTables, most_states: int, most_bytes: int | None) -> tuple[Array, Chain, Floats]:
     """Return all states, their chain and the rewards of each state. Raises RefusedError."""
-    room = memory_left() if most_bytes is None else most_bytes
-    K, R = tables.K, tables.R
-    columns = 2 * K * R + K + 4 * R
-    rules, start = tables.rules(), tables.start()
-    size, arcs = 1024, 8192
-    progress = np.array([1, 0, 0, 0], np.int64)
-    states, slots = np.zeros((size, tables.width), np.int32), np.zeros(4 * size, np.int32)
-    rewards = np.zeros((size, columns))
-    source, target, rate = np.zeros(arcs, np.int32), np.zeros(arcs, np.int32), np.zeros(arcs)
-    states[0] = start
-    _enter(states, 1, slots)
-    grow: Any = kernel.grow
-    while True:
-        status = grow(rules, states, slots, rewards, source, target, rate, progress)
-        if status == kernel.DONE:
-            break
-        if status == kernel.STUCK:
-            raise RefusedError(f"deadlock: no customer can move any more in {describe(tables, states[progress[3]])}")
-        if status == kernel.ENDLESS:
-            raise RefusedError("customers go round for ever without any time passing")
-        known = int(progress[0])
-        if known >= most_states:
-            raise RefusedError(f"more than {most_states} states")
-        if known * tables.width > MOST_NUMBERS:
-            raise RefusedError(f"more than {known} states of {tables.width} numbers each")
-        if known >= size:
-            size = 2 * size
-        arcs = max(2 * arcs, int(progress[2]) * 2)
-        refuse_memory(known, size * (4 * tables.width + 16 * columns + 120) + arcs * 48, room)
-        states = np.concatenate([states, np.zeros((size - len(states), tables.width), np.int32)])
-        rewards = np.concatenate([rewards, np.zeros((size - len(rewards), columns))])
-        source, target = (np.concatenate([a, np.zeros(arcs - len(a), np.int32)]) for a in (source, target))
-        rate = np.concatenate([rate, np.zeros(arcs - len(rate))])
-        slots = np.zeros(4 * size, np.int32)
-        _enter(states, known, slots)
-    known, _, count, _ = progress.tolist()
-    return states[:known], chain(known, source[:count], target[:count], rate[:count]), rewards[:known]
+    columns = 2 * tables.K * tables.R + tables.K + 4 * tables.R
+    rules, room = tables.rules(), FIRST_ARCS
+    rewards: list[Floats] = []
+    follow: Any = kernel.follow
 
+    def successors(states: Array) -> tuple[Array, Array, Floats]:
+        nonlocal room
+        earned, progress = np.zeros((len(states), columns)), np.zeros(2, np.int64)
+        parts: list[tuple[Array, Array, Floats]] = []
+        while progress[0] < len(states):
+            origin, following = np.empty(room, np.int32), np.empty((room, tables.width), np.int32)
+            rate, done, progress[1] = np.empty(room), int(progress[0]), 0
+            status = follow(rules, states, origin, following, rate, earned, progress)
+            if status == kernel.STUCK:
+                raise RefusedError(
+                    f"deadlock: no customer can move any more in {describe(tables, states[progress[0]])}"
+                )
+            if status == kernel.ENDLESS:
+                raise RefusedError("customers go round for ever without any time passing")
+            if progress[0] == done:  # one state has more arcs
+                room *= 2
+            parts.append((origin[: progress[1]], following[: progress[1]], rate[: progress[1]]))
+        rewards.append(earned)
+        origin, following, rate = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return origin, following, rate
 
-def _enter(states: Array, known: int, slots: Array) -> None:
-    from npexplore._kernels import chains
-
-    chains.rehash(states, known, slots)
+    limit = min(most_states, MOST_NUMBERS // tables.width)
+    states, transitions = explore(
+        tables.start(), successors, limit, most_bytes, at_once=AT_ONCE, state_bytes=16 * columns
+    )
+    return states, transitions, np.concatenate(rewards)
 
 
 def _solve(network: Network, most: int, most_states: int, most_bytes: int | None) -> Solved:

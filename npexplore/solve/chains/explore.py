@@ -40,13 +40,15 @@ def refuse_memory(states: int, needs: int, most_bytes: int) -> None:
 
 
 def explore(
-    start: ArrayLike, successors: Successors, most_states: int = 10_000_000, most_bytes: int | None = None
-) -> tuple[Array, Chain]:
+    start: ArrayLike, successors: Successors, most_states: int = 10_000_000, most_bytes: int | None = None, *,
+    at_once: int = AT_ONCE, state_bytes: int = 0,
+) -> tuple[Array, Chain]:  # fmt: skip
     """Return all states (n, width) that can be reached, 32-bit integers, `start` first; and their chain.
 
     start: one or more states, shape (width,) or (k, width). successors: takes states (m, width), and returns (origin
     (a,), following (a, width), rate (a,)): arcs from rows of its argument to other states, with rates per second.
     most_states, most_bytes: how many states, and how much memory in bytes, may be used (None: half of what is free).
+    at_once: how many states `successors` is asked for together. state_bytes: what the caller keeps of each state.
 
     Raises RefusedError before it would use more.
     """
@@ -63,7 +65,7 @@ def explore(
     def enter(rows: Array) -> Array:
         nonlocal states, slots, known
         most = known + len(rows)
-        refuse_memory(known, most * (4 * width + BYTES) + (taken + len(rows)) * ARC_BYTES, room)
+        refuse_memory(known, most * (4 * width + BYTES + state_bytes) + (taken + len(rows)) * ARC_BYTES, room)
         if most > len(states):
             states = np.concatenate([states, np.zeros((max(most, 2 * known) - len(states), width), np.int32)])
         if 2 * most > len(slots):
@@ -77,7 +79,7 @@ def explore(
     while done < known:
         if known > most_states:
             raise RefusedError(f"chain: more than {most_states} states (known so far: {known})")
-        now = states[done : min(known, done + AT_ONCE)].copy()
+        now = states[done : min(known, done + at_once)].copy()
         origin, following, rate = successors(now)
         arcs.append((origin.astype(np.int32) + np.int32(done), enter(following), rate))
         taken += len(rate)

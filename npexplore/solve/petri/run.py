@@ -68,7 +68,7 @@ class Run:
         target = int(self.state["Q"][kernel.Q_FIRED]) + firings
         while True:
             status = run(*self.program.arrays, *(self.state[name] for name in STATE), self.log, until, target)
-            if status == kernel.FULL:
+            if status == kernel.NO_ROOM:
                 self._grow()
                 continue
             self.dead = status == kernel.DEAD
