@@ -5,6 +5,7 @@ import pytest
 from reference.chain_against_simulation import assert_agrees, network_of
 from reference.network_truths import all_networks, exponential, poisson, queue, ring, value
 
+from npexplore.networks import ctmc
 from npexplore.networks.ctmc import solve_ctmc
 
 NETWORKS = all_networks()
@@ -163,6 +164,17 @@ def test_too_many_states_are_refused_with_the_number():
     network = network_of(ring({k: {} for k in "abcdefg"}, {k: exponential(1.0) for k in "abcdefg"}, population=20))
     assert solve_ctmc(network, 1000).refused.startswith("chain: more than 1000 states")
     assert "GB of memory" in solve_ctmc(network, most_bytes=1_000_000).refused
+
+
+def test_states_are_the_same_however_many_are_followed_together(monkeypatch):
+    network = network_of(ring({k: {"servers": 2} for k in "abc"}, {k: exponential(1.0) for k in "abc"}, population=5))
+    wide = ctmc.solve_chain(network)
+    monkeypatch.setattr(ctmc, "AT_ONCE", 2)
+    monkeypatch.setattr(ctmc, "FIRST_ARCS", 1)
+    narrow = ctmc.solve_chain(network)
+    assert (narrow.states == wide.states).all()
+    assert (narrow.rewards == wide.rewards).all()
+    assert narrow.chain == wide.chain
 
 
 def test_nobody_goes_round_without_time():
