@@ -19,7 +19,7 @@ from npexplore.machine.workload import Workload, offered_rate
 from npexplore.machine.workload_sources import workload
 from npexplore.solve.bounds import bounds, busy_shares
 from npexplore.solve.prediction import Prediction, Utilization, bottleneck
-from npexplore.solve.queueing.finite_queue import finite_queue
+from npexplore.solve.queueing.finite_queue import chances, finite_queue, finite_queues, possible
 from npexplore.solve.queueing_model import queueing
 from npexplore.solve.seeds import combine, replicate
 from npexplore.solve.simulate import simulate
@@ -348,6 +348,20 @@ def test_finite_queue_is_m_m_1_k():
     assert loss == pytest.approx(p[-1])
     assert throughput == pytest.approx(1 - p[0])
     assert response == pytest.approx(np.sum(np.arange(places + 1) * p) / (1 - p[0]))
+
+
+@pytest.mark.parametrize("rate", [1e-6, 0.5, 0.999, 1.0, 1.5])
+@pytest.mark.parametrize("longer", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("curve", [[1.0], [0.2, 0.5, 1.0]])
+def test_a_queue_ends_where_nobody_is_with_any_chance(rate, longer, curve):
+    """What is left out is 0 to the last bit; what is there is what all places give."""
+    given = np.array([rate]), np.array([curve]), 200_000, np.array([longer])
+    ends, whole = possible(*given), chances(*given)[0]
+    assert not whole[ends + 1 :].any()
+    np.testing.assert_allclose(chances(*given, ends)[0], whole[: ends + 1], rtol=1e-12)
+    assert (ends < 10_000) == (rate < 0.9)
+    response = finite_queues(*given)[1]
+    assert response == pytest.approx(whole @ np.arange(200_001.0) / (rate * (1 - whole[-1])), rel=1e-9)
 
 
 def test_utilization_is_the_mean_over_members():

@@ -15,6 +15,7 @@ from npexplore.solve.queueing.inputs import Floats
 
 AT_ONCE = 100_000  # chances of some points: more would fill memory, and leave the cache
 NEAR = 1e-9
+SMALLEST = 746.0  # exp(-746) is 0
 
 
 def finite_queue(
@@ -43,9 +44,11 @@ def finite_queues(
     mean, loss = np.empty(points), np.empty(points)
     width = max(1, AT_ONCE // places)
     for some in (slice(start, start + width) for start in range(0, points, width)):
-        p = chances(arrival_rate[some], curve[some], places, longer[some])
-        loss[some] = p[:, -1]
-        mean[some] = p @ np.arange(places + 1.0)
+        # of one point alone: where the chances of several end would hang on its neighbours
+        ends = possible(arrival_rate[some], curve[some], places, longer[some]) if width == 1 else places
+        p = chances(arrival_rate[some], curve[some], places, longer[some], ends)
+        loss[some] = p[:, -1] if ends == places else 0.0
+        mean[some] = p @ np.arange(ends + 1.0)
         if alone is not None:
             waiting = np.maximum(np.arange(1.0, inside + 1) - curve[some, :inside] * alone[some, None], 0.0)
             p[:, inside] += p[:, inside + 1 :].sum(axis=1)  # inside are as many whoever waits outside
@@ -54,17 +57,35 @@ def finite_queues(
     return throughput, mean / throughput, loss
 
 
-def chances(arrival_rate: Floats, curve: Floats, places: int, longer: Floats) -> Floats:
-    """Return the chances (P, places + 1) of 0..places inside; longer: (c_a^2 + c_s^2) / 2, shape (P,)."""
-    inside, points = min(curve.shape[1], places), len(curve)
-    ratio = arrival_rate / curve[:, inside - 1]
+def possible(arrival_rate: Floats, curve: Floats, places: int, longer: Floats) -> int:
+    """Return a number inside, at most `places`, beyond which all chances are less than the smallest number above 0."""
+    inside = min(curve.shape[1], places)
+    first, decay = _outside(arrival_rate / curve[:, inside - 1], longer)
+    if not (decay < 1.0).all():
+        return places
+    most = SMALLEST + np.log(arrival_rate[:, None] / curve[:, :inside]).sum(axis=1) + np.log(first)
+    return min(places, inside + int(np.max(np.maximum(most, 0.0) / -np.log(decay))) + 2)
+
+
+def _outside(ratio: Floats, longer: Floats) -> tuple[Floats, Floats]:
+    """Return (1 - decay) / (1 - ratio), and the decay of one more outside; above 1, of one more free place."""
     below, above = np.minimum(ratio, 1.0), np.maximum(ratio, 1.0)
-    first = 1 / (1 - below + below * longer)  # (1 - decay) / (1 - ratio)
-    decay = below * longer * first * (1 + (above - 1) / longer)  # of one more outside; above 1, of one more free place
+    first = 1 / (1 - below + below * longer)
+    return first, below * longer * first * (1 + (above - 1) / longer)
+
+
+def chances(arrival_rate: Floats, curve: Floats, places: int, longer: Floats, ends: int | None = None) -> Floats:
+    """Return the chances (P, ends + 1) of 0..ends inside; longer: (c_a^2 + c_s^2) / 2, shape (P,).
+
+    ends: of `places`, beyond which chances are 0 (None: all places).
+    """
+    inside, points = min(curve.shape[1], places), len(curve)
+    ends = places if ends is None else ends
+    first, decay = _outside(arrival_rate / curve[:, inside - 1], longer)
     steps = np.cumsum(np.log(arrival_rate[:, None] / curve[:, :inside]), axis=1)
-    beyond = steps[:, -1:] + np.log(decay)[:, None] * np.arange(1, places - inside + 1)
+    beyond = steps[:, -1:] + np.log(decay)[:, None] * np.arange(1, ends - inside + 1)
     logs = np.ascontiguousarray(np.concatenate([np.zeros((points, 1)), steps, beyond], axis=1))
-    logs[:, inside:-1] += np.log(first)[:, None]
+    logs[:, inside:places] += np.log(first)[:, None]
     p: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
     return p
