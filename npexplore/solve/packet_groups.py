@@ -85,17 +85,17 @@ def _measured(packets: Integers, group: Integers, many: int, tick: float) -> pd.
 def _waits(fates: Fates, totals: Totals, group: Integers, many: int) -> dict[str, Any]:
     """Return, with times by resource, where each group waited longest (for those who work or wait), and how long."""
     places, kinds = fates.model.places, (engine.WAITED, engine.HELD_UP)
-    columns = {k: [3 * k + kind for kind in kinds if totals.visited[3 * k + kind]]
-               for k in range(len(totals.visited) // 3)}  # fmt: skip
-    columns = {k: found for k, found in columns.items() if found}
+    of_places = {k: [3 * k + kind for kind in kinds if totals.visited[3 * k + kind]]
+                 for k in range(len(totals.visited) // 3)}  # fmt: skip
+    columns = {k: kinds_there for k, kinds_there in of_places.items() if kinds_there}
     if places is None or not columns:
         return {}
     ticks = np.zeros((len(columns), many))  # whole numbers
     for part in fates.parts():
         rows = fates.rows[part]
         counted = (rows[:, engine.F_ENDS] > 0) & (group[part] >= 0)
-        for sums, found in zip(ticks, columns.values(), strict=True):
-            waited = rows[:, [engine.F_FIRST + column for column in found]].sum(axis=1)
+        for sums, numbers in zip(ticks, columns.values(), strict=True):
+            waited = rows[:, [engine.F_FIRST + column for column in numbers]].sum(axis=1)
             sums += np.bincount(group[part][counted], waited[counted], many)
     most, names = ticks.max(axis=0), np.array([places.names[k] or "elsewhere" for k in columns], dtype=object)
     return {
