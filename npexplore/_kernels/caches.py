@@ -77,7 +77,7 @@ def replay(
     places = levels[last, START] + levels[last, SETS] * levels[last, WAYS] * levels[last, UNITS]
     tag = np.full(places, NOBODY, np.int64)
     used = np.zeros(places, np.int64)
-    found = np.full(len(line), last + 1, np.int64)
+    served = np.full(len(line), last + 1, np.int64)
     for i in range(len(line)):
         x = line[i]
         draw = draws[i] if len(draws) else -1
@@ -85,7 +85,7 @@ def replay(
             at = _first_way(levels, last, 0, x)
             place = _find(tag, at, levels[last, WAYS], x)
             if place >= 0:
-                found[i] = last
+                served[i] = last
                 used[place] = i
             elif write[i] and device_ways > 0:
                 left = _put(tag, used, at, device_ways, x, i, draw)
@@ -98,14 +98,14 @@ def replay(
             at = _first_way(levels, level, core[i] % levels[level, UNITS], x)
             place = _find(tag, at, levels[level, WAYS], x)
             if place >= 0:
-                found[i] = level
+                served[i] = level
                 used[place] = i
                 break
-        for level in range(found[i] - 1, -1, -1):
+        for level in range(served[i] - 1, -1, -1):
             at = _first_way(levels, level, core[i] % levels[level, UNITS], x)
             left = _put(tag, used, at, levels[level, WAYS], x, i, draw)
             if level == last and inclusive and left != NOBODY:
                 _drop(tag, levels, left, NOBODY)
         if write[i]:
             _drop(tag, levels, x, core[i])
-    return found
+    return served

@@ -235,13 +235,13 @@ def join_flows(table: Array, used: int, start: int, other: Array) -> tuple[int, 
 @kernel()
 def hash_flows(table: Array, used: int) -> Array:
     """Return a hash of 64 bits of each of the `used` keys of a table, for a sketch; both words are mixed one by one."""
-    found = np.empty(used, np.int64)
+    hashes = np.empty(used, np.int64)
     n = 0
     for i in range(len(table)):
         if table[i, 1] != 0:
-            found[n] = np.int64(_mix(_mix(table[i, 0], np.uint64(0)), table[i, 1]))
+            hashes[n] = np.int64(_mix(_mix(table[i, 0], np.uint64(0)), table[i, 1]))
             n += 1
-    return found
+    return hashes
 
 
 @kernel()

@@ -18,7 +18,7 @@ from npexplore.jit import kernel
 
 Array = NDArray[Any]
 
-MORE, FULL, SECTION, INTERFACE, SKIP = 0, 1, 2, 3, 4
+MORE, OUT_FULL, SECTION, INTERFACE, SKIP = 0, 1, 2, 3, 4
 TOO_LONG, BLOCK_TOO_SHORT, BLOCK_TOO_LONG, TRAILER_DIFFERS, NO_SUCH_INTERFACE, DATA_OVERRUNS = 10, 11, 12, 13, 14, 15
 RECORD_TOO_SHORT = 16
 
@@ -63,7 +63,7 @@ def frame_pcap(
     captured one (version 2.3). position is absolute: index + base.
     """
     n, o = 0, start
-    state[1] = FULL
+    state[1] = OUT_FULL
     while n < len(t_ns):
         if end - o < header_bytes:
             state[1] = MORE
@@ -164,7 +164,7 @@ def frame_pcapng(
     that holds no packet is passed over, with SKIP where it reaches beyond `end`.
     """
     n, o = 0, start
-    state[1] = FULL
+    state[1] = OUT_FULL
     while n < len(t_ns):
         if end - o < 12:
             state[1] = MORE
@@ -222,14 +222,14 @@ def frame_pcapng(
             if kind == SIMPLE_BLOCK:
                 at = o + 12
                 original = _u32(b, o + 8, big)
-                kept = min(original, total - 16)
+                included = min(original, total - 16)
                 snaplen = interfaces[number, SNAPLEN]
                 if snaplen > 0:
-                    kept = min(kept, snaplen)
+                    included = min(included, snaplen)
                 time = NO_TIME
             else:
                 at = o + 28
-                kept = _u32(b, o + 20, big)
+                included = _u32(b, o + 20, big)
                 original = _u32(b, o + 24, big)
                 time = ticks_to_ns(
                     _u32(b, o + 12, big),
@@ -238,18 +238,18 @@ def frame_pcapng(
                     interfaces[number, AMOUNT],
                     interfaces[number, OFFSET_S],
                 )
-            if kept > interfaces[number, LIMIT]:
+            if included > interfaces[number, LIMIT]:
                 state[1] = TOO_LONG
-                state[2] = kept
+                state[2] = included
                 state[3] = interfaces[number, LIMIT]
                 break
-            if at + kept > o + padded - 4:
+            if at + included > o + padded - 4:
                 state[1] = DATA_OVERRUNS
-                state[2] = kept
+                state[2] = included
                 state[3] = padded - 4 - (at - o)
                 break
             t_ns[n] = time
-            captured[n] = kept
+            captured[n] = included
             length[n] = original
             position[n] = base + at
             interface[n] = first + number
@@ -283,7 +283,7 @@ def frame_erf(
     nanosecond. Padding records (type 48) are passed over.
     """
     n, o = 0, start
-    state[1] = FULL
+    state[1] = OUT_FULL
     while n < len(t_ns):
         if end - o < 16:
             state[1] = MORE

@@ -26,7 +26,15 @@ def _put32(out, o, value):
 
 @kernel()
 def pack_pcap(
-    out: Array, b: Array, base: int, tick_ns: int, rows: Array, t_ns: Array, length: Array, kept: Array, position: Array
+    out: Array,
+    b: Array,
+    base: int,
+    tick_ns: int,
+    rows: Array,
+    t_ns: Array,
+    length: Array,
+    included: Array,
+    position: Array,
 ) -> int:
     """Write one little-endian pcap record for each of `rows`; return the number of bytes (out must be large enough)."""
     o = 0
@@ -34,11 +42,11 @@ def pack_pcap(
         time = t_ns[i] if t_ns[i] != NO_TIME else 0
         _put32(out, o, time // 1_000_000_000)
         _put32(out, o + 4, time % 1_000_000_000 // tick_ns)
-        _put32(out, o + 8, np.int64(kept[i]))
+        _put32(out, o + 8, np.int64(included[i]))
         _put32(out, o + 12, np.int64(length[i]))
         start = position[i] - base
-        out[o + 16 : o + 16 + kept[i]] = b[start : start + kept[i]]
-        o += 16 + np.int64(kept[i])
+        out[o + 16 : o + 16 + included[i]] = b[start : start + included[i]]
+        o += 16 + np.int64(included[i])
     return o
 
 
@@ -51,14 +59,14 @@ def pack_pcapng(
     rows: Array,
     t_ns: Array,
     length: Array,
-    kept: Array,
+    included: Array,
     position: Array,
 ) -> int:
     """Write one little-endian enhanced packet block (nanosecond ticks) for each of `rows`; return the number of bytes."""
     o = 0
     for i in rows:
         time = t_ns[i] if t_ns[i] != NO_TIME else 0
-        size = np.int64(kept[i])
+        size = np.int64(included[i])
         total = 32 + ((size + 3) & ~3)
         _put32(out, o, 6)
         _put32(out, o + 4, total)

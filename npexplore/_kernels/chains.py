@@ -31,8 +31,8 @@ def _hash(rows, i):
 
 
 @kernel(types.int64(types.int32[:, ::1], types.int64, types.int32[::1], _rows, types.int32[::1]))
-def number(states: Array, known: int, slots: Array, rows: Array, found: Array) -> int:
-    """Write the numbers of `rows` into `found`; new ones are appended to states[known:], which has room for all.
+def number(states: Array, known: int, slots: Array, rows: Array, numbers: Array) -> int:
+    """Write the numbers of `rows` into `numbers`; new ones are appended to states[known:], which has room for all.
 
     slots: 2^b entries, 1 + the number of a state, 0 empty, at most half of them full in the end; returns how many
     states are known then.
@@ -47,7 +47,7 @@ def number(states: Array, known: int, slots: Array, rows: Array, found: Array) -
                 for j in range(width):
                     states[known, j] = rows[i, j]
                 slots[at] = known + 1
-                found[i] = known
+                numbers[i] = known
                 known += 1
                 break
             same = True
@@ -56,7 +56,7 @@ def number(states: Array, known: int, slots: Array, rows: Array, found: Array) -
                     same = False
                     break
             if same:
-                found[i] = other
+                numbers[i] = other
                 break
             at = (at + np.uint64(1)) & mask
     return known

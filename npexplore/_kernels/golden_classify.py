@@ -46,26 +46,26 @@ def linear_work(source: Array, destination: Array, source_port: Array, destinati
     for i in range(len(source)):
         fields = (np.uint32(source[i]), np.uint32(destination[i]), np.uint32(source_port[i]),
                   np.uint32(destination_port[i]), np.uint32(protocol[i]))  # fmt: skip
-        found = False
+        matches = False
         for r in range(len(low)):
             records[i] += 1
             alu[i] += 1
             branch[i] += 1
-            found = True
+            matches = True
             for k in range(5):
                 alu[i] += costs[k]
                 branch[i] += 1
                 if fields[k] < low[r, k]:
-                    found = False
+                    matches = False
                     break
                 alu[i] += costs[k]
                 branch[i] += 1
                 if fields[k] > high[r, k]:
-                    found = False
+                    matches = False
                     break
-            if found:
+            if matches:
                 break
-        if not found:
+        if not matches:
             branch[i] += 1
 
 
@@ -140,19 +140,19 @@ def tuple_space(source: Array, destination: Array, source_port: Array, destinati
                     break
                 records += 1
                 if number[r] == t:
-                    found = True
+                    matches = True
                     for k in range(5):
                         alu += costs[k]
                         branch += 1
                         if fields[k] < low[r, k]:
-                            found = False
+                            matches = False
                             break
                         alu += costs[k]
                         branch += 1
                         if fields[k] > high[r, k]:
-                            found = False
+                            matches = False
                             break
-                    if found:
+                    if matches:
                         best = r
                         stopped = True
                         break

@@ -18,7 +18,7 @@ EXTENSION_CUT, HOP_BY_HOP_LATE, MULTICAST6, LINK_LOCAL_DESTINATION, HOP_LIMIT_EX
 JUMBOGRAM = 57
 GO, SLOW = 254, 255
 ETHERNET, SHORTEST = 14, 40
-ROUTABLE, UNSPECIFIED, LOOPBACK, LINK_LOCAL, MANY = 0, 1, 2, 3, 4  # golden/ipv6/scope.py
+ROUTABLE, UNSPECIFIED, LOOPBACK, LINK_LOCAL, MULTICAST_KIND = 0, 1, 2, 3, 4  # golden/ipv6/scope.py
 HOP_BY_HOP, FRAGMENT, AUTHENTICATION = 0, 44, 51
 
 
@@ -81,7 +81,7 @@ def _kind(high: int, low: int) -> int:
     if high == np.uint64(0) and low < np.uint64(2):
         return LOOPBACK if low else UNSPECIFIED
     if high >> np.uint64(56) == np.uint64(0xFF):
-        return MANY
+        return MULTICAST_KIND
     return LINK_LOCAL if high >> np.uint64(54) == np.uint64(0x3FA) else ROUTABLE
 
 

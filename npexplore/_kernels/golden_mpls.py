@@ -16,7 +16,7 @@ Array = NDArray[Any]
 # codes of golden/reasons.py (a test compares them)
 NONE, LABEL_CUT, NO_BOTTOM, LABEL_TTL_EXPIRED, LABEL_RESERVED, LABEL_UNKNOWN, NOT_IP_BELOW = 0, 48, 49, 50, 51, 52, 53
 LABEL_ALERT, LABEL_UPSTREAM, OTHER_STATION, LINK_BROADCAST = 55, 56, 28, 12
-FIRST_FREE, MOST, HERE = 16, 255, -1
+FIRST_FREE, MAX_TTL, HERE = 16, 255, -1
 ROUTER_ALERT, ENTROPY_INDICATOR = 1, 7  # labels
 
 
@@ -111,15 +111,15 @@ def plan(buffer: Array, offset: Array, length: Array, table: Array, out_labels: 
             if label == ROUTER_ALERT and not bottom:
                 reason[i] = LABEL_ALERT
                 break
-            found = -1
+            row = -1
             here, many, even = True, 0, not unseen
             if label >= FIRST_FREE:
                 levels[i] = after
-                found = np.int64(table[label])
-                if found < 0:
+                row = np.int64(table[label])
+                if row < 0:
                     reason[i] = LABEL_UNKNOWN
                     break
-                here, many, even = port[found] == HERE, count[found], uniform[found]
+                here, many, even = port[row] == HERE, count[row], uniform[row]
             elif not paired and label != 0 and label != 2:
                 reason[i] = LABEL_RESERVED
                 break
@@ -129,7 +129,7 @@ def plan(buffer: Array, offset: Array, length: Array, table: Array, out_labels: 
                 reason[i] = NOT_IP_BELOW
                 break
             if many > 0 or not here or bottom:
-                entry[i] = found if many > 0 or not here else -1
+                entry[i] = row if many > 0 or not here else -1
                 labelled[i] = many > 0 or not bottom
                 size[i] = left + 4 * many
                 if many > 0 or even:
@@ -160,7 +160,7 @@ def rewrite(buffer: Array, offset: Array, length: Array, rows: Array, reason: Ar
                 out[a] = label >> 12
                 out[a + 1] = label >> 4 & 0xFF
                 out[a + 2] = (label & 15) << 4 | (top & 15 if last else top & 14)
-                out[a + 3] = ttls[i] if last or uniform[e] else MOST
+                out[a + 3] = ttls[i] if last or uniform[e] else MAX_TTL
                 a += 4
         n = length[i] - skip
         out[a : a + n] = buffer[o + skip : o + skip + n]

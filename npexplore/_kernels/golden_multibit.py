@@ -19,7 +19,7 @@ Array = NDArray[Any]
 Levels = tuple[Array, ...]
 USED, FREE = 0, 1
 BLOCK = 128  # addresses that go down an IPv6 trie together
-FEW = 3  # the level behind which so few routes go on that a block asks whether any does
+FIRST_SPARSE_LEVEL = 3  # the level behind which so few routes go on that a block asks whether any does
 
 
 @kernel()
@@ -182,7 +182,7 @@ def lookup_six(address: Array, entries: Levels, rest: Levels, shifts: Array, str
                 at = (np.uint64(x - pointer) << wide) + (a[i] >> down & low) if x >= pointer else np.uint64(0)
                 y = table[at]
                 e[i] = y if x >= pointer else x
-            if level >= FEW:
+            if level >= FIRST_SPARSE_LEVEL:
                 most = np.uint32(0)
                 for i in range(m):
                     most = max(most, e[i])

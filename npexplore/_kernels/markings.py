@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from npexplore.jit import kernel, types
 
 Array = NDArray[Any]
-ALL, FULL, GROWN = range(3)  # why `explore` returns: all is found, it needs room, a place needs more bits
+ALL, NEEDS_ROOM, GROWN = range(3)  # why `explore` returns: all is found, it needs room, a place needs more bits
 Q_KNOWN, Q_DONE, Q_ARCS = range(3)  # markings found, those of them whose firings are written, firings
 Q_WIDTH = 3
 C_WORD, C_END = range(2)  # of a condition: its word; of a transition: where its conditions end
@@ -76,7 +76,7 @@ def explore(
     known, done, arcs = Q[Q_KNOWN], Q[Q_DONE], Q[Q_ARCS]
     while done < known and known <= most:
         if known + batch > len(words) or arcs + batch > len(target) or 2 * (known + batch) > len(slots):
-            return FULL
+            return NEEDS_ROOM
         # ---- what fires
         n = 0
         while done < known and n + n_transitions <= batch:

@@ -68,13 +68,13 @@ def _step(D, visits, scv, fifo, Z, N, F, X, Q, residence):
     change = 0.0
     for r in range(R):
         X[r] /= most_busy
-        kept = N[r] - X[r] * Z[r]
+        remainder = N[r] - X[r] * Z[r]
         for k in range(K):
-            kept -= X[r] * residence[k, r]
+            remainder -= X[r] * residence[k, r]
         for k in range(K):
             q = X[r] * residence[k, r]
             if k == worst and N[r] > 0.0:
-                q += kept
+                q += remainder
             change = max(change, abs(q - Q[k, r]))
             Q[k, r] = q
     return change

@@ -270,7 +270,7 @@ class CaptureScan(ShownByArguments):
                 if known == len(clocks):
                     clocks = np.concatenate([clocks, np.zeros_like(clocks)])
                 clocks[known] = (*clock, interface.snaplen, link_format(interface.link_type).limit)
-            elif status != records.FULL:
+            elif status != records.OUT_FULL:
                 self.damage = Damage(source.offset, _explain(status, wanted, int(state[3])))
         if count:
             yield self._chunk(count)

@@ -99,7 +99,7 @@ def explore_packed(firing: Firing, most_states: int, most_bytes: int) -> Packed:
     search = _Search(firing.net, rules(firing), most_states, most_bytes)
     while True:
         stopped = search.go_on()
-        if stopped == kernels.FULL:
+        if stopped == kernels.NEEDS_ROOM:
             search.grow()
         elif stopped == kernels.GROWN:
             search.widen()
