@@ -52,7 +52,7 @@ def differences():
             clause, field = found.clause, found.field if told[0] == told[1] else ""
         groups.setdefault((clause, *told, field), []).append(name)
     lines = [
-        [clause, rfc, linux, field, "; ".join([*names[:2], *([f"{len(names) - 2} more"] if names[2:] else [])])]
+        [clause, rfc, linux, field, names[0] + (f"; {len(names) - 1} more" if names[1:] else "")]
         for (clause, rfc, linux, field), names in groups.items()
     ]
     head = ["rule", "rfc1812", "linux", "first field that differs", "named cases"]
