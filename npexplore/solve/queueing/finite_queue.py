@@ -59,7 +59,7 @@ def finite_queues(
 
 def possible(arrival_rate: Floats, curve: Floats, places: int, longer: Floats) -> int:
     """Return a number inside, at most `places`, beyond which all chances are less than the smallest number above 0."""
-    inside = min(curve.shape[1], places)
+    inside: int = min(curve.shape[1], places)
     first, decay = _outside(arrival_rate / curve[:, inside - 1], longer)
     if not (decay < 1.0).all():
         return places
