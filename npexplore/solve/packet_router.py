@@ -102,7 +102,10 @@ def route_run(
         codes[column][dropped] = values.codes
 
     def routing(part: slice) -> dict[str, pd.Categorical]:
-        return {name: pd.Categorical.from_codes(codes[name][part], categories=labels[name]) for name in codes}
+        return {
+            name: pd.Categorical.from_codes(codes[name][part], categories=pd.Index(labels[name], dtype="str"))
+            for name in codes
+        }
 
     write_rows(result.rows, [], files["packets"], routing)
     return routed, drops

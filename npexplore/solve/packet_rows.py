@@ -96,8 +96,10 @@ class PacketRows:
             "departure_s": _seconds(end, tick),
             "latency_s": np.where(sent, (end - arrival) * tick, np.nan),
             "outcome": pd.Categorical.from_codes(outcome, categories=list(OUTCOMES)),
-            "dropped_at": pd.Categorical.from_codes(at, categories=places),
-            "reason": pd.Categorical.from_codes(np.array([*known, NOWHERE], dtype=np.int16)[at], categories=reasons),
+            "dropped_at": pd.Categorical.from_codes(at, categories=pd.Index(places, dtype="str")),
+            "reason": pd.Categorical.from_codes(
+                np.array([*known, NOWHERE], dtype=np.int16)[at], categories=pd.Index(reasons, dtype="str")
+            ),
             "thread": pd.Categorical.from_codes(columns[engine.F_THREAD], categories=threads),
         }
 

@@ -100,7 +100,8 @@ def test_measures_of_rows_in_files_are_those_of_a_whole(tmp_path):
 def test_what_is_left_out_of_a_table_of_flows_is_counted(tmp_path):
     """Of a flow's packets behind the first 40, and of directions behind the first 5."""
     trace = capture(tmp_path / "in.pcap", 2)
-    whole = npx.design("smartnic").run(trace).flows()
+    run = npx.design("smartnic").run(trace)
+    whole = run.flows()
     measured, known = (
         patch.object(packet_groups, "MEASURED_PACKETS", 40),
         patch.object(packet_flows, "MAX_DIRECTIONS", 5),
@@ -108,6 +109,8 @@ def test_what_is_left_out_of_a_table_of_flows_is_counted(tmp_path):
     with in_parts(70), measured, known:
         result = npx.design("smartnic").run(trace, folder=tmp_path)
         flows = result.flows()
+    assert not run.drops  # columns of drops have no value, and are categories all the same
+    assert isinstance(pd.read_parquet(tmp_path / "packets.parquet").dropped_at.dtype, pd.CategoricalDtype)
     assert len(flows) == 5
     assert flows.packets.max() > 40
     assert flows.measured.tolist() == flows.packets.clip(upper=40).tolist()
