@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import npexplore as npx
+from npexplore._kernels import engine
 from npexplore.errors import InputError
 from npexplore.solve.packet_measures import measures
 
@@ -76,3 +77,10 @@ def test_flows_windows_and_all_packets_add_up_and_join():
     assert whole.worst_at_s[0] == result.packets.arrival_s[worst]
     with pytest.raises(InputError, match="no classes"):
         result.by_class()
+
+
+def test_packets_that_stay_inside_are_neither_sent_nor_lost():
+    result = npx.design("smartnic").run(CAPTURE)
+    result.fates.rows[[3, 9], engine.F_ENDS] = 0
+    packets = len(result.number)
+    assert result.measures()[["packets", "sent", "lost"]].values.tolist() == [[packets, packets - 2, 0]]
