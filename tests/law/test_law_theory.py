@@ -120,6 +120,13 @@ def test_queueing_is_near_simulation_or_says_which_members_it_does_not_see(name,
     assert refused
 
 
+@pytest.mark.parametrize("bank", ["round_robin", "hot:0.6"])
+def test_a_machine_whose_banks_are_no_random_ones_is_refused_behind_arrivals(bank):
+    lone = npx.resource("banks", bank=bank)
+    with pytest.raises(RefusedError, match=r"visited in turn|prefer some members"):
+        lone.design(200).queueing(lone.packets().with_arrivals("poisson", 2e7))
+
+
 def test_crommelin_meets_pollaczek_and_an_unloaded_server():
     one = Line.constant(1.0)
     several = Line.constant(1.0, servers=3)
