@@ -179,6 +179,8 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
     )
     if places is not None and busy_behind:
         lone = Levels(batch, threads, machine.pools[0].home, lone=True)
+        if lone.recovers and lone.visits_members_alone:
+            _refuse_chosen_members(lone, batch)
         if lone.recovers and _members_keep_up(lone, batch, ceilings):
             return _behind_members(lone, batch, ceilings)
     for name in levels.recovering if places is not None else ():
@@ -218,8 +220,8 @@ def _refuse_ordered(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]
         )
 
 
-def _behind_members(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]) -> Found:
-    """Solve members that recover behind Poisson arrivals that they keep up with; raises RefusedError for others."""
+def _refuse_chosen_members(levels: Levels, batch: Batch) -> None:
+    """Raise RefusedError where packets that arrive choose members that recover in another way than at random."""
     name = next(iter(levels.recovering))
     shares = batch.members[name]
     if np.any((np.count_nonzero(shares, axis=1) > 1) & (np.ptp(shares, axis=1) > ALIKE * batch.largest[name])):
@@ -229,7 +231,13 @@ def _behind_members(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]
             f"queueing: {name!r} stays busy behind a packet, and its members are visited in turn; behind arrivals the "
             "wait is known for members that are drawn at random"
         )
+
+
+def _behind_members(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]) -> Found:
+    """Solve members that recover behind Poisson arrivals that they keep up with; raises RefusedError for others."""
+    _refuse_chosen_members(levels, batch)
     if not _members_keep_up(levels, batch, ceilings):
+        name = next(iter(levels.recovering))
         raise RefusedError(
             f"queueing: {name!r} stays busy behind a packet; how long packets that arrive wait for it is told for "
             f"Poisson arrivals up to {_tested(levels):.0%} of the rate, with ample threads and room, alone"
