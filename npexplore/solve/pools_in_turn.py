@@ -229,7 +229,7 @@ def _pass(
 ) -> _Passed:  # fmt: skip
     """Go through the pools, each behind those that put into its queue (machine/flows.py); eased: `eased_by`.
 
-    Who is eased by the other has the queue empty, or full, for as many times shorter.
+    Who is eased by the other has the queue empty, or full, for as many times shorter: at most nothing is lost by that.
     """
     machine, passed = batch.like.machine, _Passed({}, {}, {}, {}, {})
     departs: dict[str, Floats] = {}  # squared coefficients of variation of the times between packets that leave
@@ -261,7 +261,7 @@ def _pass(
                 else:  # who finds it full waits, and is not lost
                     shorter = (1.0 - carried / curve[:, -1]) * (1.0 - 1.0 / least_eased(eased, source, [pool]))
                     shorter += (1.0 - carried / most_comes) * (1.0 - 1.0 / least_eased(eased, [pool], source))
-                    carried = carried / (1.0 - shorter)
+                    carried = np.minimum(carried / (1.0 - shorter), np.minimum(curve[:, -1], most_comes))
                     rates = np.minimum(comes, carried)
         passed.rates[pool.name], passed.carried[pool.name], passed.stays[pool.name] = rates, carried, stays
         # Whitt 1983, formula 39

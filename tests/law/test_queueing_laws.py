@@ -86,6 +86,13 @@ def test_open_rows_that_may_bind_are_refused():
         made.design.queueing(made.workload())
 
 
+def test_who_is_blocked_by_a_slower_pool_does_not_make_it_faster():
+    """Nine threads that stand still behind one, whose rate knows that already: 83 % too much."""
+    drawn = random_machine(21098)
+    true = drawn.design.simulate(drawn.workload(), packets=5000, breakdown=False).rate_pps
+    assert drawn.design.queueing(drawn.workload()).rate_pps == pytest.approx(true, rel=0.1)
+
+
 @pytest.mark.parametrize("seed", [1138, 2354])
 def test_a_latency_that_an_error_of_the_rate_decides_is_refused(seed):
     """A rate 20 % low made a latency 150 times as long as it was."""
