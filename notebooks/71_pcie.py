@@ -173,8 +173,8 @@ plot.cross_check_table(visible, {row.key: place(row) for row in visible.itertupl
 # - **A read of 257 bytes** is 20 % slow at `bdw2630`. Seven ways of splitting, joining and moving lines were tried:
 #   what makes it right makes one of 65 bytes 47 % too fast at the same host (documentation, "Out of reach"). No
 #   specification says how a root complex joins lines.
-# - **Reads and writes by turns of 64 and 128 bytes** come out 4 to 7 % fast: each completion is acknowledged on its
-#   own, and nothing else is known of what goes upwards beside data.
+# - **Reads and writes by turns of 64 and 128 bytes** come out 4 to 7 % fast: completions are acknowledged one by one,
+#   and nothing else is known of what goes upwards beside data.
 # - **A read of 1,024 bytes** at the calibrated host is 8 % slower than both its neighbours; no mechanism here
 #   gives that.
 # - `hsw1226` waits up to milliseconds now and then; its median latency stands for all of it.
