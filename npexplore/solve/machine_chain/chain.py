@@ -78,10 +78,10 @@ def machine_chain(
     states: list[State] = []
 
     def enter(state: State) -> int:
-        found = number.setdefault(state, len(states))
-        if found == len(states):
+        index = number.setdefault(state, len(states))
+        if index == len(states):
             states.append(state)
-        return found
+        return index
 
     for instant in tokens.settle(start):
         enter(instant.state())
@@ -124,9 +124,9 @@ def ctmc(
 
     `about` says how many states there are, and within which relative error every mean is certified.
     """
-    found = machine_chain(machine, workload, phases, most_states, most_bytes)
-    answer = stationary(found.chain, found.rewards, tolerance)
-    return _prediction(machine, workload, found, answer, phases)
+    model = machine_chain(machine, workload, phases, most_states, most_bytes)
+    answer = stationary(model.chain, model.rewards, tolerance)
+    return _prediction(machine, workload, model, answer, phases)
 
 
 def _compiled(machine: Machine, workload: Workload, phases: int | None) -> tuple[Tokens, Instant]:
@@ -191,7 +191,7 @@ def _program(code: Operations, machine: Machine, recorded: Recorded, number: int
     begin = code.emit("get", number)
     code.body(recorded.body)
     length = code.value(columns["packet_bytes"])
-    code.emit("done", lambda kept: float(machine.counted_bytes(length(kept))))
+    code.emit("done", lambda numbers: float(machine.counted_bytes(length(numbers))))
     code.land(code.emit("jump", -1), begin)
     return {name: code.name(variable) for name, variable in columns.items()}
 
@@ -212,7 +212,7 @@ def _arrivals(code: Operations, workload: Workload, buffer: int, packets: int) -
     elif workload.arrivals == "periodic":
         interval = Deterministic(mean=1 / process.rate)
     seconds = interval.moments()[0]
-    at = code.emit("wait", (lambda kept: seconds) if isinstance(interval, Deterministic) else interval)
+    at = code.emit("wait", (lambda numbers: seconds) if isinstance(interval, Deterministic) else interval)
     for _ in range(size):
         code.emit("arrive", buffer, packets, 0)
     code.land(code.emit("jump", -1), at)
@@ -222,7 +222,7 @@ def _arrivals(code: Operations, workload: Workload, buffer: int, packets: int) -
 def _arcs(tokens: Tokens, state: State) -> list[tuple[float, Instant]]:
     """Return rate and outcome of all that can happen next in a state."""
     timed, free, lines, rings, turns = state
-    found: list[tuple[float, Instant]] = []
+    arcs: list[tuple[float, Instant]] = []
     seen: dict[tuple[int, int], int] = {}
     for one in timed:
         seen[one] = seen.get(one, 0) + 1
@@ -240,14 +240,14 @@ def _arcs(tokens: Tokens, state: State) -> list[tuple[float, Instant]]:
             if following != phase and rate > 0:
                 now = _instant(rest, free, lines, rings, turns)
                 now.timed.append((place, following))
-                found.append((pace * float(rate), now))
+                arcs.append((pace * float(rate), now))
         ends = -float(rates.sum())
         if ends > 1e-12 * -float(rates[phase]):
             now = _instant(rest, free, lines, rings, turns)
-            at, kept = tokens.places[place]
-            now.ready.append((at, dict(kept), OVER))
-            found += [(pace * ends * one.chance, one) for one in tokens.settle(now)]
-    return found
+            at, numbers = tokens.places[place]
+            now.ready.append((at, dict(numbers), OVER))
+            arcs += [(pace * ends * one.chance, one) for one in tokens.settle(now)]
+    return arcs
 
 
 def _instant(
@@ -271,9 +271,9 @@ def _levels(tokens: Tokens, machine: Machine, workload: Workload, states: list[S
 
 
 def _prediction(
-    machine: Machine, workload: Workload, found: MachineChain, answer: Stationary, phases: int | None
+    machine: Machine, workload: Workload, model: MachineChain, answer: Stationary, phases: int | None
 ) -> Prediction:
-    tokens, mean, servers = found.tokens, answer.mean, machine.servers()
+    tokens, mean, servers = model.tokens, answer.mean, machine.servers()
     n = len(tokens.units)
     rate = float(mean[DONE])
     if not rate > 0:
@@ -281,11 +281,11 @@ def _prediction(
     utilization, busiest, queue = {}, {}, {}
     for name, server in servers.items():
         at = slice(tokens.first[name], tokens.first[name] + server.members)
-        queue[name] = Queue(float(mean[FIRST + n :][at].sum()), int(found.rewards[:, FIRST + n :][:, at].max()))
+        queue[name] = Queue(float(mean[FIRST + n :][at].sum()), int(model.rewards[:, FIRST + n :][:, at].max()))
         if server.units and server.role != "hidden":
             shares = mean[FIRST : FIRST + n][at] / server.units
             utilization[name], busiest[name] = Utilization(float(shares.mean())), float(shares.max())
-    error = float((answer.error / np.maximum(np.abs(mean), 1e-3 * np.abs(found.rewards).max(axis=0) + 1e-300)).max())
+    error = float((answer.error / np.maximum(np.abs(mean), 1e-3 * np.abs(model.rewards).max(axis=0) + 1e-300)).max())
     kinds = len(tokens.kinds)
     said = []
     if tokens.constants:
@@ -312,5 +312,5 @@ def _prediction(
         loss=float(mean[LOST]) / offered if offered else None,
         exact=not said,
         approximation="Markov chain: " + ", ".join(said) if said else None,
-        about={"states": len(found.states), "error": error},
+        about={"states": len(model.states), "error": error},
     )  # fmt: skip

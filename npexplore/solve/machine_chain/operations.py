@@ -74,7 +74,7 @@ class Operations:
     turns: dict[object, int] = field(default_factory=dict)  # counters of choices in turn, by what they belong to
     names: dict[object, int] = field(default_factory=dict)
     left_out: set[str] = field(default_factory=set)  # what has no states and is not there
-    _kept: list[set[int]] = field(default_factory=lambda: [set()])
+    _scopes: list[set[int]] = field(default_factory=lambda: [set()])
 
     def emit(self, word: str, *operands: Any) -> int:
         """Append an operation; returns its place."""
@@ -93,20 +93,20 @@ class Operations:
 
     def value(self, operand: Operand) -> Value:
         """Return a function of a token's numbers."""
-        made = expression(operand)
-        if isinstance(made, Constant):
-            constant = made.value
-            return lambda kept: constant
-        if isinstance(made, Home):
-            return self.value(HOME if made.server == self.home else 0)
-        if isinstance(made, Variable):
-            if made is THREAD:
+        term = expression(operand)
+        if isinstance(term, Constant):
+            constant = term.value
+            return lambda numbers: constant
+        if isinstance(term, Home):
+            return self.value(HOME if term.server == self.home else 0)
+        if isinstance(term, Variable):
+            if term is THREAD:
                 raise self.refuse("its program asks for the numbers of threads")
-            number = self.name(made)
-            return lambda kept: kept[number]
-        assert isinstance(made, Function)
-        what, left, right = FUNCTIONS[made.name], self.value(made.left), self.value(made.right)
-        return lambda kept: float(what(left(kept), right(kept)))
+            number = self.name(term)
+            return lambda numbers: numbers[number]
+        assert isinstance(term, Function)
+        what, left, right = FUNCTIONS[term.name], self.value(term.left), self.value(term.right)
+        return lambda numbers: float(what(left(numbers), right(numbers)))
 
     def place(self, server: str, member: Operand) -> tuple[str, Value]:
         """Return a server's name and the function that tells the member."""
@@ -119,27 +119,27 @@ class Operations:
     def keep(self, key: object) -> int:
         """Return the number of a name that the block around forgets."""
         number = self.name(key)
-        self._kept[-1].add(number)
+        self._scopes[-1].add(number)
         return number
 
     # ---- blocks
 
     def body(self, body: Body) -> None:
         """Append a block, and that its names are forgotten."""
-        self._kept.append(set())
+        self._scopes.append(set())
         for step in body:
             self.step(step)
         self.forget()
 
     def forget(self) -> None:
         """Append that what was kept since the block began is forgotten."""
-        if gone := self._kept.pop():
+        if gone := self._scopes.pop():
             self.emit("forget", tuple(gone))
 
     def jump_unless(self, condition: Condition) -> int:
         """Append a jump where a condition does not hold; returns its place (`land` says where it goes)."""
         holds, left, right = CONDITIONS[condition.name], self.value(condition.left), self.value(condition.right)
-        return self.emit("unless", lambda kept: bool(holds(left(kept), right(kept))), -1)
+        return self.emit("unless", lambda numbers: bool(holds(left(numbers), right(numbers))), -1)
 
     def land(self, at: int, place: int | None = None) -> None:
         """Let the jump at a place go to another one (None: the next)."""
@@ -157,11 +157,11 @@ class Operations:
             case Wait(seconds):
                 self.emit("wait", self.time(seconds))
             case Let(variable, value):
-                made = self.value(value)
-                self.emit("let", self.keep(variable), made)
+                number_of = self.value(value)
+                self.emit("let", self.keep(variable), number_of)
             case Draw(variable, below):
-                made = self.value(below)
-                self.emit("draw", self.keep(variable), made)
+                number_of = self.value(below)
+                self.emit("draw", self.keep(variable), number_of)
             case Turn(variable, below):
                 self.emit("turn", self.keep(variable), below, self.turn(step))
             case Line(variable, server, member):
@@ -180,10 +180,10 @@ class Operations:
                 self.hold(one, one.server, one.member, one.units)
             case Give(holding):
                 self.emit("give", self.name(holding))
-            case Units(server, units, member, given):
+            case Units(server, units, member, gives_back):
                 if server.role == "pool":
-                    self.emit("put" if given else "consume", *self.place(server.name, member), self.value(units))
-                elif given:
+                    self.emit("put" if gives_back else "consume", *self.place(server.name, member), self.value(units))
+                elif gives_back:
                     self.emit("give", self.name(server.name))
                 else:
                     self.hold(server.name, server, member, units)
@@ -192,10 +192,10 @@ class Operations:
             case Fork(body, moved):
                 names = tuple((self.name(before), self.name(after)) for before, after in moved)
                 at = self.emit("fork", names, -1)
-                self._kept, outer = [set()], self._kept
+                self._scopes, outer = [set()], self._scopes
                 self.body(body)
                 self.emit("end")
-                self._kept = outer
+                self._scopes = outer
                 self.land(at)
             case Window(period, length):
                 self.left_out.add(f"waits of {length:.3g} s every {period:.3g} s")
@@ -216,26 +216,26 @@ class Operations:
         return self.turns.setdefault(key if isinstance(key, str) else id(key), len(self.turns))
 
     def choose(self, step: Choose) -> None:
-        made = self.keep(step.variable)
+        column = self.keep(step.variable)
         if step.members == 1:
-            self.emit("let", made, self.value(0))
+            self.emit("let", column, self.value(0))
         elif step.policy == "in_turn":
-            self.emit("turn", made, step.members, self.turn(step.counter or step))
+            self.emit("turn", column, step.members, self.turn(step.counter or step))
         elif step.policy == "random":
-            self.emit("draw", made, self.value(step.members))
+            self.emit("draw", column, self.value(step.members))
         elif step.policy == "key" and step.key is not None:
-            self.emit("let", made, self.value(step.key % step.members))
+            self.emit("let", column, self.value(step.key % step.members))
         else:
             raise self.refuse(f"{step.server} is chosen by the {step.policy} line")
 
     def loop(self, step: Loop) -> None:
-        self._kept.append(set())
+        self._scopes.append(set())
         count, index = self.keep(("count", id(step))), self.keep(step.index)
         self.emit("let", count, self.value(step.count))
         self.emit("let", index, self.value(0))
-        begin = self.emit("unless", lambda kept: kept[index] < kept[count], -1)
+        begin = self.emit("unless", lambda numbers: numbers[index] < numbers[count], -1)
         self.body(step.body)
-        self.emit("let", index, lambda kept: kept[index] + 1)
+        self.emit("let", index, lambda numbers: numbers[index] + 1)
         self.land(self.emit("jump", -1), begin)
         self.land(begin)
         self.forget()
@@ -274,7 +274,7 @@ class Operations:
         if isinstance(resource, Ingress):
             if self.open_load:
                 cell, freed = resource.cell_bytes, self.value(step.operands["bytes"])
-                units = lambda kept: -(-freed(kept) // cell) * cell  # noqa: E731
+                units = lambda numbers: -(-freed(numbers) // cell) * cell  # noqa: E731
                 self.emit("put", *self.place(f"{resource.name}.buffer", 0), units)
             return
         if isinstance(resource, BoundedQueue):
@@ -282,16 +282,16 @@ class Operations:
             return
         if isinstance(resource, OwnFaces):
             raise self.refuse(NO_STATES.format(f"{resource.name!r} ({resource.WHY or 'a kind of its own'})"))
-        made = recorded(resource, step.method, step.operands)
-        self._kept.append(set())
+        record = recorded(resource, step.method, step.operands)
+        self._scopes.append(set())
         for name, value in step.operands.items():
-            given = self.value(value)
-            self.emit("let", self.keep(made.operands[name]), given)
-        for one in made.body:
+            number_of = self.value(value)
+            self.emit("let", self.keep(record.operands[name]), number_of)
+        for one in record.body:
             self.step(one)
-        if step.result is not None and made.result is not None:
-            self._kept[-2].add(self.name(step.result))
-            self.emit("let", self.name(step.result), self.value(made.result))
+        if step.result is not None and record.result is not None:
+            self._scopes[-2].add(self.name(step.result))
+            self.emit("let", self.name(step.result), self.value(record.result))
         self.forget()
 
     def hand_on(self, queue: BoundedQueue, step: Visit) -> None:

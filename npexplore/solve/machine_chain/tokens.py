@@ -39,7 +39,7 @@ class Instant:
 
     def copy(self, chance: float) -> Instant:
         """Return the same with a chance that is smaller by a factor."""
-        ready = deque((at, dict(kept), why) for at, kept, why in self.ready)
+        ready = deque((at, dict(numbers), why) for at, numbers, why in self.ready)
         return Instant(
             list(self.timed), list(self.free), [list(line) for line in self.lines],
             [list(ring) for ring in self.rings], list(self.turns), ready, self.chance * chance, list(self.gains),
@@ -86,24 +86,24 @@ class Tokens:
 
     # ---- tokens that stand still
 
-    def place(self, at: int, kept: Numbers) -> int:
+    def place(self, at: int, numbers: Numbers) -> int:
         """Return the number of a token's place and numbers."""
-        key = at, tuple(sorted(kept.items()))
-        found = self.number.setdefault(key, len(self.places))
-        if found == len(self.places):
+        key = at, tuple(sorted(numbers.items()))
+        number = self.number.setdefault(key, len(self.places))
+        if number == len(self.places):
             self.places.append(key)
-        return found
+        return number
 
     def server_at(self, place: int) -> int | None:
         """Return the resource that serves a token in time (None: time passes at none)."""
-        at, kept = self.places[place]
+        at, numbers = self.places[place]
         row = self.code.rows[at]
-        return self.resource(row[1], row[2](dict(kept))) if row[0] == "serve" else None
+        return self.resource(row[1], row[2](dict(numbers))) if row[0] == "serve" else None
 
     def phases_at(self, place: int) -> Phases | None:
         """Return the phases of the time that passes at a place, None for no time."""
-        at, kept = self.places[place]
-        return self.phases(self.code.rows[at], dict(kept))
+        at, numbers = self.places[place]
+        return self.phases(self.code.rows[at], dict(numbers))
 
     def resource(self, server: str, member: float) -> int:
         """Return the number of a server's member; raises RefusedError for a member that does not exist."""
@@ -112,16 +112,16 @@ class Tokens:
             raise self.code.refuse(f"{server} has members 0..{self.code.servers[server].members - 1}, got {member:g}")
         return self.first[server] + one
 
-    def phases(self, row: tuple[Any, ...], kept: Numbers) -> Phases | None:
-        time = row[-1] if isinstance(row[-1], Distribution) else row[-1](kept)
+    def phases(self, row: tuple[Any, ...], numbers: Numbers) -> Phases | None:
+        time = row[-1] if isinstance(row[-1], Distribution) else row[-1](numbers)
         if not isinstance(time, float | int):
-            found = self.known.get(time)
-            if found is None:
-                found = plain_phases(time)
-                if found is None:
+            phases = self.known.get(time)
+            if phases is None:
+                phases = plain_phases(time)
+                if phases is None:
                     raise self.code.refuse(f"a {type(time).__name__.lower()} time at {_where(row)} has no phases")
-                self.known[time] = found
-            return found
+                self.known[time] = phases
+            return phases
         if time <= 0:
             return None
         self.constants = True
@@ -134,9 +134,9 @@ class Tokens:
 
     def need(self, place: int) -> int:
         """Return the units that a token in a line waits for."""
-        at, kept = self.places[place]
+        at, numbers = self.places[place]
         row = self.code.rows[at]
-        return int(row[3](dict(kept))) if row[0] in ("take", "consume") else 1
+        return int(row[3](dict(numbers))) if row[0] in ("take", "consume") else 1
 
     # ---- units
 
@@ -145,9 +145,9 @@ class Tokens:
         now.free[r] += units
         line = now.lines[r]
         while line and not self.shared[r] and now.free[r] >= (need := self.need(line[0])):
-            at, kept = self.places[line.pop(0)]
+            at, numbers = self.places[line.pop(0)]
             now.free[r] -= need
-            now.ready.append((at, dict(kept), GRANTED))
+            now.ready.append((at, dict(numbers), GRANTED))
 
     def taken(self, now: Instant, r: int, units: int) -> bool:
         """Take units if they are free and the line is empty."""
@@ -160,70 +160,70 @@ class Tokens:
 
     def settle(self, now: Instant) -> list[Instant]:
         """Let all ready tokens run; return what this can come to."""
-        todo, found = [now], []
+        todo, settled = [now], []
         while todo:
             one = todo.pop()
             if one.ready:
                 todo += self.run(one)
             else:
-                found.append(one)
-        return found
+                settled.append(one)
+        return settled
 
     def run(self, now: Instant) -> list[Instant]:
         """Let the first ready token run until it stops or chance decides."""
-        at, kept, why = now.ready.popleft()
+        at, numbers, why = now.ready.popleft()
         rows = self.code.rows
         for _ in range(ENDLESS):
             row = rows[at]
             match row[0]:
                 case "let":
-                    kept[row[1]] = row[2](kept)
+                    numbers[row[1]] = row[2](numbers)
                 case "forget":
                     for name in row[1]:
-                        kept.pop(name, None)
+                        numbers.pop(name, None)
                 case "jump":
                     at = row[1]
                     continue
                 case "unless":
-                    if not row[1](kept):
+                    if not row[1](numbers):
                         at = row[2]
                         continue
                 case "serve" | "wait":
-                    stopped = self.time(now, at, row, kept, why)
+                    stopped = self.time(now, at, row, numbers, why)
                     if stopped is not None:
                         return stopped
                 case "take" | "consume":
-                    r, units = self.resource(row[1], row[2](kept)), int(row[3](kept))
+                    r, units = self.resource(row[1], row[2](numbers)), int(row[3](numbers))
                     if why != GRANTED and not self.taken(now, r, units):
-                        now.lines[r].append(self.place(at, kept))
+                        now.lines[r].append(self.place(at, numbers))
                         return [now]
                     if row[0] == "take":
-                        kept[row[4]] = (r, units)
+                        numbers[row[4]] = (r, units)
                 case "give":
-                    self.release(now, *kept.pop(row[1]))
+                    self.release(now, *numbers.pop(row[1]))
                 case "put":
-                    self.release(now, self.resource(row[1], row[2](kept)), int(row[3](kept)))
+                    self.release(now, self.resource(row[1], row[2](numbers)), int(row[3](numbers)))
                 case "try":
-                    r, units = self.resource(row[1], row[2](kept)), int(row[3](kept))
+                    r, units = self.resource(row[1], row[2](numbers)), int(row[3](numbers))
                     if not self.taken(now, r, units):
                         at = row[-1]
                         continue
                     if row[4] is not None:
-                        kept[row[4]] = (r, units)
+                        numbers[row[4]] = (r, units)
                 case "line":
-                    r = self.resource(row[2], row[3](kept))
-                    kept[row[1]] = float(max(-now.free[r], 0) if self.shared[r] else len(now.lines[r]))
+                    r = self.resource(row[2], row[3](numbers))
+                    numbers[row[1]] = float(max(-now.free[r], 0) if self.shared[r] else len(now.lines[r]))
                 case "turn":
-                    kept[row[1]] = float(now.turns[row[3]])
+                    numbers[row[1]] = float(now.turns[row[3]])
                     now.turns[row[3]] = (now.turns[row[3]] + 1) % row[2]
                 case "chance":
-                    return self.split(now, [(row[1], at + 1, kept, ""), (1 - row[1], row[2], kept, "")])
+                    return self.split(now, [(row[1], at + 1, numbers, ""), (1 - row[1], row[2], numbers, "")])
                 case "draw":
-                    n = int(row[2](kept))
-                    return self.split(now, [(1 / n, at + 1, {**kept, row[1]: float(k)}, "") for k in range(n)])
+                    n = int(row[2](numbers))
+                    return self.split(now, [(1 / n, at + 1, {**numbers, row[1]: float(k)}, "") for k in range(n)])
                 case "fork":
-                    child = {name: value for name, value in kept.items() if not isinstance(value, tuple)}
-                    child.update({after: kept.pop(before) for before, after in row[1]})
+                    child = {name: value for name, value in numbers.items() if not isinstance(value, tuple)}
+                    child.update({after: numbers.pop(before) for before, after in row[1]})
                     now.ready.append((at + 1, child, ""))
                     at = row[2]
                     continue
@@ -231,25 +231,25 @@ class Tokens:
                     source = self.sources[row[1]]
                     if source.packets is None:
                         return self.split(now, [
-                            (share, at + 1, self.loaded(row[1], kept, message), "") for share, message in self.kinds
+                            (share, at + 1, self.loaded(row[1], numbers, message), "") for share, message in self.kinds
                         ])  # fmt: skip
                     if why != GRANTED and not self.taken(now, source.packets, 1):
-                        now.lines[source.packets].append(self.place(at, {self.home: kept[self.home]}))
+                        now.lines[source.packets].append(self.place(at, {self.home: numbers[self.home]}))
                         return [now]
                     message = now.rings[source.ring].pop(0)
-                    kept = self.loaded(row[1], kept, message)
+                    numbers = self.loaded(row[1], numbers, message)
                     if source.room is not None:
                         r, counts_bytes = source.room
                         self.release(now, r, int(dict(message)["packet_bytes"]) if counts_bytes else 1)
                 case "done":
-                    if self.handed_on not in kept:
+                    if self.handed_on not in numbers:
                         now.gains[DONE] += 1
-                        now.gains[BYTES] += row[1](kept)
-                    kept = {self.home: kept[self.home]}
+                        now.gains[BYTES] += row[1](numbers)
+                    numbers = {self.home: numbers[self.home]}
                 case "arrive":
-                    return self.arrivals(now, at, kept)
+                    return self.arrivals(now, at, numbers)
                 case "push":
-                    message = tuple(sorted((name, value(kept)) for name, value in row[2].items()))
+                    message = tuple(sorted((name, value(numbers)) for name, value in row[2].items()))
                     now.rings[self.rings[row[1]]].append(message)
                 case "lost":
                     now.gains[LOST] += 1
@@ -260,17 +260,17 @@ class Tokens:
 
     def split(self, now: Instant, ways: list[tuple[float, int, Numbers, str]]) -> list[Instant]:
         """Return what an instant comes to by chance: the token that runs goes on at another place."""
-        found = []
-        for chance, at, kept, why in ways:
+        instants = []
+        for chance, at, numbers, why in ways:
             if chance > 0:
                 one = now.copy(chance)
-                one.ready.appendleft((at, dict(kept), why))
-                found.append(one)
-        return found
+                one.ready.appendleft((at, dict(numbers), why))
+                instants.append(one)
+        return instants
 
-    def time(self, now: Instant, at: int, row: tuple[Any, ...], kept: Numbers, why: str) -> list[Instant] | None:
+    def time(self, now: Instant, at: int, row: tuple[Any, ...], numbers: Numbers, why: str) -> list[Instant] | None:
         """Let time pass, at a server or none; returns None where it is over."""
-        r = self.resource(row[1], row[2](kept)) if row[0] == "serve" else None
+        r = self.resource(row[1], row[2](numbers)) if row[0] == "serve" else None
         if why == OVER:
             if r is not None:
                 self.release(now, r, 1)
@@ -278,32 +278,32 @@ class Tokens:
         if r is not None and self.shared[r]:
             now.free[r] -= 1
         elif r is not None and why != GRANTED and not self.taken(now, r, 1):
-            now.lines[r].append(self.place(at, kept))
+            now.lines[r].append(self.place(at, numbers))
             return [now]
-        ways = self.phases(row, kept)
+        ways = self.phases(row, numbers)
         if ways is None:
             if r is None:
                 return None
-            now.ready.append((at, kept, OVER))
+            now.ready.append((at, numbers, OVER))
             return [now]
-        place, found = self.place(at, kept), []
+        place, instants = self.place(at, numbers), []
         for phase, chance in enumerate(ways.first):
             if chance > 0:
                 one = now if chance == 1 else now.copy(float(chance))
                 one.timed.append((place, phase))
-                found.append(one)
-        return found
+                instants.append(one)
+        return instants
 
-    def loaded(self, pool: int, kept: Numbers, message: Message) -> Numbers:
+    def loaded(self, pool: int, numbers: Numbers, message: Message) -> Numbers:
         """Return what a thread keeps when it has got a packet."""
         columns = self.columns[pool]
-        return {self.home: kept[self.home], **{columns[name]: value for name, value in message if name in columns}}
+        return {self.home: numbers[self.home], **{columns[name]: value for name, value in message if name in columns}}
 
-    def arrivals(self, now: Instant, at: int, kept: Numbers) -> list[Instant]:
+    def arrivals(self, now: Instant, at: int, numbers: Numbers) -> list[Instant]:
         """Let a packet of each kind come into the receive buffer, or be lost."""
         _, buffer, packets, ring = self.code.rows[at]
-        found = self.split(now, [(share, at + 1, kept, "") for share, _ in self.kinds])
-        for one, (_, message) in zip(found, self.kinds, strict=True):
+        instants = self.split(now, [(share, at + 1, numbers, "") for share, _ in self.kinds])
+        for one, (_, message) in zip(instants, self.kinds, strict=True):
             one.gains[OFFERED] += 1
             cells = int(-(-dict(message)["packet_bytes"] // self.cell) * self.cell)
             if self.taken(one, buffer, cells):
@@ -311,7 +311,7 @@ class Tokens:
                 self.release(one, packets, 1)
             else:
                 one.gains[LOST] += 1
-        return found
+        return instants
 
 
 def _where(row: tuple[Any, ...]) -> str:
