@@ -43,6 +43,7 @@ TINY = 1e-12
 ROUNDS, STEP, CLOSE = 12, 0.3, 1e-4  # of rates before and behind queues that drop
 AMPLE = 2000  # packets that wait before a full queue
 LEAST = 1e-3  # of variability: without any, nobody would ever wait
+ALL_LEAVE = 0.99  # share of packets: a full pool loses more
 APPROXIMATE_RATE = 0.98  # of the lowest ceiling: a rate below it is of an approximation, and may be off by RATE_ERROR
 RATE_ERROR, LATENCY_CHANGE = 0.05, 0.3  # of four rates in five; of a latency, by such an error
 
@@ -183,6 +184,11 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
         room = max((places or 0) - pool.count, 0) if pool.gets is None else room_before(batch, pool.gets)
         stays, behind = passed.stays[pool.name], passed.behind.get(pool.name)
         full = np.isinf(stays) | (passed.rates[pool.name] * NEAR > most_behind[pool.name])
+        if places is not None and np.any(full & (rate > ALL_LEAVE * batch.offered)):
+            raise RefusedError(
+                f"queueing: threads of {pool.name!r} are full by a rate that is an approximation, and all that comes "
+                "leaves the machine"
+            )
         seconds = np.where(full, np.inf, stays).clip(max=(pool.count + room) / rates[pool.name])
         if pool.name in held_up:
             seconds = np.where(full, seconds, held_up[pool.name])

@@ -86,6 +86,14 @@ def test_open_rows_that_may_bind_are_refused():
         made.design.queueing(made.workload())
 
 
+def test_a_pool_that_is_full_while_all_leave_is_refused():
+    """Latencies of full pools, whose rate was a little low, were four times as long as they are."""
+    drawn = random_machine(1808)
+    load = drawn.workload("poisson", 0.8 * drawn.design.queueing(drawn.workload()).rate_pps)
+    with pytest.raises(RefusedError, match="are full by a rate that is an approximation"):
+        drawn.design.queueing(load)
+
+
 def test_who_is_blocked_by_a_slower_pool_does_not_make_it_faster():
     """Nine threads that stand still behind one, whose rate knows that already: 83 % too much."""
     drawn = random_machine(21098)
