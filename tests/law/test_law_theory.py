@@ -79,7 +79,7 @@ def test_a_bank_without_a_unit_in_its_way_is_the_textbook_chain():
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("banks", {"bank": 2}), ("banks", {"bank": "round_robin", "banks": 3, "latency": "40 ns"}),
+        ("banks", {"bank": "round_robin", "banks": 3, "latency": "40 ns"}),
         ("banks", {"bytes": "packet.packet_bytes//2", "bank": 0}), ("bus", {"bytes": "packet.packet_bytes*2"}),
         ("hash", {"requests": 1}), ("crossing", {"paths": 1, "change_cycles": 3}), ("crossing", {"path": 0}),
         ("crossing", {"words": "ceildiv(packet.packet_bytes, 4)"}), ("server", {"members": 3, "member": "round_robin"}),
