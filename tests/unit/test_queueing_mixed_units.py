@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from npexplore.solve.queueing.mixed_units import MANY, mean_holders
+from npexplore.solve.queueing.mixed_units import MAX_EXACT_TAKES, mean_holders
 
 
 def one_by_one(units, sizes, shares, customers=100_000):
@@ -39,7 +39,7 @@ def test_credits_by_length(units):
 
 def test_many_units_go_on_where_few_end():
     takes = ((5.0, 0.6), (38.0, 0.3), (96.0, 0.1))
-    few, more = mean_holders(96 * MANY, takes), mean_holders(96 * MANY + 1, takes)
+    few, more = mean_holders(96 * MAX_EXACT_TAKES, takes), mean_holders(96 * MAX_EXACT_TAKES + 1, takes)
     assert 0 < more - few < 0.2
 
 

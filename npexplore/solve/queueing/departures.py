@@ -18,7 +18,7 @@ import numpy as np
 from npexplore.solve.queueing.inputs import Booleans, Floats
 
 LEAST_SCV = 0.2  # of service, as if it were no less: what leaves a queue is never so regular
-MOST_ROUNDS, NEAR, TINY = 500, 1e-12, 1e-300
+MOST_ROUNDS, TOLERANCE, TINY = 500, 1e-12, 1e-300
 
 
 def arrival_scv(
@@ -43,14 +43,14 @@ def arrival_scv(
         both = np.maximum(c + scv, LEAST_SCV)
         lasts = busy * both / (2.0 * np.maximum((1.0 - busy) ** 2, TINY) * there)  # seconds over which waits change
         scale = (1.0 - busy) ** 2 * rate / np.maximum(busy * both, TINY)
-        kept = departure_weight(scale[:, None] * lasts[None, :])
+        passed_on = departure_weight(scale[:, None] * lasts[None, :])
         leave = 1.0 + (1.0 - busy**2) * (c - 1.0) + busy**2 / np.sqrt(servers) * (spread - 1.0)
         leave = np.where(delay, c + mixed * (1.0 - c), leave)
-        between = leave[:, None] + np.where(delay[:, None], 0.0, kept) * (c - leave)[:, None]
+        between = leave[:, None] + np.where(delay[:, None], 0.0, passed_on) * (c - leave)[:, None]
         come = (parts * leaves * (between - 1.0)).sum(axis=0) + first * (external_scv - 1.0)
         new = np.maximum(1.0 + weight * come, 0.0)
         change, c = float(np.max(np.abs(new - c), initial=0.0)), (c + new) / 2
-        if change < NEAR:
+        if change < TOLERANCE:
             break
     return c
 
@@ -62,5 +62,5 @@ def departure_weight(tau: Floats) -> Floats:
     t = np.clip(tau, 1e-12, 1e6)
     root = np.sqrt(t)
     above, density = 1.0 - ndtr(root), np.exp(-t / 2) / np.sqrt(2 * np.pi)
-    found = ((t**2 + 2 * t - 1) * (1 - 2 * above) + 2 * density * root * (1 + t) - t**2) / (2 * t)
-    return np.asarray(np.clip(found, 0.0, 1.0))
+    weight = ((t**2 + 2 * t - 1) * (1 - 2 * above) + 2 * density * root * (1 + t) - t**2) / (2 * t)
+    return np.asarray(np.clip(weight, 0.0, 1.0))

@@ -14,7 +14,7 @@ import numpy as np
 from npexplore.solve.queueing.inputs import Floats
 
 AT_ONCE = 100_000  # chances of some points: more would fill memory, and leave the cache
-NEAR = 1e-9
+ROUNDING = 1e-9
 SMALLEST = 746.0  # exp(-746) is 0
 
 
@@ -25,8 +25,8 @@ def finite_queue(
 
     Rates are curve[n-1] with n inside, the last one beyond these; `places` in all. M/M(n)/1/places for variability 1.
     """
-    given = np.array([arrival_rate]), np.asarray(curve)[None, :], places, np.array([variability])
-    throughput, response, loss = (float(values[0]) for values in finite_queues(*given))
+    arguments = np.array([arrival_rate]), np.asarray(curve)[None, :], places, np.array([variability])
+    throughput, response, loss = (float(values[0]) for values in finite_queues(*arguments))
     return throughput, response, loss
 
 
@@ -107,7 +107,7 @@ def _few(
     ratio = arrival_rate[:, None] / number * (least + np.minimum(s, 1.0) * beyond)
     below, above = np.minimum(ratio, 1.0), np.maximum(ratio, 1.0)
     first = 1 / (1 - below + below * s)
-    waits = number > np.maximum(np.floor(most * alone + NEAR), 1.0)[:, None]
+    waits = number > np.maximum(np.floor(most * alone + ROUNDING), 1.0)[:, None]
     steps = np.where(waits, below * s * first * (1 + (above - 1) / s), ratio)
     logs = np.concatenate([np.zeros((points, 1)), np.cumsum(np.log(steps), axis=1)], axis=1)
     logs[:, 1:-1] += np.where(waits[:, 1:], np.log(first[:, :-1]), 0.0)

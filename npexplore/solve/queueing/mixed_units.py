@@ -16,8 +16,8 @@ from functools import lru_cache
 
 import numpy as np
 
-MANY = 16  # times the largest take
-ROUNDS, NEAR = 400, 1e-9
+MAX_EXACT_TAKES = 16  # the most units that are counted exactly, in largest takes
+ROUNDS, TOLERANCE = 400, 1e-9
 
 
 @lru_cache(maxsize=64)
@@ -26,7 +26,7 @@ def mean_holders(units: int, takes: tuple[tuple[float, float], ...]) -> float:
     sizes, shares = np.array([round(size) for size, _ in takes]), np.array([share for _, share in takes])
     shares = shares / shares.sum()
     mean = float(shares @ sizes)
-    if units > MANY * sizes.max():
+    if units > MAX_EXACT_TAKES * sizes.max():
         return (units - (float(shares @ sizes**2) / mean - 1.0) / 2.0) / mean
     fits = np.zeros(units + 1 + sizes.max())  # F, behind as many zeros as the largest take
     first = sizes.max()
@@ -38,6 +38,6 @@ def mean_holders(units: int, takes: tuple[tuple[float, float], ...]) -> float:
     for _ in range(ROUNDS):
         leaders = (leaders + leaders @ turn) / 2  # half as fast: leaders may come by turns
         before, holders = holders, float(leaders @ fits[left])
-        if abs(holders - before) < NEAR * holders:
+        if abs(holders - before) < TOLERANCE * holders:
             break
     return max(holders, 1.0)

@@ -18,7 +18,7 @@ from npexplore.solve.queueing.markovian import mmc
 from npexplore.solve.queueing.renewal import gmc
 
 FEWEST_SCV = 0.1  # below, waits go on in a straight line from here and from twice as much
-STEPS, NEAR = 60, 1e-13
+STEPS, TOLERANCE = 60, 1e-13
 
 
 def two_moments(mean: float, scv: float) -> Phases:
@@ -47,7 +47,7 @@ def phase_wait(quiet: Floats, arrive: Floats, service: Phases) -> float:
         u = np.eye(a * s) - high @ low - low @ high
         low, high = np.linalg.solve(u, low @ low), np.linalg.solve(u, high @ high)
         g, t = g + t @ low, t @ high
-        if np.max(np.abs(1.0 - g.sum(axis=1))) < NEAR:
+        if np.max(np.abs(1.0 - g.sum(axis=1))) < TOLERANCE:
             break
     r = up @ np.linalg.inv(-(within + up @ g))
     whole = np.linalg.inv(np.eye(a * s) - r)

@@ -58,11 +58,11 @@ def polling(
     """
     if visits not in VISITS:
         raise InputError(f"visits: must be one of {', '.join(VISITS)}, got {visits!r}")
-    given = numbers(
+    arguments = numbers(
         arrival_rate=arrival_rate, service_time=service_time, service_scv=service_scv, switch_over=switch_over,
         switch_over_scv=switch_over_scv,
     )  # fmt: skip
-    rate, mean, scv, way, way_scv = (np.atleast_1d(values) for values in np.broadcast_arrays(*given))
+    rate, mean, scv, way, way_scv = (np.atleast_1d(values) for values in np.broadcast_arrays(*arguments))
     rho = rate * mean
     stable(np.asarray(rho.sum()))
     square, variance = mean**2 * (1 + scv), way**2 * way_scv
@@ -111,11 +111,11 @@ def _branching(rate: Floats, mean: Floats, square: Floats, way: Floats, variance
         spread = step @ spread @ step.T + x[i] * each + moved
         x = step @ x + come
     covariance = solve_discrete_lyapunov(cycle, spread)
-    found, x = np.zeros(n), start
+    waits, x = np.zeros(n), start
     for i, (step, come, each, moved) in enumerate(steps):
         pairs = covariance[i, i] - x[i] + (0.0 if timeless else x[i] ** 2)
         half = pairs / (2 * rate[i] * x[i]) if rate[i] else np.nan
-        found[i] = half + rate[i] * square[i] / 2 / (1 - rho[i]) if exhaustive else half * (1 + rho[i])
+        waits[i] = half + rate[i] * square[i] / 2 / (1 - rho[i]) if exhaustive else half * (1 + rho[i])
         covariance = step @ covariance @ step.T + x[i] * each + moved
         x = step @ x + come
-    return found
+    return waits

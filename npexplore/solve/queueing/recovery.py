@@ -37,7 +37,7 @@ import numpy as np
 from npexplore.solve.queueing.inputs import Floats
 
 BISECTIONS = 50
-FULL = 0.999
+MAX_UTILIZATION = 0.999
 LEAST_DIVISOR = 1e-30  # where a rate, or what it leaves of a member, is 0
 ROUNDING = 1e-9
 
@@ -51,7 +51,7 @@ def recovering_open(rate: Floats, members: int, seconds: Floats, scv: Floats, in
     load = each * seconds
     queued = [_wait(rate, one, 0.0) - _wait(each, one, 0.0) for one in inside]
     apart = _wait(each, seconds, scv) + sum(queued)
-    others = [np.minimum(rate * one * (members - 1) / members, FULL) for one in inside]
+    others = [np.minimum(rate * one * (members - 1) / members, MAX_UTILIZATION) for one in inside]
     met = each * sum(share * one / 2 / (1 - share) for share, one in zip(others, inside, strict=True))
     longer = 2 * (load + met) / (1 + np.sqrt(1 + 4 * met * (load + met)))  # u' = u + met (1 - u'^2)
     wait = (longer - load) / np.maximum(each, LEAST_DIVISOR)
@@ -90,7 +90,7 @@ def recovering(
         chance = ways * share**there * (1 - share) ** (members - there)
         wait = np.zeros_like(rate)
         for one in inside:
-            busy = np.minimum(rate * one * others, FULL)
+            busy = np.minimum(rate * one * others, MAX_UTILIZATION)
             wait += one * busy / 2 * np.minimum(1 / (1 - busy), at_most)
         served = np.sum(chance * gained, axis=1) / (1 + (wait + lost) / seconds)
         low, high = np.where(served > rate, rate, low), np.where(served > rate, high, rate)

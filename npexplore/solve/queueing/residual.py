@@ -79,13 +79,13 @@ class Home(NamedTuple):
         before = np.zeros((2 * whole + 1, self.servers), dtype=np.int64)
         np.cumsum(line[:, None] == np.arange(self.servers), axis=0, out=before[1:])
         starts = np.arange(whole if whole % self.servers else 1)
-        found = np.zeros((most, 3, 2))
+        successive = np.zeros((most, 3, 2))
         for n in range(1, most + 1):
             there = before[starts + n] - before[starts]
             least = int(there.min())
-            found[n - 1, :, 0] = least + np.arange(3)
-            found[n - 1, :, 1] = np.bincount((there - least).ravel(), minlength=3)[:3] / len(starts)
-        return found
+            successive[n - 1, :, 0] = least + np.arange(3)
+            successive[n - 1, :, 1] = np.bincount((there - least).ravel(), minlength=3)[:3] / len(starts)
+        return successive
 
 
 def _log_ways(of: float, chosen: Floats) -> Floats:
@@ -255,7 +255,7 @@ def populations(
     p[0] = 1.0
     occupancy.begin(K, varying)
     home = _Members(members, shared, demands, extra) if len(members) else None
-    found, queue, x, best = np.empty((P, N)), np.zeros((P, K)), np.zeros(P), np.zeros(P)
+    throughput, queue, x, best = np.empty((P, N)), np.zeros((P, K)), np.zeros(P), np.zeros(P)
     for n in range(1, N + 1):
         residence = demands * (1.0 + met[n - 1] * (queue + x[:, None] * extra))
         if len(varying):
@@ -273,11 +273,11 @@ def populations(
         x = n / np.maximum(total, n * limit)
         queue = x[:, None] * residence
         best = np.maximum(best, x) if rising else x
-        found[:, n - 1] = best
+        throughput[:, n - 1] = best
         if len(varying):
             p[1 : n + 1] = x[:, None] * apart[:n] * p[:n]
             busy = p[1 : n + 1].sum(axis=0)
             p[0] = np.maximum(1.0 - busy, 0.0)
             p[1 : n + 1] /= np.maximum(busy, 1.0)
         occupancy.add(n, queue, x, p)
-    return Residual(found, queue)
+    return Residual(throughput, queue)

@@ -84,12 +84,12 @@ class Groups(NamedTuple):
     def holds(self, waiting: int) -> dict[int, float]:
         """Return the chances of a hold's cycles where so many are left behind, and messages come back at once."""
         share, steps = self._replace(back=0)._stationary(waiting + 1)
-        found: dict[int, float] = {}
+        holds: dict[int, float] = {}
         for k, step in steps:
             if step.hold:
-                found[step.hold] = found.get(step.hold, 0.0) + float(share[k] * step.chance)
-        total = sum(found.values())
-        return {hold: chance / total for hold, chance in found.items()}
+                holds[step.hold] = holds.get(step.hold, 0.0) + float(share[k] * step.chance)
+        total = sum(holds.values())
+        return {hold: chance / total for hold, chance in holds.items()}
 
     def _stationary(self, threads: int) -> tuple[Floats, list[tuple[int, Step]]]:
         from scipy.sparse import csr_matrix, eye
@@ -165,11 +165,11 @@ class Groups(NamedTuple):
     ) -> list[tuple[float, Counts, Away]]:
         """Return the chances of who waits, and who is away, so many cycles later."""
         still = tuple(sorted([*((left - cycles, group) for left, group in away if left >= cycles), *more]))
-        found = {(waiting, still): 1.0}
+        states = {(waiting, still): 1.0}
         for left, known in (one for one in away if one[0] < cycles):
             after: dict[tuple[Counts, Away], float] = {}
             setting = self.change - (cycles - left)  # cycles that its routes before the switch still take then
-            for (counts, rest), chance in found.items():
+            for (counts, rest), chance in states.items():
                 for group in (0, 1) if known < 0 else (known,):
                     part = chance * (self.shares[group] if known < 0 else 1.0)
                     ahead = [later for later, other in rest if other == group]
@@ -183,8 +183,8 @@ class Groups(NamedTuple):
                     if new:
                         _add(after, (counts, _with(rest, (setting, group))), part * new)
                     _add(after, (there, rest), part * (1 - new))
-            found = after
-        return [(chance, counts, rest) for (counts, rest), chance in found.items()]
+            states = after
+        return [(chance, counts, rest) for (counts, rest), chance in states.items()]
 
     # ---- open
 
@@ -223,15 +223,15 @@ class Groups(NamedTuple):
 
     def _after_idle(self) -> tuple[dict[float, float], float]:
         """Return the chances of holds of who finds nobody, with the routes before the switch; mean cycles behind it."""
-        found: dict[float, float] = {}
+        holds: dict[float, float] = {}
         more, each = 0.0, 1 / sum(self.paths)
         for paths in (number for number in self.paths for _ in range(number)):
             new = 1 - 1 / paths  # of the group, which is so only where the switch has another route too
-            _add(found, float(self.words), each * each)
-            _add(found, float(self.words + self.change), each * (1 - each - new))
-            _add(found, float(self.words + 2 * self.change + self.stall), each * new)
+            _add(holds, float(self.words), each * each)
+            _add(holds, float(self.words + self.change), each * (1 - each - new))
+            _add(holds, float(self.words + 2 * self.change + self.stall), each * new)
             more += each * new * (self.change - self.stall)
-        return found, more
+        return holds, more
 
 
 def _with(away: Sequence[tuple[int, int]], one: tuple[int, int]) -> Away:

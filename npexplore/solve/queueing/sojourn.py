@@ -59,10 +59,10 @@ def mmck_quantiles(
     c, room = whole(servers=servers, capacity=capacity)
     c = np.minimum(c, room)
     state = np.arange(int(room))
-    found = steady_state(np.full(len(state), rate), np.minimum(state + 1, c) / mean)[:-1]
-    found /= found.sum()
+    chances = steady_state(np.full(len(state), rate), np.minimum(state + 1, c) / mean)[:-1]
+    chances /= chances.sum()
     ahead = np.arange(1.0, int(room - c) + 1)  # departures that those who wait wait for
-    at_once, waiting = found[: int(c)].sum(), found[int(c) :]
+    at_once, waiting = chances[: int(c)].sum(), chances[int(c) :]
     mu, fast = float(1 / mean), float(c / mean)
 
     def longer(t: Floats) -> Floats:

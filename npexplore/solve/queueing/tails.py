@@ -49,8 +49,8 @@ def found_quantiles(
     rest, square = (1 + scv) / 2, (1 + scv) * (1 + 2 * scv) / 3
     whole, part = np.floor(ahead), ahead - np.floor(ahead)
     waits, varies = ahead * rest, whole * (square - rest**2) + part * square - (part * rest) ** 2
-    told = float(weights @ (waits @ p)) * one
-    longer = max((mean - alone) / told, 0.0) * one if told > 0 else 0.0  # so that the mean is the one that is told
+    wait_s = float(weights @ (waits @ p)) * one
+    longer = max((mean - alone) / wait_s, 0.0) * one if wait_s > 0 else 0.0  # so that the mean is the one that is told
     waits, varies = waits * longer, np.maximum(varies, 0.0) * longer**2
     least = seconds[:, None] * max(1.0 - 3.0 * np.sqrt(spread), 0.0)  # next to nobody is quicker
     centre, variance = seconds[:, None] - least + waits, seconds[:, None] ** 2 * spread + varies

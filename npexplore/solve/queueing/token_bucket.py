@@ -34,8 +34,8 @@ def _relative(load: float, number: int) -> Floats:
     """Return chances (number,) of 0, 1, .. in M/D/1, as multiples of the first; all terms are positive."""
     come = np.exp(-load) * np.append(1.0, np.cumprod(load / np.arange(1, number + 1)))
     more = np.maximum(1 - np.cumsum(come), 0.0)  # more than n come in a service
-    found = np.zeros(number)
-    found[0] = 1.0
+    chances = np.zeros(number)
+    chances[0] = 1.0
     for k in range(1, number):
-        found[k] = (more[k - 1] + found[1:k] @ more[k - 1 : 0 : -1]) / come[0]
-    return found
+        chances[k] = (more[k - 1] + chances[1:k] @ more[k - 1 : 0 : -1]) / come[0]
+    return chances
