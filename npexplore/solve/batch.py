@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 K = TypeVar("K", bound=Hashable)
 FULLEST = 14  # power of how busy a resource is, by which its spread counts
-MOST = 2048  # points at once: more would leave the cache
+MAX_BATCH_POINTS = 2048  # points at once: more would leave the cache
 
 
 @by_content
@@ -171,29 +171,30 @@ class Batch:
     def utilization(self, rate_pps: Floats) -> dict[str, Floats]:
         """Return the utilization law's shares (P,) at packet rates, mean over members."""
         servers = self.like.servers
-        found = {
+        shares = {
             name: rate_pps * seconds / (servers[name].members * max(servers[name].units, 1))
             for name, seconds in self.seconds.items()
         }
-        return self.busiest(rate_pps) | found  # what is kept from one pool to another is spread evenly
+        return self.busiest(rate_pps) | shares  # what is kept from one pool to another is spread evenly
 
 
 def grouped(
-    points: Sequence[UnderLoad], most: int = MOST, apart: Callable[[UnderLoad], Hashable | None] | None = None
-) -> list[tuple[list[int], Batch]]:
+    points: Sequence[UnderLoad], most: int = MAX_BATCH_POINTS,
+    apart: Callable[[UnderLoad], Hashable | None] | None = None,
+) -> list[tuple[list[int], Batch]]:  # fmt: skip
     """Return the points as batches of at most `most`, each with the numbers of its points.
 
     apart: what the points of a batch must have in common beside their structure; for None a point stays alone.
     """
     alike: dict[Hashable, list[int]] = {}
-    told: dict[Hashable, Hashable] = {}
+    group: dict[Hashable, Hashable] = {}
     for number, point in enumerate(points):
         load = point.workload
         same = made_once(point), load.arrivals, load.bursts, load.packets_key  # but for the rate: of one structure
-        if same not in told:
+        if same not in group:
             shared = True if apart is None else apart(point)
-            told[same] = None if shared is None else (structure(point), shared)
-        alike.setdefault(number if told[same] is None else told[same], []).append(number)
+            group[same] = None if shared is None else (structure(point), shared)
+        alike.setdefault(number if group[same] is None else group[same], []).append(number)
     parts = [numbers[k : k + most] for numbers in alike.values() for k in range(0, len(numbers), most)]
     return [(numbers, _stacked([points[k] for k in numbers])) for numbers in parts]
 

@@ -28,20 +28,19 @@ from npexplore.solve.residence import alone
 BOUND = "upper bound for packets in the shares in which they come; latency without contention"
 
 
-def bounds(machine: Machine, workload: Workload, given: UnderLoad | None = None) -> Prediction:
+def bounds(machine: Machine, workload: Workload, demands: UnderLoad | None = None) -> Prediction:
     """Return the upper bound of a machine under a workload, naming the server that sets it.
 
-    machine: what to bound. workload: the packets that come. given: demands that were counted before (None: counted
-    here).
+    machine: what to bound. workload: the packets that come. demands: counted before (None: counted here).
     """
-    found = given or under_load(machine, workload)
-    return replace(bounds_of(Batch.of([found])).prediction(0), breakdown=alone(found))
+    point = demands or under_load(machine, workload)
+    return replace(bounds_of(Batch.of([point])).prediction(0), breakdown=alone(point))
 
 
-def busy_shares(found: UnderLoad, rate_pps: float) -> dict[str, float]:
+def busy_shares(point: UnderLoad, rate_pps: float) -> dict[str, float]:
     """Return the utilization law's share of the most loaded member of each server at a packet rate."""
-    largest = found.largest()
-    return {name: float(rate_pps * seconds / max(found.servers[name].units, 1)) for name, seconds in largest.items()}
+    largest = point.largest()
+    return {name: float(rate_pps * seconds / max(point.servers[name].units, 1)) for name, seconds in largest.items()}
 
 
 def bounds_of(batch: Batch) -> Answers:

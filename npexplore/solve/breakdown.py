@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from npexplore.engine.accounts import Tally
 
 QUANTILES = {"p50": 0.50, "p99": 0.99}
-NEAR = 0.005  # of all packets, to each side of a quantile
+QUANTILE_HALF_WIDTH = 0.005  # of all packets, to each side of a quantile
 Floats = npt.NDArray[np.float64]
 
 
@@ -94,7 +94,7 @@ class Breakdown(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form, times in nanoseconds."""
-        found: dict[str, Any] = {
+        document: dict[str, Any] = {
             "latency_ns": self.latency_s * 1e9,
             "parts": [
                 {"resource": p.resource, "service_ns": p.service_s * 1e9, "waiting_ns": p.waiting_s * 1e9,
@@ -102,10 +102,10 @@ class Breakdown(Result):
             ],
         }  # fmt: skip
         for name, one in self.quantiles.items():
-            found[name] = one.to_dict()
+            document[name] = one.to_dict()
         if self.classes:
-            found["classes"] = {name: one.to_dict() for name, one in self.classes.items()}
-        return found
+            document["classes"] = {name: one.to_dict() for name, one in self.classes.items()}
+        return document
 
 
 def of_tally(tally: Tally, tick: float, by_class: bool) -> Breakdown | None:
@@ -126,15 +126,15 @@ def _mean(tally: Tally, tick: float, rows: npt.NDArray[np.bool_], latency: int) 
     total, missing = ticks.sum(axis=0), latency - int(ticks.sum())
     total[0, 1] += missing
     packets, bins = tally.packets[rows], tally.bins[rows]
-    found = _of_ticks(tally.names, total, int(packets.sum()), tick)
+    overall = _of_ticks(tally.names, total, int(packets.sum()), tick)
     by_bin = np.bincount(bins, packets)
     ranks = np.cumsum(by_bin) / by_bin.sum()
     quantiles = {}
     for name, q in QUANTILES.items():
-        first, last = np.searchsorted(ranks, (q - NEAR, q + NEAR))
+        first, last = np.searchsorted(ranks, (q - QUANTILE_HALF_WIDTH, q + QUANTILE_HALF_WIDTH))
         near = (bins >= first) & (bins <= last) & (packets > 0)
         quantiles[name] = _of_ticks(tally.names, ticks[near].sum(axis=0), int(packets[near].sum()), tick)
-    return Breakdown(found.latency_s, found.parts, quantiles)
+    return Breakdown(overall.latency_s, overall.parts, quantiles)
 
 
 def _of_ticks(names: tuple[str, ...], ticks: npt.NDArray[np.int64], packets: int, tick: float) -> Breakdown:

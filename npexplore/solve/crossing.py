@@ -21,23 +21,23 @@ def crossing(excess: Callable[[Floats], Floats], low: Floats, high: Floats) -> F
     The last call of the function is at the returned x.
     """
     below, above = excess(low), excess(high)
-    found = np.where(above >= 0, high, low)
+    root = np.where(above >= 0, high, low)
     done = (above >= 0) | (below <= 0)
     if done.all():
-        excess(found)
-        return found
+        excess(root)
+        return root
     stayed = np.zeros(len(low))  # which end stayed in the last step: 1 the upper, -1 the lower
     for _ in range(STEPS):
         at = (low * above - high * below) / np.where(above == below, -1.0, above - below)
-        at = np.where(done, found, np.clip(at, low, high))
+        at = np.where(done, root, np.clip(at, low, high))
         here = excess(at)
         positive = here >= 0
         near = (high - low <= TOLERANCE * high) | (np.abs(here) <= TOLERANCE * at)
-        found, done = np.where(done, found, at), done | near
+        root, done = np.where(done, root, at), done | near
         if done.all():
             break
         above = np.where(positive, np.where(stayed == 1, above / 2, above), here)
         below = np.where(positive, here, np.where(stayed == -1, below / 2, below))
         low, high = np.where(positive, at, low), np.where(positive, high, at)
         stayed = np.where(positive, 1, -1)
-    return found
+    return root

@@ -114,9 +114,9 @@ def _resolved(value: Expression | None, operands: Mapping[Variable, Expression |
 
 def latency(batch: Batch, ceilings: Mapping[str, Floats]) -> Floats:
     """Return the mean seconds (P,) behind Poisson or periodic arrivals that the machine keeps up with."""
-    found = np.array(batch.latency, dtype=float)
+    seconds = np.array(batch.latency, dtype=float)
     if batch.like.workload.arrivals != "poisson":
-        return found
+        return seconds
     for point in range(len(batch)):
         loads = {name: float(batch.offered[point] / most[point]) for name, most in ceilings.items()}
         heaviest, waits = max(loads.values()), [0.0]
@@ -124,8 +124,8 @@ def latency(batch: Batch, ceilings: Mapping[str, Floats]) -> Floats:
             if load > LIGHTER * heaviest:
                 units = _units(batch, name, point)
                 waits.append(mdc_waiting(load * units, units) / float(batch.offered[point]))
-        found[point] += max(waits)
-    return found
+        seconds[point] += max(waits)
+    return seconds
 
 
 def _units(batch: Batch, name: str, point: int) -> int:

@@ -82,7 +82,7 @@ class Formulas:
     """Formulas of a machine's ceilings (packets/s, lowest first) and of its latency without contention (s).
 
     values: present values of all symbols: knobs, and a packet's demands. refused: numbers without a formula, and why.
-    given: choices and tables that all formulas assume. latency: None if a part of it has no formula. demands: the
+    assumed: choices and tables that all formulas assume. latency: None if a part of it has no formula. demands: the
     symbols that are a packet's demands.
 
     Example:
@@ -101,7 +101,7 @@ class Formulas:
     parts: Mapping[str, Formula]
     values: Mapping[str, float]
     refused: Mapping[str, str]
-    given: Mapping[str, Value] = field(default_factory=dict)
+    assumed: Mapping[str, Value] = field(default_factory=dict)
     demands: frozenset[str] = frozenset()
 
     @cached_property
@@ -198,7 +198,7 @@ class Formulas:
                 {"knob": c.knob, "binds": c.binds, "other": c.other, "formula": str(c.expression), "value": c.value,
                  "below": c.below} for c in (self.crossings if self.ceilings else ())
             ],
-            "values": dict(self.values), "refused": dict(self.refused), "given": dict(self.given),
+            "values": dict(self.values), "refused": dict(self.refused), "given": dict(self.assumed),
         }  # fmt: skip
 
     def __str__(self) -> str:
@@ -213,7 +213,8 @@ class Formulas:
             lines += ["", "where the next ceiling takes over", *map(str, self.crossings)]
         if demands := [f"{name} = {value:.6g}" for name, value in self.values.items() if name not in self._knobs]:
             lines += ["", f"a packet asks for {', '.join(demands)}"]
-        for about, values in (("acts in steps, held at", self.held), ("choices and tables as they stand", self.given)):
+        settings = ("acts in steps, held at", self.held), ("choices and tables as they stand", self.assumed)
+        for about, values in settings:
             if values:
                 lines.append(f"{about}: " + ", ".join(f"{name} = {value}" for name, value in values.items()))
         lines += [f"no formula of {name}: {why}" for name, why in self.refused.items()]

@@ -120,9 +120,9 @@ class Levels(Contention):
 
     def occupancy(self, chain: Chain, chances: Floats) -> tuple[list[LoadDependent], Occupancy]:
         """Return the stations under these holds, and where customers are, with chances (n + 1,) of 0..n of them."""
-        network, found = self._network(chain), Occupancy(chances)
-        network.residual(len(chances) - 1, found)
-        return network.stations, found
+        network, occupancy = self._network(chain), Occupancy(chances)
+        network.residual(len(chances) - 1, occupancy)
+        return network.stations, occupancy
 
     def _solved(self, chain: Chain, most: int) -> tuple[list[LoadDependent], Residual]:
         if self._recovers_under(chain) is not None:
@@ -145,9 +145,10 @@ class Levels(Contention):
         seconds, scv, waits = np.empty((3, points, len(stations)))
         rates = np.ones((own, len(stations), levels))
         for k, station in enumerate(stations):
-            given = station.capacity.shape[1]
+            levels_of_station = station.capacity.shape[1]
             seconds[:, k], scv[:, k], waits[:, k] = station.seconds, station.scv, station.waits
-            rates[:, k, :given], rates[:, k, given:] = station.capacity, station.capacity[:, -1:]
+            rates[:, k, :levels_of_station] = station.capacity
+            rates[:, k, levels_of_station:] = station.capacity[:, -1:]
         nothing = np.zeros(points)
         twice = self._overlap.get(chain, nothing)
         self.overlaps |= bool(np.any(twice > 0))
@@ -173,11 +174,11 @@ class Levels(Contention):
 
         A group of stations counts as one.
         """
-        found: dict[str, Floats] = {}
+        inside: dict[str, Floats] = {}
         for (holds, server), seconds in self._spent.items():
             if holds[: len(chain)] == chain and (server or len(holds) > len(chain)):
-                self._add(found, holds[len(chain)] if len(holds) > len(chain) else server, seconds)
-        return found
+                self._add(inside, holds[len(chain)] if len(holds) > len(chain) else server, seconds)
+        return inside
 
     def holds_others(self, chain: Chain) -> bool:
         """Say whether there are stations under these holds."""
@@ -246,7 +247,7 @@ class Levels(Contention):
         if name in self._home and (over or self._home[name] != [inside[:-1]] or (section and section.most > 1)):
             raise RefusedError(f"queueing: {name!r} is held during other work, and also visited directly")
         if not over:
-            found = self._plain(name, limit, (inside, ""))
+            stations = self._plain(name, limit, (inside, ""))
         elif server.members > 1 and np.any(np.ptp(self.batch.members[name], axis=1) > ALIKE * self.batch.largest[name]):
             raise RefusedError(f"queueing: members of {name!r}, which differ, are held over {', '.join(over)}")
         else:
@@ -256,8 +257,8 @@ class Levels(Contention):
             else:
                 flow = self._flow(max(limit, 1.0), inside)
             scv, waits = 1.0 if limit > 1 else self.batch.scv[name], self._regular(name, limit)
-            found = [LoadDependent(name, 1.0 / flow[:, 0], flow / flow[:, :1], scv, None, waits)]
-        return [self._handing_over(station, server, inside, limit) for station in found]
+            stations = [LoadDependent(name, 1.0 / flow[:, 0], flow / flow[:, :1], scv, None, waits)]
+        return [self._handing_over(station, server, inside, limit) for station in stations]
 
     def _at_once_inside(self, chain: Chain) -> int:
         """Return how many can be under these holds at once: forked work may keep more than there are packets."""
@@ -337,6 +338,6 @@ class Levels(Contention):
         among = (self._spent.get((inside, name), 0.0 * look) / np.maximum(look, TINY))[:, None]
         turn = (n / loop[:, :-1]) / (2 if polls.in_turn else n + 1)
         woken = polls.woken * (look[:, None] + waits + polls.woken_s)
-        found = np.zeros((len(self.batch), customers))
-        found[:, 1:] = among * waits + visits * (turn + woken)
-        return found
+        seconds = np.zeros((len(self.batch), customers))
+        seconds[:, 1:] = among * waits + visits * (turn + woken)
+        return seconds

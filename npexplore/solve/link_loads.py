@@ -31,9 +31,9 @@ class LinkLoad(NamedTuple):
 
 def link_loads(network: Linked, prediction: Prediction) -> list[LinkLoad]:
     """Return the load of every link of a mesh or of static streams in a prediction; 0 where nothing went."""
-    found = []
+    loads = []
     for link in network.links():
         seen = prediction.utilization.get(link.name)
         busy, blocked = (seen.busy, seen.blocked) if seen else (0.0, 0.0)
-        found.append(LinkLoad(link.name, link.source, link.target, busy - blocked, busy))
-    return found
+        loads.append(LinkLoad(link.name, link.source, link.target, busy - blocked, busy))
+    return loads

@@ -52,9 +52,9 @@ def alone(batch: Batch) -> Alone | None:
     steps = machine.record(columns, machine.pools[0])
     body = [step for step in steps if not (isinstance(step, Visit) and step.resource is machine.ingress)]
     for known in (_crossing, _lock, _channel, _banks):
-        found = known(batch, body)
-        if found is not None:
-            return found
+        answer = known(batch, body)
+        if answer is not None:
+            return answer
     return None
 
 

@@ -34,14 +34,14 @@ Integers = npt.NDArray[np.int64]
 
 def write_run(
     result: PacketRun, trace: str | Path | Scan, folder: str | Path,
-    told: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+    with_progress: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> dict[str, Path]:  # fmt: skip
     """Write `packets.parquet`, `sent.pcap` and `dropped.pcap` (pcapng where one has several link types); return paths.
 
     result: what a run of a capture gave. trace: that capture; frames are read again from there, into a file without a
-    name in the folder. folder: is made if it is not there. told: wraps the reading, as in a progress bar. Times of sent
-    frames count from the first packet's own time, in nanoseconds, rounded. Raises InputError if the capture is another
-    one by now.
+    name in the folder. folder: is made if it is not there. with_progress: wraps the reading, as in a progress bar.
+    Times of sent frames count from the first packet's own time, in nanoseconds, rounded. Raises InputError if the
+    capture is another one by now.
     """
     folder, scan = Path(folder), open_captures(trace)
     folder.mkdir(parents=True, exist_ok=True)
@@ -50,7 +50,7 @@ def write_run(
     files = {"packets": folder / ROW_FILE}
     if result.row_file != files["packets"]:
         write_rows(result.rows, sources, files["packets"])
-    frames = Frames.copied(scan, folder, told)
+    frames = Frames.copied(scan, folder, with_progress)
     if frames.table.rows <= (last := extremes(number)[1]):
         raise InputError(f"{', '.join(sources)}: has {frames.table.rows} packets now, and packet {last} was run")
     links: set[int] = set()
@@ -106,11 +106,11 @@ class Frames:
     table: PacketTable
 
     @staticmethod
-    def copied(scan: Scan, folder: Path, told: Callable[[Iterable[Any]], Iterable[Any]] = iter) -> Frames:
-        """Copy a capture's frames into a file without a name in a folder; told: wraps the reading."""
+    def copied(scan: Scan, folder: Path, with_progress: Callable[[Iterable[Any]], Iterable[Any]] = iter) -> Frames:
+        """Copy a capture's frames into a file without a name in a folder; with_progress: wraps the reading."""
         builder, at = TableBuilder(RECORD_COLUMNS), 0
         with closing(scan), arrays_in_files(folder), tempfile.TemporaryFile(dir=folder) as file:
-            for table in told(scan):
+            for table in with_progress(scan):
                 data, base = scan.window
                 position, captured = table["position"].astype(np.int64), table["captured"].astype(np.int64)
                 low, high = int(position.min()), int((position + captured).max())

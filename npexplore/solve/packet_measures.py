@@ -62,8 +62,8 @@ def measures(
 
 def _share(part: npt.NDArray[Any], whole: npt.NDArray[Any]) -> Floats:
     """Return part / whole, NaN where there is no whole."""
-    found: Floats = np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
-    return found
+    share: Floats = np.divide(part, whole, out=np.full(len(part), np.nan), where=whole > 0)
+    return share
 
 
 def _rank(group: Integers, values: Floats, many: int, q: float) -> Floats:
@@ -71,8 +71,8 @@ def _rank(group: Integers, values: Floats, many: int, q: float) -> Floats:
     count = np.bincount(group, minlength=many)
     place = np.cumsum(count) - count + np.maximum(np.ceil(q * count).astype(np.int64), 1) - 1
     ordered = np.append(values[np.lexsort((values, group))], np.nan)
-    found: Floats = np.where(count > 0, ordered[np.where(count > 0, place, len(values))], np.nan)
-    return found
+    quantiles: Floats = np.where(count > 0, ordered[np.where(count > 0, place, len(values))], np.nan)
+    return quantiles
 
 
 def _reordered(group: Integers, end: Floats, many: int) -> tuple[Integers, Integers]:

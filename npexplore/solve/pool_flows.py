@@ -26,15 +26,15 @@ def in_receive_buffer(batch: Batch, levels: Mapping[str, Levels]) -> list[Pool]:
 
 def units_of_others(batch: Batch, pool: Pool) -> dict[str, float]:
     """Return by server the units that packets of other pools have at once, at most."""
-    found: dict[str, float] = {}
+    units_by_server: dict[str, float] = {}
     for other in batch.like.machine.pools:
         own = batch.like.by_pool[other.name]
         for server, demand in own.servers.items() if other is not pool else ():
             section = own.sections.get(server)
             units = 1.0 if section is None else float("inf") if section.outlives else section.needed
             if demand.seconds > 0:
-                found[server] = found.get(server, 0.0) + other.count * units
-    return found
+                units_by_server[server] = units_by_server.get(server, 0.0) + other.count * units
+    return units_by_server
 
 
 def meetings(pool: Pool, other: Pool, server: str, servers: Mapping[str, Server]) -> tuple[float, float]:
@@ -73,28 +73,28 @@ def feeders(batch: Batch, levels: Mapping[str, Levels]) -> dict[str, list[Pool]]
     pools = batch.like.machine.pools
 
     def into(queue: str) -> list[Pool]:
-        found = []
+        feeding = []
         for pool in pools:
             if queue in batch.like.by_pool[pool.name].handed:
-                found += [pool] if pool.name in levels else into(pool.gets or "")
-        return found
+                feeding += [pool] if pool.name in levels else into(pool.gets or "")
+        return feeding
 
     return {pool.name: into(pool.gets) if pool.gets is not None else [] for pool in pools if pool.name in levels}
 
 
 def carried_behind(machine: Machine, levels: Mapping[str, Levels], rates: Mapping[str, Floats]) -> dict[str, Floats]:
     """Return by pool what those behind it carry, as far as queues stall: one that drops holds nobody up."""
-    found: dict[str, Floats] = {}
+    carried: dict[str, Floats] = {}
     queues, pools = machine.queues(), {pool.gets: pool.name for pool in machine.pools if pool.name in levels}
 
     def least(name: str) -> Floats:
-        if name not in found:
-            found[name] = np.full_like(rates[name], np.inf)
+        if name not in carried:
+            carried[name] = np.full_like(rates[name], np.inf)
             for queue in _handed(levels[name]):
                 if queue in pools and queues[queue].when_full != "drop":
                     other = pools[queue]
-                    found[name] = np.minimum(found[name], np.minimum(rates[other], least(other)))
-        return found[name]
+                    carried[name] = np.minimum(carried[name], np.minimum(rates[other], least(other)))
+        return carried[name]
 
     return {name: least(name) for name in rates}
 

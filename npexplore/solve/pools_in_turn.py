@@ -38,11 +38,11 @@ from npexplore.solve.queueing.residual import residual
 from npexplore.solve.stations import Floats
 from npexplore.solve.validity import check_losses, check_pools
 
-NEAR = 0.999  # of X: who carries no more sets it
+BOTTLENECK_SHARE = 0.999  # of X: who carries no more sets it
 TINY = 1e-12
 ROUNDS, STEP, CLOSE = 12, 0.3, 1e-4  # of rates before and behind queues that drop
 AMPLE = 2000  # packets that wait before a full queue
-LEAST = 1e-3  # of variability: without any, nobody would ever wait
+MIN_VARIABILITY = 1e-3  # of variability: without any, nobody would ever wait
 ALL_LEAVE = 0.99  # share of packets: a full pool loses more
 APPROXIMATE_RATE = 0.98  # of the lowest ceiling: a rate below it is of an approximation, and may be off by RATE_ERROR
 RATE_ERROR, LATENCY_CHANGE = 0.05, 0.3  # of four rates in five; of a latency, by such an error
@@ -89,8 +89,8 @@ class Stay(NamedTuple):
         places = self.levels.customers + self.room
         if self.arrivals is None or self.curve is None or self.longer is None:
             return np.append(np.zeros(places), 1.0)
-        found: Floats = chances(self.arrivals[:1], self.curve[:1], places, self.longer[:1])[0]
-        return found
+        probabilities: Floats = chances(self.arrivals[:1], self.curve[:1], places, self.longer[:1])[0]
+        return probabilities
 
 
 def check_steep(batch: Batch, stays: Sequence[Stay], ceilings: Mapping[str, Floats]) -> None:
@@ -176,14 +176,14 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
     rate = sum((rates[name] * share for name, share in leave.items()), 0.0 * most) / max(total, TINY)
     rate = np.minimum(rate if total > TINY else np.min([*rates.values()], axis=0), most)
     most_behind = carried_behind(machine, levels, {name: curve[:, -1] for name, curve in curves.items()})
-    latency, kept = np.zeros_like(most), []
+    latency, pool_stays = np.zeros_like(most), []
     held_up = _held_up(batch, levels, curves, passed) if places is not None else {}
     for pool in machine.pools:
         if pool.name not in levels:
             continue
         room = max((places or 0) - pool.count, 0) if pool.gets is None else room_before(batch, pool.gets)
         stays, behind = passed.stays[pool.name], passed.behind.get(pool.name)
-        full = np.isinf(stays) | (passed.rates[pool.name] * NEAR > most_behind[pool.name])
+        full = np.isinf(stays) | (passed.rates[pool.name] * BOTTLENECK_SHARE > most_behind[pool.name])
         if places is not None and np.any(full & (rate > ALL_LEAVE * batch.offered)):
             raise RefusedError(
                 f"queueing: threads of {pool.name!r} are full by a rate that is an approximation, and all that comes "
@@ -196,8 +196,8 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
         stay = Stay(threads_of(pool), levels[pool.name], seconds, room)
         if behind is not None and not full[0]:
             stay = stay._replace(arrivals=behind[0], curve=curves[pool.name], longer=behind[1])
-        kept.append(stay)
-    return Found(rate, latency, 1.0 - rate / batch.offered, [*levels.values()], stays=kept)
+        pool_stays.append(stay)
+    return Found(rate, latency, 1.0 - rate / batch.offered, [*levels.values()], stays=pool_stays)
 
 
 def _held_up(
@@ -209,7 +209,7 @@ def _held_up(
     carries, all wait about as long as if each queue had room for all.
     """
     machine, before = batch.like.machine, feeders(batch, levels)
-    found: dict[str, Floats] = {}
+    held_up: dict[str, Floats] = {}
     drops = {name for name, queue in machine.queues().items() if queue.when_full == "drop"}
     rows: list[list[Pool]] = []
     for pool in machine.pools:
@@ -225,8 +225,8 @@ def _held_up(
         for one in row if len(row) > 1 else ():
             (comes, longer), curve = passed.behind[one.name], curves[one.name]
             seconds = finite_queues(comes, curve, one.count + AMPLE, longer, 1.0 / curve[:, 0])[1]
-            found[one.name] = np.where(comes < NEAR * carried, seconds, passed.stays[one.name])
-    return found
+            held_up[one.name] = np.where(comes < BOTTLENECK_SHARE * carried, seconds, passed.stays[one.name])
+    return held_up
 
 
 def _pass(
@@ -256,7 +256,7 @@ def _pass(
         if np.isinf(comes).all():
             rates, stays, busy = carried, nothing, np.ones(len(batch))
         else:
-            longer, busy = np.maximum((spread + scv) / 2, LEAST), np.minimum(comes / carried, 1.0)
+            longer, busy = np.maximum((spread + scv) / 2, MIN_VARIABILITY), np.minimum(comes / carried, 1.0)
             passed.behind[pool.name] = comes, longer
             rates, stays, _ = finite_queues(comes, curve, pool.count + room, longer, 1.0 / curve[:, 0])
             if source:
@@ -302,7 +302,7 @@ def _short_of_buffer(
     slowest = np.argmin([curves[name][:, -1] for name in names], axis=0)
     scv = np.stack([levels[pool.name].batch.scv_at_fullest(ceilings, curves[pool.name][:, -1], pool.count,
                                                            threads_of(pool)) for pool in held])  # fmt: skip
-    longer = np.maximum((dispersion(batch) + scv[slowest, points]) / 2, LEAST)
+    longer = np.maximum((dispersion(batch) + scv[slowest, points]) / 2, MIN_VARIABILITY)
     rate, seconds, loss = finite_queues(batch.offered, cycle.throughput, places, longer, 1.0 / cycle.throughput[:, 0])
     parts = cycle.queue_length / cycle.queue_length.sum(axis=1, keepdims=True)
     stays = [Stay(threads_of(pool), levels[pool.name], seconds * parts[:, k]) for k, pool in enumerate(held)]

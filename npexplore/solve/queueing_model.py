@@ -29,7 +29,7 @@ from npexplore.solve.crossing import crossing
 from npexplore.solve.event_graph import NEAR_FULL, is_event_graph, latency, takes_turns
 from npexplore.solve.levels import ALIKE, Levels
 from npexplore.solve.lone_resource import Alone, alone, may_be_alone
-from npexplore.solve.pools_in_turn import LEAST, Found, Stay, check_steep, dispersion, in_turn
+from npexplore.solve.pools_in_turn import MIN_VARIABILITY, Found, Stay, check_steep, dispersion, in_turn
 from npexplore.solve.prediction import Latency, Prediction
 from npexplore.solve.queueing.finite_queue import finite_queues
 from npexplore.solve.queueing.residual import Residual
@@ -41,7 +41,7 @@ from npexplore.solve.validity import check_alone, check_arrivals, check_unseen
 
 Floats = npt.NDArray[np.float64]
 FEW_VISITS = 3.0  # of a packet at a server: more are a loop
-FULL = 0.999  # utilization by an open load: nobody is slowed more
+MAX_UTILIZATION = 0.999  # utilization by an open load: nobody is slowed more
 FULL_IN_ORDER = 0.8  # share of a reorder queue's places: beyond, packets wait to enter for those who may not leave
 SLACK = 1e-9  # what rounding may do
 TESTED_LOAD = 0.95  # up to which waits for members that recover were held against simulation
@@ -52,24 +52,23 @@ SPARE_THREADS = 1.5  # times as many as packets there, so that none waits for a 
 SHARES = (0.5, 0.95, 0.99, 0.999)
 
 
-def queueing(machine: Machine, workload: Workload, given: UnderLoad | None = None) -> Prediction:
+def queueing(machine: Machine, workload: Workload, demands: UnderLoad | None = None) -> Prediction:
     """Return the queueing model's answer; raises RefusedError for arrivals it cannot describe.
 
-    machine: what to solve. workload: the packets that come. given: demands that were counted before (None: counted
-    here).
+    machine: what to solve. workload: the packets that come. demands: counted before (None: counted here).
     """
     check_arrivals(machine, workload)
-    batch = Batch.of([given or under_load(machine, workload)])
-    answers, found = _solved(batch)
+    batch = Batch.of([demands or under_load(machine, workload)])
+    answers, solution = _solved(batch)
     said = answers.prediction(0)
-    parts = under_contention(batch.like, found.stays, float(found.latency[0]), said.bottleneck)
-    return replace(said, latency_s=_tails(batch, found, said.latency_s), breakdown=parts)
+    parts = under_contention(batch.like, solution.stays, float(solution.latency[0]), said.bottleneck)
+    return replace(said, latency_s=_tails(batch, solution, said.latency_s), breakdown=parts)
 
 
-def _tails(batch: Batch, found: Found, latency: Latency) -> Latency:
+def _tails(batch: Batch, solution: Found, latency: Latency) -> Latency:
     """Return a latency with its quantiles: of one pool behind Poisson arrivals (others: the mean alone)."""
-    stay, d = found.stays[0], batch.like
-    if len(found.stays) > 1 or d.workload.arrivals != "poisson" or stay.curve is None or stay.longer is None:
+    stay, d = solution.stays[0], batch.like
+    if len(solution.stays) > 1 or d.workload.arrivals != "poisson" or stay.curve is None or stay.longer is None:
         return latency
     assert latency.mean is not None
     p = stay._replace(longer=np.ones(1)).chances()
@@ -130,23 +129,23 @@ def _cycles(batch: Batch) -> tuple[Answers, Found]:
     many = len(machine.pools) > 1
     try:
         if lone is not None:
-            found = _alone(batch, lone)
+            solution = _alone(batch, lone)
         else:
-            found = in_turn(batch, ceilings, places) if many else _one_pool(batch, ceilings, places)
-            check_steep(batch, found.stays, ceilings)
+            solution = in_turn(batch, ceilings, places) if many else _one_pool(batch, ceilings, places)
+            check_steep(batch, solution.stays, ceilings)
     except RefusedError as error:
         raise RefusedError(f"{error}; use `estimate`") from None
-    rate, about = found.rate, {} if places is None else {"loss": found.loss}
+    rate, about = solution.rate, {} if places is None else {"loss": solution.loss}
     refuse_above(rate, ceilings, machine.name)
     if lone is None:
-        check_unseen(batch, rate, found.latency)
+        check_unseen(batch, rate, solution.latency)
     utilization, busiest = batch.utilization(rate), batch.busiest(rate)
-    for name, longer in found.slower.items():
+    for name, longer in solution.slower.items():
         busiest[name] = busiest[name] + longer
         utilization[name] = utilization[name] + longer
-    for name in {name for one in found.levels for name in (*one.groups, *one.handed_over)} & utilization.keys():
+    for name in {name for one in solution.levels for name in (*one.groups, *one.handed_over)} & utilization.keys():
         utilization[name] = np.minimum(1.0, utilization[name])
-    for name in {name for one in found.levels for name in one.reorders if one.batch.like.servers[name].units}:
+    for name in {name for one in solution.levels for name in one.reorders if one.batch.like.servers[name].units}:
         if np.any(utilization.get(name, 0.0) > FULL_IN_ORDER):
             raise RefusedError(
                 f"queueing: {name!r} is full much of the time, of packets whose times vary and which leave in order; "
@@ -156,8 +155,8 @@ def _cycles(batch: Batch) -> tuple[Answers, Found]:
     if workload.arrivals != "saturated":
         keeps_up = (number_of == names.index("threads")) & (rate > 0.99 * batch.offered)
         names, number_of = (*names, "arrivals"), np.where(keeps_up, len(names), number_of)
-    named = approximation(d, found.levels)
-    return Answers("queueing", batch, rate, names, number_of, utilization, found.latency, named, about), found
+    named = approximation(d, solution.levels)
+    return Answers("queueing", batch, rate, names, number_of, utilization, solution.latency, named, about), solution
 
 
 def _alone(batch: Batch, lone: Alone) -> Found:
@@ -284,8 +283,8 @@ def _scheduled(
     if places is None:
         seconds = levels.customers / rate
         return Found(rate, seconds, np.zeros(len(batch)), [levels], stays=[Stay("threads", levels, seconds)])
-    found = _open(levels, batch, ceilings, room(levels, stations, solved, places), rate)
-    return found._replace(rate=batch.offered, latency=latency(batch, ceilings), loss=np.zeros(len(batch)))
+    solution = _open(levels, batch, ceilings, room(levels, stations, solved, places), rate)
+    return solution._replace(rate=batch.offered, latency=latency(batch, ceilings), loss=np.zeros(len(batch)))
 
 
 def _open(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], most: Floats, rate: Floats) -> Found:
@@ -295,7 +294,7 @@ def _open(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], most: Fl
     slow_down(levels, ceilings, np.minimum(batch.offered, rate))
     # (c_a^2 + c_s^2) / 2, of arrivals and of packets' times at what is full when the machine is
     scv = batch.scv_at_fullest(ceilings, rate, threads)
-    variability = np.maximum((dispersion(batch) + scv) / 2, LEAST)
+    variability = np.maximum((dispersion(batch) + scv) / 2, MIN_VARIABILITY)
     curve = np.minimum(levels.curve(threads), rate[:, None])
     curve[:, -1] = rate  # threads that are all at work keep out of each other's way
     if agreed(variability != 1):  # who waits inside waits as if all were exponential, times the variability
@@ -351,7 +350,7 @@ def slow_down(levels: Levels, ceilings: Mapping[str, Floats], rate: Floats) -> N
     batch = levels.batch
     levels.divide(rate)
     levels.slowed = {
-        name: 1.0 / (1.0 - np.minimum(rate / ceilings[name] * batch.aside[name] / batch.seconds[name], FULL))
+        name: 1.0 / (1.0 - np.minimum(rate / ceilings[name] * batch.aside[name] / batch.seconds[name], MAX_UTILIZATION))
         for name in batch.aside
     }
 

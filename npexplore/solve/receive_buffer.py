@@ -20,7 +20,7 @@ from npexplore.solve.levels import Levels
 from npexplore.solve.queueing.residual import Residual
 from npexplore.solve.stations import Floats, LoadDependent
 
-NEAR, TINY = 1e-9, 1e-30
+ROUNDING, TINY = 1e-9, 1e-30
 Answer = tuple[Floats, Floats, Floats]  # throughput, mean time, share lost
 Rows = npt.NDArray[np.int64]
 
@@ -37,19 +37,19 @@ def in_room(most: Floats, solve: Callable[[Rows, int], Answer]) -> Answer:
 
     solve: (numbers of points, whole places) -> their answers.
     """
-    whole = np.floor(most + NEAR).astype(np.int64)
+    whole = np.floor(most + ROUNDING).astype(np.int64)
     part = np.maximum(most - whole, 0.0)
-    found = np.empty((3, len(most)))
+    answer = np.empty((3, len(most)))
     for places in np.unique(whole):
         rows = np.flatnonzero(whole == places)
         rate, seconds, lost = solve(rows, int(places))
-        if np.any(part[rows] > NEAR):
+        if np.any(part[rows] > ROUNDING):
             more, share = solve(rows, int(places) + 1), part[rows]
             inside = (1 - share) * rate * seconds + share * more[0] * more[1]
             rate, lost = (1 - share) * rate + share * more[0], (1 - share) * lost + share * more[2]
             seconds = inside / rate
-        found[:, rows] = rate, seconds, lost
-    return found[0], found[1], found[2]
+        answer[:, rows] = rate, seconds, lost
+    return answer[0], answer[1], answer[2]
 
 
 def _before(levels: Levels, stations: Sequence[LoadDependent], solved: Residual) -> Floats:
@@ -63,8 +63,8 @@ def _before(levels: Levels, stations: Sequence[LoadDependent], solved: Residual)
         whole[name] = whole.get(name, 0.0) + seconds
     usual = np.sum([*early.values()], axis=0) / np.maximum(np.sum([*whole.values()], axis=0), TINY)
     share = {name: np.minimum(early[name] / np.maximum(seconds, TINY), 1.0) for name, seconds in whole.items()}
-    found = 0.0 * left
+    early_threads = 0.0 * left
     for k, station in enumerate(stations):
         there = solved.queue_length[:, k]
-        found, left = found + there * share.get(station.name.partition("[")[0], usual), left - there
-    return np.asarray(found + np.maximum(left, 0.0) * share.get("", usual))
+        early_threads, left = early_threads + there * share.get(station.name.partition("[")[0], usual), left - there
+    return np.asarray(early_threads + np.maximum(left, 0.0) * share.get("", usual))

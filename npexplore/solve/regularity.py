@@ -20,7 +20,8 @@ from npexplore.solve.queueing.markovian import erlang_b
 from npexplore.solve.stations import Floats
 
 MOST_BUSY = 0.9  # share of the time: beyond, as many wait as in a closed network
-FULL, TINY = 0.999, 1e-12  # utilization by an open load beyond which nobody is slowed more; seconds that are rounding
+MAX_UTILIZATION = 0.999  # by an open load: beyond, nobody is slowed more
+TINY = 1e-12  # seconds that are rounding
 
 
 def is_by_chance(batch: Batch, name: str) -> bool:
@@ -72,13 +73,13 @@ def slowed(
     cannot be served while they are: p (1 - own (1 + v p)) = rho - own v p of one visitor, which is exact mean value
     analysis of two customers (v = 1); an n-th of that counts.
     """
-    share = np.minimum(busy, FULL)
+    share = np.minimum(busy, MAX_UTILIZATION)
     if units > 1:
         blocked = erlang_b(share * units, np.full(share.shape, units))
         waits = blocked / (1.0 - share * (1.0 - blocked))
         return np.asarray(1.0 + variability * waits / (units * (1.0 - share * (1.0 - 1.0 / np.asarray(visitors)))))
     few = 1.0 / np.asarray(visitors)
-    linear = np.maximum(1.0 - (1.0 - few) * share - own * (1.0 - variability), 1.0 - FULL)
+    linear = np.maximum(1.0 - (1.0 - few) * share - own * (1.0 - variability), 1.0 - MAX_UTILIZATION)
     root = np.sqrt(np.maximum(linear**2 - 4.0 * few * own * variability * share, 0.0))
     return np.asarray(1.0 + variability * 2.0 * share / (linear + root))
 

@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 Waits = dict[str, tuple[float, float]]  # by resource, the number of packets that wait in line, and of those held up
 
 
-def alone(found: UnderLoad) -> Breakdown:
+def alone(point: UnderLoad) -> Breakdown:
     """Return where the time of a packet goes without contention."""
-    return _broken(found.demands.way, {}, found.servers, found.demands.latency)
+    return _broken(point.demands.way, {}, point.servers, point.demands.latency)
 
 
-def under_contention(found: UnderLoad, stays: Sequence[Stay], latency_s: float, bottleneck: str) -> Breakdown:
+def under_contention(point: UnderLoad, stays: Sequence[Stay], latency_s: float, bottleneck: str) -> Breakdown:
     """Return where the time of a packet goes in solved networks of one point; bottleneck: what has waits unknown."""
     seconds = _seconds(stays, bottleneck)
-    before_s = sum(sum(seconds.pop(name, (0.0, 0.0))) for name in brought_by(found))
-    return _broken(found.demands.way, seconds, found.servers, latency_s - before_s)
+    before_s = sum(sum(seconds.pop(name, (0.0, 0.0))) for name in brought_by(point))
+    return _broken(point.demands.way, seconds, point.servers, latency_s - before_s)
 
 
 def brought_by(machine: UnderLoad) -> list[str]:
@@ -110,18 +110,18 @@ def waits_inside(levels: Levels, chain: Chain, chances: Floats) -> Waits:
     """Return the mean numbers that wait under these holds, with chances (n + 1,) of 0..n packets there."""
     if len(chances) < 2 or not chances[1:].any():
         return {}
-    stations, found = levels.occupancy(chain, chances)
-    rate = found.throughput
+    stations, occupancy = levels.occupancy(chain, chances)
+    rate = occupancy.throughput
     there: dict[str, float] = {}
     waits: Waits = {}
     for k, station in enumerate(stations):
         name = station.name.partition("[")[0]
-        number = float(found.queue_length[k])
+        number = float(occupancy.queue_length[k])
         if not levels.holds_others((*chain, name)):
             there[name] = there.get(name, 0.0) + number
             continue
-        if k in found.chances:
-            here = found.chances[k]
+        if k in occupancy.chances:
+            here = occupancy.chances[k]
         else:
             busy = min(rate * float(station.seconds[0]), 1.0)
             here = np.array([1.0 - busy, busy])

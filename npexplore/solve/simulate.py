@@ -288,10 +288,10 @@ def _without_looks(
 ) -> Mapping[str, float]:
     """Return busy shares in which engines that threads poll on count by the work of packets alone."""
     homes = {pool.home for pool in machine.pools if pool.idle == "poll"}
-    found = model.under_load if homes else None
-    if found is None:
+    demands = model.under_load if homes else None
+    if demands is None:
         return busiest
-    by_law = busy_shares(found, rate_pps / found.finished)
+    by_law = busy_shares(demands, rate_pps / demands.finished)
     return {name: min(share, by_law.get(name, 0.0)) if name in homes else share for name, share in busiest.items()}
 
 

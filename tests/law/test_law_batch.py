@@ -9,7 +9,7 @@ import npexplore
 from npexplore.errors import InputError, NpexploreError, RefusedError
 from npexplore.machine.workload_sources import workload
 from npexplore.solve import queueing_model
-from npexplore.solve.batch import MOST, Batch, grouped
+from npexplore.solve.batch import MAX_BATCH_POINTS, Batch, grouped
 from npexplore.solve.batch_decisions import DividedError, agreed
 from npexplore.solve.batch_structure import structure
 from npexplore.solve.bounds import bounds_of
@@ -132,7 +132,7 @@ def test_points_of_one_structure_are_one_batch_of_limited_size():
     assert structure(slow) == structure(fast) != structure(more)
     parts = grouped([slow, more, fast])
     assert [numbers for numbers, _ in parts] == [[0, 2], [1]]
-    assert [len(batch) for _, batch in grouped([slow] * (MOST + 1))] == [MOST, 1]
+    assert [len(batch) for _, batch in grouped([slow] * (MAX_BATCH_POINTS + 1))] == [MAX_BATCH_POINTS, 1]
     with pytest.raises(InputError, match="must be of one structure"):
         Batch.of([slow, more])
     with pytest.raises(InputError, match="at least one point"):
