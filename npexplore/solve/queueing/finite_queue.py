@@ -64,8 +64,9 @@ def possible(arrival_rate: Floats, curve: Floats, places: int, longer: Floats) -
     if not (decay < 1.0).all():
         return places
     most = SMALLEST + np.log(arrival_rate[:, None] / curve[:, :inside]).sum(axis=1) + np.log(first)
-    beyond: float = np.max(np.maximum(most, 0.0) / -np.log(decay))
-    return min(places, inside + int(beyond) + 2)
+    beyond = float(np.max(np.maximum(most, 0.0) / -np.log(decay)))
+    last: int = inside + int(beyond) + 2
+    return places if last > places else last
 
 
 def _outside(ratio: Floats, longer: Floats) -> tuple[Floats, Floats]:
