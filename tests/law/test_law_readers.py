@@ -193,7 +193,7 @@ def read_part(path):
     """Read a part and make it, as a machine that names it does."""
     file = decode(path.read_bytes(), PartFile, path)
     given = GIVEN.get(path.stem, GIVEN["hash_unit"])(Random(1))
-    Parts({path.name: file}).made(path.name, "thing", given)
+    Parts({path.name: file}).build(path.name, "thing", given)
 
 
 KINDS = {  # kind of file -> (its reader, one text, places whose keys are names of the user's own)

@@ -65,7 +65,7 @@ def build(p: Parameters) -> Machine:
         with faults.one():
             pools.append(_pool(table, p, numbers, resources))
     if faults.by_text:
-        known = {**tables.made, receive.name if receive else "receive": Ingress("receive")}
+        known = {**tables.by_name, receive.name if receive else "receive": Ingress("receive")}
         _faults_of_programs(file.pool, p, known, file.resource.keys() - known.keys(), faults)
     faults.tell()
     tick = common_tick(periods(resources.values()))
@@ -81,14 +81,14 @@ def touched(p: Parameters, load: Workload) -> Workload:
 
     numbers = _Numbers(Formulas({"p": p}))
     resources = ResourceTables(p.file.resource, numbers.formulas, Parts(p.file.part, machine=p)).all()
-    found = columns(*_touching(p, resources, numbers))
+    lines = columns(*_touching(p, resources, numbers))
     load = load.repeated(PACKETS)
-    more = {name: np.resize(column, len(load.packet_bytes)) for name, column in found.items()}
+    more = {name: np.resize(column, len(load.packet_bytes)) for name, column in lines.items()}
     return replace(load, columns={**load.columns, **more})
 
 
 def _touching(
-    p: Parameters, made: Mapping[str, Resource], numbers: _Numbers
+    p: Parameters, by_name: Mapping[str, Resource], numbers: _Numbers
 ) -> tuple[tuple[Touched, ...], Caches, int, float]:
     """Return what packets touch, through which caches, by how many flows and their skew."""
     from npexplore.machine.caches import caches_of
@@ -96,7 +96,7 @@ def _touching(
 
     table = p.file.touching
     assert table is not None
-    part = made[one_of("resource with the caches of touching", table.caches, made)]
+    part = by_name[one_of("resource with the caches of touching", table.caches, by_name)]
     if not isinstance(part, Part) or part.kind != CACHES:
         raise InputError(f"touching.caches must name a resource of type cpu_caches, got {table.caches!r}")
     tables = tuple(

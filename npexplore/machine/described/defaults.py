@@ -29,11 +29,11 @@ def kind_of(resource: Resource) -> str:
 
 def default_of(resource: Resource) -> Example:
     """Return what packets do at a resource when nothing is said; raises ModelError for one that has no such visit."""
-    found = DEFAULTS.get(kind_of(resource), resource.EXAMPLE)
-    if not found.visit:
-        why = f": {found.alone}" if found.alone else ""
+    example = DEFAULTS.get(kind_of(resource), resource.EXAMPLE)
+    if not example.visit:
+        why = f": {example.alone}" if example.alone else ""
         raise ModelError(f"{resource.name} ({kind_of(resource)}) needs its visit said, as NAME.VISIT(operands){why}")
-    return found
+    return example
 
 
 def choices(resource: Resource, operand: str) -> int:
@@ -44,8 +44,8 @@ def choices(resource: Resource, operand: str) -> int:
     if operand in ("source", "target") and terminals is not None:
         return int(terminals)
     own = resource.parameters.numbers if isinstance(resource, Part) else {}
-    found = (own.get(name, getattr(resource, name, None)) for name in MEMBERS.get(operand, ()))
-    number = next((one for one in found if one is not None), None)
+    counts = (own.get(name, getattr(resource, name, None)) for name in MEMBERS.get(operand, ()))
+    number = next((one for one in counts if one is not None), None)
     if operand == "bank":
         number = banks_of(resource)
     if operand == "row" and isinstance(resource, DramController):

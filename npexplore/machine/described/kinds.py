@@ -26,18 +26,18 @@ def table() -> str:
         face = f"no: {kind.WHY}" if issubclass(kind, OwnFaces) else "yes"
         needs = operands(kind, without={"name": None})
         from_ = ", ".join(key if must else f"[{key}]" for key, (_, must) in needs.items())
-        made = shown(name)
-        servers = ", ".join(_server(server, name) for server in made.servers()) or "none"
-        lines.append(f"| `{name}` | {from_} | {_visits(made)} | {servers} | {face} |")
+        resource = shown(name)
+        servers = ", ".join(_server(server, name) for server in resource.servers()) or "none"
+        lines.append(f"| `{name}` | {from_} | {_visits(resource)} | {servers} | {face} |")
     return "\n".join(lines)
 
 
-def _visits(made: Resource) -> str:
-    told = []
-    for visit, names in made.VISITS.items():
-        shown = ", ".join(f"[{name}]" if name in made.OPTIONAL else name for name in names)
-        told.append(f"{visit}({shown})" + (" gives a number" if visit in made.RESULTS else ""))
-    return "; ".join(told)
+def _visits(resource: Resource) -> str:
+    visits = []
+    for visit, names in resource.VISITS.items():
+        shown = ", ".join(f"[{name}]" if name in resource.OPTIONAL else name for name in names)
+        visits.append(f"{visit}({shown})" + (" gives a number" if visit in resource.RESULTS else ""))
+    return "; ".join(visits)
 
 
 def _server(server: Server, name: str) -> str:

@@ -20,13 +20,13 @@ PARTS = ("pcie_link", "pcie_wires", "qdr_sram", "hash_unit", "ethernet_port", "b
 OWN = ".toml"  # how the type of a part beside the machine file ends
 
 
-def own_names(file: PartFile, given: Mapping[str, Any]) -> dict[str, Any]:
+def own_names(file: PartFile, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of a table with each parameter's first name in place of another; raises InputError for both."""
     first = {other: key for key, one in file.parameters.items() for other in one.also}
-    for key in given:
-        if first.get(key) in given:
+    for key in values:
+        if first.get(key) in values:
             raise InputError(f"{key!r} and {first[key]!r} are one parameter; one of them must be left out")
-    return {first.get(key, key): value for key, value in given.items()}
+    return {first.get(key, key): value for key, value in values.items()}
 
 
 def shelf_part(name: str) -> PartFile:
@@ -40,9 +40,9 @@ def parts_beside(tables: Resources, folder: Path) -> Iterator[tuple[str, Path, i
 
     Raises UnknownNameError for a part that does not exist.
     """
-    asked, seen = [str(table.get("type")) for table in tables.values()], set[str]()
-    while asked:
-        kind = asked.pop(0)
+    kinds, seen = [str(table.get("type")) for table in tables.values()], set[str]()
+    while kinds:
+        kind = kinds.pop(0)
         if not kind.endswith(OWN) or kind in seen:
             continue
         seen.add(kind)
@@ -51,19 +51,19 @@ def parts_beside(tables: Resources, folder: Path) -> Iterator[tuple[str, Path, i
             raise UnknownNameError("part", kind, [one.name for one in folder.glob("*.toml")])
         changed = path.stat().st_mtime_ns
         yield kind, path, changed
-        asked += [str(table.get("type")) for table in _read(path, changed).inner.values()]
+        kinds += [str(table.get("type")) for table in _read(path, changed).inner.values()]
 
 
 @lru_cache(maxsize=64)
 def _read(path: Path, changed_ns: int) -> PartFile:
-    made: PartFile = decode(content(path), PartFile, path)
-    facts = {"the part": made.source, **{f"parameter {name!r}": one.source for name, one in made.parameters.items()}}
+    part: PartFile = decode(content(path), PartFile, path)
+    facts = {"the part": part.source, **{f"parameter {name!r}": one.source for name, one in part.parameters.items()}}
     for what, source in facts.items():
         if not source.strip():
             raise InputError(f"{path.name}: {what} has no source")
-    return made
+    return part
 
 
-def read_parts(found: tuple[tuple[str, Path, int], ...]) -> dict[str, PartFile]:
+def read_parts(files: tuple[tuple[str, Path, int], ...]) -> dict[str, PartFile]:
     """Return what `parts_beside` found, read."""
-    return {kind: _read(path, changed) for kind, path, changed in found}
+    return {kind: _read(path, changed) for kind, path, changed in files}

@@ -35,7 +35,7 @@ def part_parameters(
     tables: resources as the file describes them. own: parts beside the machine file, by type. prefix: of names.
     within: types of the parts that these resources are inside of; a part inside itself is told when it is built.
     """
-    found: dict[str, Parameter] = {}
+    parameters: dict[str, Parameter] = {}
     for name, table in tables.items():
         asked_for = str(table.get("type"))
         kind, stated = kind_behind(asked_for), _stated(table, own)
@@ -44,14 +44,14 @@ def part_parameters(
             source = f"{ASSUMED}: the value of `npexplore resource {asked_for}`"
             for key, value in usual_values(asked_for).items():
                 if key not in stated and isinstance(value, int | float | str) and not isinstance(value, bool):
-                    found[f"{prefix}{name}.{key}"] = _usual(part, kind, key, value, source)
+                    parameters[f"{prefix}{name}.{key}"] = _usual(part, kind, key, value, source)
         if kind in within or part is None:
             continue
         for key, operand in part.parameters.items():
             if not {key, *operand.also} & stated and operand.default is not None:
-                found[f"{prefix}{name}.{key}"] = _parameter(operand, kind)
-        found |= part_parameters(part.inner, own, f"{prefix}{name}.", (*within, kind))
-    return found
+                parameters[f"{prefix}{name}.{key}"] = _parameter(operand, kind)
+        parameters |= part_parameters(part.inner, own, f"{prefix}{name}.", (*within, kind))
+    return parameters
 
 
 def _part(kind: str, own: Mapping[str, PartFile]) -> PartFile | None:
@@ -99,12 +99,14 @@ def _parameter(operand: OperandTable, kind: str) -> Parameter:
 
 def with_part_parameters(file: MachineFile) -> MachineFile:
     """Return a machine file with what its parts leave at their defaults; its own parameters of these names stay."""
-    found = part_parameters(file.resource, file.part)
+    parameters = part_parameters(file.resource, file.part)
     stated = {f"{name}.{key}" for name, table in file.resource.items() for key in _stated(table, file.part)}
     own = {name: one for name, one in file.parameter.items() if name not in stated}
-    if not found and len(own) == len(file.parameter):
+    if not parameters and len(own) == len(file.parameter):
         return file
-    return structs.replace(file, parameter={**own, **{name: one for name, one in found.items() if name not in own}})
+    return structs.replace(
+        file, parameter={**own, **{name: one for name, one in parameters.items() if name not in own}}
+    )
 
 
 def from_part(file: MachineFile, name: str) -> bool:

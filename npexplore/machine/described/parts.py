@@ -87,25 +87,25 @@ class Parts:
         """The types that are known."""
         return [*PARTS, *self.own]
 
-    def made(self, kind: str, name: str, given: Mapping[str, Any]) -> Part:
+    def build(self, kind: str, name: str, values: Mapping[str, Any]) -> Part:
         """Return a part by its type; raises InputError."""
         if kind in self.within:
             raise InputError(f"part {kind!r} needs itself (by {' and '.join(self.within)})")
         file = self.file(kind)
-        return Part(name, kind, file, own_names(file, given), Parts(self.own, (*self.within, kind), self.machine))
+        return Part(name, kind, file, own_names(file, values), Parts(self.own, (*self.within, kind), self.machine))
 
     def file(self, kind: str) -> PartFile:
         """Return the file of a part by its type."""
         return self.own[kind] if kind in self.own else shelf_part(kind)
 
 
-def part(kind: str, name: str, **given: Value) -> Part:
+def part(kind: str, name: str, **values: Value) -> Part:
     """Return a part of the shelf under a name, with its parameters; raises UnknownNameError, InputError.
 
-    kind: the part's name in models/parts. name: the resource's name in the machine. given: values of the part's
+    kind: the part's name in models/parts. name: the resource's name in the machine. values: of the part's
     parameters.
     """
-    return Parts().made(kind, name, given)
+    return Parts().build(kind, name, values)
 
 
 class Part(Resource):
@@ -116,17 +116,17 @@ class Part(Resource):
     OPTIONAL: Mapping[str, float] = {}  # type: ignore[misc]
     CHANCE: frozenset[str] = frozenset()  # type: ignore[misc]
 
-    def __init__(self, name: str, kind: str, file: PartFile, given: Mapping[str, Any], parts: Parts) -> None:
+    def __init__(self, name: str, kind: str, file: PartFile, values: Mapping[str, Any], parts: Parts) -> None:
         super().__init__(name)
         self.kind, self.file = kind, kind if kind.endswith(OWN) else f"{kind}{OWN}"
         units = {key: table.unit for key, table in file.parameters.items()}
-        for key in given:
+        for key in values:
             if key not in file.parameters:
                 others = [other for one in file.parameters.values() for other in one.also]
                 raise UnknownNameError(f"parameter of {self.file}", key, [*file.parameters, *others])
         machine = parts.machine
         known = {} if machine is None else machine.file.parameter
-        self.defaults = {key: f"{name}.{key}" for key in file.parameters if key not in given}
+        self.defaults = {key: f"{name}.{key}" for key in file.parameters if key not in values}
 
         def read(key: str) -> None:
             if machine is not None and self.defaults.get(key) in known:
@@ -134,9 +134,12 @@ class Part(Resource):
 
         self.parameters = Given(f"parameter of {self.file}", units, read)
         if machine is not None:
-            given = {**{key: machine.present(told) for key, told in self.defaults.items() if told in known}, **given}
+            values = {
+                **{key: machine.present(parameter) for key, parameter in self.defaults.items() if parameter in known},
+                **values,
+            }
         for key, table in file.parameters.items():
-            self.parameters._set(key, self._parameter(key, table, given), {key})
+            self.parameters._set(key, self._parameter(key, table, values), {key})
         try:
             _check_names(file)
             self._compose(file, parts)
@@ -146,8 +149,8 @@ class Part(Resource):
             said = str(error)
             raise InputError(said if said.startswith(f"{self.file}: ") else f"{self.file}: {said}") from None
 
-    def _parameter(self, key: str, table: OperandTable, given: Mapping[str, Any]) -> Value:
-        value = given.get(key, table.default)
+    def _parameter(self, key: str, table: OperandTable, values: Mapping[str, Any]) -> Value:
+        value = values.get(key, table.default)
         if value is None:
             raise InputError(f"{self.file} needs the parameter {key!r}: {table.about}")
         subject = f"{self.file}: parameter {key!r}"
@@ -159,10 +162,10 @@ class Part(Resource):
         formulas = Formulas({"p": self.parameters})
 
         def number(value: Any, place: str) -> Any:
-            found = resolve(value, formulas, place, unit_of(place.split()[-1].strip("'")))
-            if isinstance(found, bool) or not isinstance(found, int | float):
-                raise InputError(f"{place} must be a number, or a formula that begins with =, got {found!r}")
-            return found
+            result = resolve(value, formulas, place, unit_of(place.split()[-1].strip("'")))
+            if isinstance(result, bool) or not isinstance(result, int | float):
+                raise InputError(f"{place} must be a number, or a formula that begins with =, got {result!r}")
+            return result
 
         for key, value in file.values.items():
             needs = set[str]()

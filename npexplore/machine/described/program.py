@@ -86,7 +86,7 @@ class _Recording(Formulas):
 
     def __init__(self, lines: Lines, m: Recorder, names: Mapping[str, Any], place: str) -> None:
         super().__init__(names, frozenset(names))
-        self.m, self.place, self.calls, self.kept = m, place, lines.calls, frozenset({"m", *names})
+        self.m, self.place, self.calls, self.reserved = m, place, lines.calls, frozenset({"m", *names})
         self.taken: dict[Holding, int] = {}
         self.faults = Faults()
         self.lost = set[str]()  # names that lines at fault would have given
@@ -141,7 +141,7 @@ class _Recording(Formulas):
 
     def name(self, name: str, value: Any) -> None:
         """Let a name stand for a value from here on."""
-        if name in self.kept:
+        if name in self.reserved:
             raise InputError(f"{name!r} cannot be given another meaning")
         self.names[name] = value
 
@@ -157,14 +157,14 @@ class _Recording(Formulas):
         match item.context_expr:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="m"), attr=block)) as call if block in BLOCKS:
                 unnamed, named = self.plain_operands(call)
-                given = stack.enter_context(getattr(self.m, block)(*unnamed, **named))
+                held = stack.enter_context(getattr(self.m, block)(*unnamed, **named))
             case other:
                 raise InputError(f"{ast.unparse(other)!r} opens no block (m.{', m.'.join(BLOCKS)} do)")
         match item.optional_vars:
             case ast.Name(id=name):
-                self.name(name, given)
-            case ast.Tuple(elts=parts) if isinstance(given, list):
-                self.several(parts, given)
+                self.name(name, held)
+            case ast.Tuple(elts=parts) if isinstance(held, list):
+                self.several(parts, held)
             case ast.expr() as other:
                 raise InputError(f"{ast.unparse(other)!r} is not a name")
 

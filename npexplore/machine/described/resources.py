@@ -37,27 +37,27 @@ ALONE = re.compile(r"\s*=\s*p\.(\w+)\s*")
 CLOCK_NS, RULE_NS = (0.01, 1e3, 1.0), (0.01, 1e5, 20.0)  # what times of a DRAM part can be, and usually are
 
 
-def number_of(value: Any, formulas: Formulas, place: str, told: str = "") -> Any:
+def number_of(value: Any, formulas: Formulas, place: str, own_unit: str = "") -> Any:
     """Return a value of a table, in the unit that is told or that the name at the end of `place` tells, worked out.
 
     Raises InputError for a formula of another dimension.
     """
-    told = SPOKEN.get(told, told)
-    unit = told if told in UNITS else unit_of(re.split(r"[ .]", place)[-1])
+    own_unit = SPOKEN.get(own_unit, own_unit)
+    unit = own_unit if own_unit in UNITS else unit_of(re.split(r"[ .]", place)[-1])
     alone = ALONE.fullmatch(value) if isinstance(value, str) and unit is not None else None
     facts = formulas.names.get("p")
     known = facts.file.parameter if isinstance(facts, Parameters) else {}
     own = known[alone[1]].unit if alone and alone[1] in known else ""
     own = SPOKEN.get(own, own)
     meant = None if alone and not own else unit  # a parameter alone that declares no unit is a plain number
-    found = in_unit(place, resolve(value, formulas, place, meant), unit) if not isinstance(value, list) else None
-    if found is None:
+    number = in_unit(place, resolve(value, formulas, place, meant), unit) if not isinstance(value, list) else None
+    if number is None:
         return [in_unit(place, one, unit) for one in resolve(value, formulas, place, unit)]
-    if unit is None or own not in UNITS or not isinstance(found, int | float) or own == unit or unit_named(own):
-        return found
+    if unit is None or own not in UNITS or not isinstance(number, int | float) or own == unit or unit_named(own):
+        return number
     if UNITS[own][0] != UNITS[unit][0]:
         raise InputError(f"{place} must be in {unit} or another unit of {UNITS[unit][0]}, got {value!r} in {own}")
-    return converted(found, own, unit)
+    return converted(number, own, unit)
 
 
 def resolve(value: Any, formulas: Formulas, place: str, unit: str | None = None) -> Any:
@@ -83,7 +83,7 @@ class Parts(Protocol):
 
     def file(self, kind: str) -> PartFile: ...
 
-    def made(self, kind: str, name: str, given: Mapping[str, Any]) -> Resource: ...
+    def build(self, kind: str, name: str, values: Mapping[str, Any]) -> Resource: ...
 
 
 class ResourceTables:
@@ -91,7 +91,7 @@ class ResourceTables:
 
     def __init__(self, tables: Resources, formulas: Formulas, parts: Parts, prefix: str = "") -> None:
         self.tables, self.formulas, self.parts, self.prefix = tables, formulas, parts, prefix
-        self.made: dict[str, Resource] = {}
+        self.by_name: dict[str, Resource] = {}
         self.begun: list[str] = []
 
     def all(self) -> dict[str, Resource]:
@@ -101,21 +101,21 @@ class ResourceTables:
             with faults.one():
                 self.one(name)
         faults.tell()
-        return {name: self.made[name] for name in self.tables}
+        return {name: self.by_name[name] for name in self.tables}
 
     def one(self, name: str, asked_by: str = "resource") -> Resource:
         """Return a resource by name."""
         if name not in self.tables:
             raise UnknownNameError(asked_by, name, self.tables)
-        if name not in self.made:
+        if name not in self.by_name:
             if name in self.begun:
                 raise InputError(f"resource {name!r} needs itself (by {' and '.join(self.begun)})")
             self.begun.append(name)
             try:
-                self.made[name] = self._make(name, dict(self.tables[name]))
+                self.by_name[name] = self._make(name, dict(self.tables[name]))
             finally:
                 self.begun.remove(name)
-        return self.made[name]
+        return self.by_name[name]
 
     def _make(self, name: str, table: dict[str, Any]) -> Resource:
         place, known = f"resource {name!r}", [*KINDS, *self.parts.names]
@@ -139,7 +139,7 @@ class ResourceTables:
                 for key, value in {_once(place, k, v, names, table): v for k, v in table.items()}.items()
             }
             with told_at(place):
-                return self.parts.made(kind, self.prefix + name, values)
+                return self.parts.build(kind, self.prefix + name, values)
         resource: Resource = self._built(KINDS[kind], table, place, name=self.prefix + name)
         return resource
 
@@ -155,13 +155,13 @@ class ResourceTables:
     def _built(self, kind: type[Any], table: Mapping[str, Any], place: str, **fixed: Any) -> Any:
         """Return an object of a class from the keys of a table."""
         hints = operands(kind, without=fixed)
-        faults, given = Faults(), dict[str, Any]()
+        faults, arguments = Faults(), dict[str, Any]()
         for key, value in table.items():
             with faults.one():
                 full = _once(place, key, value, hints, table)
                 if full not in hints:
                     raise UnknownNameError(f"{place}: key", key, hints)
-                given[full] = self._converted(value, hints[full][0], f"{place}: {full}")
+                arguments[full] = self._converted(value, hints[full][0], f"{place}: {full}")
         stated = {*full_keys(table, hints).values()}
         for key, (_, required) in hints.items():
             if required and key not in stated:
@@ -169,7 +169,7 @@ class ResourceTables:
                     raise InputError(f"{place} needs {key!r}")
         faults.tell()
         try:
-            return kind(**fixed, **given)
+            return kind(**fixed, **arguments)
         except NpexploreError as error:
             said = str(error)
             raise InputError(said if said.startswith(str(fixed.get("name"))) else f"{place}: {said}") from None
@@ -186,10 +186,10 @@ class ResourceTables:
             if part is DramTiming and isinstance(value, str):
                 return DramTiming.of(dram_parts()[one_of(f"{place}: part", value, dram_parts())])
             if part is Processor:
-                found = self.one(str(value), f"{place}: resource")
-                if not isinstance(found, Processor):
+                resource = self.one(str(value), f"{place}: resource")
+                if not isinstance(resource, Processor):
                     raise InputError(f"{place} must be a processor, got {value!r}")
-                return found
+                return resource
             if part is Visit:
                 return self._visit(value, place)
             if is_dataclass(part) and isinstance(part, type):
@@ -250,28 +250,32 @@ def device_of(table: Mapping[str, Any], place: str) -> DramDevice:
 
     Times are in nanoseconds, or texts with a unit. Raises InputError, or FaultsError for several.
     """
-    faults, given = Faults(), dict(table)
-    base = given.pop(LIKE, None)
+    faults, values = Faults(), dict(table)
+    base = values.pop(LIKE, None)
     known = [field.name for field in msgspec.structs.fields(DramDevice)]
     with faults.one():
         if base is not None:
             shelf = dram_devices()[one_of(f"{place}: device", str(base), dram_devices())]
-            given = {**msgspec.structs.asdict(shelf), "source": f"{shelf.source}; changed in the machine file", **given}
+            values = {
+                **msgspec.structs.asdict(shelf),
+                "source": f"{shelf.source}; changed in the machine file",
+                **values,
+            }
     for key in table:
         with faults.one():
             if key not in (LIKE, *known):
                 raise UnknownNameError(f"{place}: key", key, [LIKE, *known])
             if key in TIMES or key == "t_ck":
-                given[key] = in_unit(f"{place}: {key}", table[key], "ns")
-                if isinstance(given[key], int | float) and given[key]:
-                    doubt(f"{place}: {key}", given[key], "ns", CLOCK_NS if key == "t_ck" else RULE_NS)
-    lacking = [one.name for one in msgspec.structs.fields(DramDevice) if one.required and one.name not in given]
+                values[key] = in_unit(f"{place}: {key}", table[key], "ns")
+                if isinstance(values[key], int | float) and values[key]:
+                    doubt(f"{place}: {key}", values[key], "ns", CLOCK_NS if key == "t_ck" else RULE_NS)
+    lacking = [one.name for one in msgspec.structs.fields(DramDevice) if one.required and one.name not in values]
     with faults.one():
         if lacking and base is None:
             raise InputError(f'{place} needs {", ".join(lacking)}; or {LIKE} = "ddr5_4800", whose values it then has')
     faults.tell()
     try:
-        return typed(given, DramDevice)
+        return typed(values, DramDevice)
     except ModelError as error:
         raise InputError(f"{place}: {str(error).removeprefix('DRAM device: ')}") from None
     except msgspec.ValidationError as error:
@@ -280,11 +284,11 @@ def device_of(table: Mapping[str, Any], place: str) -> DramDevice:
 
 def _in_seconds(times: Mapping[str, Any], place: str) -> dict[str, Any]:
     """Return a table of DRAM timing, in nanoseconds or with units, in seconds."""
-    made = {key: in_unit(f"{place}: {key}", value, "ns") for key, value in times.items()}
-    for key, value in made.items():
+    quantities = {key: in_unit(f"{place}: {key}", value, "ns") for key, value in times.items()}
+    for key, value in quantities.items():
         if isinstance(value, int | float):
             doubt(f"{place}: {key}", value, "ns", CLOCK_NS if key == "t_ck" else RULE_NS)
-    return {key: value * NANOSECOND if isinstance(value, int | float) else value for key, value in made.items()}
+    return {key: value * NANOSECOND if isinstance(value, int | float) else value for key, value in quantities.items()}
 
 
 def operands(kind: Callable[..., Any], without: Mapping[str, Any] | None = None) -> dict[str, tuple[Any, bool]]:

@@ -55,8 +55,8 @@ def _extending(schema: dict[str, Any]) -> dict[str, Any]:
     machine, parameter = schema["$defs"]["MachineFile"], schema["$defs"]["Parameter"]
     whole = {"additionalProperties": {"required": parameter.pop("required")}}
     typed = {"additionalProperties": {"required": [TYPE]}}
-    asked = {"required": machine.pop("required"), "properties": {"parameter": whole, "resource": typed}}
-    machine |= {"if": {"required": ["extends"]}, "else": asked}
+    requirements = {"required": machine.pop("required"), "properties": {"parameter": whole, "resource": typed}}
+    machine |= {"if": {"required": ["extends"]}, "else": requirements}
     return schema
 
 
@@ -84,7 +84,7 @@ def resource(kinds: Iterable[str]) -> dict[str, Any]:
         "type": "object",
         "properties": {TYPE: {"anyOf": [{"enum": list(keys)}, {"type": "string", "pattern": "^[^/]+\\.toml$"}]}},
         "required": [TYPE],
-        "allOf": [{"if": {"properties": {TYPE: {"const": name}}}, "then": found} for name, found in keys.items()],
+        "allOf": [{"if": {"properties": {TYPE: {"const": name}}}, "then": schema} for name, schema in keys.items()],
     }
 
 
@@ -109,7 +109,7 @@ def _with_short_keys(keys: dict[str, Any], required: Iterable[Iterable[str]]) ->
 
 def _part(file: PartFile, name: str) -> dict[str, Any]:
     """Return the schema of a table with the parameters of a part as keys."""
-    found: dict[str, Any] = {TYPE: {"const": name}}
+    keys: dict[str, Any] = {TYPE: {"const": name}}
     for key, one in file.parameters.items():
         own: dict[str, Any] = {"type": "integer" if one.whole else "number"}
         own |= {word: end for word, end in (("minimum", one.min), ("maximum", one.max)) if end is not None}
@@ -118,9 +118,9 @@ def _part(file: PartFile, name: str) -> dict[str, Any]:
                 "enum": [*one.choices, *(float(word) for word in words(one.choices) if word.isdecimal())]
             }  # "100", 100
         plain = [own, *([WITH_UNIT] if one.unit in UNITS and not words(one.choices) else [])]
-        found |= {name: {"anyOf": [*plain, FORMULA], "description": one.about} for name in (key, *one.also)}
+        keys |= {name: {"anyOf": [*plain, FORMULA], "description": one.about} for name in (key, *one.also)}
     needed = [[key, *one.also] for key, one in file.parameters.items() if one.default is None]
-    return _with_short_keys(found, [[TYPE], *needed])
+    return _with_short_keys(keys, [[TYPE], *needed])
 
 
 def table(keys: Mapping[str, tuple[Any, bool]], fixed: Mapping[str, Any] | None = None) -> dict[str, Any]:
