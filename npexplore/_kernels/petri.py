@@ -185,7 +185,7 @@ def advance(
                         Q[Q_WHO] = t
                         return BAD_FIELD
                     V[sets[k, 0]] = x
-                made = 0.0
+                tokens_given = 0.0
                 for k in range(n_take + T[t, T_GIVE_END] - T[t, T_GIVE]):
                     a = T[t, T_TAKE] + k if k < n_take else T[t, T_GIVE] + k - n_take
                     w = np.float64(A[a, A_WEIGHT])
@@ -200,7 +200,7 @@ def advance(
                     scratch[k, 0] = p
                     scratch[k, 1] = np.int64(w)
                     if A[a, A_DATA] and k >= n_take:
-                        made += w
+                        tokens_given += w
                 wait = 0
                 if flags & TIMED and not race:
                     if T[t, T_KIND] == FORMULA:
@@ -214,7 +214,7 @@ def advance(
                 if stack[STACK] != 0.0:
                     Q[Q_WHO] = t
                     return BAD_DIVISION
-                if made > Q[Q_TOKENS_LEFT] or (wait > 0 and Q[Q_RECORDS_LEFT] == 0):
+                if tokens_given > Q[Q_TOKENS_LEFT] or (wait > 0 and Q[Q_RECORDS_LEFT] == 0):
                     rng[choices] = saved
                     rng[t] = own
                     if flags & FEEDS:
@@ -269,11 +269,11 @@ def advance(
                     scratch[n_take + k, 0] = p
                     scratch[n_take + k, 1] = w
                     P[p, P_COMING] -= w * P[p, P_LIMITED]
-                made = 0.0
+                tokens_given = 0.0
                 for k in range(T[t, T_GIVE_END] - T[t, T_GIVE]):
                     if A[T[t, T_GIVE] + k, A_DATA]:
-                        made += scratch[n_take + k, 1]
-                if made > Q[Q_TOKENS_LEFT]:  # nothing was changed but the heap
+                        tokens_given += scratch[n_take + k, 1]
+                if tokens_given > Q[Q_TOKENS_LEFT]:  # nothing was changed but the heap
                     for k in range(T[t, T_GIVE_END] - T[t, T_GIVE]):
                         P[scratch[n_take + k, 0], P_COMING] += (
                             scratch[n_take + k, 1] * P[scratch[n_take + k, 0], P_LIMITED]
