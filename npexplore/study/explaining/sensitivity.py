@@ -133,11 +133,11 @@ def sensitivity_in_stages(
             skipped[name] = "zero has no percentage"
         else:
             ends[name] = _ends(design, name)
-    told = 0
+    total = 0
 
     def ask(names: Iterable[str], solvers: Sequence[str]) -> dict[str, dict[str, Answers]]:
         """Return the answers by solver and parameter: for the machine as it is, and with each value."""
-        nonlocal told
+        nonlocal total
         tasks: list[Task] = [("", 0.0), *((name, value) for name in names for value in ends[name])]
         asked_of = [(task, solver) for task in tasks for solver in solvers]
         points = [
@@ -147,11 +147,11 @@ def sensitivity_in_stages(
             )
             for (name, value), solver in asked_of
         ]  # fmt: skip
-        before, told = told, told + len(points)
+        before, total = total, total + len(points)
 
         def report(now: int, _: int) -> None:
             if progress is not None:
-                progress(before + now, told)
+                progress(before + now, total)
 
         answers = each(
             points, answers_and_rates, packets=packets, executor=executor, workers=workers, progress=report, begun=begun
@@ -223,7 +223,7 @@ def _ends(design: Design, name: str) -> list[float]:
             ends.append(positive(name, end))
             design.with_(**{name: end})
         except InputError:
-            ends = [kept for kept in ends if kept != end]
+            ends = [other for other in ends if other != end]
     return ends
 
 
@@ -232,5 +232,5 @@ def _slope(rows: Answers) -> Ratio | None:
     if len(rows) < 2:
         return None
     low, high = min(rows), max(rows)
-    found, step = ratio(rows[low], rows[high]), log(high / low)
-    return Ratio(found.log / step, None if found.half is None else found.half / step)
+    gain, step = ratio(rows[low], rows[high]), log(high / low)
+    return Ratio(gain.log / step, None if gain.half is None else gain.half / step)

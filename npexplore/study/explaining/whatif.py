@@ -111,11 +111,11 @@ class WhatIf(Result):
     @property
     def assumed(self) -> tuple[Change, ...]:
         """The changes of assumptions that move throughput beyond their noise, the largest effect first."""
-        found = [
+        changes = [
             one for one in self.changes
             if one.kind not in KINDS and (one.low is None or one.high is None or one.low > 0 or one.high < 0)
         ]  # fmt: skip
-        return tuple(sorted(found, key=lambda one: -abs(one.gain)))
+        return tuple(sorted(changes, key=lambda one: -abs(one.gain)))
 
 
 def what_if(
@@ -132,8 +132,8 @@ def what_if(
     design: the machine. workload: the packets (None: its own). seed: of the simulations. executor, workers: where they
     run (None: processes on this computer). progress: called with (changes done, changes in all).
     """
-    asked: dict[str, Any] = {"seed": seed, "executor": executor, "workers": workers, "progress": progress}
-    return list(what_if_in_stages(design, workload, early=False, **asked))[-1]
+    options: dict[str, Any] = {"seed": seed, "executor": executor, "workers": workers, "progress": progress}
+    return list(what_if_in_stages(design, workload, early=False, **options))[-1]
 
 
 def what_if_in_stages(
@@ -156,7 +156,7 @@ def what_if_in_stages(
         with suppress(InputError):  # out of its range
             if knees or is_single(design, name, value):
                 tried[name, value] = design.with_(**{name: value})
-    told = 0
+    total = 0
 
     def ask(
         designs: Iterable[Design], solver: str, longer: int = 1, ceilings: bool = False
@@ -165,13 +165,13 @@ def what_if_in_stages(
 
         ceilings: whether the rates come with those of all resources.
         """
-        nonlocal told
+        nonlocal total
         points = [SweepPoint(one, workload, solver, None if solver in ANALYTIC else seed) for one in designs]
-        before, told = told, told + len(points)
+        before, total = total, total + len(points)
 
         def report(now: int, _: int) -> None:
             if progress is not None:
-                progress(before + now, told)
+                progress(before + now, total)
 
         return each(
             points, partial(answers_and_rates, ceilings=ceilings), packets=longer * packets, executor=executor,
@@ -198,7 +198,7 @@ def what_if_in_stages(
     def together(ranked: WhatIf) -> WhatIf:
         """Return the changes, with those that equally busy resources need together if these gain beyond any single."""
         singles = {
-            change: rate.ceilings if (rate := found.get(change, (None,))[0]) else None
+            change: rate.ceilings if (rate := answers_of.get(change, (None,))[0]) else None
             for change in tried if parameters[change[0]].kind in KINDS and is_single(design, *change)
         }  # fmt: skip
         values = joint_settings(
@@ -213,7 +213,7 @@ def what_if_in_stages(
         single = ranked.gains[0].gain if ranked.gains else WORTH
         return replace(ranked, joint=joint) if joint.least > single else ranked
 
-    found: dict[Tried, tuple[Forwarded | None, Answer]] = {}
+    answers_of: dict[Tried, tuple[Forwarded | None, Answer]] = {}
     before: list[Tried] = []
     parameters = design.parameters.file.parameter
     points = [SweepPoint(design, workload, solver, None if solver in ANALYTIC else seed)]
@@ -227,12 +227,12 @@ def what_if_in_stages(
         single = [change for change in tried if is_single(design, *change)]
         guessed = dict(zip(single, ask([tried[one] for one in single], "queueing"), strict=True))
         before = sorted(single, key=lambda c: 0.0 if (then := guessed[c][0]) is None else -then.bps)[:FIRST]
-        found = dict(zip(before, ask([tried[one] for one in before], solver, ceilings=len(tied) > 1), strict=True))
-        yield together(settled(_ranked(design, list(found), found, now, solver)))
+        answers_of = dict(zip(before, ask([tried[one] for one in before], solver, ceilings=len(tied) > 1), strict=True))
+        yield together(settled(_ranked(design, list(answers_of), answers_of, now, solver)))
     later = [change for change in tried if change not in before]
-    found |= dict(zip(later, ask([tried[one] for one in later], solver, ceilings=len(tied) > 1), strict=True))
-    rates = {change: then.bps for change in tried if (then := found[change][0]) is not None}
-    ranked = _ranked(design, list(tried), found, now, solver)
+    answers_of |= dict(zip(later, ask([tried[one] for one in later], solver, ceilings=len(tied) > 1), strict=True))
+    rates = {change: then.bps for change in tried if (then := answers_of[change][0]) is not None}
+    ranked = _ranked(design, list(tried), answers_of, now, solver)
     ranked = together(settled(ranked)) if solver == "simulation" else ranked
     yield replace(ranked, knees=tuple(knees_of(design, now.bps, rates))) if knees else ranked
 
@@ -250,14 +250,14 @@ def _better(change: Change, now: Forwarded | None, then: Forwarded | None, solve
 
 
 def _ranked(
-    design: Design, order: Sequence[Tried], found: Mapping[Tried, tuple[Forwarded | None, Answer]], now: Forwarded,
+    design: Design, order: Sequence[Tried], answers_of: Mapping[Tried, tuple[Forwarded | None, Answer]], now: Forwarded,
     solver: str,
 ) -> WhatIf:  # fmt: skip
     """Return the changes with an effect, best first, those without, and impossible ones."""
     impossible: dict[str, str] = {}
     changes = []
     for name, value in order:
-        then, answer = found[name, value]
+        then, answer = answers_of[name, value]
         if then is None or not isinstance(answer, Prediction):
             impossible[f"{name}={value}"] = getattr(answer, "reason", "no packet finishes")
             continue
@@ -268,5 +268,5 @@ def _ranked(
             changes.append(Change(name, parameter.kind, design.parameters[name], value, parameter.unit,
                                   gain, low, high, solver, answer.bottleneck))  # fmt: skip
     changes.sort(key=lambda change: -change.gain)
-    told = {change.knob for change in changes} | {text.partition("=")[0] for text in impossible}
-    return WhatIf(tuple(changes), tuple(sorted({name for name, _ in order} - told)), impossible)
+    named = {change.knob for change in changes} | {text.partition("=")[0] for text in impossible}
+    return WhatIf(tuple(changes), tuple(sorted({name for name, _ in order} - named)), impossible)
