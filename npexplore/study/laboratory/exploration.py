@@ -146,12 +146,12 @@ def closed(
         if number != int(number) or not 1 <= number <= MAX_THREADS:
             raise InputError(f"{lone.kind}: threads must be whole numbers in 1..{MAX_THREADS}, got {number!r}")
     load, operands = packets_of(lone, trace)
-    asked = _Asked(lone, lone.design(1, operands), operands, load, solvers, seed, precision, trace is None)
+    query = _Query(lone, lone.design(1, operands), operands, load, solvers, seed, precision, trace is None)
     points = [
-        asked.point(solver, lone.design(int(number), operands), load, threads=int(number))
+        query.point(solver, lone.design(int(number), operands), load, threads=int(number))
         for number in threads for solver in solvers
     ]  # fmt: skip
-    return asked.exploration(points)
+    return query.exploration(points)
 
 
 def opened(
@@ -165,22 +165,22 @@ def opened(
         raise InputError(f"{lone.kind}: arrivals must be a process with a rate, such as poisson, got {arrivals!r}")
     load, operands = packets_of(lone, trace)
     alone = lone.design(1, operands)
-    asked = _Asked(lone, alone, operands, load, solvers, seed, precision, trace is None and arrivals == "poisson")
-    enough = asked.enough_threads()
+    query = _Query(lone, alone, operands, load, solvers, seed, precision, trace is None and arrivals == "poisson")
+    enough = query.enough_threads()
     points = []
-    for offered in _rates(lone.kind, rate, asked.ceiling, load):
+    for offered in _rates(lone.kind, rate, query.ceiling, load):
         arriving = load.with_arrivals(arrivals, offered)
-        points += [asked.point(solver, lone.design(enough, operands), arriving, rate_pps=offered) for solver in solvers]
-    return asked.exploration(points)
+        points += [query.point(solver, lone.design(enough, operands), arriving, rate_pps=offered) for solver in solvers]
+    return query.exploration(points)
 
 
 def open_threads(lone: LoneResource) -> int:
     """Return so many threads that packets behind arrivals wait at the resource alone, as in `opened`."""
-    return _Asked(lone, lone.design(1), lone.operands, lone.packets(), (), 0, 0.0, False).enough_threads()
+    return _Query(lone, lone.design(1), lone.operands, lone.packets(), (), 0, 0.0, False).enough_threads()
 
 
 @dataclass
-class _Asked:
+class _Query:
     """One resource's questions to solvers."""
 
     lone: LoneResource

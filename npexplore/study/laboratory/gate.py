@@ -105,21 +105,25 @@ class Row:
     worst: float = 0.0
     misses: list[str] = field(default_factory=list)
 
-    def add(self, found: Exploration) -> None:
+    def add(self, exploration: Exploration) -> None:
         """Count the one point of an exploration, if theory has an answer there."""
-        truths = found.of("theory")
+        truths = exploration.of("theory")
         if not truths:
             return
         by_rate = truths[0].threads is not None or truths[0].loss is not None  # where packets are lost, none waits
-        values = {point.solver: _known(point, by_rate) for point in found.points}
+        values = {point.solver: _known(point, by_rate) for point in exploration.points}
         known = {solver: value for solver, value in values.items() if value is not None}
-        answers, truth = {point.solver: point for point in found.points}, known["theory"]
-        where = f"{found.parameters} {answers['theory'].threads or answers['theory'].rate_pps}"
+        answers, truth = {point.solver: point for point in exploration.points}, known["theory"]
+        where = f"{exploration.parameters} {answers['theory'].threads or answers['theory'].rate_pps}"
         self.points += 1
         if "simulation" in known:
             low, high = _ends(answers["simulation"], by_rate)
             self.simulated += 1
-            below = found.theory is not None and found.theory["open"] == "bound" and answers["theory"].threads is None
+            below = (
+                exploration.theory is not None
+                and exploration.theory["open"] == "bound"
+                and answers["theory"].threads is None
+            )
             inside = (below or low - ROUNDING * truth <= truth) and truth <= high + ROUNDING * truth
             self.inside += inside
             if not inside:
@@ -154,14 +158,14 @@ def explorations(name: str, points: int = POINTS, seed: int = SEED, solvers: Any
     r = random.Random(f"{seed} {name}")
     for k in range(points):
         lone = resource(name, **DRAWS[name](r))
-        yield from _asked(lone, k % 2 == 0 and not isinstance(lone.resource, Policer), r, k, solvers)
+        yield from _explored(lone, k % 2 == 0 and not isinstance(lone.resource, Policer), r, k, solvers)
     for k, corner in enumerate(CORNERS.get(name, [{}])):
         lone = resource(name, **corner)
         for closed in (True, False)[isinstance(lone.resource, Policer) :]:
-            yield from _asked(lone, closed, r, k, solvers, at=1 if closed else LOADS[1])
+            yield from _explored(lone, closed, r, k, solvers, at=1 if closed else LOADS[1])
 
 
-def _asked(
+def _explored(
     lone: SingleResource, closed: bool, r: random.Random, k: int, solvers: Any, at: float | None = None
 ) -> Iterator[Exploration]:
     if closed:
@@ -192,9 +196,9 @@ def table(rows: list[Row]) -> str:
 def judged(name: str, task: Task | None = None) -> Row:
     """Return the row of a resource."""
     row = Row(name, "")
-    for found in explorations(name):
-        row.result = row.result or (found.theory or {}).get("name", "")
-        row.add(found)
+    for exploration in explorations(name):
+        row.result = row.result or (exploration.theory or {}).get("name", "")
+        row.add(exploration)
         if task is not None:
             task.advance()
     return row

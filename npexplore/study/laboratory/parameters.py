@@ -51,11 +51,11 @@ def about(kind: str) -> str:
 def listed(name: str) -> list[dict[str, Any]]:
     """Return the parameters of a resource: name, unit, default, range, and what it is where its file says so."""
     own, default = named(name)
-    given = {**default.parameters, **own.parameters}
+    defaults = {**default.parameters, **own.parameters}
     if own.kind in PARTS:
         return [
             {
-                "name": key, "unit": one.unit or unit_of(key) or "", "default": given.get(key, one.default),
+                "name": key, "unit": one.unit or unit_of(key) or "", "default": defaults.get(key, one.default),
                 "min": one.min, "max": one.max, "choices": one.choices or None, "about": one.about, "whole": one.whole,
             }
             for key, one in shelf_part(own.kind).parameters.items()
@@ -64,13 +64,13 @@ def listed(name: str) -> list[dict[str, Any]]:
     for key, (hint, needed) in operands(KINDS[own.kind], without={"name": None}).items():
         unit, usual = unit_of(key) or "", None if needed else _default(own.kind, key)
         rows.append({
-            "name": key, "unit": unit, "default": given.get(key, usual), "min": _least(own.kind, key, hint, unit),
+            "name": key, "unit": unit, "default": defaults.get(key, usual), "min": _least(own.kind, key, hint, unit),
             "max": None, "choices": words(get_args(hint)) or None, "about": "", "whole": hint is int,
         })  # fmt: skip
     return rows
 
 
-def built(name: str, called: str, given: Mapping[str, Any]) -> tuple[Resource, dict[str, Any]]:
+def built(name: str, called: str, values: Mapping[str, Any]) -> tuple[Resource, dict[str, Any]]:
     """Return a resource under a name of its own, and all parameters that were set.
 
     Raises InputError, which names kind, parameter, unit, value and range.
@@ -79,7 +79,7 @@ def built(name: str, called: str, given: Mapping[str, Any]) -> tuple[Resource, d
     subject = f"{name} ({own.kind})" if name != own.kind else name
     table = {**default.parameters, **own.parameters}
     rows = {row["name"]: row for row in listed(name)}
-    for key, value in (own_names(shelf_part(own.kind), given) if own.kind in PARTS else given).items():
+    for key, value in (own_names(shelf_part(own.kind), values) if own.kind in PARTS else values).items():
         full = full_key(subject, key, value, rows)
         if full not in rows:
             raise UnknownNameError(f"parameter of {subject}", key, rows)

@@ -77,14 +77,14 @@ class SingleResource(LoneResource):
         if rate is None:
             if threads is None:
                 threads = [1, 2, 4, 8, 16]
-            found = closed(
+            exploration = closed(
                 self, [threads] if isinstance(threads, int) else list(threads), trace, solvers, seed, precision
             )
         else:
-            found = opened(self, rate, arrivals, trace, solvers, seed, precision)
+            exploration = opened(self, rate, arrivals, trace, solvers, seed, precision)
         if trace is None:
-            self.explored["closed" if rate is None else "open"] = found
-        return found
+            self.explored["closed" if rate is None else "open"] = exploration
+        return exploration
 
     def plot(self) -> go.Figure:
         """Return roofline and curves in one figure, theory as a line: closed beside open.
@@ -164,22 +164,22 @@ def resource(kind: str, *, name: str | None = None, visit: str | None = None, pa
     for key in list(set_):
         if key in known and not _is_parameter(kind, key):
             of_visit[key] = operand(f"{kind} ({kind_named(kind)}): {key}", key, set_.pop(key))
-    made, table = built(kind, called, set_)
-    operands = operands_of(made, method, default.operands, own.operands, of_visit)
-    members = getattr(made, "members", 1)
-    if "member" in made.VISITS[method] and isinstance(members, int) and members > 1:
+    part, table = built(kind, called, set_)
+    operands = operands_of(part, method, default.operands, own.operands, of_visit)
+    members = getattr(part, "members", 1)
+    if "member" in part.VISITS[method] and isinstance(members, int) and members > 1:
         operands.setdefault("member", "random")
-    found = SingleResource(kind, made, method, operands if held is None else {}, table, packet_bytes, held)
+    lone = SingleResource(kind, part, method, operands if held is None else {}, table, packet_bytes, held)
     try:
-        demands = found.design().demands(found.packets())  # faults of operands show here
+        demands = lone.design().demands(lone.packets())  # faults of operands show here
     except NpexploreError as error:
         said = re.sub(rf"^(steps\[0\]: |{called}_alone: steps, line \d+: )", "", str(error))
         raise InputError(f"{kind} ({kind_named(kind)}): {said}") from None
-    if not demands.demands.latency and not demands.ceilings() and not isinstance(made, Policer):
+    if not demands.demands.latency and not demands.ceilings() and not isinstance(part, Policer):
         every = {**table, **operands, HELD: held}
         times = " and ".join(f"{key} = {value!r}" for key, value in every.items() if value in (0, "0"))
         raise InputError(f"{kind} ({kind_named(kind)}): a visit takes no time with {times}; set a time above 0 s")
-    return found
+    return lone
 
 
 def _is_parameter(kind: str, key: str) -> bool:
