@@ -110,8 +110,7 @@ def check_steep(batch: Batch, stays: Sequence[Stay], ceilings: Mapping[str, Floa
     if np.any(steep):
         raise RefusedError(
             f"queueing: {batch.like.machine.name}: arrivals are close to the approximate saturated rate: an error of "
-            f"{RATE_ERROR:.0%} in that rate changes the latency by {float(np.max((after / before)[steep])) - 1.0:.0%}; "
-            "use `estimate`"
+            f"{RATE_ERROR:.0%} in that rate changes the latency by {float(np.max((after / before)[steep])) - 1.0:.0%}"
         )
 
 
@@ -188,7 +187,7 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
         if places is not None and np.any(full & (rate > ALL_LEAVE * batch.offered)):
             raise RefusedError(
                 f"queueing: the approximate rate fills the threads of {pool.name!r} although every packet leaves the "
-                "machine: the latency is unknown; use `estimate`"
+                "machine: the latency is unknown"
             )
         seconds = np.where(full, np.inf, stays).clip(max=(pool.count + room) / rates[pool.name])
         if pool.name in held_up:

@@ -90,7 +90,7 @@ def test_a_pool_that_is_full_while_all_leave_is_refused():
     """Latencies of full pools, whose rate was a little low, were four times as long as they are."""
     drawn = random_machine(1808)
     load = drawn.workload("poisson", 0.8 * drawn.design.queueing(drawn.workload()).rate_pps)
-    with pytest.raises(RefusedError, match="fills the threads of .* although every packet leaves"):
+    with pytest.raises(RefusedError, match=r"fills the threads of .* although every packet leaves"):
         drawn.design.queueing(load)
 
 
@@ -107,7 +107,7 @@ def test_a_latency_that_an_error_of_the_rate_decides_is_refused(seed):
     drawn = random_machine(seed)
     rate = drawn.design.queueing(drawn.workload()).rate_pps
     assert drawn.design.queueing(drawn.workload("poisson", 0.6 * rate)).latency_s.mean > 0
-    with pytest.raises(RefusedError, match=r"error of 5% in it changes the latency by \d+%; use `estimate`$"):
+    with pytest.raises(RefusedError, match=r"error of 5% in that rate changes the latency by \d+%; use `estimate`$"):
         drawn.design.queueing(drawn.workload("poisson", 0.97 * rate))
 
 

@@ -94,7 +94,7 @@ def events(kind, keys, kb):
         columns.append((1 << 31) + np.unique(keys, return_inverse=True)[1] * ENTRY_BYTES[kind])
     addresses = np.tile(np.stack(columns, 1), (2, 1))
     touches = Touches.of(np.repeat(np.arange(len(addresses)), len(columns)), addresses.reshape(-1))
-    found, walked = (one.found(touches).reshape(addresses.shape)[len(keys) :, 1:] for one in (HIERARCHY, PAGES))
+    found, walked = (one.levels_of(touches).reshape(addresses.shape)[len(keys) :, 1:] for one in (HIERARCHY, PAGES))
     return [float((found == level).sum() / len(keys)) for level in (1, 2, 3)] + [float((walked > 0).sum() / len(keys))]
 
 

@@ -174,7 +174,7 @@ def test_demands_are_taken_once_for_all_solvers(name, monkeypatch):
         one = Predictions(seeds=(1,), packets=200)
         with ThreadPoolExecutor(1) as one_at_a_time:  # two would take them side by side
             one.fetch([point], one_at_a_time)
-        found.append(one.found)
+        found.append(one.answers)
     assert len(taken) == 1
     monkeypatch.setattr(module, "_demands", OrderedDict())
     monkeypatch.setattr(module, "_machines", OrderedDict())
@@ -183,7 +183,7 @@ def test_demands_are_taken_once_for_all_solvers(name, monkeypatch):
     with ThreadPoolExecutor(1) as one_at_a_time:
         anew.fetch([point], one_at_a_time)
     assert len(taken) > 1
-    assert found[0] == found[1] == anew.found
+    assert found[0] == found[1] == anew.answers
 
 
 def test_demands_of_many_packets_are_not_kept(monkeypatch):

@@ -126,10 +126,12 @@ def test_every_mechanism_of_a_file_is_read_by_its_design():
 
 
 KNOBS = {
+    "pcie": [{}, {"op": "write"}, {"op": "write_then_read"}],
     "soclib": [{"processors": 4}, {"processors": 4, "lock": "spin", "memory": "distributed"}],
     "server": [
         {"program": "drop_read"},
         {"steering": "hash"},
+        {"stack": "linux", "program": "ipvs"},
         {"program": "route", "table": "full", "striding": "on", "ring": 512, "flows": 10},
     ],
 }

@@ -8,7 +8,8 @@ import pytest
 import npexplore as npx
 from npexplore.cli import main
 from npexplore.errors import InputError, NpexploreError, RefusedError, SimulationError, UnknownNameError
-from npexplore.machine.described.named import DEFAULTS, NAMED, short_key, usual_values
+from npexplore.machine.described.examples import DEFAULTS, usual_values
+from npexplore.machine.described.named import NAMED, short_key
 from npexplore.machine.described.part_files import PARTS
 from npexplore.machine.resources import KINDS, FifoServer
 from npexplore.report.resource_page import resource_page

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from npexplore.errors import ModelError
-from npexplore.machine.described.named import DEFAULTS
+from npexplore.machine.described.examples import DEFAULTS
 from npexplore.machine.described.parts import Part
 from npexplore.machine.resources import KINDS
 from npexplore.machine.resources.base import Example, Resource, banks_of

@@ -2,6 +2,7 @@
 
 `npexplore.resource`, the command and machine files read them alike. A name brings values of its own: a key that a
 table leaves out has the laboratory's value, which a machine file lists among its parameters (part_parameters.py).
+Listing machines reads this module, which therefore imports no kind of resource.
 Times are seconds, rates are per second, as in the classes of machine/resources.
 """
 
@@ -9,24 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from npexplore.errors import InputError
 from npexplore.machine.ranges import checked
-from npexplore.machine.resources import KINDS
-from npexplore.machine.resources.base import LENGTH, Example, OperandValue
 from npexplore.units import ENDINGS, UNITS, split, unit_of
 
-DEFAULTS: dict[str, Example] = {
-    **{name: kind.EXAMPLE for name, kind in KINDS.items()},
-    "pcie_link": Example({"generation": 3, "lanes": 8}, "write", {"bytes": LENGTH}),
-    "pcie_wires": Example({"generation": 3, "lanes": 8}, "post", {"bytes": LENGTH}),
-    "qdr_sram": Example({"clock_mhz": 200.0}, "read", {"bytes": 8}),
-    "hash_unit": Example({"clock_mhz": 200.0, "latency_clocks": 20}, "hash", {"bytes": 16}),
-    "ethernet_port": Example({"rate": 100}, "send", {"bytes": LENGTH}),
-    "byte_engine": Example({"bytes_per_s": 1e10}, "process", {"bytes": LENGTH}),
-    "cpu_caches": Example({}, "touch", {"l2_lines": 2, "l3_lines": 1, "memory_lines": 1, "page_walks": 0}),
-}  # fmt: skip
+if TYPE_CHECKING:
+    from npexplore.machine.resources.base import OperandValue
+
+LENGTH = "packet.packet_bytes"
 
 
 @dataclass(frozen=True)
@@ -58,12 +51,6 @@ CROSS = ([[3, 4, 5]], [[1, 4, 7]], [[6, 3, 4, 5]], [[2, 1, 4, 7]])  # of 3 x 3 t
 def kind_behind(name: str) -> str:
     """Return the kind or part that a name stands for; a name that people do not use stands for itself."""
     return NAMED[name].kind if name in NAMED else name
-
-
-def usual_values(name: str) -> dict[str, Any]:
-    """Return the parameters that one of NAMED has where nothing is said."""
-    own = NAMED[name]
-    return {**DEFAULTS[own.kind].parameters, **own.parameters}
 
 
 def full_key(subject: str, key: str, value: Any, known: Iterable[str]) -> str:

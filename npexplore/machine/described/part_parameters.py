@@ -15,13 +15,11 @@ from typing import Any
 
 from msgspec import structs
 
-from npexplore.machine.described.named import NAMED, full_keys, kind_behind, usual_values
+from npexplore.machine.described.named import NAMED, full_keys, kind_behind
 from npexplore.machine.described.part_files import PARTS, shelf_part
 from npexplore.machine.described.records import OperandTable, PartFile, Resources
-from npexplore.machine.described.resources import parameter_keys
 from npexplore.machine.parameters import MachineFile, Parameter
 from npexplore.machine.ranges import Value
-from npexplore.machine.resources import KINDS
 from npexplore.units import unit_of
 
 ASSUMED = "assumed"  # how the source of a default begins that no document states
@@ -38,9 +36,12 @@ def part_parameters(
     parameters: dict[str, Parameter] = {}
     for name, table in tables.items():
         asked_for = str(table.get("type"))
-        kind, stated = kind_behind(asked_for), _stated(table, own)
+        kind = kind_behind(asked_for)
         part = _part(kind, own)
+        stated = _stated(table, own) if asked_for in NAMED or part is not None else set()
         if asked_for in NAMED:
+            from npexplore.machine.described.examples import usual_values
+
             source = f"{ASSUMED}: the value of `npexplore resource {asked_for}`"
             for key, value in usual_values(asked_for).items():
                 if key not in stated and isinstance(value, int | float | str) and not isinstance(value, bool):
@@ -63,7 +64,13 @@ def _stated(table: Mapping[str, Any], own: Mapping[str, PartFile]) -> set[str]:
     """Return the parameters that a table of a resource states, by their full names."""
     kind = kind_behind(str(table.get("type")))
     part = _part(kind, own)
-    known = parameter_keys(kind, part) if part is not None or kind in KINDS else []
+    if part is not None:
+        known = [name for key, operand in part.parameters.items() for name in (key, *operand.also)]
+    else:
+        from npexplore.machine.described.resources import parameter_keys
+        from npexplore.machine.resources import KINDS
+
+        known = parameter_keys(kind, None) if kind in KINDS else []
     return {*full_keys(table, known).values()}
 
 
@@ -100,7 +107,10 @@ def _parameter(operand: OperandTable, kind: str) -> Parameter:
 def with_part_parameters(file: MachineFile) -> MachineFile:
     """Return a machine file with what its parts leave at their defaults; its own parameters of these names stay."""
     parameters = part_parameters(file.resource, file.part)
-    stated = {f"{name}.{key}" for name, table in file.resource.items() for key in _stated(table, file.part)}
+    resources = {name.partition(".")[0] for name in file.parameter if "." in name}
+    stated = {
+        f"{name}.{key}" for name in resources & file.resource.keys() for key in _stated(file.resource[name], file.part)
+    }
     own = {name: one for name, one in file.parameter.items() if name not in stated}
     if not parameters and len(own) == len(file.parameter):
         return file

@@ -19,8 +19,9 @@ import msgspec
 
 from npexplore.dimensions import unit_named
 from npexplore.errors import Faults, InputError, ModelError, NpexploreError, UnknownNameError, one_of, told_at
+from npexplore.machine.described.examples import usual_values
 from npexplore.machine.described.formula import Formulas
-from npexplore.machine.described.named import NAMED, full_key, full_keys, kind_behind, paths_of, usual_values
+from npexplore.machine.described.named import NAMED, full_key, full_keys, kind_behind, paths_of
 from npexplore.machine.described.records import PartFile, Resources
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.resources import KINDS, DramTiming, Processor

@@ -22,7 +22,7 @@ from typing import Any
 from npexplore import syntax
 from npexplore.errors import InputError, UnknownNameError, one_of
 from npexplore.machine.described.defaults import choices, default_of, kind_of
-from npexplore.machine.described.named import DEFAULTS
+from npexplore.machine.described.examples import DEFAULTS
 from npexplore.machine.resources import BufferPool, Lock, Policer
 from npexplore.machine.resources.base import OperandValue, Resource
 

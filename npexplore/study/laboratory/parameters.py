@@ -11,8 +11,9 @@ from typing import Any, Union, get_args, get_origin
 
 from npexplore import syntax
 from npexplore.errors import FaultsError, InputError, NpexploreError, UnknownNameError, one_of
+from npexplore.machine.described.examples import DEFAULTS
 from npexplore.machine.described.formula import Formulas
-from npexplore.machine.described.named import DEFAULTS, NAMED, Named, full_key, kind_behind, paths_of
+from npexplore.machine.described.named import NAMED, Named, full_key, kind_behind, paths_of
 from npexplore.machine.described.part_files import PARTS, own_names, shelf_part
 from npexplore.machine.described.parts import Parts
 from npexplore.machine.described.resources import ResourceTables, operands

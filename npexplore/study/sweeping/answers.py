@@ -107,7 +107,7 @@ def predict(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = Non
 def answer(point: SweepPoint, packets: int = PACKETS, warm_up: int | None = None, line: bool = True) -> Answer:
     """Return one point's prediction, or why there is none.
 
-    The arguments are those of `predict`.
+    point, packets, warm_up, line: as in `predict`.
     """
     try:
         return predict(point, packets, warm_up, line)
@@ -120,7 +120,7 @@ def answer_all(
 ) -> list[Answer]:
     """Return the answers of one task (a function of the module, so that other processes find it).
 
-    points: of the task. The other arguments are those of `predict`.
+    points: of the task. packets, warm_up, line: as in `predict`.
     """
     reads: dict[int, Reads] = {}
     answers, batches = solved(points, packets, reads, warm_up, line)
@@ -186,13 +186,14 @@ def _under_load(point: SweepPoint, known: dict[Hashable, tuple[UnderLoad, Reads]
     with reading() as seen:
         load = design.workload(workload)
         cached = kept_demands(key)
-        machine = design.machine(workload) if cached is None else cached[0].machine
-        if point.solver == "queueing":
-            check_arrivals(machine, load)
-        demands = under_load(machine, load) if cached is None else replace(cached[0], workload=load)
-        note_all({} if cached is None else cached[1])
+        with reading() as of_demands:  # not of these packets: other machines share the programs
+            machine = design.machine(workload) if cached is None else cached[0].machine
+            if point.solver == "queueing":
+                check_arrivals(machine, load)
+            demands = under_load(machine, load) if cached is None else replace(cached[0], workload=load)
+            note_all({} if cached is None else cached[1])
     if cached is None:
-        keep_demands(key, demands, seen)
+        keep_demands(key, demands, of_demands)
     known[machine_and_packets] = demands, seen
     return demands
 
