@@ -31,7 +31,10 @@ def timed(benchmark, ask, **told):
 def test_a_curve_of_twenty_loads(benchmark):
     curve = timed(benchmark, lambda: load_curve(design("ixp2400"), LOAD))
     by_solver = Counter(point.solver for point in curve.points)
-    assert by_solver["simulation"] == by_solver["queueing"] == POINTS
+    assert by_solver["simulation"] == POINTS
+    assert (
+        0.85 * POINTS <= by_solver["queueing"] <= POINTS
+    )  # near saturation it refuses what an error of its rate decides
     assert 0.9 * POINTS <= by_solver["estimate"] <= POINTS  # the last load may be too near saturation for an interval
 
 
