@@ -253,7 +253,9 @@ def may_starve(steps):
     return any(step[0] == "take" and len(step[1]) > 1 for step in forked)
 
 
-STARVED = [("fork", False, [("both", ("slots", "bank")), ("hash",)]), ("take", "bank", 1, 1), ("hash",)]
+STARVED = [
+    ("fork", False, [("both", ("slots", "bank")), ("hash",)]), ("take", "bank", 1, 1), ("hash",), ("fork", False, []),
+]  # fmt: skip
 
 
 @settings(max_examples=20)
