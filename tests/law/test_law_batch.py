@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import npexplore
@@ -46,7 +46,11 @@ def points(draw):
     return SweepPoint(design.with_(**chosen), load, draw(st.sampled_from(["bounds", "queueing"])))
 
 
+BEHIND_ARRIVALS = SweepPoint(npexplore.design("ixp2400").with_(bus_bits=32, hash_ns=10.0), LOADS[2], "queueing")
+
+
 @settings(max_examples=12, deadline=None)
+@example([BEHIND_ARRIVALS, BEHIND_ARRIVALS])
 @given(st.lists(points(), min_size=1, max_size=10))
 def test_together_and_alone_are_the_same(asked):
     for point, found in zip(asked, answer_all(asked, 100), strict=True):

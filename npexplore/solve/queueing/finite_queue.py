@@ -48,7 +48,7 @@ def finite_queues(
         ends = possible(arrival_rate[some], curve[some], places, longer[some]) if width == 1 else places
         p = chances(arrival_rate[some], curve[some], places, longer[some], ends)
         loss[some] = p[:, -1] if ends == places else 0.0
-        mean[some] = p @ np.arange(ends + 1.0)
+        mean[some] = np.sum(p * np.arange(ends + 1.0), axis=1)  # no product of matrices: it adds by their shape
         if alone is not None:
             waiting = np.maximum(np.arange(1.0, inside + 1) - curve[some, :inside] * alone[some, None], 0.0)
             p[:, inside] += p[:, inside + 1 :].sum(axis=1)  # inside are as many whoever waits outside
@@ -116,4 +116,5 @@ def _few(
     p /= p.sum(axis=1, keepdims=True)
     throughput = arrival_rate * (1.0 - p[:, -1])
     late = np.where(waits, 0.0, np.maximum(s - 1.0, 0.0) * curve * beyond)
-    return throughput, (p @ np.arange(places + 1.0) + (p[:, 1:] * late).sum(axis=1)) / throughput, p[:, -1]
+    inside = np.sum(p * np.arange(places + 1.0), axis=1)
+    return throughput, (inside + (p[:, 1:] * late).sum(axis=1)) / throughput, p[:, -1]
