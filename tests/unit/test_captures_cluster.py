@@ -86,8 +86,9 @@ def test_commands_count_and_run_captures_on_a_cluster(paths, tmp_path, capsys):
         assert cluster.workers[0].wait() != 0
     run_each("smartnic", tmp_path / "files", tmp_path / "here", workers=1)
     results = [
-        {path.relative_to(folder): path.read_bytes().replace(str(folder).encode(), b"") for path in folder.rglob("[!.]*.*")
-         if path.is_file()} for folder in (tmp_path / "there", tmp_path / "here")
+        {path.relative_to(folder): path.read_bytes().replace(str(folder).encode(), b"")
+         for path in folder.rglob("[!.]*.*") if path.is_file()}
+        for folder in (tmp_path / "there", tmp_path / "here")
     ]  # fmt: skip
     assert results[0] == results[1]
     assert len(results[0]) == 4 * (FILES - 1)
