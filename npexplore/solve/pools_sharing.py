@@ -19,7 +19,7 @@ from npexplore.solve.pool_flows import feeders, meetings
 from npexplore.solve.regularity import slowed
 from npexplore.solve.stations import Floats
 
-TINY = 1e-12
+NEGLIGIBLE = 1e-12  # seconds, visits or shares of them: rounding
 
 # (another pool, the part of a server's work that is its and may be met, residual time of it, its threads)
 Others = list[tuple[str, Floats, Floats, float]]
@@ -32,15 +32,17 @@ def meets_of(levels: Mapping[str, Levels], batch: Batch, ceilings: Mapping[str, 
     meets: Meets = {name: {} for name in levels}
     for name, one in levels.items():
         for server, seconds in one.batch.seconds.items():
-            whole = np.maximum(batch.seconds[server], TINY)
-            if server not in ceilings or not agreed((1.0 - seconds / whole > TINY) & (seconds > 0)):
+            whole = np.maximum(batch.seconds[server], NEGLIGIBLE)
+            if server not in ceilings or not agreed((1.0 - seconds / whole > NEGLIGIBLE) & (seconds > 0)):
                 continue
             others = meets[name][server] = []
             for other, own in batch.parts.items():
                 if other in levels and server in own.seconds:
                     more, count = meetings(pools[name], pools[other], server, one.servers)
                     part = own.seconds[server] / whole * more
-                    each = own.seconds[server] / np.maximum(own.visits[server], TINY) * (1.0 + own.scv[server]) / 2
+                    each = (
+                        own.seconds[server] / np.maximum(own.visits[server], NEGLIGIBLE) * (1.0 + own.scv[server]) / 2
+                    )
                     others.append((other, part, each, np.inf if server in own.aside else count))
     return meets
 
@@ -56,14 +58,14 @@ def _slow(
         others = sum((rate for rate, _, _ in more), nothing)
         lasts = sum((rate * each for rate, each, _ in more), nothing)
         visitors = sum((np.where(rate > 0, count, 0.0) for rate, _, count in more), nothing)
-        each = one.batch.seconds[server] / np.maximum(one.batch.visits[server], TINY)
+        each = one.batch.seconds[server] / np.maximum(one.batch.visits[server], NEGLIGIBLE)
         shared = one.servers[server].discipline == "shared"
-        longer = np.ones(len(one.batch)) if shared else lasts / np.maximum(others * each, TINY)
+        longer = np.ones(len(one.batch)) if shared else lasts / np.maximum(others * each, NEGLIGIBLE)
         busy = others / ceilings[server]
         one.slowed[server] = slowed(busy, one.servers[server].units, longer, np.maximum(visitors, 1.0), own)
         waits, busy = each * (one.slowed[server] - 1.0), np.minimum(busy, 1.0)
         # of exponential waits that a share `busy` has, in each visit
-        one.variances[server] = one.batch.visits[server] * waits**2 * (2.0 / np.maximum(busy, TINY) - 1.0)
+        one.variances[server] = one.batch.visits[server] * waits**2 * (2.0 / np.maximum(busy, NEGLIGIBLE) - 1.0)
 
 
 def full_curves(

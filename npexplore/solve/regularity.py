@@ -21,7 +21,7 @@ from npexplore.solve.stations import Floats
 
 MOST_BUSY = 0.9  # share of the time: beyond, as many wait as in a closed network
 MAX_UTILIZATION = 0.999  # by an open load: beyond, nobody is slowed more
-TINY = 1e-12  # seconds that are rounding
+NEGLIGIBLE_S = 1e-12  # seconds that are rounding
 
 
 def is_by_chance(batch: Batch, name: str) -> bool:
@@ -35,7 +35,7 @@ def variance_of_waits(batch: Batch, name: str, rate: Floats) -> Floats:
 
     W^2 + (2/3) d W a visit, for constant d (Takacs 1962).
     """
-    server, visits = batch.like.servers[name], np.maximum(batch.visits[name], TINY)
+    server, visits = batch.like.servers[name], np.maximum(batch.visits[name], NEGLIGIBLE_S)
     share, each = np.minimum(rate * batch.largest[name] / server.units, MOST_BUSY), batch.seconds[name] / visits
     wait = each * share * (1.0 + batch.scv[name]) / (2.0 * (1.0 - share))
     return np.asarray(visits * wait * (wait + each * 2 / 3))
@@ -51,11 +51,11 @@ def share_of_wait(batch: Batch, name: str, units: float, own_members: bool, wand
     """
     if batch.like.servers[name].discipline == "shared" or (is_by_chance(batch, name) and not own_members):
         return 1.0
-    visits, scv = np.maximum(batch.visits[name], TINY), batch.scv[name]
+    visits, scv = np.maximum(batch.visits[name], NEGLIGIBLE_S), batch.scv[name]
     each = batch.seconds[name] / visits / max(units, 1.0)
     part = visits % 1.0  # packets that come once more than others do so by chance
     variance = wandering / np.minimum(visits, 1.0) + batch.latency**2 * part * (1.0 - part) / visits**3
-    arrivals = np.minimum(2.0 * variance / np.maximum(each**2, TINY**2), 1.0)
+    arrivals = np.minimum(2.0 * variance / np.maximum(each**2, NEGLIGIBLE_S**2), 1.0)
     if units > 1:
         return np.asarray((arrivals + np.minimum(scv, 1.0)) / 2)
     return np.asarray((arrivals + scv) / (1.0 + scv))
@@ -92,5 +92,5 @@ def in_order(rate: Floats, sd: Floats) -> Floats:
     """
     from scipy.special import exp1  # few machines need it, and it takes longer to import than these take to solve
 
-    x = np.maximum(rate * sd, TINY)
+    x = np.maximum(rate * sd, NEGLIGIBLE_S)
     return np.asarray(sd * np.maximum(np.log(x) + np.euler_gamma + exp1(x) - np.expm1(-x) / x - 1.0, 0.0))
