@@ -1,7 +1,8 @@
-"""Pages made from the registries of the code: stages and reasons of the golden router, kinds of resources."""
+"""Pages made from the registries of the code: stages and reasons, kinds of resources, irrelevant parts of files."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from npexplore.golden.elements import ELEMENTS
 from npexplore.golden.ipv4.icmp import error_for
 from npexplore.golden.ipv6.icmp import error_for as error_for6
 from npexplore.golden.mpls.stages import LABELLED
@@ -10,6 +11,9 @@ from npexplore.golden.router.profiles import PROFILES
 from npexplore.golden.router.resolution import RESOLVING
 from npexplore.golden.router.vlans import TAGGED
 from npexplore.machine.described.kinds import table
+from npexplore.machine.petri import pnml
+from npexplore.networks import jmt_file
+from npexplore.packets import pcapng
 
 
 def markdown(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
@@ -49,9 +53,33 @@ def reasons() -> str:
     return markdown(["code", "reason", "what it means", "clause", "ICMP"], lines)
 
 
+def irrelevant() -> str:
+    """Return the parts of input files that change no answer, by format, with the reasons that the readers state."""
+    formats: dict[str, Mapping[str, Mapping[str, str]]] = {
+        "JMT (`.jsimg`, `.jsim`, `.jmva`)": jmt_file.IRRELEVANT,
+        "PNML (`*`: any element, everything)": pnml.IRRELEVANT,
+        "pcapng (`*`: every other option)": pcapng.IRRELEVANT,
+        "Click (`*`: every argument)": {name: kind.IRRELEVANT for name, kind in sorted(ELEMENTS.items())},
+    }
+    parts = []
+    for title, places in formats.items():
+        rows: dict[tuple[str, str], list[str]] = {}
+        for place, named in places.items():
+            for part, reason in named.items():
+                rows.setdefault((place, reason), []).append(f"`{part.rpartition('}')[2]}`")
+        lines = [[f"`{place}`", ", ".join(names), reason] for (place, reason), names in rows.items()]
+        parts.append(f"## {title}\n\n" + markdown(["in", "part", "why it changes no answer"], lines))
+    return "\n\n".join(parts)
+
+
 def registry_pages() -> dict[str, str]:
-    """Return the page of stages and reasons, and that of kinds."""
+    """Return the pages of stages and reasons, of kinds, and of irrelevant parts of input files."""
     return {
         "registries/golden.md": f"# Stages and reasons\n\n## Stages\n\n{stages()}\n\n## Reasons\n\n{reasons()}\n",
         "registries/kinds.md": f"# What kinds are made from\n\n{table()}\n",
+        "registries/inputs.md": f"# Irrelevant parts of input files\n\n{irrelevant()}\n",
     }
+
+
+if __name__ == "__main__":
+    print(irrelevant())
