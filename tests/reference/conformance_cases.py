@@ -28,7 +28,7 @@ from npexplore.testing.probes import probes
 DOCUMENT = Path(__file__).parents[2] / "docs" / "conformance.md"
 DRAWN = 300
 MARKS = "<!-- table: kernel -->\n", "\n<!-- end of table -->"
-SHOWN_CLUSTERS = 10  # on the page; npexplore conform shows all
+SHOWN_CLUSTERS = 5  # on the page; npexplore conform shows all
 ROUTER = resolve_router(
     RouterFile(
         port=[
