@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,9 @@ from npexplore.cli.files import OutputFile, write_page
 from npexplore.cli.options import set_option, split_settings
 from npexplore.cli.output import emit, json_option, library_option, table, warn
 from npexplore.errors import InputError
+
+if TYPE_CHECKING:
+    from npexplore.study.checking.check import Check
 
 SHOWN = {
     "key": "key", "published": "published", "unit": "unit", "bounds": "bounds", "queueing": "queueing",
@@ -92,18 +95,7 @@ def command(
         write_page(html, results_page(checked.results or [], f"{Path(results or '').name} against predictions", beside))
     emit(document, lambda: _text(checked.rows, checked.results, document["scores"]), as_json=as_json)
     if markdown is not None:
-        from npexplore.designs import design_names
-        from npexplore.ledger import load
-        from npexplore.report.accuracy import accuracy
-        from npexplore.study.checking.solvers import distances
-
-        near = distances(design_names() if wanted is None else wanted) if sets else []
-        memory = []
-        if sets and set(wanted or design_names()) >= set(design_names()):
-            from npexplore.study.dram import experiments, table
-
-            memory = table([(one, one.error()) for one in experiments()])
-        write_page(markdown, accuracy(checked, load(), near, memory))
+        _write_accuracy(markdown, checked, wanted, sets)
     for row in checked.rows:  # a quantity that is likely misspelt
         if "; is it" in (row["reason"] or ""):
             warn(f"{row['key']} has no prediction: {row['reason']}")
@@ -220,3 +212,19 @@ def _text(rows: list[dict[str, Any]], results: list[dict[str, Any]] | None, scor
     if several := [row["key"] for row in rows if row["modes"]]:
         text += f"\n\nof one of several modes (column `modes` of --json): {', '.join(several)}"
     return f"{text}\n\n{_scoreboard(scores)}" if scores else text
+
+
+def _write_accuracy(path: Path, checked: Check, wanted: list[str] | None, sets: bool) -> None:
+    """Write the page of accuracy; with `sets`, how far parameter sets are apart, and of all designs the memories."""
+    from npexplore.designs import design_names
+    from npexplore.ledger import load
+    from npexplore.report.accuracy import accuracy
+    from npexplore.study.checking.solvers import distances
+
+    near = distances(design_names() if wanted is None else wanted) if sets else []
+    memory = []
+    if sets and set(wanted or design_names()) >= set(design_names()):
+        from npexplore.study.dram import experiments, table
+
+        memory = table([(one, one.error()) for one in experiments()])
+    write_page(path, accuracy(checked, load(), near, memory))

@@ -99,14 +99,7 @@ def command(
 
     Options go before COMMAND.
     """
-    if (rules or graph) and xdp is None:
-        raise InputError("--rules and --click judge an XDP program, and need --xdp FILE.o")
-    if (rules and graph) or (drop and not rules) or (verdicts and not graph):
-        raise InputError("--rules goes with --drop, --click with --verdicts, and one of the two judges a program")
-    if config is None and (rules or graph):
-        config = Path(TWO_PORTS)
-    if config is None:
-        raise InputError("conform needs --config ROUTER.toml, the configuration of the router")
+    config = _configuration(config, xdp, rules, drop, graph, verdicts)
     if xdp is not None:
         kind = "xdp"
         if router:
@@ -117,14 +110,7 @@ def command(
     filters = bool(rules or verdicts)
     adapters = ADAPTERS | {"xdp": partial(_xdp, section, maps, live, config, filters)} if xdp is not None else ADAPTERS
     examine = adapters[one_of("--as: kind of router", kind, adapters)]
-    if kind == "kernel" and router:
-        raise InputError(f"conform --as kernel takes no command, got {' '.join(router)}")
-    if kind != "kernel" and not router:
-        raise InputError(f"conform --as {kind} needs a command, or FILE.py:FUNCTION, after its options, got none")
-    if again and kind != "links":
-        raise InputError(f"conform --again is for --as links, got --as {kind}")
-    if tests is not None and kind not in ("xdp", "function"):
-        raise InputError(f"conform --tests is for --xdp and --as function, got --as {kind}")
+    _check_kind(kind, router, again, tests)
     from npexplore.golden.router.configuration import load_router
 
     configuration = load_router(config)
@@ -139,12 +125,8 @@ def command(
 
         note(f"captures: {len(write_captures(result, export))} files in {export}")
     if tests is not None:
-        from npexplore.testing import write_tests
-
-        file, _, function = " ".join(router).rpartition(":")
         mine = None if xdp is None else _xdp_router(xdp, section, maps, config, filters)
-        write_tests(result, tests, mine or f"{Path(file).stem}:{function}")
-        note(f"tests: {len(result.clusters)} in {tests}")
+        _write_tests(result, tests, " ".join(router), mine)
     if report is not None:
         from npexplore.report.conformance_page import conformance_page
 
@@ -259,3 +241,39 @@ def kernel_name() -> str:
 
 
 ADAPTERS = {"captures": _captures, "links": _links, "function": _function, "kernel": _kernel}
+
+
+def _write_tests(result: Conformance, tests: Path, router: str, mine: XdpRouter | None) -> None:
+    """Write the smallest failure of each cluster as a pytest file; `router` is FILE.py:FUNCTION without `mine`."""
+    from npexplore.testing import write_tests
+
+    file, _, function = router.rpartition(":")
+    write_tests(result, tests, mine or f"{Path(file).stem}:{function}")
+    note(f"tests: {len(result.clusters)} in {tests}")
+
+
+def _check_kind(kind: str, router: tuple[str, ...], again: bool, tests: Path | None) -> None:
+    """Raise InputError for options that a kind of router does not take."""
+    if kind == "kernel" and router:
+        raise InputError(f"conform --as kernel takes no command, got {' '.join(router)}")
+    if kind != "kernel" and not router:
+        raise InputError(f"conform --as {kind} needs a command, or FILE.py:FUNCTION, after its options, got none")
+    if again and kind != "links":
+        raise InputError(f"conform --again is for --as links, got --as {kind}")
+    if tests is not None and kind not in ("xdp", "function"):
+        raise InputError(f"conform --tests is for --xdp and --as function, got --as {kind}")
+
+
+def _configuration(
+    config: Path | None, xdp: str | None, rules: str | None, drop: tuple[str, ...], graph: str | None, verdicts: bool
+) -> Path:
+    """Return the router's configuration; raises InputError without one, or for options of a judge that miss others."""
+    if (rules or graph) and xdp is None:
+        raise InputError("--rules and --click judge an XDP program, and need --xdp FILE.o")
+    if (rules and graph) or (drop and not rules) or (verdicts and not graph):
+        raise InputError("--rules goes with --drop, --click with --verdicts, and one of the two judges a program")
+    if config is None and (rules or graph):
+        config = Path(TWO_PORTS)
+    if config is None:
+        raise InputError("conform needs --config ROUTER.toml, the configuration of the router")
+    return config

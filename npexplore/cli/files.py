@@ -1,6 +1,8 @@
 """Files that commands write, checked before the work and not after it, and the memory for those that they read."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -52,3 +54,23 @@ class OutputFile(click.Path):
             raise InputError(f"{path}: cannot be written: there is no folder {path.parent}")
         refuse_closed(path)
         return path
+
+
+@contextmanager
+def telling_what_is_kept(out: Path | None) -> Iterator[None]:
+    """Let an interruption inside say how many rows of a study are in its file."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if out is None:
+            raise
+        from npexplore.study.sweeping.store import read_rows
+
+        try:
+            rows = read_rows(out).num_rows
+        except InputError:
+            rows = 0
+        message = (
+            f"{rows} rows are kept in {out}; --resume goes on" if rows else f"no point was finished, {out} has none"
+        )
+        raise KeyboardInterrupt(message) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import asdict
 from difflib import get_close_matches
 from importlib.util import module_from_spec, spec_from_file_location
@@ -81,22 +82,7 @@ def command(
     protocols = one_of("program", program or PROGRAMS[0], PROGRAMS).split("+")
     values_by_knob = split_settings(settings)
     alone = not {"engines", "clusters"} & set(values_by_knob)
-    for name in values_by_knob:
-        if name not in (*BUILT, *AROUND):
-            near = get_close_matches(name, (*BUILT, *AROUND), 3)
-            meant = f" (nearest: {', '.join(near)})" if near else ""
-            raise InputError(f"{name} is not a knob of hardware{meant}; those are {', '.join((*BUILT, *AROUND))}")
-        if alone and name not in BUILT:
-            raise InputError(
-                f"{name} is not a knob of a single engine's hardware; those are {', '.join(BUILT)}; "
-                "with --set engines=E it is a cluster"
-            )
-    if alone and lookups != "ideal":
-        raise InputError("--lookups trie is of clusters; with --set engines=E it is one")
-    if alone and frames:
-        raise InputError("--frames is of clusters; with --set engines=E it is one")
-    if frames and accelerators == "bench":
-        raise InputError("--frames has the accelerators inside; --accelerators bench is without it")
+    _check_options(values_by_knob, alone, lookups, accelerators, frames)
     if verify:
         simulator(verify)
     engine_files: EngineFiles
@@ -197,3 +183,23 @@ def _hardware_of(file: Path) -> StepHardware:
         got = "nothing of that name" if hardware is None else type(hardware).__name__
         raise InputError(f"{file}: hardware must be a StepHardware, got {got}")
     return hardware
+
+
+def _check_options(knobs: Iterable[str], alone: bool, lookups: str, accelerators: str, frames: bool) -> None:
+    """Raise InputError for knobs and options that a single engine (`alone`) or a cluster does not take."""
+    for name in knobs:
+        if name not in (*BUILT, *AROUND):
+            near = get_close_matches(name, (*BUILT, *AROUND), 3)
+            meant = f" (nearest: {', '.join(near)})" if near else ""
+            raise InputError(f"{name} is not a knob of hardware{meant}; those are {', '.join((*BUILT, *AROUND))}")
+        if alone and name not in BUILT:
+            raise InputError(
+                f"{name} is not a knob of a single engine's hardware; those are {', '.join(BUILT)}; "
+                "with --set engines=E it is a cluster"
+            )
+    if alone and lookups != "ideal":
+        raise InputError("--lookups trie is of clusters; with --set engines=E it is one")
+    if alone and frames:
+        raise InputError("--frames is of clusters; with --set engines=E it is one")
+    if frames and accelerators == "bench":
+        raise InputError("--frames has the accelerators inside; --accelerators bench is without it")

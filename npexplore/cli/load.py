@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from npexplore.cli.completions import complete_design
-from npexplore.cli.files import OutputFile, refuse_closed, write_page
+from npexplore.cli.files import OutputFile, refuse_closed, telling_what_is_kept, write_page
 from npexplore.cli.options import (
     apply_settings,
     ending,
@@ -19,7 +19,6 @@ from npexplore.cli.options import (
     running,
     set_option,
     split_settings,
-    telling_what_is_kept,
     warn_of_idle_knobs,
     workload_options,
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -267,26 +267,6 @@ def read_workloads(
 
 def _listed(texts: Sequence[str]) -> list[str]:
     return [part.strip() for text in texts for part in text.split(",") if part.strip()]
-
-
-@contextmanager
-def telling_what_is_kept(out: Path | None) -> Iterator[None]:
-    """Let an interruption inside say how many rows of a study are in its file."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if out is None:
-            raise
-        from npexplore.study.sweeping.store import read_rows
-
-        try:
-            rows = read_rows(out).num_rows
-        except InputError:
-            rows = 0
-        message = (
-            f"{rows} rows are kept in {out}; --resume goes on" if rows else f"no point was finished, {out} has none"
-        )
-        raise KeyboardInterrupt(message) from None
 
 
 def ending(load: Workload | None) -> int:

@@ -12,7 +12,7 @@ from npexplore.cli.output import emit, json_option, library_option, table
 from npexplore.errors import InputError
 
 if TYPE_CHECKING:
-    from npexplore.study.laboratory.exploration import Exploration
+    from npexplore.study.laboratory.points import Exploration
 
 COLUMNS = {
     "solver": "solver", "threads": "threads", "rate_mpps": "rate Mpps", "throughput_mpps": "throughput Mpps",

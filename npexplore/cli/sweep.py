@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from npexplore.cli.completions import complete_design, one_of_words
-from npexplore.cli.files import refuse_closed
+from npexplore.cli.files import refuse_closed, telling_what_is_kept
 from npexplore.cli.options import (
     check_packets,
     ending,
@@ -20,7 +21,6 @@ from npexplore.cli.options import (
     set_option,
     several_workloads_options,
     split_settings,
-    telling_what_is_kept,
     values_or_span,
     warn_of_idle_knobs,
 )
@@ -30,6 +30,8 @@ from npexplore.progress import Task
 from npexplore.solve.solvers import ASKABLE
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from npexplore.study.optimising.prices import PriceFile
     from npexplore.study.sweeping.grid import SweepPoint
 
@@ -69,19 +71,13 @@ def command(
     """Answer every combination of knob values of DESIGN: one row per point in a Parquet file."""
     refuse_closed(out)  # before kernels are imported, which are compiled where nothing can be kept
 
-    import pyarrow.parquet as pq
-
     import npexplore.designs as designs
     from npexplore.solve.simulate import PACKETS
-    from npexplore.study.sweeping.executors import place_of
     from npexplore.study.sweeping.grid import grid
     from npexplore.study.sweeping.samples import sample as some_of
     from npexplore.study.sweeping.sweep import sweep
 
-    if cluster is not None and (workers is not None or processes):
-        raise InputError("--cluster brings its own workers; leave --workers and --processes out")
-    if cluster is not None:
-        place_of(cluster)  # a wrong one before a long capture
+    _check_cluster(cluster, workers, processes)
     knobs = {name: values_or_span(name, values) for name, values in split_settings(settings).items()}
     base = designs.design(design)
     if out.suffix not in ("", ".parquet", ".pq"):
@@ -89,9 +85,8 @@ def command(
     merit, cost, prices = _front(front, price_file)
     solvers = tuple(name for one in solvers for name in one.split(",")) or ("simulation",)
     method, n = _sample(sample)
-    for name in knobs:
-        if name not in base.parameters:
-            base.with_(**{name: 0})  # raises: a misspelt one is told before a long capture is read
+    for name in set(knobs) - set(base.parameters):
+        base.with_(**{name: 0})  # raises: a misspelt one is told before a long capture is read
     if program is not None and len(trace) > 1:
         raise InputError(f"--program runs on the packets of one --trace, got {len(trace)}")
     base = running(base, program, next(iter(trace), None), section, maps, costs, router)
@@ -102,43 +97,15 @@ def command(
     if method is None:
         points = [point for at, load in loads for point in grid(at, load, solver=solvers, seeds=seeds, knobs=knobs)]
     else:
-        points = [
-            point
-            for at, load in loads
-            for point in some_of(
-                at, load, n=n, method=method, sample_seed=sample_seed, solver=solvers, seeds=seeds, knobs=knobs
-            )
-        ]
+        drawn = partial(some_of, n=n, method=method, sample_seed=sample_seed, solver=solvers, seeds=seeds, knobs=knobs)
+        points = [point for at, load in loads for point in drawn(at, load)]
     warn_of_idle_knobs(knobs, points)
-    tasks: list[Task] = []
-    with ExitStack() as opened:
-
-        def progress(done: int, total: int) -> None:
-            if not tasks:  # rows that the file holds already are no speed of ours
-                task = Task(base.name, unit="point", total=total, initial=done, keep_bar=True)
-                tasks.append(opened.enter_context(task))
-            tasks[0].reach(done, total)
-
-        with telling_what_is_kept(out):
-            rows = sweep(
-                _handed_over(points), executor=cluster or ("processes" if processes else None), workers=workers,
-                store=out, resume=resume, packets=packets or PACKETS, progress=progress,
-            )  # fmt: skip
-    refused = rows["refused"].dropna()
-    for reason, count in refused.value_counts().items():
-        having = "points have" if len(rows) > 1 else "point has"
-        note(f"{count} of {len(rows)} {having} no answer: {one_line(str(reason))}")
-    with out.open("rb") as file:  # pyarrow opens no name that is not UTF-8
-        others = pq.read_metadata(file).num_rows - len(rows)
-    if others:
-        note(f"{out} also keeps {others} row{'s'[: others > 1]} of other points, models or versions")
-    summary: dict[str, Any] = {
-        "out": str(out),
-        "points": len(rows),
-        "refused": len(refused),
-        "rows_in_file": len(rows) + others,
-    }
-
+    with ExitStack() as opened, telling_what_is_kept(out):
+        rows = sweep(
+            _handed_over(points), executor=cluster or ("processes" if processes else None), workers=workers,
+            store=out, resume=resume, packets=packets or PACKETS, progress=_bar(opened, base.name),
+        )  # fmt: skip
+    summary = _summary(rows, out)
     best: Any = None
     if front is not None:
         from npexplore.study.optimising.of_sweep import front_of
@@ -148,18 +115,9 @@ def command(
 
     def text() -> str:
         if best is not None:
-            named = cost if prices is None or cost not in ("cost", prices.name) else f"{prices.name}, {prices.unit}"
-            columns = [*knobs, "cost", "throughput_bps", "rate_mpps", "bottleneck", "latency_mean_ns"]
-            head = f"{len(best)} of {len(rows)} points in {out} are best for their cost ({named}), gains above 5 %"
-            return f"{head}:\n\n{table(best[columns].to_dict('records'))}"
+            return f"{len(best)} of {len(rows)} points in {out} {_best(best, knobs, cost, prices)}"
         workload = [] if len(loads) == 1 else ["workload", *(["offered_mpps"] if rate else [])]
-        shares = ["line_rate_share"] if rows["line_rate_share"].notna().any() else []
-        columns = [*knobs, *workload, "solver", "throughput_bps", "rate_mpps", *shares, "bottleneck", "latency_mean_ns"]
-        fastest = rows.sort_values("throughput_bps", ascending=False, kind="stable").head(SHOWN)
-        head = f"{len(rows)} point{'s'[: len(rows) > 1]} in {out}" + (
-            f"; the {SHOWN} fastest:" if len(rows) > SHOWN else ":"
-        )
-        return head + "\n\n" + table(fastest[columns].to_dict("records"))
+        return _fastest(rows, [*knobs, *workload], out)
 
     emit(summary, text, as_json=as_json)
     return max(ending(load) for _, load in loads)
@@ -193,3 +151,59 @@ def _sample(text: str | None) -> tuple[str | None, int]:
     if not size.isdigit():
         raise InputError(f"--sample needs METHOD:N, as in sobol:256, got {text!r}")
     return method, int(size)
+
+
+def _bar(opened: ExitStack, name: str) -> Callable[[int, int], None]:
+    """Return what shows the points that are answered; its bar is closed with `opened`."""
+    tasks: list[Task] = []
+
+    def progress(done: int, total: int) -> None:
+        if not tasks:  # rows that the file holds already are no speed of ours
+            task = Task(name, unit="point", total=total, initial=done, keep_bar=True)
+            tasks.append(opened.enter_context(task))
+        tasks[0].reach(done, total)
+
+    return progress
+
+
+def _summary(rows: pd.DataFrame, out: Path) -> dict[str, Any]:
+    """Return how many points were answered, telling why others were not and what else the file keeps."""
+    import pyarrow.parquet as pq
+
+    refused = rows["refused"].dropna()
+    for reason, count in refused.value_counts().items():
+        having = "points have" if len(rows) > 1 else "point has"
+        note(f"{count} of {len(rows)} {having} no answer: {one_line(str(reason))}")
+    with out.open("rb") as file:  # pyarrow opens no name that is not UTF-8
+        others = pq.read_metadata(file).num_rows - len(rows)
+    if others:
+        note(f"{out} also keeps {others} row{'s'[: others > 1]} of other points, models or versions")
+    return {"out": str(out), "points": len(rows), "refused": len(refused), "rows_in_file": len(rows) + others}
+
+
+def _fastest(rows: pd.DataFrame, varied: list[str], out: Path) -> str:
+    """Return a table of the fastest points: what varied, and the answers."""
+    shares = ["line_rate_share"] if rows["line_rate_share"].notna().any() else []
+    columns = [*varied, "solver", "throughput_bps", "rate_mpps", *shares, "bottleneck", "latency_mean_ns"]
+    fastest = rows.sort_values("throughput_bps", ascending=False, kind="stable").head(SHOWN)
+    head = f"{len(rows)} point{'s'[: len(rows) > 1]} in {out}"
+    head += f"; the {SHOWN} fastest:" if len(rows) > SHOWN else ":"
+    return head + "\n\n" + table(fastest[columns].to_dict("records"))
+
+
+def _check_cluster(cluster: str | None, workers: int | None, processes: bool) -> None:
+    """Raise InputError for a cluster that is misspelt, before a long capture is read, or whose workers are given."""
+    from npexplore.study.sweeping.executors import place_of
+
+    if cluster is None:
+        return
+    if workers is not None or processes:
+        raise InputError("--cluster brings its own workers; leave --workers and --processes out")
+    place_of(cluster)
+
+
+def _best(best: pd.DataFrame, knobs: Iterable[str], cost: str, prices: PriceFile | None) -> str:
+    """Return a table of the points that are best for their cost, with its heading."""
+    named = cost if prices is None or cost not in ("cost", prices.name) else f"{prices.name}, {prices.unit}"
+    columns = [*knobs, "cost", "throughput_bps", "rate_mpps", "bottleneck", "latency_mean_ns"]
+    return f"are best for their cost ({named}), gains above 5 %:\n\n{table(best[columns].to_dict('records'))}"

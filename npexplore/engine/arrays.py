@@ -13,8 +13,7 @@ from npexplore._kernels import engine
 from npexplore.engine.accounts import Places, places
 from npexplore.machine.under_load import UnderLoad
 from npexplore.mapped_arrays import empty, parts
-from npexplore.rows.assembler import Controller
-from npexplore.rows.server import Server
+from npexplore.rows.server import Controller, Server
 
 Integers = npt.NDArray[np.int64]
 

@@ -89,6 +89,37 @@ class State:
         self.H = np.zeros((n_tokens, 2 * engine.SLOTS), dtype=i64)
         self.G = np.array([*model.globals, 0], dtype=i64)
         self.clock = np.zeros(engine.K_WIDTH, dtype=i64)
+        self._begin_tokens(model, n_tokens)
+        self.table, self.table_at = model.joined_tables  # no row writes to them
+        if model.shuffled is not None:
+            self.table = self.table.copy()
+            table, start = model.tables[model.shuffled], self.table_at[model.shuffled, 0]
+            self.table[start : start + table.size] = np.ravel(rng.permutation(table))
+        self.ring_at = np.zeros((len(model.rings), 5), dtype=i64)
+        at = 0
+        for k, (capacity, width) in enumerate(model.rings):
+            self.ring_at[k, :3] = at, capacity, width
+            at += capacity * (width + 1)
+        self.ring = np.zeros(at + 1, dtype=i64)
+        self.histogram = np.zeros((model.classes, engine.BINS), dtype=i64)
+        self.done = np.zeros((model.classes, 4), dtype=i64)
+        self.counters = np.zeros(len(model.counters) + 1, dtype=i64)
+        self.log = np.zeros((log_rows, 4), dtype=i64)
+        self._begin_accounts(model, n_tokens, accounts, fates)
+        blocks: list[Integers] = []
+        for controller in model.controllers:
+            blocks.append(controller.block(n_tokens, sum(map(len, blocks))))
+        self.D_at = np.cumsum([0, *map(len, blocks)], dtype=i64)[:-1]
+        self.D = np.concatenate([*blocks, np.zeros(1, dtype=i64)])
+        self.orders = np.zeros((1 + log_rows * bool(blocks), 4), dtype=i64)
+        most = max([n_tokens, *self.capacity.tolist(), *(capacity for capacity, _ in model.rings)])
+        self.slice = (1 << 62) // most  # ticks in which no integral grows by more than 62 bits
+        self.before = np.zeros((3, len(self.S)), dtype=i64)  # integrals modulo 2^64 when they were carried last
+        self.carried: npt.NDArray[np.object_] | None = None  # whole integrals up to then, as Python integers
+
+    def _begin_tokens(self, model: EngineModel, n_tokens: int) -> None:
+        """Lay the model's tokens out: those that are ready at once, and those that sleep until they begin."""
+        i64 = np.int64
         self.heap_time, self.heap_key, self.heap_token, self.ready_key, self.ready_token = (
             np.zeros(n_tokens + len(model.controllers) + 1, dtype=i64) for _ in range(5)
         )
@@ -114,21 +145,10 @@ class State:
         self.clock[engine.K_PEAK] = live
         self.clock[engine.K_FREE_TOKEN] = live if model.spare_tokens else -1
         self.clock[engine.K_POOL_HEAD] = self.clock[engine.K_POOL_TAIL] = -1
-        self.table, self.table_at = model.joined_tables  # no row writes to them
-        if model.shuffled is not None:
-            self.table = self.table.copy()
-            table, start = model.tables[model.shuffled], self.table_at[model.shuffled, 0]
-            self.table[start : start + table.size] = np.ravel(rng.permutation(table))
-        self.ring_at = np.zeros((len(model.rings), 5), dtype=i64)
-        at = 0
-        for k, (capacity, width) in enumerate(model.rings):
-            self.ring_at[k, :3] = at, capacity, width
-            at += capacity * (width + 1)
-        self.ring = np.zeros(at + 1, dtype=i64)
-        self.histogram = np.zeros((model.classes, engine.BINS), dtype=i64)
-        self.done = np.zeros((model.classes, 4), dtype=i64)
-        self.counters = np.zeros(len(model.counters) + 1, dtype=i64)
-        self.log = np.zeros((log_rows, 4), dtype=i64)
+
+    def _begin_accounts(self, model: EngineModel, n_tokens: int, accounts: bool, fates: Fates | None) -> None:
+        """Lay out where packets' time is noted, and what becomes of each packet of a capture."""
+        i64 = np.int64
         places = model.places if accounts else None
         width = engine.C_FIRST + 3 * len(places.names) if places else engine.C_FIRST
         self.where = np.zeros(0, dtype=i64) if places is None else places.where
@@ -146,19 +166,9 @@ class State:
         self.clock[engine.K_FREE_ACCOUNT] = self.T[:, engine.T_ACCOUNT] = -1
         if places:
             self._more_accounts(n_tokens + 2 * engine.FEW_ACCOUNTS)
-            self.T[:live, engine.T_ACCOUNT] = np.arange(live)
-            self.clock[engine.K_FREE_ACCOUNT] = live
-            self.clock[engine.K_SPARE_ACCOUNTS] -= live
-        blocks: list[Integers] = []
-        for controller in model.controllers:
-            blocks.append(controller.block(n_tokens, sum(map(len, blocks))))
-        self.D_at = np.cumsum([0, *map(len, blocks)], dtype=i64)[:-1]
-        self.D = np.concatenate([*blocks, np.zeros(1, dtype=i64)])
-        self.orders = np.zeros((1 + log_rows * bool(blocks), 4), dtype=i64)
-        most = max([n_tokens, *self.capacity.tolist(), *(capacity for capacity, _ in model.rings)])
-        self.slice = (1 << 62) // most  # ticks in which no integral grows by more than 62 bits
-        self.before = np.zeros((3, len(self.S)), dtype=i64)  # integrals modulo 2^64 when they were carried last
-        self.carried: npt.NDArray[np.object_] | None = None  # whole integrals up to then, as Python integers
+            self.T[: len(model.tokens), engine.T_ACCOUNT] = np.arange(len(model.tokens))
+            self.clock[engine.K_FREE_ACCOUNT] = len(model.tokens)
+            self.clock[engine.K_SPARE_ACCOUNTS] -= len(model.tokens)
 
     def _more_accounts(self, more: int) -> None:
         """Make room for the accounts of more packets; those there are all in use, or kept for what comes next."""

@@ -17,7 +17,8 @@ context edit, and leaves it in any. `stores` says what memories are made of: LUT
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from npexplore.errors import one_of
 from npexplore.hardware.lowering import LoweredProgram
@@ -52,19 +53,19 @@ def engine_text(
     return "\n".join([*steps, text.replace("\n);\n", "\n);\n  /*verilator hier_block*/\n", 1) if apart else text])
 
 
-def _engine(
-    program: LoweredProgram, pieces: Mapping[str, int], context: Places, ports: Ports, begins: Packed,
-    results: Packed, scheduler: str, made_of: str,
-) -> str:  # fmt: skip
-    names, wide = list(program.steps), context.bits
-    width, count = len(program.steps).bit_length(), max(1, max(pieces[name] for name in program.steps).bit_length())
-    many = max(1, len(ports.asks))
-    heads = [
-        "  input clk", "  input rst", "  input in_valid", "  output in_ready", "  input [TAG-1:0] in_tag",
-        f"  input [{begins.bits - 1}:0] in_packet", "  output reg out_valid", "  input out_ready",
-        "  output reg [TAG-1:0] out_tag", f"  output reg [{results.bits - 1}:0] out_packet",
-    ]  # fmt: skip
-    wires, choose, free, taken, answers, last = [], [], [], [], [], []
+class _PortLines(NamedTuple):
+    """Verilog lines for the accelerators' ports: heads, wires, which are free, what asks, what answers, what resets."""
+
+    heads: list[str]
+    wires: list[str]
+    free: list[str]
+    taken: list[str]
+    answers: list[str]
+    reset: list[str]
+
+
+def _port_lines(ports: Ports, made_of: str) -> _PortLines:
+    heads, wires, free, taken, answers, reset = [], [], [], [], [], []
     for k, (port, bits) in enumerate(ports.asks.items()):
         back = ports.replies[port].bits
         heads += [
@@ -85,7 +86,15 @@ def _engine(
             f"        reply_{port}[{port}_for] <= {port}_reply;", f"        owed[{port}_for][{k}] <= 1'b0;",
             "      end",
         ]  # fmt: skip
-        last.append(f"      {port}_valid <= 1'b0;")
+        reset.append(f"      {port}_valid <= 1'b0;")
+    return _PortLines(heads, wires, free, taken, answers, reset)
+
+
+def _step_lines(
+    names: Sequence[str], pieces: Mapping[str, int], ports: Ports, wide: int, width: int, count: int
+) -> tuple[list[str], list[str]]:
+    """Return the wires of the steps, and the cases that choose among them."""
+    wires, choose = [], []
     for k, name in enumerate(names):
         links = [
             f".held(at[chosen] == {width}'d{k} ? now : {wide}'d0)",
@@ -103,6 +112,78 @@ def _engine(
             chosen += [f"        when_{port} = when_{port}_{name};", f"        ask_{port} = ask_{port}_{name};"]
         wires.append(f"  step_{name} of_{name} ({', '.join(links)});")
         choose += [f"      {width}'d{k}: begin", *chosen, "      end"]
+    return wires, choose
+
+
+def _turn_lines(scheduler: str, ports: Ports, steps: int, width: int, count: int) -> list[str]:
+    """Return the lines that say whose turn is next."""
+    if scheduler not in STRICT:
+        return ["  wire [WHO-1:0] next_turn = chosen;"]
+    asks = " | ".join(f"when_{port}" for port in ports.asks) or "1'b0"
+    return [
+        f"  wire asks = ~editing & (done[chosen] + {count}'d1 == pieces) & ({asks});",
+        f"  wire ends = editing & (following == {width}'d{steps});",
+        "  wire [WHO-1:0] beside = (chosen == THREADS - 1) ? 0 : chosen + 1'b1;",
+        f"  wire [WHO-1:0] next_turn = (found & ({STRICT[scheduler]})) ? beside : chosen;",
+    ]
+
+
+def _choice_lines(scheduler: str) -> list[str]:
+    """Return the lines that choose the thread of a cycle."""
+    wanted = "busy[index] & ~over[index]" if scheduler in STRICT else "ready[index]"
+    offset = "1 + " if scheduler == "ready" else ""
+    return [
+        "  always @* begin", "    chosen = turn; found = 1'b0;",
+        "    for (k = THREADS - 1; k >= 0; k = k - 1) begin",
+        f"      index = ({{{{(32-WHO){{1'b0}}}}, turn}} + {offset}k) % THREADS;",
+        "      ready[index] = busy[index] & ~over[index] & (owed[index] == 0)",
+        "        & (ports_free | ~asking(at[index], done[index]));",
+        f"      if ({wanted}) begin chosen = index[WHO-1:0]; found = ready[index]; end", "    end", "  end",
+    ]  # fmt: skip
+
+
+def _clocked_lines(
+    ports: _PortLines, out: Sequence[str], names: Sequence[str], start: str, width: int, count: int
+) -> list[str]:
+    """Return what happens at the clock's edge: replies come in, a thread goes on, packets come and leave."""
+    return [
+        "  always @(posedge clk) begin", "    if (rst) begin",
+        "      busy <= 0; over <= 0; turn <= 0; out_valid <= 1'b0;",
+        *ports.reset, "      for (k2 = 0; k2 < THREADS; k2 = k2 + 1) begin",
+        "        owed[k2] <= 0; done[k2] <= 0; at[k2] <= 0;",
+        "      end", "    end else begin", *ports.answers, "      turn <= next_turn;", "      if (found) begin",
+        "        if (editing) begin",
+        "          at[chosen] <= following;", f"          done[chosen] <= {count}'d0;",
+        f"          if (following == {width}'d{len(names)}) over[chosen] <= 1'b1;", "        end else begin",
+        f"          done[chosen] <= done[chosen] + {count}'d1;",
+        f"          if (done[chosen] + {count}'d1 == pieces) begin", *(f"    {line}" for line in ports.taken),
+        "          end",
+        "        end", "      end", "      if (entering) begin", "        tag[free] <= in_tag;",
+        f"        at[free] <= {width}'d{names.index(start)};",
+        f"        done[free] <= {count}'d0;", "        busy[free] <= 1'b1;", "      end",
+        "      if (out_valid && out_ready) out_valid <= 1'b0;",
+        "      if (some_over && (~out_valid || out_ready)) begin",
+        "        out_valid <= 1'b1;", "        out_tag <= tag[leaving];", *out, "        busy[leaving] <= 1'b0;",
+        "        over[leaving] <= 1'b0;", "      end", "    end", "  end",
+    ]  # fmt: skip
+
+
+def _engine(
+    program: LoweredProgram, pieces: Mapping[str, int], context: Places, ports: Ports, begins: Packed,
+    results: Packed, scheduler: str, made_of: str,
+) -> str:  # fmt: skip
+    names, wide = list(program.steps), context.bits
+    width, count = len(program.steps).bit_length(), max(1, max(pieces[name] for name in program.steps).bit_length())
+    many = max(1, len(ports.asks))
+    heads = [
+        "  input clk", "  input rst", "  input in_valid", "  output in_ready", "  input [TAG-1:0] in_tag",
+        f"  input [{begins.bits - 1}:0] in_packet", "  output reg out_valid", "  input out_ready",
+        "  output reg [TAG-1:0] out_tag", f"  output reg [{results.bits - 1}:0] out_packet",
+    ]  # fmt: skip
+    at_ports = _port_lines(ports, made_of)
+    heads += at_ports.heads
+    free = " & ".join(at_ports.free) or "1'b1"
+    wires, choose = _step_lines(names, pieces, ports, wide, width, count)
     defaults = [
         line for port in ports.asks for line in (f"    when_{port} = 1'b0;", f"    ask_{port} = {ports.asks[port]}'d0;")
     ]
@@ -110,16 +191,7 @@ def _engine(
         f"((step == {width}'d{k}) & (piece == {count}'d{pieces[name] - 1}))"
         for k, name in enumerate(names) if ports.of[name]
     ) or "1'b0"  # fmt: skip
-    strict = scheduler in STRICT
-    wanted = "busy[index] & ~over[index]" if strict else "ready[index]"
-    offset = "1 + " if scheduler == "ready" else ""
-    asks = " | ".join(f"when_{port}" for port in ports.asks) or "1'b0"
-    turn = [
-        f"  wire asks = ~editing & (done[chosen] + {count}'d1 == pieces) & ({asks});",
-        f"  wire ends = editing & (following == {width}'d{len(names)});",
-        "  wire [WHO-1:0] beside = (chosen == THREADS - 1) ? 0 : chosen + 1'b1;",
-        f"  wire [WHO-1:0] next_turn = (found & ({STRICT[scheduler]})) ? beside : chosen;",
-    ] if strict else ["  wire [WHO-1:0] next_turn = chosen;"]  # fmt: skip
+    turn = _turn_lines(scheduler, ports, len(names), width, count)
     out = [
         f"        out_packet{results.slice(name)} <= {context.read(name, 'leaving_context')};" for name in results.at
     ]
@@ -131,43 +203,20 @@ def _engine(
         "  reg [WHO-1:0] chosen, turn, free, leaving;", "  reg found, some_free, some_over;",
         f"  reg [{wide - 1}:0] after;", f"  reg [{width - 1}:0] following;", f"  reg [{count - 1}:0] pieces;",
         f"  wire [{wide - 1}:0] now = contexts[chosen];", f"  wire [{wide - 1}:0] leaving_context = contexts[leaving];",
-        *wires, "  integer k, index, t;", f"  wire ports_free = {' & '.join(free) or chr(49) + chr(39) + 'b1'};",
+        *at_ports.wires, *wires, "  integer k, index, t;", f"  wire ports_free = {free};",
         "  wire editing = found & (done[chosen] == pieces);",
         f"  function asking;\n    input [{width - 1}:0] step;\n    input [{count - 1}:0] piece;",
         f"    asking = {asking};\n  endfunction",
         "  assign in_ready = some_free & ~editing;", "  wire entering = in_valid & in_ready;",
         "  wire [WHO-1:0] written = editing ? chosen : free;",
-        f"  wire [{wide - 1}:0] entered;", *entered(context, begins), *turn,
-        "  always @* begin", "    chosen = turn; found = 1'b0;",
-        "    for (k = THREADS - 1; k >= 0; k = k - 1) begin",
-        f"      index = ({{{{(32-WHO){{1'b0}}}}, turn}} + {offset}k) % THREADS;",
-        "      ready[index] = busy[index] & ~over[index] & (owed[index] == 0)",
-        "        & (ports_free | ~asking(at[index], done[index]));",
-        f"      if ({wanted}) begin chosen = index[WHO-1:0]; found = ready[index]; end", "    end", "  end",
+        f"  wire [{wide - 1}:0] entered;", *entered(context, begins), *turn, *_choice_lines(scheduler),
         "  always @* begin", "    free = 0; some_free = 1'b0; leaving = 0; some_over = 1'b0;",
         "    for (t = THREADS - 1; t >= 0; t = t - 1) begin",
         "      if (~busy[t]) begin free = t[WHO-1:0]; some_free = 1'b1; end",
         "      if (over[t]) begin leaving = t[WHO-1:0]; some_over = 1'b1; end", "    end", "  end",
         "  always @* begin", "    after = now;", f"    following = {width}'d{len(names)};", f"    pieces = {count}'d1;",
         *defaults, "    case (at[chosen])", *choose, "      default: ;", "    endcase", "  end",
-        "  always @(posedge clk) begin", "    if (rst) begin",
-        "      busy <= 0; over <= 0; turn <= 0; out_valid <= 1'b0;",
-        *last, "      for (k2 = 0; k2 < THREADS; k2 = k2 + 1) begin",
-        "        owed[k2] <= 0; done[k2] <= 0; at[k2] <= 0;",
-        "      end", "    end else begin", *answers, "      turn <= next_turn;", "      if (found) begin",
-        "        if (editing) begin",
-        "          at[chosen] <= following;", f"          done[chosen] <= {count}'d0;",
-        f"          if (following == {width}'d{len(names)}) over[chosen] <= 1'b1;", "        end else begin",
-        f"          done[chosen] <= done[chosen] + {count}'d1;",
-        f"          if (done[chosen] + {count}'d1 == pieces) begin", *(f"    {line}" for line in taken),
-        "          end",
-        "        end", "      end", "      if (entering) begin", "        tag[free] <= in_tag;",
-        f"        at[free] <= {width}'d{names.index(program.start)};",
-        f"        done[free] <= {count}'d0;", "        busy[free] <= 1'b1;", "      end",
-        "      if (out_valid && out_ready) out_valid <= 1'b0;",
-        "      if (some_over && (~out_valid || out_ready)) begin",
-        "        out_valid <= 1'b1;", "        out_tag <= tag[leaving];", *out, "        busy[leaving] <= 1'b0;",
-        "        over[leaving] <= 1'b0;", "      end", "    end", "  end",
+        *_clocked_lines(at_ports, out, names, program.start, width, count),
         "  always @(posedge clk) if (editing | entering) contexts[written] <= editing ? after : entered;",
         "  integer k2;", "endmodule",
     ]  # fmt: skip

@@ -119,6 +119,13 @@ class Emitter:
                 self.units(step)
             case tree.Poll():
                 self.poll(step)
+            case _:
+                self.word_step(step)
+
+    def word_step(self, step: tree.Step) -> None:
+        """Emit a step that reads or writes the clock, shared words or counters."""
+        asm = self.asm
+        match step:
             case tree.Until(moment):
                 asm.wait_until(self.ticks(moment))
             case tree.Window(period, length):

@@ -10,7 +10,7 @@ from plotly.subplots import make_subplots
 
 from npexplore.plot import theme
 from npexplore.plot.line_plots import with_layout
-from npexplore.study.laboratory.exploration import Exploration, Point
+from npexplore.study.laboratory.points import Exploration, Point
 
 MOST_LOSS = 0.01  # beyond, latency is that of a full buffer, and would hide all others
 LINES: dict[str, dict[str, Any]] = {

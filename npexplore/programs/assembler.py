@@ -8,6 +8,7 @@ call map_lookup_elem           a helper by name or number; `call local LABEL`: a
 """
 
 import re
+from collections.abc import Callable, Sequence
 
 from npexplore.errors import InputError, one_of
 from npexplore.programs import instructions as isa
@@ -60,6 +61,46 @@ def assemble(source: str, name: str = "text") -> tuple[list[Instruction], list[M
     return slots, maps, lines
 
 
+def _memory(name: str, operands: Sequence[str]) -> Instruction | None:
+    """Return an atomic operation, a load or a store; None for another instruction."""
+    if name == "lock":
+        words = operands[0].split(maxsplit=2 if operands[0].startswith("fetch") else 1)
+        fetch, operation, place = words[0] == "fetch", words[-2], words[-1]
+        size = "w" if operation.endswith("32") else "dw"
+        imm = _ATOMIC_CODES[operation.removesuffix("32")] | (isa.FETCH if fetch else 0)
+        base, offset = _place(place)
+        return Instruction(isa.STX | isa.ATOMIC | _SIZE_CODES[size], base, _register(operands[1]), offset, imm)
+    if match := re.fullmatch(r"ldx(s?)(b|h|w|dw)", name):
+        base, offset = _place(operands[1])
+        mode = isa.MEMSX if match[1] else isa.MEM
+        return Instruction(isa.LDX | mode | _SIZE_CODES[match[2]], _register(operands[0]), base, offset)
+    if match := re.fullmatch(r"st(x?)(b|h|w|dw)", name):
+        base, offset = _place(operands[0])
+        opcode = isa.MEM | _SIZE_CODES[match[2]]
+        if match[1]:
+            return Instruction(isa.STX | opcode, base, _register(operands[1]), offset)
+        return Instruction(isa.ST | opcode, base, 0, offset, _int32(operands[1]))
+    return None
+
+
+def _arithmetic_or_jump(name: str, operands: Sequence[str], go: Callable[[str], int]) -> list[Instruction]:
+    """Return an operation of two operands or a conditional jump; `go` gives the distance to a label."""
+    narrow = name.endswith("32")
+    word = name.removesuffix("32")
+    dst = _register(operands[0])
+    if word == "neg":
+        return [Instruction(0x80 | (isa.ALU if narrow else isa.ALU64), dst)]
+    is_register = re.fullmatch(r"r\d+", operands[1]) is not None
+    src, imm = (_register(operands[1]), 0) if is_register else (0, _int32(operands[1]))
+    signed = word in ("sdiv", "smod")
+    if (word[1:] if signed else word) in isa.ALU_NAMES:
+        code = isa.ALU_NAMES.index(word[1:] if signed else word) << 4
+        kind = isa.ALU if narrow else isa.ALU64
+        return [Instruction(code | 8 * is_register | kind, dst, src, int(signed), imm)]
+    code = isa.JUMP_NAMES.index(word) << 4
+    return [Instruction(code | 8 * is_register | (isa.JMP32 if narrow else isa.JMP), dst, src, go(operands[2]), imm)]
+
+
 def _instruction(line: str, maps: list[MapDefinition], targets: list[str]) -> list[Instruction]:
     """Return the slots of one instruction; the label that it goes to is added to `targets`."""
     name, _, rest = line.partition(" ")
@@ -92,43 +133,15 @@ def _instruction(line: str, maps: list[MapDefinition], targets: list[str]) -> li
     if name in ("ja", "ja32"):
         away = go(operands[0])
         return [Instruction(isa.JA, 0, 0, away) if name == "ja" else Instruction(isa.JA32, imm=away)]
-    if name == "lock":
-        words = operands[0].split(maxsplit=2 if operands[0].startswith("fetch") else 1)
-        fetch, operation, place = words[0] == "fetch", words[-2], words[-1]
-        size = "w" if operation.endswith("32") else "dw"
-        imm = _ATOMIC_CODES[operation.removesuffix("32")] | (isa.FETCH if fetch else 0)
-        base, offset = _place(place)
-        return [Instruction(isa.STX | isa.ATOMIC | _SIZE_CODES[size], base, _register(operands[1]), offset, imm)]
-    if match := re.fullmatch(r"ldx(s?)(b|h|w|dw)", name):
-        base, offset = _place(operands[1])
-        mode = isa.MEMSX if match[1] else isa.MEM
-        return [Instruction(isa.LDX | mode | _SIZE_CODES[match[2]], _register(operands[0]), base, offset)]
-    if match := re.fullmatch(r"st(x?)(b|h|w|dw)", name):
-        base, offset = _place(operands[0])
-        opcode = isa.MEM | _SIZE_CODES[match[2]]
-        if match[1]:
-            return [Instruction(isa.STX | opcode, base, _register(operands[1]), offset)]
-        return [Instruction(isa.ST | opcode, base, 0, offset, _int32(operands[1]))]
+    if memory := _memory(name, operands):
+        return [memory]
     if match := re.fullmatch(r"(be|le|bswap|swap)(16|32|64)", name):
         opcode = {"be": 0xDC, "le": 0xD4}.get(match[1], 0xD7)
         return [Instruction(opcode, _register(operands[0]), 0, 0, int(match[2]))]
     if match := re.fullmatch(r"movsx(8|16|32)(32|64)", name):
         kind = isa.ALU if match[2] == "32" else isa.ALU64
         return [Instruction(0xB8 | kind, _register(operands[0]), _register(operands[1]), int(match[1]))]
-    narrow = name.endswith("32")
-    word = name.removesuffix("32")
-    dst = _register(operands[0])
-    if word == "neg":
-        return [Instruction(0x80 | (isa.ALU if narrow else isa.ALU64), dst)]
-    is_register = re.fullmatch(r"r\d+", operands[1]) is not None
-    src, imm = (_register(operands[1]), 0) if is_register else (0, _int32(operands[1]))
-    signed = word in ("sdiv", "smod")
-    if (word[1:] if signed else word) in isa.ALU_NAMES:
-        code = isa.ALU_NAMES.index(word[1:] if signed else word) << 4
-        kind = isa.ALU if narrow else isa.ALU64
-        return [Instruction(code | 8 * is_register | kind, dst, src, int(signed), imm)]
-    code = isa.JUMP_NAMES.index(word) << 4
-    return [Instruction(code | 8 * is_register | (isa.JMP32 if narrow else isa.JMP), dst, src, go(operands[2]), imm)]
+    return _arithmetic_or_jump(name, operands, go)
 
 
 def _register(word: str) -> int:

@@ -9,7 +9,7 @@ from npexplore.plot.tables import table
 from npexplore.report.shell import draw, figure_page
 
 if TYPE_CHECKING:
-    from npexplore.study.laboratory.exploration import Exploration
+    from npexplore.study.laboratory.points import Exploration
     from npexplore.study.laboratory.resource import SingleResource
 
 

@@ -16,7 +16,7 @@ from npexplore._kernels import engine
 from npexplore.errors import ModelError
 from npexplore.rows.base import PROBABILITY_STEPS, EngineRow, Label, Rows
 from npexplore.rows.expressions import Constant, Operand, Variable, expression
-from npexplore.rows.server import Server
+from npexplore.rows.server import Controller, Server
 
 __all__ = ["PROBABILITY_STEPS", "Assembler", "EngineRow", "HoldSlot", "Label"]
 LOST, HANDED_ON, OWN = -1, 0, 1  # whose the packet of the running thread is
@@ -27,19 +27,6 @@ class HoldSlot:
     """A hold slot of the running token."""
 
     slot: int
-
-
-@dataclass(frozen=True)
-class Controller:
-    """One DRAM controller: its block at rest for so many requests at a place, what it tells of servers and counters.
-
-    busy: a resource of the engine, and a place in the block that holds the ticks for which a unit of it was kept.
-    counts: a counter of the engine, and a place in the block that holds its value.
-    """
-
-    block: Callable[[int, int], npt.NDArray[np.int64]]
-    busy: tuple[tuple[int, int], ...] = ()
-    counts: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from npexplore.errors import ModelError, one_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 Role = Literal["queue", "limit", "pool", "hidden"]
 Order = Literal["fifo", "keyed", "cyclic", "shared"]
@@ -74,3 +79,16 @@ class Server:
 def place_of(server: Server) -> str:
     """Return the name under which the time of packets at a server counts: links of a network are one place."""
     return server.name.partition(".")[0] if server.kept_waiting else server.name
+
+
+@dataclass(frozen=True)
+class Controller:
+    """One DRAM controller: its block at rest for so many requests at a place, what it tells of servers and counters.
+
+    busy: a resource of the engine, and a place in the block that holds the ticks for which a unit of it was kept.
+    counts: a counter of the engine, and a place in the block that holds its value.
+    """
+
+    block: Callable[[int, int], npt.NDArray[np.int64]]
+    busy: tuple[tuple[int, int], ...] = ()
+    counts: tuple[tuple[int, int], ...] = ()

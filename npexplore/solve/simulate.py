@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +30,7 @@ from npexplore.machine.machine import Machine
 from npexplore.machine.mixes import SEQUENCE
 from npexplore.machine.resources.lock import Lock
 from npexplore.machine.workload import CLASS, Workload, offered_rate
+from npexplore.rows.distributions import Arrivals
 from npexplore.solve.bounds import busy_shares
 from npexplore.solve.breakdown import of_tally
 from npexplore.solve.prediction import ClassOfPackets, Latency, Prediction, Queue, Utilization, bottleneck
@@ -129,6 +132,75 @@ def _length(workload: Workload, packets: int | None, warm_up: int | None) -> tup
     return packets, math.ceil(BATCHES * before / packets)
 
 
+def _intervals(
+    workload: Workload, parts: Sequence[Stretch], counted: int, tick: float
+) -> tuple[dict[str, tuple[float, float]], float]:
+    """Return 95 % intervals of rates and mean latency, and the share by which latency grew."""
+    if len(parts) < 2:
+        return {}, 0.0
+    times, mix = np.array([part.seconds for part in parts]), _mix(workload, parts)
+    ci95 = {
+        "throughput_bps": ratio_interval(np.array([8.0 * part.of(counted) for part in parts]), times, mix),
+        "rate_pps": ratio_interval(np.array([float(part.of(engine.D_COUNT)) for part in parts]), times, mix),
+    }
+    means = np.array([mean for part in parts if (mean := part.latency_s(tick)) is not None])
+    if len(means) > 1:
+        ci95["latency_s"] = interval(means, mix if len(means) == len(parts) else None)
+    # queues between pools, say, may still be filling
+    grown = growth(means) if workload.arrivals != "timestamps" and len(means) >= BATCHES else 0.0
+    return ci95, grown
+
+
+def _takes_all(named: str, packets: int, offered: float, utilization: Mapping[str, Utilization]) -> bool:
+    """Return whether packets are waited for: threads or arrivals bind, although one member may be full always.
+
+    One is where the same members are asked first.
+    """
+    return named.startswith("threads") or (packets >= 0.99 * offered and utilization[named].busy < NEARLY_ALL)
+
+
+def _about(
+    machine: Machine, workload: Workload, total: Stretch, events: int, cut: int, batches: int, grown: float
+) -> dict[str, Any]:
+    """Return what the run was: packets, batches, seconds, events, bytes."""
+    return {
+        "packets": total.of(engine.D_COUNT),
+        "warm_up_batches": cut,
+        "batches": batches,
+        "simulated_s": total.seconds,
+        **({"latency_grew": grown} if grown else {}),
+        "events": events,
+        "packet_bytes": total.of(engine.D_BYTES),
+        "padded_cells": total.of(engine.D_PADDED) // machine.cell_bytes,
+    }
+
+
+def _shortness(process: Arrivals, load: float, packets: int) -> str:
+    """Return a warning of a run that is short against what a queue takes to forget its state, or no text."""
+    forgets = 2 * max(process.dispersion(), 1.0) / max(1 - load, 1 / packets) ** 2  # as in estimate/plan.py
+    return SHORT.format(100 * load, forgets) if packets < FORGETFUL * forgets else ""
+
+
+def _latency(total: Stretch, histogram: npt.NDArray[np.int64], tick: float, number: int | None = None) -> Latency:
+    """Return the latency of a class's packets, or of all."""
+    bins = histogram.sum(axis=0) if number is None else histogram[number]
+    ticks = float(total.of(engine.D_LATENCY, number))
+    return Latency(total.latency_s(tick, number), *quantiles(bins, (0.5, 0.95, 0.99, 0.999), tick, ticks))
+
+
+def _classes(
+    total: Stretch, numbers: Iterable[int], counted: int, latency: Callable[[int], Latency]
+) -> dict[str, ClassOfPackets]:
+    """Return rates and latency of each class by its number."""
+    return {
+        str(number): ClassOfPackets(
+            8.0 * total.of(counted, number) / total.seconds, total.of(engine.D_COUNT, number) / total.seconds,
+            latency(number),
+        )
+        for number in numbers
+    }  # fmt: skip
+
+
 def measure(machine: Machine, workload: Workload, result: Run, cut: int, line: bool = True) -> Prediction:
     """Turn the snapshots of a run into a prediction, without the first `cut` batches; line: with what wires allow."""
     model, tick = result.model, result.model.tick
@@ -145,49 +217,24 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int, line: b
     counted = engine.D_PADDED if machine.padded else engine.D_BYTES
     utilization, busiest = _utilization(model, first, last)
     counts = dict(zip(model.counters, (last.counters - first.counters).tolist(), strict=True))
-    ci95, grown = {}, 0.0
-    if len(parts) > 1:
-        times, mix = np.array([part.seconds for part in parts]), _mix(workload, parts)
-        ci95["throughput_bps"] = ratio_interval(np.array([8.0 * part.of(counted) for part in parts]), times, mix)
-        ci95["rate_pps"] = ratio_interval(np.array([float(part.of(engine.D_COUNT)) for part in parts]), times, mix)
-        means = np.array([mean for part in parts if (mean := part.latency_s(tick)) is not None])
-        if len(means) > 1:
-            ci95["latency_s"] = interval(means, mix if len(means) == len(parts) else None)
-        if workload.arrivals != "timestamps" and len(means) >= BATCHES:
-            grown = growth(means)  # queues between pools, say, that were still filling
-    offered = None
-    if workload.arrivals != "saturated":
-        offered = offered_rate(workload) if workload.arrivals == "timestamps" else workload.rate_pps
+    ci95, grown = _intervals(workload, parts, counted, tick)
+    offered = offered_rate(workload) if workload.arrivals == "timestamps" else workload.rate_pps
     named = _named(machine, _without_looks(machine, model, busiest, packets / total.seconds), utilization)
-    lost = sum(n for place, n in counts.items() if place.startswith("drop."))
-    waits_for_packets = (
-        offered is not None
-        and lost <= 0.01 * packets
-        and (
-            named.startswith("threads")
-            or (packets >= 0.99 * offered * total.seconds and utilization[named].busy < NEARLY_ALL)
-        )
-    )  # one member is always full where the same ones are asked first, although all packets go through
-    process = workload.process()
-    if packets and waits_for_packets and process is not None and ci95:
-        least = NORMAL * (process.dispersion() / packets) ** 0.5  # spans longer than a batch are no error of its mean
-        ci95 |= {name: _at_least(least, ci95[name]) for name in ("rate_pps", "throughput_bps")}
+    drops = {place: n for place, n in counts.items() if place.startswith("drop.")}
+    lost = sum(drops.values())
+    waits_for_packets = offered is not None and lost <= 0.01 * packets and (
+        _takes_all(named, packets, offered * total.seconds, utilization)
+    )  # fmt: skip
     short = ""
-    if waits_for_packets and process is not None and "latency_s" in ci95:
-        load = max(one.busy for one in utilization.values())
-        forgets = 2 * max(process.dispersion(), 1.0) / max(1 - load, 1 / packets) ** 2  # as in estimate/plan.py
-        if packets < FORGETFUL * forgets:
-            short = SHORT.format(100 * load, forgets)
-
-    def latency(number: int | None = None) -> Latency:
-        histogram = last.histogram - first.histogram
-        bins = histogram.sum(axis=0) if number is None else histogram[number]
-        ticks = float(total.of(engine.D_LATENCY, number))
-        return Latency(total.latency_s(tick, number), *quantiles(bins, (0.5, 0.95, 0.99, 0.999), tick, ticks))
-
-    wires = None
-    if line and line_cards(machine) and model.under_load is not None:
-        wires = line_rate(machine, model.under_load.ceilings())
+    if waits_for_packets and (process := workload.process()) is not None:
+        if packets and ci95:  # spans longer than a batch are no error of its mean
+            least = NORMAL * (process.dispersion() / packets) ** 0.5
+            ci95 |= {name: _at_least(least, ci95[name]) for name in ("rate_pps", "throughput_bps")}
+        if "latency_s" in ci95:
+            short = _shortness(process, max(one.busy for one in utilization.values()), packets)
+    latency = partial(_latency, total, last.histogram - first.histogram, tick)
+    allowed = model.under_load if line and line_cards(machine) else None
+    wires = None if allowed is None else line_rate(machine, allowed.ceilings())
     spent = result.tally
     if spent is not None and result.tally_before is not None and not whole:
         spent = spent.since(result.tally_before)
@@ -200,34 +247,17 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int, line: b
         utilization=utilization,
         latency_s=latency(),
         queue=_queues(result, first, last),
-        drops={place.removeprefix("drop."): int(n) for place, n in counts.items() if place.startswith("drop.")},
+        drops={place.removeprefix("drop."): int(n) for place, n in drops.items()},
         offered_pps=offered,
         loss=lost / counts[OFFERED] if counts.get(OFFERED) else None,
-        rates={
-            name: n / total.seconds for name, n in counts.items() if not name.startswith("drop.") and name != OFFERED
-        },
+        rates={name: n / total.seconds for name, n in counts.items() if not (name in drops or name == OFFERED)},
         ci95=ci95,
         approximation="simulation; batch means with Student's t" + (f"; {GREW.format(100 * grown)}" if grown else "")
         + short + (ONE_ORDER if meet_at_locks(machine) else ""),
         seed=result.seed,
-        about={
-            "packets": packets,
-            "warm_up_batches": cut,
-            "batches": len(parts),
-            "simulated_s": total.seconds,
-            **({"latency_grew": grown} if grown else {}),
-            "events": last.events,
-            "packet_bytes": total.of(engine.D_BYTES),
-            "padded_cells": total.of(engine.D_PADDED) // machine.cell_bytes,
-            **laws.check(machine, workload, model, shots),
-        },
-        classes={
-            str(number): ClassOfPackets(
-                8.0 * total.of(counted, number) / total.seconds, total.of(engine.D_COUNT, number) / total.seconds,
-                latency(number),
-            )
-            for number in range(model.classes if CLASS in workload.columns else 0)
-        },
+        about=_about(machine, workload, total, last.events, cut, len(parts), grown)
+        | laws.check(machine, workload, model, shots),
+        classes=_classes(total, range(model.classes if CLASS in workload.columns else 0), counted, latency),
         batches=tuple((part.of(engine.D_COUNT), part.seconds) for part in parts),
         line_pps=None if wires is None else wires[1],
         breakdown=None if spent is None else of_tally(spent, tick, CLASS in workload.columns),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import inf, prod
 from time import perf_counter
 from typing import Any
@@ -111,6 +112,11 @@ def usual_workloads(design: Design, capture: Workload | None = None) -> list[Wor
     return [mix, frames] if capture is None else [frames, mix, capture]
 
 
+def _left_s(budget_s: float | None, began: float) -> float:
+    """Return how many seconds of a budget are left."""
+    return inf if budget_s is None else budget_s - (perf_counter() - began)
+
+
 def study_machine(
     design: DesignLike,
     workloads: Sequence[WorkloadLike | None] = (),
@@ -133,11 +139,7 @@ def study_machine(
     """
     design = design_of(design)
     loads = [None if one is None else as_workload(one) for one in workloads] or usual_workloads(design)
-
-    began = perf_counter()
-
-    def left_s() -> float:
-        return inf if budget_s is None else budget_s - (perf_counter() - began)
+    left_s = partial(_left_s, budget_s, perf_counter())
 
     def points_of(question: str) -> Callable[[int, int], None]:
         return lambda done, total: progress(question, done, total) if progress is not None else None

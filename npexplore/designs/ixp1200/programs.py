@@ -58,6 +58,33 @@ class Steps:
                     getattr(self.m, self.engine).compute(cycles=packet.step * (scale / STEP))
 
 
+def _from_mac(p: Parameters, m: Recorder, steps: Steps) -> None:
+    """Move an MP from the MAC to an element of the RFIFO, which stays taken."""
+    m.rfifo.take(count=1)
+    steps.compute(p.receive_mp_instructions, p.scale_base)  # see the flag, ask the receive state machine
+    m.ix_in.read(bytes=p.mp_bytes)
+    steps.access("sram", 1)  # a buffer descriptor from the free list
+
+
+def _to_sdram(p: Parameters, m: Recorder, steps: Steps, header: bool = False) -> None:
+    """Move an MP from the RFIFO to the packet buffer."""
+    bank = steps.move(p.mp_bytes, "write")
+    if header:
+        m.sdram.write(bytes=p.header_write_bytes, bank=bank)  # as it was marked, in transfer registers
+    m.rfifo.give(count=1)
+    steps.access("sram", 1, write=True)  # the buffer descriptor, linked to the one before
+
+
+def _route(p: Parameters, steps: Steps, work: Work) -> None:
+    """Look the output up."""
+    if p.routing_table == "sdram":
+        for _ in work.accesses:
+            steps.m.sdram.read(bytes=LONGWORD_PAIR, bank=steps.m.draw(p.sdram_banks, "sdram bank"))
+        steps.compute(cycles(p, work.instructions, len(work.accesses)), p.scale_base)
+    else:
+        steps.work(work, p.scale_base, steps.tables)
+
+
 def receiver(p: Parameters, engine: str, queue: str, ports: int) -> Program:
     """Return a receiver's program (Fig. 2): a packet from its MAC to its queue.
 
@@ -68,7 +95,7 @@ def receiver(p: Parameters, engine: str, queue: str, ports: int) -> Program:
 
     def program(m: Recorder, packet: Packet) -> None:
         steps = Steps(m, p, engine)
-        from_mac(m, steps)
+        _from_mac(p, m, steps)
         steps.compute(p.header_instructions, base)  # verify, time to live, checksum
         if p.service == "diffserv":
             if p.cache_hit:
@@ -88,33 +115,19 @@ def receiver(p: Parameters, engine: str, queue: str, ports: int) -> Program:
                 return
         admitted(m, packet, steps)
 
-    def from_mac(m: Recorder, steps: Steps) -> None:
-        """Move an MP from the MAC to an element of the RFIFO, which stays taken."""
-        m.rfifo.take(count=1)
-        steps.compute(p.receive_mp_instructions, base)  # see the flag, ask the receive state machine
-        m.ix_in.read(bytes=p.mp_bytes)
-        steps.access("sram", 1)  # a buffer descriptor from the free list
-
-    def to_sdram(m: Recorder, steps: Steps, header: bool = False) -> None:
-        bank = steps.move(p.mp_bytes, "write")
-        if header:
-            m.sdram.write(bytes=p.header_write_bytes, bank=bank)  # as it was marked, in transfer registers
-        m.rfifo.give(count=1)
-        steps.access("sram", 1, write=True)  # the buffer descriptor, linked to the one before
-
     def admitted(m: Recorder, packet: Packet, steps: Steps) -> None:
         if p.service == "diffserv":
             steps.work(work["mark"], diffserv)
         searched = (1 - p.route_cache_hit) * (1 - p.cache_hit * (p.service == "diffserv"))
         if searched < 1:
             with m.branch(searched, "cache"):
-                route(steps)
+                _route(p, steps, work["route"])
         else:
-            route(steps)
-        to_sdram(m, steps, header=p.service == "diffserv" and p.header_write_bytes > 0)
+            _route(p, steps, work["route"])
+        _to_sdram(p, m, steps, header=p.service == "diffserv" and p.header_write_bytes > 0)
         with m.loop(ceildiv(packet.packet_bytes, p.mp_bytes) - 1):
-            from_mac(m, steps)
-            to_sdram(m, steps)
+            _from_mac(p, m, steps)
+            _to_sdram(p, m, steps)
         steps.work(work["enqueue"], diffserv if p.service == "diffserv" else base)
         if p.slow_share:
             with m.branch(p.slow_share, "slow path"):
@@ -123,14 +136,6 @@ def receiver(p: Parameters, engine: str, queue: str, ports: int) -> Program:
                 to_queue(p, m, packet, queue, ports)
         else:
             to_queue(p, m, packet, queue, ports)
-
-    def route(steps: Steps) -> None:
-        if p.routing_table == "sdram":
-            for _ in work["route"].accesses:
-                steps.m.sdram.read(bytes=LONGWORD_PAIR, bank=steps.m.draw(p.sdram_banks, "sdram bank"))
-            steps.compute(cycles(p, work["route"].instructions, len(work["route"].accesses)), base)
-        else:
-            steps.work(work["route"], base, steps.tables)
 
     return program
 

@@ -22,6 +22,7 @@ from npexplore.designs.raw.layouts import Layout, load_layout
 from npexplore.designs.raw.memory import configure, fetch, lines_of, managing, write
 from npexplore.designs.raw.traffic import dressed, lookup_cycles, miss_cycles
 from npexplore.errors import ModelError
+from npexplore.machine.holding import Holding
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder
@@ -111,99 +112,133 @@ def forward(chip: Chip, m: Recorder, packet: Packet) -> None:
 def pipeline(chip: Chip, m: Recorder, packet: Packet, k: int) -> None:
     """Record stages 1 to 3 of one pipeline: from its line card to the queue of an output."""
     chip.p.assume("words_within_stages")
-    p, v, header = chip.p, chip.version, chip.header_words
-    port, size, tile = chip.port_of[k], packet.packet_bytes, chip.pipelines[k].stages
-    lines = m.let(lines_of(chip, size), "lines")
-    stored = v.payload == "memory"
-    stored_first = stored and v.short_header and p.store == "before_lookup"
-    static = chip.layout.file.feed == "static"
-    coupled = chip.coupled
-    early = min(p.fifo_depth, header) if static else 0  # words that come to tiles 1 and 2 while the next is busy
-    unread = 0 if coupled else early  # of them, at the next packet's turn: the busy tile is then tile 1 itself
-
-    streams, path = chip.header_path(k) if static else ("", 0)
-
-    def read(stage: int, words: int) -> None:
-        if static:
-            getattr(m, streams).receive(tile=tile[stage], words=words, of=path)
-        else:
-            m.gdn.deliver(source=chip.card_in + port, target=tile[stage], words=header)
-
-    def work(cycles: Operand, words: int) -> None:  # Table 2 without the words that Version III reads or sends
-        m.time.wait(seconds=maximum(cycles - words, 0) * chip.cycle)
-
-    def tell(stage: int, words: int) -> None:
-        if chip.results == "static":  # the way of the header, whose switches are set to another route first
-            m.time.wait(seconds=chip.cycle * (p.switch_reset_cycles + words + 2 - stage))
-        else:
-            m.gdn.send(source=tile[stage], target=tile[2], words=words)
-
-    def take_in() -> None:
-        read(0, header - early)
-        if not static and p.replicates == "tile":
-            replicate(chip, m, tile)
-
-    def look_up() -> None:
-        if stored_first:  # stage 1 waits for the memory's answer before it tells the address
-            with m.branch(lines > 0):
-                configure(chip, m, k)
-                write(chip, m, lines, k, packet.bank)
-        elif stored:  # the same tile gives the payload its place
-            with m.branch(lines > 0):
-                m.time.wait(seconds=managing(chip) * chip.cycle)
-        reply_words = MESSAGE_WORDS["port and address"]
-        work(lookup_cycles(p, p.prefix, "hit"), chip.long_words + reply_words + 1 - unread)
-        with m.loop(packet.misses):
-            m.time.wait(seconds=miss_cycles(p, p.prefix) * chip.cycle)
-        tell(0, reply_words)
-
-    def verify() -> None:
-        reply_words = MESSAGE_WORDS["verdict"]
-        work(p.checksum_cycles, chip.long_words + reply_words + 1 - unread)
-        tell(1, reply_words)
-
-    def hear(stage: int, words: int) -> None:
-        if static or p.replicates == "card":
-            read(stage, words)
-
-    m.wire.receive(bytes=size, member=port)
-    m.receive.free(bytes=size)
-    feed = m.take("feed", member=port)
+    stages = _Stages(chip, m, packet, k)
+    coupled, early = chip.coupled, stages.early
+    m.wire.receive(bytes=stages.size, member=stages.port)
+    m.receive.free(bytes=stages.size)
+    feed = m.take("feed", member=stages.port)
     two = [m.take("stage1", member=k), m.take("stage2", member=k)] if coupled else []
-    busy = chip.results == "static"  # streams stand still until the results have passed
-    if static:
+    if stages.static:
         with m.fork():
-            getattr(m, streams).send(path=path, words=header)
+            getattr(m, stages.streams).send(path=stages.path, words=chip.header_words)
     if early:
-        m.parallel(lambda: read(0, early), lambda: read(1, early))
+        m.parallel(lambda: stages.read(0, early), lambda: stages.read(1, early))
     third = m.take("stage3", member=k) if coupled else None
     two = two or [m.take("stage1", member=k), m.take("stage2", member=k)]
     with m.fork():  # stage 3 has the header long before it needs it
-        hear(2, header)
-    m.parallel(take_in, partial(hear, 1, header - early))
-    with m.fork(None if busy else feed) as hold:
-        if stored and not stored_first:
-            with m.branch(lines > 0):
-                configure(chip, m, k)
-                write(chip, m, lines, k, packet.bank)
-        if hold is not None:
-            m.give(hold)
-    m.parallel(look_up, verify)
-    if busy:
-        with m.fork(feed) as hold:
-            m.time.wait(seconds=chip.cycle * p.switch_reset_cycles)
-            assert hold is not None
-            m.give(hold)
+        stages.hear(2, chip.header_words)
+    m.parallel(stages.take_in, partial(stages.hear, 1, chip.header_words - early))
+    stages.look_up_and_verify(feed)
     m.give(*two)
-    if not busy:  # what stage 1 sent last is on its way
-        m.time.wait(seconds=chip.cycle * p.hop_cycles * (1 + chip.layout.grid.apart(tile[0], tile[2])))
-    third = third or m.take("stage3", member=k)
-    work(p.update_cycles, chip.long_words + MESSAGE_WORDS["address"] + 1)
-    outputs: list[Callable[[], object]] = [partial(hand_over, chip, m, tile[2], o) for o in range(len(chip.ports))]
+    third = stages.update(third)
+    outputs: list[Callable[[], object]] = [
+        partial(hand_over, chip, m, stages.tile[2], output) for output in range(len(chip.ports))
+    ]
     if NUMBER in packet:  # one output more: none
         outputs.append(m.discard.drop)
     among(m, packet.output, outputs)
     m.give(third)
+
+
+class _Stages:
+    """What the three stages of a pipeline do with a packet, and the words that they send one another."""
+
+    def __init__(self, chip: Chip, m: Recorder, packet: Packet, k: int) -> None:
+        p, v = chip.p, chip.version
+        self.chip, self.m, self.packet, self.k = chip, m, packet, k
+        self.port, self.size, self.tile = chip.port_of[k], packet.packet_bytes, chip.pipelines[k].stages
+        self.lines = m.let(lines_of(chip, self.size), "lines")
+        self.stored = v.payload == "memory"
+        self.stored_first = self.stored and v.short_header and p.store == "before_lookup"
+        self.static = chip.layout.file.feed == "static"
+        # words that come to tiles 1 and 2 while the next is busy
+        self.early = min(p.fifo_depth, chip.header_words) if self.static else 0
+        # of them, at the next packet's turn: the busy tile is then tile 1 itself
+        self.unread = 0 if chip.coupled else self.early
+        self.busy = chip.results == "static"  # streams stand still until the results have passed
+        self.streams, self.path = chip.header_path(k) if self.static else ("", 0)
+
+    def read(self, stage: int, words: int) -> None:
+        """Take words of the header in."""
+        if self.static:
+            getattr(self.m, self.streams).receive(tile=self.tile[stage], words=words, of=self.path)
+        else:
+            card = self.chip.card_in + self.port
+            self.m.gdn.deliver(source=card, target=self.tile[stage], words=self.chip.header_words)
+
+    def hear(self, stage: int, words: int) -> None:
+        """Take words in where a stage gets the header from its card."""
+        if self.static or self.chip.p.replicates == "card":
+            self.read(stage, words)
+
+    def take_in(self) -> None:
+        """Take in what stage 1 has not read yet; a tile may copy it for the others."""
+        self.read(0, self.chip.header_words - self.early)
+        if not self.static and self.chip.p.replicates == "tile":
+            replicate(self.chip, self.m, self.tile)
+
+    def work(self, cycles: Operand, words: int) -> None:
+        """Work for the cycles of Table 2 without the words that Version III reads or sends."""
+        self.m.time.wait(seconds=maximum(cycles - words, 0) * self.chip.cycle)
+
+    def tell(self, stage: int, words: int) -> None:
+        """Send a result to stage 3."""
+        chip = self.chip
+        if chip.results == "static":  # the way of the header, whose switches are set to another route first
+            self.m.time.wait(seconds=chip.cycle * (chip.p.switch_reset_cycles + words + 2 - stage))
+        else:
+            self.m.gdn.send(source=self.tile[stage], target=self.tile[2], words=words)
+
+    def look_up(self) -> None:
+        """Find the output, and give the payload its place."""
+        chip, m, p = self.chip, self.m, self.chip.p
+        if self.stored_first:  # stage 1 waits for the memory's answer before it tells the address
+            self.store()
+        elif self.stored:  # the same tile gives the payload its place
+            with m.branch(self.lines > 0):
+                m.time.wait(seconds=managing(chip) * chip.cycle)
+        reply_words = MESSAGE_WORDS["port and address"]
+        self.work(lookup_cycles(p, p.prefix, "hit"), chip.long_words + reply_words + 1 - self.unread)
+        with m.loop(self.packet.misses):
+            m.time.wait(seconds=miss_cycles(p, p.prefix) * chip.cycle)
+        self.tell(0, reply_words)
+
+    def store(self) -> None:
+        """Write the payload to memory, if there is one."""
+        with self.m.branch(self.lines > 0):
+            configure(self.chip, self.m, self.k)
+            write(self.chip, self.m, self.lines, self.k, self.packet.bank)
+
+    def verify(self) -> None:
+        """Check the header's checksum."""
+        reply_words = MESSAGE_WORDS["verdict"]
+        self.work(self.chip.p.checksum_cycles, self.chip.long_words + reply_words + 1 - self.unread)
+        self.tell(1, reply_words)
+
+    def look_up_and_verify(self, feed: Holding) -> None:
+        """Do the work of stages 1 and 2 side by side while the payload is fed; then give the feed back."""
+        m, chip = self.m, self.chip
+        with m.fork(None if self.busy else feed) as hold:
+            if self.stored and not self.stored_first:
+                self.store()
+            if hold is not None:
+                m.give(hold)
+        m.parallel(self.look_up, self.verify)
+        if self.busy:
+            with m.fork(feed) as hold:
+                m.time.wait(seconds=chip.cycle * chip.p.switch_reset_cycles)
+                assert hold is not None
+                m.give(hold)
+
+    def update(self, third: Holding | None) -> Holding:
+        """Decrement the time to live in stage 3, and return that stage, which is still taken."""
+        m, chip = self.m, self.chip
+        if not self.busy:  # what stage 1 sent last is on its way
+            away = chip.layout.grid.apart(self.tile[0], self.tile[2])
+            m.time.wait(seconds=chip.cycle * chip.p.hop_cycles * (1 + away))
+        third = third or m.take("stage3", member=self.k)
+        self.work(chip.p.update_cycles, chip.long_words + MESSAGE_WORDS["address"] + 1)
+        return third
 
 
 def replicate(chip: Chip, m: Recorder, tile: list[int]) -> None:

@@ -18,8 +18,9 @@ from npexplore.machine.resources.address_map import AddressMap
 from npexplore.machine.resources.base import Example, Hold, OwnFaces, Server, Uses, count_of, known
 from npexplore.machine.resources.dram_device import TIMES, DramDevice
 from npexplore.machine.resources.dram_policy import LATENCIES, DramPolicy, Integers, block, refreshes
-from npexplore.rows.assembler import Assembler, Controller
+from npexplore.rows.assembler import Assembler
 from npexplore.rows.expressions import Expression, Operand, Values, Variable, ceildiv, maximum
+from npexplore.rows.server import Controller
 
 OUTCOMES = (("row_hits", "M_HITS"), ("row_misses", "M_MISSES"), ("row_conflicts", "M_CONFLICTS"))
 

@@ -93,10 +93,15 @@ class StaticStreams(OwnFaces, kind="streams"):
             *(Link(self.out[key], key[1], None) for key in ends),
         ]
         self._links = list({link.name: link for link in links}.values())
+        self._servers = self._all_servers()
+
+    def _all_servers(self) -> list[Server]:
+        """Return the links, crossings, gates and FIFOs as servers."""
+        name = self.name
         fifos = len(self.switch) + len(self.port)
-        outs = [self.out[key].removeprefix(f"{name}.") for key in ends]
+        outs = [self.out[key].removeprefix(f"{name}.") for key in self.port]
         labels = (*(f"{tile} of path {k}" for k, tile in self.switch), *outs)
-        self._servers = [
+        return [
             *(
                 Server(link.name, approximation=None if link.target is not None else NO_WAIT, kept_waiting=True)
                 for link in self._links

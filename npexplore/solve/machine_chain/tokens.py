@@ -176,11 +176,6 @@ class Tokens:
         for _ in range(ENDLESS):
             row = rows[at]
             match row[0]:
-                case "let":
-                    numbers[row[1]] = row[2](numbers)
-                case "forget":
-                    for name in row[1]:
-                        numbers.pop(name, None)
                 case "jump":
                     at = row[1]
                     continue
@@ -199,10 +194,6 @@ class Tokens:
                         return [now]
                     if row[0] == "take":
                         numbers[row[4]] = (r, units)
-                case "give":
-                    self.release(now, *numbers.pop(row[1]))
-                case "put":
-                    self.release(now, self.resource(row[1], row[2](numbers)), int(row[3](numbers)))
                 case "try":
                     r, units = self.resource(row[1], row[2](numbers)), int(row[3](numbers))
                     if not self.taken(now, r, units):
@@ -210,12 +201,6 @@ class Tokens:
                         continue
                     if row[4] is not None:
                         numbers[row[4]] = (r, units)
-                case "line":
-                    r = self.resource(row[2], row[3](numbers))
-                    numbers[row[1]] = float(max(-now.free[r], 0) if self.shared[r] else len(now.lines[r]))
-                case "turn":
-                    numbers[row[1]] = float(now.turns[row[3]])
-                    now.turns[row[3]] = (now.turns[row[3]] + 1) % row[2]
                 case "chance":
                     return self.split(now, [(row[1], at + 1, numbers, ""), (1 - row[1], row[2], numbers, "")])
                 case "draw":
@@ -236,27 +221,53 @@ class Tokens:
                     if why != GRANTED and not self.taken(now, source.packets, 1):
                         now.lines[source.packets].append(self.place(at, {self.home: numbers[self.home]}))
                         return [now]
-                    message = now.rings[source.ring].pop(0)
-                    numbers = self.loaded(row[1], numbers, message)
-                    if source.room is not None:
-                        r, counts_bytes = source.room
-                        self.release(now, r, int(dict(message)["packet_bytes"]) if counts_bytes else 1)
-                case "done":
-                    if self.handed_on not in numbers:
-                        now.gains[DONE] += 1
-                        now.gains[BYTES] += row[1](numbers)
-                    numbers = {self.home: numbers[self.home]}
+                    numbers = self.from_ring(now, row[1], source, numbers)
                 case "arrive":
                     return self.arrivals(now, at, numbers)
-                case "push":
-                    message = tuple(sorted((name, value(numbers)) for name, value in row[2].items()))
-                    now.rings[self.rings[row[1]]].append(message)
-                case "lost":
-                    now.gains[LOST] += 1
                 case "end":
                     return [now]
+                case _:
+                    numbers = self.noted(now, row, numbers)
             at, why = at + 1, ""
         raise self.code.refuse("a thread runs for ever in zero time")
+
+    def noted(self, now: Instant, row: Any, numbers: Numbers) -> Numbers:
+        """Do an operation that neither waits nor jumps, and return what the token keeps."""
+        match row[0]:
+            case "let":
+                numbers[row[1]] = row[2](numbers)
+            case "forget":
+                for name in row[1]:
+                    numbers.pop(name, None)
+            case "give":
+                self.release(now, *numbers.pop(row[1]))
+            case "put":
+                self.release(now, self.resource(row[1], row[2](numbers)), int(row[3](numbers)))
+            case "line":
+                r = self.resource(row[2], row[3](numbers))
+                numbers[row[1]] = float(max(-now.free[r], 0) if self.shared[r] else len(now.lines[r]))
+            case "turn":
+                numbers[row[1]] = float(now.turns[row[3]])
+                now.turns[row[3]] = (now.turns[row[3]] + 1) % row[2]
+            case "done":
+                if self.handed_on not in numbers:
+                    now.gains[DONE] += 1
+                    now.gains[BYTES] += row[1](numbers)
+                return {self.home: numbers[self.home]}
+            case "push":
+                message = tuple(sorted((name, value(numbers)) for name, value in row[2].items()))
+                now.rings[self.rings[row[1]]].append(message)
+            case "lost":
+                now.gains[LOST] += 1
+        return numbers
+
+    def from_ring(self, now: Instant, pool: int, source: Source, numbers: Numbers) -> Numbers:
+        """Take a packet from a ring, and return what the token keeps of it."""
+        message = now.rings[source.ring].pop(0)
+        if source.room is not None:
+            r, counts_bytes = source.room
+            self.release(now, r, int(dict(message)["packet_bytes"]) if counts_bytes else 1)
+        return self.loaded(pool, numbers, message)
 
     def split(self, now: Instant, ways: list[tuple[float, int, Numbers, str]]) -> list[Instant]:
         """Return what an instant comes to by chance: the token that runs goes on at another place."""

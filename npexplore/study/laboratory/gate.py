@@ -19,7 +19,8 @@ from typing import Any
 
 from npexplore.machine.resources import Policer
 from npexplore.progress import Task
-from npexplore.study.laboratory.exploration import SOLVERS, Exploration, Point
+from npexplore.study.laboratory.exploration import SOLVERS
+from npexplore.study.laboratory.points import Exploration, Point
 from npexplore.study.laboratory.resource import SingleResource, resource
 
 POINTS, SEED = 30, 43

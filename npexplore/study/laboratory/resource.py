@@ -20,10 +20,11 @@ from npexplore.machine.resources.base import OperandValue
 from npexplore.machine.resources.streams import StaticStreams
 from npexplore.names import registered_function
 from npexplore.records import content_hash
-from npexplore.study.laboratory.exploration import SOLVERS, Exploration, closed, opened
+from npexplore.study.laboratory.exploration import SOLVERS, closed, opened
 from npexplore.study.laboratory.lone import HELD, PACKET_BYTES, LoneResource
 from npexplore.study.laboratory.machine_text import machine_text
 from npexplore.study.laboratory.parameters import built, kind_named, listed, named, operand, operands_of, visit_of
+from npexplore.study.laboratory.points import Exploration
 from npexplore.units import quantity
 
 if TYPE_CHECKING:

@@ -33,6 +33,37 @@ KEEPS_ADDRESSES = (
 )
 
 
+def _forwarding(program: StepProgram, box: Box, counting: bool) -> None:
+    """Add the lookup and what is done with its result."""
+    router = box.ipv4
+
+    @program.step(
+        ["ipv4_addresses"],
+        [Call("da_class", "lookup4", ["destination"]), Call("sa_class", "lookup4", ["source"], when="both")],
+        ["flow_count"] if counting else ["ipv4_modify"],
+        keeps=KEEPS_CLASSES,
+    )
+    def ipv4_lookup(c: Context) -> str:
+        c.flow, c.after = box.flow_of(c.sa_class, c.da_class), "ipv4_modify"
+        return "flow_count" if counting else "ipv4_modify"
+
+    @program.step(["ipv4_addresses"], goes=["emit", "exception", "control"], keeps=[KEEPS_OUT])
+    def ipv4_modify(c: Context) -> str:
+        hop = None if c.da_class is None else router.hops[c.da_class]
+        if hop is None or router.refusal(hop):
+            return fail(c, router.refusal(hop))
+        reason, c.packet = decrement_ttl(c.packet)
+        if reason:
+            return fail(c, reason)
+        next_hop = hop.via or c.destination
+        if c.header.total_length > router.room(hop) or not router.reaches(hop.port, next_hop):
+            return "control"
+        if not hop.stack and redirects(c.port, hop.port, c.header.source, next_hop, False, router.links):
+            return "control"
+        c.out = hop.port, router.framed(hop, next_hop, c.packet)
+        return "emit"
+
+
 def ipv4_steps(box: Box, counting: bool) -> StepProgram:
     """Return the IPv4 steps of a router; `counting` puts the flow counter behind the lookup."""
     router = box.ipv4
@@ -75,32 +106,7 @@ def ipv4_steps(box: Box, counting: bool) -> StepProgram:
         c.both = box.source_lookup
         return "ipv4_lookup"
 
-    @program.step(
-        ["ipv4_addresses"],
-        [Call("da_class", "lookup4", ["destination"]), Call("sa_class", "lookup4", ["source"], when="both")],
-        ["flow_count"] if counting else ["ipv4_modify"],
-        keeps=KEEPS_CLASSES,
-    )
-    def ipv4_lookup(c: Context) -> str:
-        c.flow, c.after = box.flow_of(c.sa_class, c.da_class), "ipv4_modify"
-        return "flow_count" if counting else "ipv4_modify"
-
-    @program.step(["ipv4_addresses"], goes=["emit", "exception", "control"], keeps=[KEEPS_OUT])
-    def ipv4_modify(c: Context) -> str:
-        hop = None if c.da_class is None else router.hops[c.da_class]
-        if hop is None or router.refusal(hop):
-            return fail(c, router.refusal(hop))
-        reason, c.packet = decrement_ttl(c.packet)
-        if reason:
-            return fail(c, reason)
-        next_hop = hop.via or c.destination
-        if c.header.total_length > router.room(hop) or not router.reaches(hop.port, next_hop):
-            return "control"
-        if not hop.stack and redirects(c.port, hop.port, c.header.source, next_hop, False, router.links):
-            return "control"
-        c.out = hop.port, router.framed(hop, next_hop, c.packet)
-        return "emit"
-
+    _forwarding(program, box, counting)
     return program
 
 

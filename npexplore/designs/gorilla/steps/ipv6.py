@@ -31,6 +31,40 @@ KEEPS_ADDRESSES = (
 )
 
 
+def _forwarding(program: StepProgram, box: Box, counting: bool) -> None:
+    """Add the lookup and what is done with its result."""
+
+    @program.step(
+        ["ipv6_addresses"],
+        [Call("da_class", "lookup6", ["destination"]), Call("sa_class", "lookup6", ["source"], when="both")],
+        ["flow_count"] if counting else ["ipv6_modify"],
+        keeps=KEEPS_CLASSES,
+    )
+    def ipv6_lookup(c: Context) -> str:
+        c.flow, c.after = box.flow_of(c.sa_class, c.da_class), "ipv6_modify"
+        return "flow_count" if counting else "ipv6_modify"
+
+    @program.step(["ipv6_hop"], goes=["emit", "exception", "control"], keeps=[KEEPS_OUT])
+    def ipv6_modify(c: Context) -> str:
+        router = box.ipv6
+        assert router is not None
+        hop = None if c.da_class is None else router.hops[c.da_class]
+        if hop is None or router.refusal(hop):
+            return fail(c, router.refusal(hop))
+        reason, c.packet = decrement_hop_limit(c.packet)
+        if not reason and hop.port != c.port and address_kind(c.source) is Kind.LINK_LOCAL:
+            reason = Reason.BEYOND_SCOPE
+        if reason:
+            return fail(c, reason)
+        next_hop = hop.via or c.destination
+        if len(c.packet) > router.room(hop) or not router.reaches(hop.port, next_hop):
+            return "control"
+        if redirect_target(c.port, router.ports[c.port], hop, c.source, c.destination) is not None:
+            return "control"
+        c.out = hop.port, router.framed(hop, next_hop, c.packet)
+        return "emit"
+
+
 def ipv6_steps(box: Box, counting: bool) -> StepProgram:
     """Return the IPv6 steps of a router; `counting` puts the flow counter behind the lookup."""
     program = StepProgram(
@@ -73,36 +107,7 @@ def ipv6_steps(box: Box, counting: bool) -> StepProgram:
         c.both = box.source_lookup
         return "ipv6_lookup"
 
-    @program.step(
-        ["ipv6_addresses"],
-        [Call("da_class", "lookup6", ["destination"]), Call("sa_class", "lookup6", ["source"], when="both")],
-        ["flow_count"] if counting else ["ipv6_modify"],
-        keeps=KEEPS_CLASSES,
-    )
-    def ipv6_lookup(c: Context) -> str:
-        c.flow, c.after = box.flow_of(c.sa_class, c.da_class), "ipv6_modify"
-        return "flow_count" if counting else "ipv6_modify"
-
-    @program.step(["ipv6_hop"], goes=["emit", "exception", "control"], keeps=[KEEPS_OUT])
-    def ipv6_modify(c: Context) -> str:
-        router = box.ipv6
-        assert router is not None
-        hop = None if c.da_class is None else router.hops[c.da_class]
-        if hop is None or router.refusal(hop):
-            return fail(c, router.refusal(hop))
-        reason, c.packet = decrement_hop_limit(c.packet)
-        if not reason and hop.port != c.port and address_kind(c.source) is Kind.LINK_LOCAL:
-            reason = Reason.BEYOND_SCOPE
-        if reason:
-            return fail(c, reason)
-        next_hop = hop.via or c.destination
-        if len(c.packet) > router.room(hop) or not router.reaches(hop.port, next_hop):
-            return "control"
-        if redirect_target(c.port, router.ports[c.port], hop, c.source, c.destination) is not None:
-            return "control"
-        c.out = hop.port, router.framed(hop, next_hop, c.packet)
-        return "emit"
-
+    _forwarding(program, box, counting)
     return program
 
 

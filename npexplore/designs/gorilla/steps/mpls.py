@@ -48,10 +48,8 @@ KEEPS_ENTRY = (
 )  # fmt: skip
 
 
-def mpls_steps(box: Box, counting: bool, below: Sequence[str] = ("ipv4",)) -> StepProgram:
-    """Return the MPLS steps of a router; `below` are the protocols whose steps go on below the last label."""
-    inner = [f"{name}_extract" for name in below]
-    program = StepProgram("mpls", "mpls_extract", [Field("label_entry", LABEL_BITS, region="packet")])
+def _extraction(program: StepProgram, box: Box) -> None:
+    """Add the step that reads a label."""
 
     @program.step(["label_entry"], goes=["mpls_lookup", "exception", "control"], keeps=KEEPS_LABEL)
     def mpls_extract(c: Context) -> str:
@@ -78,6 +76,14 @@ def mpls_steps(box: Box, counting: bool, below: Sequence[str] = ("ipv4",)) -> St
         if c.label < FIRST_FREE and not c.null:
             return fail(c, Reason.LABEL_RESERVED)
         return "mpls_lookup"
+
+
+def mpls_steps(box: Box, counting: bool, below: Sequence[str] = ("ipv4",)) -> StepProgram:
+    """Return the MPLS steps of a router; `below` are the protocols whose steps go on below the last label."""
+    inner = [f"{name}_extract" for name in below]
+    program = StepProgram("mpls", "mpls_extract", [Field("label_entry", LABEL_BITS, region="packet")])
+
+    _extraction(program, box)
 
     @program.step(
         ["label_entry"], [Call("entry", "label_table", ["label"], when="looked_up")],

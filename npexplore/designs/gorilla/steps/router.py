@@ -45,6 +45,32 @@ WIDTH_BITS = 128
 PORTS = {"lookup4": 2, "lookup6": 2}  # lookupx and lookupy of Fig. 2
 
 
+def _ends(joined: StepProgram, counting: bool) -> None:
+    """Add the flow counter, if one is wanted, and the steps that a packet ends with."""
+    if counting:
+        after = [f"{name}_modify" for name in PROTOCOLS if f"{name}_modify" in joined.steps]
+
+        @joined.step(
+            calls=[Call("count", "flow_counter", ["flow"])], goes=after, keeps=[Kept("count", 1, missing=True)]
+        )
+        def flow_count(c: Context) -> str:
+            return str(c.after)
+
+    @joined.step()
+    def control(c: Context) -> None:
+        """Hand the packet to the control processor."""
+        c.left_to_control = True
+
+    @joined.step()
+    def exception(c: Context) -> None:
+        """Drop the packet with its reason."""
+
+    @joined.step()
+    def emit(c: Context) -> None:
+        """Hand the header to the post-processor."""
+        c.sent = c.out
+
+
 def router_program(box: Box, protocols: Sequence[str] = PROTOCOLS, counting: bool = False) -> StepProgram:
     """Return the step program of a router.
 
@@ -94,29 +120,7 @@ def router_program(box: Box, protocols: Sequence[str] = PROTOCOLS, counting: boo
         inner = [name for name in ("ipv4", "ipv6") if f"{name}_extract" in first.values() or name == "ipv4"]
         parts.append(mpls.mpls_steps(box, counting, inner if "mpls" in chosen else ()))
     joined = program.with_steps(*parts)
-    if counting:
-        after = [f"{name}_modify" for name in PROTOCOLS if f"{name}_modify" in joined.steps]
-
-        @joined.step(
-            calls=[Call("count", "flow_counter", ["flow"])], goes=after, keeps=[Kept("count", 1, missing=True)]
-        )
-        def flow_count(c: Context) -> str:
-            return str(c.after)
-
-    @joined.step()
-    def control(c: Context) -> None:
-        """Hand the packet to the control processor."""
-        c.left_to_control = True
-
-    @joined.step()
-    def exception(c: Context) -> None:
-        """Drop the packet with its reason."""
-
-    @joined.step()
-    def emit(c: Context) -> None:
-        """Hand the header to the post-processor."""
-        c.sent = c.out
-
+    _ends(joined, counting)
     order = [name for name in ORDER if name in joined.steps]
     joined.steps = {name: joined.steps[name] for name in order}
     return joined
