@@ -130,6 +130,26 @@ class LoadCurve(Result):
         return {name: plain(value) for name, value in document.items()}
 
 
+def _wanted(rates: Sequence[float | str] | None) -> list[tuple[float, float]]:
+    """Return each load as a share of the highest rate and packets/s, one of them 0; raises InputError."""
+    if rates is None:
+        return [(share, 0.0) for share in np.linspace(LOWEST_LOAD, HIGHEST_LOAD, POINTS).tolist()]
+    return [
+        (share_of(rate), 0.0) if isinstance(rate, str) else (0.0, positive("rate of a load", float(rate)))
+        for rate in rates
+    ]
+
+
+def _refusals(full: pd.DataFrame, rows: pd.DataFrame, estimate: bool, loads: int) -> dict[str, str]:
+    """Return why solvers have no answer; for estimates, at how many of the loads."""
+    answers = [*full.itertuples(), *rows.itertuples()]
+    refused = {str(row.solver): str(row.refused) for row in answers if isinstance(row.refused, str)}
+    refusals = int(rows.loc[rows["solver"] == ESTIMATE, "refused"].notna().sum())
+    if estimate and 0 < refusals < loads:
+        refused[ESTIMATE] = f"at {refusals} of {loads} loads: {refused[ESTIMATE].removeprefix('estimate: ')}"
+    return refused
+
+
 def load_curve(
     design: DesignLike, workload: WorkloadLike | None = None, *, arrivals: Arrival | str = "poisson",
     rates: Sequence[float | str] | None = None, seeds: int = 1, packets: int | None = None,
@@ -160,12 +180,7 @@ def load_curve(
 
     design = design_of(design)
     offered = Offered.of(design, design.packets(workload), arrivals)
-    wanted = [
-        (share_of(rate), 0.0) if isinstance(rate, str) else (0.0, positive("rate of a load", float(rate)))
-        for rate in rates or ()
-    ]
-    if rates is None:
-        wanted = [(share, 0.0) for share in np.linspace(LOWEST_LOAD, HIGHEST_LOAD, POINTS).tolist()]
+    wanted = _wanted(rates)
     estimate = packets is None and seeds == 1 if estimate is None else estimate
     solvers = (*SOLVERS, ESTIMATE) if estimate else SOLVERS
     count = len(solvers) + len(wanted) * (1 + seeds + estimate)
@@ -200,11 +215,7 @@ def load_curve(
         of_rows(part) for solver in (*SOLVERS, ESTIMATE)
         for _, part in good[good["solver"] == solver].groupby("offered_mpps", sort=True)
     ]  # fmt: skip
-    answers = [*full.itertuples(), *rows.itertuples()]
-    refused = {str(row.solver): str(row.refused) for row in answers if isinstance(row.refused, str)}
-    refusals = int(rows.loc[rows["solver"] == ESTIMATE, "refused"].notna().sum())
-    if estimate and 0 < refusals < len(loads):
-        refused[ESTIMATE] = f"at {refusals} of {len(loads)} loads: {refused[ESTIMATE].removeprefix('estimate: ')}"
+    refused = _refusals(full, rows, estimate, len(loads))
     if not answered_points:
         raise NpexploreError(f"{design.name}: no load has an answer: {'; '.join(refused.values())}")
     lines = full["line_rate_mpps"].dropna().astype(float)
