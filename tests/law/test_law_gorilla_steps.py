@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.gorilla_packets import KINDS
-from reference.router_cases import named_cases, packet
+from reference.router_cases import NOTABLE, named_cases, packet
 from reference.router_cases6 import MIXED, named_cases6
 from reference.router_random import random_cases, random_router
 
@@ -56,11 +56,13 @@ def test_named_cases():
     assert min(ends.values()) > 10
 
 
-def test_who_has_no_address_yet_may_ask_its_link():
-    """0.0.0.0 to 255.255.255.255, as DHCP asks: a broadcast of its link, and no martian source."""
-    _, port, frame = CASES[0]
-    asks = ("asks its link", port, frame[:14] + packet("0.0.0.0", "255.255.255.255"))
-    assert held_to_the_golden_router(ROUTER, [asks])[0]["dropped"] == 1
+@pytest.mark.parametrize("station", [ROUTER.ports[0].mac, b"\xff" * 6], ids=["own", "broadcast"])
+def test_all_pairs_of_notable_addresses(station):
+    """Among them 0.0.0.0 to 255.255.255.255, as DHCP asks: a broadcast of its link, and no martian source."""
+    head = station + bytes(6) + b"\x08\0"
+    cases = [(f"{source} to {target}", 0, head + packet(source, target)) for source in NOTABLE for target in NOTABLE]
+    ends, _ = held_to_the_golden_router(ROUTER, cases)
+    assert ends["dropped"] > 500
 
 
 @pytest.mark.slow

@@ -205,7 +205,9 @@ ERRORS = (
 ROUTES = (
     "0.0.0.0/0 1", "192.0.2.0/24 1", "10.0.0.0/255.0.0.0 10.9.9.9 0", "10.1.2.3/32 - 1", "198.51.0.0/16 1", "0/0 0",
 )  # fmt: skip
-CLAUSES = ("06", "11", "0035", "c000020a", "4?", "45%f0", "0?3?", "08", "c000", "0a01%fffe")
+CLAUSES = (
+    "06", "11", "0035", "c000020a", "4?", "45%f0", "0?3?", "08", "c000", "0a01%fffe", "c0??????", "??35??", "????%ff0f",
+)  # fmt: skip
 
 
 def element(rnd: random.Random) -> tuple[str, int]:
@@ -256,6 +258,7 @@ def graph(rnd: random.Random) -> str:
         keyword = rnd.choice((
             "INTERFACES 192.0.2.10/24 198.51.100.2/30", "BADSRC 192.0.2.10 10.1.2.3", "CHECKSUM false",
             "BADSRC 192.0.2.10 10.1.2.3, GOODDST 192.0.2.20", "INTERFACES 10.1.2.3/8, CHECKSUM false",
+            "INTERFACES 192.0.2.10/24, BADSRC 10.1.2.3", "GOODDST 192.0.2.20, INTERFACES 192.0.2.10/24",
         ))  # fmt: skip
         start = rnd.choice((f"Strip(14) -> c::CheckIPHeader({keyword})", f"c::CheckIPHeader(OFFSET 14, {keyword})"))
         return f"FromDevice(a) -> {start} -> x0::Discard; c[1] -> x1::Discard;"

@@ -25,7 +25,8 @@ class CheckIPHeader(Element):
     """What fails the checks of RFC 1812 section 5.2.2 leaves by output 1; sources to refuse are in the argument.
 
     `INTERFACES 10.0.0.1/8`: no source is a broadcast address of these networks, 0.0.0.0 or 255.255.255.255, unless the
-    packet is for one of these addresses. BADSRC, GOODDST: the same two lists; CHECKSUM false: the sum is not looked at.
+    packet is for one of these addresses. BADSRC, GOODDST: the same two lists, which it replaces. CHECKSUM false: sums
+    are not looked at.
     """
 
     OUTPUTS, PROCESSING, ARGUMENTS, TIMED = (1, 2), "a/ah", (0, 2), "checkipheader"
@@ -39,14 +40,15 @@ class CheckIPHeader(Element):
             raise InputError(f"it has one list of addresses and one offset, got {', '.join(arguments)!r}")
         self.offset = number(self.said.value("OFFSET", offsets[0] if offsets else "0"))
         self.sums = truth("CHECKSUM", self.said.value("CHECKSUM", "true"))
-        self.refused = {address(one) for one in self.said.value("BADSRC", lists[0] if lists else "").split()}
-        self.refused |= {0, MAX_ADDRESS} if lists else set()  # Click's older syntax
+        interfaces = self.said.value("INTERFACES", "").split()
+        self.refused = {address(one) for one in self.said.value("BADSRC", "").split()}
         self.welcome = {address(one) for one in self.said.value("GOODDST", "").split()}
-        for one in self.said.value("INTERFACES", "").split():
-            own, _, _ = one.partition("/")
-            value, length = prefix(one)
-            self.welcome.add(address(own))
-            self.refused |= {0, MAX_ADDRESS, value | MAX_ADDRESS & ~prefix_mask(length)}
+        if interfaces:  # as in Click, they replace both lists
+            networks = [prefix(one) for one in interfaces]
+            self.welcome = {address(one.partition("/")[0]) for one in interfaces}
+            self.refused = {0, MAX_ADDRESS, *(value | MAX_ADDRESS & ~prefix_mask(n) for value, n in networks)}
+        if lists:  # Click's older syntax
+            self.refused = {0, MAX_ADDRESS, *(address(one) for one in lists[0].split())}
 
     def take(self, pack: Pack, port: int) -> Out:
         """The packet without what the link added behind it."""

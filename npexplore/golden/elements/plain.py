@@ -264,7 +264,8 @@ def _clause(word: str) -> tuple[int, bytes, bytes, bool]:
         raise InputError(f"a pattern is OFFSET/HEX with whole bytes, got {word!r}")
     open_ = bytes.fromhex("".join("0" if digit == "?" else "f" for digit in value))
     mask_bytes = bytes(a & b for a, b in zip(open_, bytes.fromhex(mask or "f" * len(value)), strict=True))
-    return int(offset), bytes.fromhex(value.replace("?", "0")), mask_bytes, wanted
+    compared = mask_bytes.rstrip(b"\0")  # what lies behind need not be in the packet, as in Click
+    return int(offset), bytes.fromhex(value.replace("?", "0"))[: len(compared)], compared, wanted
 
 
 def _fits(data: bytes, offset: int, value: bytes, mask: bytes, wanted: bool) -> bool:
