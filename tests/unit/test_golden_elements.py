@@ -314,6 +314,8 @@ def test_a_rewriter_gives_ports_and_takes_replies_back():
         text = "FromDevice(in) -> rw :: IPRewriter(pattern 7.0.0.7 9 8.0.0.8 7 0 0) -> Discard"
         (changed,) = Graph.read(text).run("in", packet)
         assert (summed(changed.pack.data, 20, 6) == changed.pack.data) is (packet != tcp)
+    with pytest.raises(InputError, match="a named pattern is NAME SADDR SPORT DADDR DPORT, got 'nat'"):
+        Graph.read("IPRewriterPatterns(nat);")
 
 
 def test_names_prefixes_and_compounds_without_a_name():
@@ -365,7 +367,7 @@ def test_relations_compare_and_missing_fields_fit_nothing(text, packet, fits):
         ("icmp type 256", "type of ICMP must be 0 to 255"), ("src host < 1.2.3.4", "an address cannot be compared by"),
         ("tcp opt != syn", "a flag cannot be compared by '!='"), ("src host 1.2.3.4 & udp", "not understood at '&'"),
         ("src host 010.0.0.1", "010.0.0.1"), ("src net 10.0.0.0/08", "a number is needed, got '08'"),
-        ("ip ttl <> 3", "got '>'"), ("ip ecn 1", "is not understood at"),
+        ("ip ttl <> 3", "got '>'"), ("ip ecn 1", "is not understood at"), ("ip frag or 53", "'53' is of no field"),
     ],
 )  # fmt: skip
 def test_what_no_packet_can_have_and_what_is_not_read_is_refused(text, told):
@@ -390,6 +392,7 @@ KEYWORDS = [
     ("Paint(300)", "a paint must be 0 to 255, got '300'"),
     ("Paint(1, ANNO 17)", "keyword 'ANNO' is not supported"),
     ("EtherEncap(70000, 2:0:0:0:0:1, 2:0:0:0:0:2)", "the type of frames must be 0 to 65535"),
+    ("SwitchEncap(70000)", "a port of the matrix must be 0 to 65535, got '70000'"),
 ]
 
 

@@ -254,7 +254,7 @@ class _Reader:
         number_ = whole_number(word)
         if number_ is not None and kind not in ("host", "net"):
             kind = kind or (self.before.kind if bare else "")
-            if not kind or kind in ("host", "net"):
+            if kind in ("", "host", "net", *BARE):
                 raise InputError(f"expression {self.text!r}: {word!r} is of no field; say port, or which field")
             self.at += 1
             full = largest(kind, said.field or self.before.field)

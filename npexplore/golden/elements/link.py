@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from npexplore.errors import InputError
-from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, limited, number
+from npexplore.golden.elements.base import ANY, Element, Out, Pack, address, limited
 from npexplore.golden.elements.ip import prefix
 from npexplore.golden.elements.names import named
 from npexplore.golden.elements.plain import ONE_PACKET
@@ -64,7 +64,7 @@ class SwitchEncap(Element):
 
     def configure(self, *arguments: str) -> None:
         """The port of the matrix that it shall leave by."""
-        self.port = number(arguments[0]) if arguments else 0
+        self.port = limited("a port of the matrix", arguments[0], 0xFFFF) if arguments else 0
 
     def take(self, pack: Pack, port: int) -> Out:
         """The cell."""

@@ -19,13 +19,19 @@ from npexplore.golden.elements.transport import CHECKSUM_AT, TCP, UDP, first_pie
 from npexplore.golden.ipv4.five_tuple import FiveTuple, read_five_tuple
 from npexplore.golden.reasons import Reason
 
-_patterns: ContextVar[Mapping[str, str] | None] = ContextVar("patterns", default=None)
+_patterns: ContextVar[Mapping[str, list[str]] | None] = ContextVar("patterns", default=None)
 
 
 @contextmanager
 def patterns(entries: Iterable[str]) -> Iterator[None]:
     """Let rewriters know these named patterns, `NAME SADDR SPORT DADDR DPORT`, while a graph is made."""
-    token = _patterns.set(dict(entry.split(None, 1) for entry in entries))
+    known = {}
+    for entry in entries:
+        name, *pattern = entry.split()
+        if len(pattern) != 4:
+            raise InputError(f"IPRewriterPatterns: a named pattern is NAME SADDR SPORT DADDR DPORT, got {entry!r}")
+        known[name] = pattern
+    token = _patterns.set(known)
     try:
         yield
     finally:
@@ -56,7 +62,7 @@ def read_rule(text: str) -> Pattern | int:
         known = _patterns.get() or {}
         if rest[0] not in known:
             raise InputError(f"pattern {rest[0]!r} is not named by IPRewriterPatterns")
-        rest = [*known[rest[0]].split(), *rest[1:]]
+        rest = [*known[rest[0]], *rest[1:]]
     if kind == "keep" and len(rest) == 2:
         rest = ["-", "-", "-", "-", *rest]
     if kind not in ("pattern", "keep") or len(rest) != 6:
