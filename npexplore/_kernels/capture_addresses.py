@@ -193,7 +193,7 @@ def _icmp6(b, edits, counts, o, end):
         fixed = 24
     elif kind == 143:
         return _groups(b, edits, counts, o + 8, _be16(b, o + 6), 16, end) if o + 8 <= end else o + 4
-    elif kind != 128 and kind != 129 and kind > 4:
+    elif kind == 0 or (kind != 128 and kind != 129 and kind > 4):
         return min(o + 4, end)
     if o + fixed > end:
         return min(o + 8, end)
@@ -233,11 +233,15 @@ def _advertised(b, edits, counts, o, end):
 
 @kernel()
 def _resolution(b, edits, counts, o, end):
-    """Note the addresses of ARP and its relatives; return where the packet is cut."""
-    if o + 8 > end:
+    """Note the addresses of ARP for IPv4 and its relatives; return where the packet is cut.
+
+    Cisco's SLARP has an address where they have their header. Hardware addresses of 4 bytes are those of IPv4 tunnels,
+    long ones (Infiniband's) hold addresses of IPv6.
+    """
+    if o + 8 > end or _be16(b, o + 2) != 0x0800:
         return o
     hardware, size = np.int64(b[o + 4]), np.int64(b[o + 5])
-    if size != 4:
+    if size != 4 or hardware == 4 or hardware > 8:
         return o + 8
     at = o + 8 + hardware
     if at + 4 > end:
@@ -248,6 +252,16 @@ def _resolution(b, edits, counts, o, end):
         return min(at, end)
     _edit(edits, counts, at, 4, 4)
     return at + 4
+
+
+@kernel()
+def _contexts(b, edits, counts, at, end):
+    """Clear the contexts of service headers among link headers: they may be anything (RFC 8300 sections 2.4, 2.5)."""
+    while at + 10 <= end:
+        stop = at + 2 + 4 * (_be16(b, at + 2) & 63)
+        if _be16(b, at) == 0x894F and b[at + 2] >> 6 == 0 and b[at + 5] >= 1 and b[at + 5] <= 5 and stop <= end:
+            _clear(edits, counts, at + 10, stop)
+        at += 2
 
 
 @kernel()
@@ -328,7 +342,7 @@ def _packet(b, kind, o, end, edits, sums, counts):
                     _edit(edits, counts, o + 4, 4, 4)
                 if b[o] == 3 or b[o] == 4 or b[o] == 5 or b[o] == 11 or b[o] == 12:
                     o, depth, step = o + 8, depth + 1, _IP4
-                elif b[o] > 18:
+                elif b[o] > 18 or b[o] == 1 or b[o] == 2 or b[o] == 6 or b[o] == 7:
                     cut = o + 4
             elif protocol == 58 and size == 16 and o + 4 <= end:
                 _sum(sums, counts, o + 2, o, TO_CUT, source, target, size, 0)
@@ -388,6 +402,7 @@ def find_addresses(
         if kinds[i] == NOTHING:
             cut[i] = at
             continue
+        _contexts(b, edits, counts, start, start + at)
         stop = _packet(b, np.int64(kinds[i]), start + at, end, edits, sums, counts)
         cut[i] = stop - start
         for k in range(first, min(counts[1], len(sums))):

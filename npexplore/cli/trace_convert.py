@@ -75,7 +75,8 @@ def command(
     if keep_payload:
         warn("--keep-payload: addresses in payloads, TCP options, DNS names and unknown protocols are copied in clear")
     if form == "pcapng" and "pcapng" in scan.format:
-        note("interface names are kept; comments, flags and other options of packets are not copied")
+        names = ", interface names" if key else ""
+        note(f"{'' if key else 'interface names are kept; '}comments, flags{names} and other options are not copied")
     problems = troubles(scan)
     for trouble in problems:
         warn(f"{trouble}; the packets before it are converted")

@@ -18,6 +18,8 @@ from npexplore.packets.columns import PacketTable
 
 Bytes = NDArray[np.uint8]
 RARP, ETHERNET, ETHERNET_BYTES, PFLOG = 0x8035, 1, 14, 117
+COOKED = ((113, 5, 6), (276, 11, 12))  # of Linux: link type, where the size of the link address and its 8 bytes stand
+MAC_BYTES, COOKED_BYTES = 6, 8
 
 
 class Anonymiser(ShownByArguments):
@@ -64,6 +66,11 @@ class Anonymiser(ShownByArguments):
         for row in np.flatnonzero(table["link_type"] == PFLOG):  # its header repeats the packet's addresses
             start = position[row] - base
             data[start + 4 : start + min(l3[row], captured[row])] = 0
+        for link_type, size_at, address_at in COOKED:  # the link address of a tunnel is one of IPv4 or IPv6
+            rows = np.flatnonzero((table["link_type"] == link_type) & (captured > size_at))
+            rows = rows[data[position[rows] - base + size_at] != MAC_BYTES]
+            for at in range(address_at, address_at + COOKED_BYTES):
+                data[position[rows[captured[rows] > at]] - base + at] = 0
         cut, room = np.zeros(table.rows, np.int64), 3 * table.rows + 64
         while True:
             edits, sums = np.empty((room, 3), np.int64), np.empty((room, 7), np.int64)

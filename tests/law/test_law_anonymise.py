@@ -39,6 +39,38 @@ def test_no_address_is_left(tmp_path, frames, cut):
             assert ".".join(map(str, value[:4])).encode() not in data
 
 
+ADDRESS, OTHER = bytes.fromhex("c633644d"), bytes.fromhex("20010db8beef00000000000000007777")
+INSIDE = make.ipv4(payload=make.udp())
+LINKS = {
+    "tunnel": (113, bytes.fromhex("000003080004") + ADDRESS + bytes(4) + b"\x08\0" + INSIDE),
+    "tunnel of IPv6": (113, bytes.fromhex("000003010010") + OTHER[:8] + b"\x08\0" + INSIDE),
+    "tunnel, cooked again": (276, bytes.fromhex("08000000000000010308 0004") + ADDRESS + bytes(4) + INSIDE),
+    "Cisco's address resolution": (104, bytes.fromhex("0f00803500000001") + ADDRESS + b"\xff\xff\xff\0"),
+    "service header": (1, make.ethernet(make.nsh(INSIDE, kind=1, context=OTHER), 0x894F)),
+    "service header of any size": (1, make.ethernet(make.nsh(INSIDE, context=ADDRESS), 0x894F)),
+    "resolution inside a tunnel": (1, make.ethernet(bytes.fromhex("030a080004040001") + ADDRESS * 4, 0x0806)),
+    "resolution on Infiniband": (1, make.ethernet(bytes.fromhex("0020080014040001") + bytes(4) + OTHER * 2, 0x0806)),
+}
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_no_address_is_left_in_front_of_the_packet(tmp_path, name):
+    link, data = LINKS[name]
+    (tmp_path / "in").write_bytes(make.pcap([(0, 0, data, None)], link=link))
+    rewrite(tmp_path / "in", tmp_path / "out", key=KEY)
+    (left,) = packets_of(tmp_path / "out")
+    assert ADDRESS not in left
+    assert OTHER[:8] not in left
+    assert (INSIDE in data) == (b"\x45\0\0" in left)
+
+
+def test_a_link_address_of_ethernet_stays_in_a_cooked_header(tmp_path):
+    head = bytes.fromhex("000000010006 020000000007 0000 0800")
+    (tmp_path / "in").write_bytes(make.pcap([(0, 0, head + INSIDE, None)], link=113))
+    rewrite(tmp_path / "in", tmp_path / "out", key=KEY)
+    assert packets_of(tmp_path / "out")[0].startswith(head)
+
+
 def test_checksums_stay_as_right_or_wrong_as_they_were(tmp_path, frames):
     (tmp_path / "in").write_bytes(make.pcap([(0, 0, one.data, None) for one in frames]))
     rewrite(tmp_path / "in", tmp_path / "out", key=KEY, keep_payload=True)
