@@ -10,7 +10,9 @@ import re
 import warnings
 from functools import cache
 
-from npexplore.errors import InputError, UnknownNameError
+from npexplore.errors import InputError, UnknownNameError, positive
+
+FOREVER_NS = 1 << 62  # 146 years: no two times of a capture are as far apart
 
 # unit -> (dimension, factor to the base unit of that dimension)
 UNITS: dict[str, tuple[str, float]] = {
@@ -214,3 +216,9 @@ def parse_time(subject: str, text: str) -> float:
     if not 0 < seconds < float("inf"):
         raise InputError(f"{subject} must be a time above 0 such as 2ms or 5us, got {text!r}")
     return seconds
+
+
+def whole_nanoseconds(subject: str, seconds: float) -> int:
+    """Return a duration in nanoseconds, rounded, at most FOREVER_NS; raises InputError unless it is above 0."""
+    ns = positive(subject, seconds) * 1e9
+    return FOREVER_NS if ns >= FOREVER_NS else round(ns)

@@ -101,6 +101,11 @@ def test_a_gap_of_exactly_the_timeout_is_one_flow(gap_ns):
     table = PacketTable.of_records(one, np.array([1], np.uint16))
     assert len(flow_table(table, timeout_s=gap_ns / 1e9)) == 1
     assert len(flow_table(table, timeout_s=(gap_ns - 1) / 1e9)) == 2
+    for longest_s in (9.3e9, 1e300):  # more nanoseconds than 64 bits hold: never
+        assert (
+            len(flow_table(table, timeout_s=longest_s, active_s=longest_s)) == len(train_lengths(table, longest_s)) == 1
+        )
+        assert rate_over_time(table["t_ns"], table["length"], longest_s).packets.tolist() == [2]
 
 
 def test_wrong_arguments_name_themselves():

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from npexplore._kernels.capture_flows import split_by_timeout
 from npexplore._kernels.capture_records import NO_TIME
-from npexplore.errors import InputError, one_of, positive
+from npexplore.errors import InputError, one_of
 from npexplore.packets.columns import PacketTable
 from npexplore.packets.statistics.endpoints import FIRST_IPV6, Endpoints, dense, endpoints
+from npexplore.units import FOREVER_NS, whole_nanoseconds
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FOREVER = 1 << 62
 TUPLE = ("src", "dst", "ip_proto", "sport", "dport")
 
 
@@ -64,7 +64,7 @@ def flow_table(
     if timeout_s is not None or active_s is not None:
         if (time == NO_TIME).any():
             raise InputError("flows can be split by timeouts only if every packet has a time stamp")
-        idle, life = (FOREVER if s is None else round(positive("flow timeout", s) * 1e9) for s in (timeout_s, active_s))
+        idle, life = (FOREVER_NS if s is None else whole_nanoseconds("flow timeout", s) for s in (timeout_s, active_s))
         size = int(number.max()) + 1 if len(number) else 0
         last, began, current = np.zeros(size, np.int64), np.zeros(size, np.int64), np.full(size, -1, np.int64)
         number = split_by_timeout(number, time, idle, life, last, began, current)
@@ -167,8 +167,8 @@ class TrainCounter:
 
     def lengths(self, gap_s: float) -> NDArray[np.int64]:
         """Return the packets of each train, as `train_lengths` does."""
-        gap_ns = round(positive("largest gap within a train", gap_s) * 1e9)
+        gap_ns = whole_nanoseconds("largest gap within a train", gap_s)
         if (self._t_ns == NO_TIME).any():
             raise InputError("packets form trains only if every packet has a time stamp")
         last, began, current = (np.full(self._pairs, start, np.int64) for start in (0, 0, -1))
-        return np.bincount(split_by_timeout(self._pair, self._t_ns, gap_ns, FOREVER, last, began, current))
+        return np.bincount(split_by_timeout(self._pair, self._t_ns, gap_ns, FOREVER_NS, last, began, current))

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from npexplore._kernels.capture_counts import NO_TIME, count_bins, rebin, used_bins
 from npexplore.display import ShownByArguments
-from npexplore.errors import InputError, positive
+from npexplore.errors import InputError
 from npexplore.records import by_content
+from npexplore.units import whole_nanoseconds
 
 BINS = 1 << 16
 MOST_BINS = 10**8
@@ -81,7 +82,7 @@ def rate_over_time(t_ns: NDArray[np.int64], length: NDArray[np.uint32], bin_s: f
     Raises:
         InputError: a width that makes more than 10^8 bins or is below a nanosecond; no packet with a time stamp.
     """
-    width = round(positive("bin", bin_s) * 1e9)
+    width = whole_nanoseconds("bin", bin_s)
     timed = t_ns != NO_TIME
     if width < 1 or not timed.any():
         raise InputError(f"a rate over time needs packets with time stamps and a bin of at least 1 ns, got {bin_s} s")
