@@ -32,6 +32,7 @@ class Contention(Nesting):
     exponential: bool = False  # whether all service is taken for exponential
     wandering: Floats | None = None  # variance (P,) of the waits for members that are chosen by chance
     in_order: dict[Chain, Floats] = field(default_factory=dict)  # by holds, waits for packets that came before
+    share: float = 1.0  # of the workload's packets that come to this pool
     open_load: bool = False  # whether packets arrive by themselves, and idle threads wait in one line for them
 
     def divide(self, rate: Floats) -> None:

@@ -134,9 +134,12 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
     machine = batch.like.machine
     working = [pool for pool in machine.pools if agreed(batch.parts[pool.name].latency > 0)]
     levels = {
-        pool.name: Levels(batch.parts[pool.name], pool.count, pool.home, units_of_others(batch, pool))
+        pool.name: Levels(
+            batch.parts[pool.name], pool.count, pool.home, units_of_others(batch, pool),
+            share=batch.like.by_pool[pool.name].share,
+        )
         for pool in working
-    }
+    }  # fmt: skip
     most = np.min([*ceilings.values()], axis=0)
     meets = meets_of(levels, batch, ceilings)
     curves = curves_of(levels, ceilings, meets, dict.fromkeys(levels, most * 0.0))
@@ -169,7 +172,10 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
             curves = curves_of(levels, ceilings, meets, rates)
             passed = _pass(batch, levels, curves, ceilings, places, eased)
             behind_all = carried_behind(machine, levels, passed.carried)
-    check_losses(batch, passed.lost)
+    check_losses(
+        batch,
+        {name: 1.0 - np.minimum(passed.rates[name], behind_all[name]) / passed.behind[name][0] for name in passed.lost},
+    )
     leave = {name: own.leaves for name, own in batch.like.by_pool.items() if name in levels}
     total = sum(leave.values())
     rates = {name: np.minimum(one, behind_all[name]) for name, one in passed.rates.items()}
@@ -177,11 +183,11 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
     rate = np.minimum(rate if total > TINY else np.min([*rates.values()], axis=0), most)
     most_behind = carried_behind(machine, levels, {name: curve[:, -1] for name, curve in curves.items()})
     latency, pool_stays = np.zeros_like(most), []
-    held_up = _held_up(batch, levels, curves, passed) if places is not None else {}
+    held_up = _held_up(batch, levels, curves, passed, places) if places is not None else {}
     for pool in machine.pools:
         if pool.name not in levels:
             continue
-        room = max((places or 0) - pool.count, 0) if pool.gets is None else room_before(batch, pool.gets)
+        room = _room(batch, pool, places)
         stays, behind = passed.stays[pool.name], passed.behind.get(pool.name)
         full = np.isinf(stays) | (passed.rates[pool.name] * BOTTLENECK_SHARE > most_behind[pool.name])
         if places is not None and np.any(full & (rate > ALL_LEAVE * batch.offered)):
@@ -200,8 +206,13 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
     return Found(rate, latency, 1.0 - rate / batch.offered, [*levels.values()], stays=pool_stays)
 
 
+def _room(batch: Batch, pool: Pool, places: int | None) -> int:
+    """Return how many packets wait in front of a pool's threads; places: of the receive buffer."""
+    return max((places or 0) - pool.count, 0) if pool.gets is None else room_before(batch, pool.gets)
+
+
 def _held_up(
-    batch: Batch, levels: Mapping[str, Levels], curves: Mapping[str, Floats], passed: _Passed
+    batch: Batch, levels: Mapping[str, Levels], curves: Mapping[str, Floats], passed: _Passed, places: int
 ) -> dict[str, Floats]:
     """Return the time (P,) in pools joined by queues that stall, with the waits in front of queues that are full.
 
@@ -224,7 +235,9 @@ def _held_up(
         carried = np.min([passed.carried[one.name] for one in row], axis=0)
         for one in row if len(row) > 1 else ():
             (comes, longer), curve = passed.behind[one.name], curves[one.name]
-            seconds = finite_queues(comes, curve, one.count + AMPLE, longer, 1.0 / curve[:, 0])[1]
+            head = one is row[0] and (one.gets is None or one.gets in drops)  # what finds it full is lost
+            space = AMPLE if not head else _room(batch, one, places)
+            seconds = finite_queues(comes, curve, one.count + space, longer, 1.0 / curve[:, 0])[1]
             held_up[one.name] = np.where(comes < BOTTLENECK_SHARE * carried, seconds, passed.stays[one.name])
     return held_up
 

@@ -21,7 +21,7 @@ from npexplore.solve.stations import Floats
 
 NEGLIGIBLE = 1e-12  # seconds, visits or shares of them: rounding
 
-# (another pool, the part of a server's work that is its and may be met, residual time of it, its threads)
+# (a pool, the part of a server's work that is its and may be met, residual time of it, its threads; infinite: forked)
 Others = list[tuple[str, Floats, Floats, float]]
 Meets = dict[str, dict[str, Others]]
 
@@ -33,17 +33,22 @@ def meets_of(levels: Mapping[str, Levels], batch: Batch, ceilings: Mapping[str, 
     for name, one in levels.items():
         for server, seconds in one.batch.seconds.items():
             whole = np.maximum(batch.seconds[server], NEGLIGIBLE)
-            if server not in ceilings or not agreed((1.0 - seconds / whole > NEGLIGIBLE) & (seconds > 0)):
+            waiting = seconds - one.batch.aside.get(server, 0.0)  # the packets' own, which waits for the rest
+            if server not in ceilings or not agreed((1.0 - waiting / whole > NEGLIGIBLE) & (waiting / whole > NEGLIGIBLE)):
                 continue
             others = meets[name][server] = []
             for other, own in batch.parts.items():
-                if other in levels and server in own.seconds:
-                    more, count = meetings(pools[name], pools[other], server, one.servers)
-                    part = own.seconds[server] / whole * more
-                    each = (
-                        own.seconds[server] / np.maximum(own.visits[server], NEGLIGIBLE) * (1.0 + own.scv[server]) / 2
-                    )
-                    others.append((other, part, each, np.inf if server in own.aside else count))
+                if server not in own.seconds:
+                    continue
+                more, count = meetings(pools[name], pools[other], server, one.servers)
+                each = own.seconds[server] / np.maximum(own.visits[server], NEGLIGIBLE) * (1.0 + own.scv[server]) / 2
+                forked = own.aside.get(server, 0.0 * whole)
+                if other == name:
+                    others.append((other, waiting / whole * more, each, count))
+                elif agreed(own.seconds[server] - forked > NEGLIGIBLE * whole):
+                    others.append((other, (own.seconds[server] - forked) / whole * more, each, count))
+                if server in own.aside:
+                    others.append((other, forked / whole, each, np.inf))
     return meets
 
 
@@ -51,10 +56,15 @@ def _slow(
     name: str, one: Levels, ceilings: Mapping[str, Floats], meets: Mapping[str, Others], rates: Mapping[str, Floats]
 ) -> None:
     """Let the work of other pools at their rates slow one pool where both visit a server."""
+    least = np.min([*rates.values()], axis=0)  # of a pool whose packets do nothing but fork
     for server, met in meets.items():
-        more = [(rates[other] * part, each, count) for other, part, each, count in met if other != name]
+        more = [
+            (rates.get(other, least) * part, each, count)
+            for other, part, each, count in met if other != name or np.isinf(count)
+        ]  # fmt: skip
         nothing = np.zeros(len(one.batch))
-        own = sum((rates[other] * part for other, part, _, _ in met if other == name), nothing) / ceilings[server]
+        own = sum((rates[name] * part for other, part, _, count in met if other == name and count < np.inf), nothing)
+        own = own / ceilings[server]
         others = sum((rate for rate, _, _ in more), nothing)
         lasts = sum((rate * each for rate, each, _ in more), nothing)
         visitors = sum((np.where(rate > 0, count, 0.0) for rate, _, count in more), nothing)
@@ -63,6 +73,8 @@ def _slow(
         longer = np.ones(len(one.batch)) if shared else lasts / np.maximum(others * each, NEGLIGIBLE)
         busy = others / ceilings[server]
         one.slowed[server] = slowed(busy, one.servers[server].units, longer, np.maximum(visitors, 1.0), own)
+        # nobody waits where each has a unit
+        one.slowed[server][visitors + one.customers <= one.servers[server].units] = 1.0
         waits, busy = each * (one.slowed[server] - 1.0), np.minimum(busy, 1.0)
         # of exponential waits that a share `busy` has, in each visit
         one.variances[server] = one.batch.visits[server] * waits**2 * (2.0 / np.maximum(busy, NEGLIGIBLE) - 1.0)
@@ -88,9 +100,9 @@ def curves_of(
     for name, one in levels.items():
         if one.batch.like.workload.arrivals != "saturated":
             # all threads at work keep out of each other's way, few do not
-            one.exponential, most = True, throughput[name][:, -1:]
+            one.exponential, one.open_load, most = True, True, throughput[name][:, -1:]
             throughput[name] = np.minimum(one.solve()[1].throughput, most)
-            throughput[name][:, -1:], one.exponential = most, False
+            throughput[name][:, -1:], one.exponential, one.open_load = most, False, False
     return throughput
 
 
