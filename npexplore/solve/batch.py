@@ -23,6 +23,7 @@ from npexplore.solve.batch_structure import made_once, offered, structure
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 K = TypeVar("K", bound=Hashable)
+TINY = 1e-30
 FULLEST = 14  # power of how busy a resource is, by which its spread counts
 MAX_BATCH_POINTS = 2048  # points at once: more would leave the cache
 
@@ -161,6 +162,35 @@ class Batch:
         weights = np.stack([np.minimum(rate / ceilings[name], 1.0) ** FULLEST for name in names])
         spread = np.stack([self.spread["threads" if name == threads else name] + more.get(name, 0.0) for name in names])
         return np.asarray((weights * spread).sum(axis=0) / weights.sum(axis=0))
+
+    def scv_in_turns(
+        self, ceilings: Mapping[str, Floats], rate: Floats, more: Mapping[str, Floats] = MappingProxyType({})
+    ) -> Floats:
+        """Return `scv_at_fullest` of servers, as it tells among packets that come there by turns (`regular_share`)."""
+        names = [name for name in ceilings if name in self.seconds]
+        if not names:
+            return np.ones(len(self))
+        weights = np.stack([np.minimum(rate / ceilings[name], 1.0) ** FULLEST + TINY for name in names])
+        scv = [1.0 + (self.spread[name] + more.get(name, 0.0) - 1.0) * self.regular_share(name) for name in names]
+        return np.asarray((weights * np.stack(scv)).sum(axis=0) / weights.sum(axis=0))
+
+    def regular_share(self, name: str) -> Floats:
+        """Return the part (P,) that the spread of times has in waits at a server.
+
+        Packets that go round meet others with most of their work to come, as if the server were shared, which minds no
+        spread: of k visits without a pause 1 / k is left (fixed feedback: Adve and Nelson, Operations Research 42,
+        1994). Who stays away for long comes as at random: all. Between: by the share of the time that he is there.
+        """
+        if self.like.servers[name].discipline == "shared":
+            return np.zeros(len(self))
+        visits = np.maximum(self.visits[name] / self.share, 1.0)
+        there = np.minimum((self.seconds[name] - self.aside.get(name, 0.0)) / np.maximum(self.latency, TINY), 1.0)
+        return np.asarray(1.0 - there * (1.0 - 1.0 / visits))
+
+    @property
+    def share(self) -> float:
+        """Packets that come to the pool, of those of the workload."""
+        return self.like.demands.share
 
     def busiest(self, rate_pps: Floats) -> dict[str, Floats]:
         """Return the utilization law's share (P,) of the most loaded member of each server."""

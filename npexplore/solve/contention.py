@@ -32,8 +32,15 @@ class Contention(Nesting):
     exponential: bool = False  # whether all service is taken for exponential
     wandering: Floats | None = None  # variance (P,) of the waits for members that are chosen by chance
     in_order: dict[Chain, Floats] = field(default_factory=dict)  # by holds, waits for packets that came before
-    share: float = 1.0  # of the workload's packets that come to this pool
     open_load: bool = False  # whether packets arrive by themselves, and idle threads wait in one line for them
+
+    @property
+    def more_variance(self) -> dict[str, Floats]:
+        """Return by server what waits for others' work add to the squared coefficient of variation (P,) of times."""
+        return {
+            name: variance / np.maximum(self.batch.seconds[name] * self.slowed[name], TINY) ** 2
+            for name, variance in self.variances.items()
+        }
 
     def divide(self, rate: Floats) -> None:
         """Let visits under different holds slow each other at a rate (P,), as an open load of what the others spend.

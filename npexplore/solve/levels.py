@@ -232,7 +232,7 @@ class Levels(Contention):
         Packets of constant times wait at the slowest of the servers that each visits once, as if it stood alone, and
         nowhere else (Friedman, Operations Research 13, 1965); of exponential ones, at each. Between: by the variance.
         """
-        visits, server = self.batch.visits[name] / self.share, self.servers[name]
+        visits, server = self.batch.visits[name] / self.batch.share, self.servers[name]
         if not self.open_load or server.members > 1 or agreed(np.abs(visits - 1.0) > ALIKE):
             return 1.0
         ceilings = {one: most for one, most in self.batch.ceilings().items() if one in self.batch.seconds}

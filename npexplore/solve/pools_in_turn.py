@@ -73,7 +73,8 @@ class Stay(NamedTuple):
     """Packets of one pool at the first point: its network, their seconds there and in front of it (P,).
 
     name: of its threads. arrivals: packets a second that come (None: there are always more than threads), curve: what
-    1.. of them are worked at with, longer: how many times more wait than if all times were exponential (each (P,..)).
+    1.. of them are worked at with, longer: how many times more wait than if all times were exponential (each (P,..)), of
+    those with a thread `within` times.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Stay(NamedTuple):
     arrivals: Floats | None = None
     curve: Floats | None = None
     longer: Floats | None = None
+    within: Floats | None = None
 
     def chances(self) -> Floats:
         """Return the chances (n + 1,) of 0..n packets there and in front."""
@@ -103,7 +105,7 @@ def check_steep(batch: Batch, stays: Sequence[Stay], ceilings: Mapping[str, Floa
         carried = np.minimum(carried, stay.curve[:, -1])
         for total, arrivals in ((before, stay.arrivals), (after, stay.arrivals * (1.0 + RATE_ERROR))):
             places = stay.levels.customers + max(stay.room, 0)
-            total += finite_queues(arrivals, stay.curve, places, stay.longer, 1.0 / stay.curve[:, 0])[1]
+            total += finite_queues(arrivals, stay.curve, places, stay.longer, 1.0 / stay.curve[:, 0], stay.within)[1]
     steep = (after > (1.0 + LATENCY_CHANGE) * before) & (
         carried < APPROXIMATE_RATE * np.min([*ceilings.values()], axis=0)
     )
@@ -118,14 +120,15 @@ class _Passed(NamedTuple):
     """What each pool does behind those before it, arrays (P,) by pool.
 
     rates: packets of the workload, as if all of them came to the pool. carried: the same where packets always wait in
-    front of the first pool. stays: mean time in front of its threads and at work. behind: (arrivals, variability).
+    front of the first pool. stays: mean time in front of its threads and at work. behind: (arrivals, variability, that
+    among threads).
     lost: share of those that come and find a full queue that drops.
     """
 
     rates: dict[str, Floats]
     carried: dict[str, Floats]
     stays: dict[str, Floats]
-    behind: dict[str, tuple[Floats, Floats]]
+    behind: dict[str, tuple[Floats, Floats, Floats]]
     lost: dict[str, Floats]
 
 
@@ -134,12 +137,9 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
     machine = batch.like.machine
     working = [pool for pool in machine.pools if agreed(batch.parts[pool.name].latency > 0)]
     levels = {
-        pool.name: Levels(
-            batch.parts[pool.name], pool.count, pool.home, units_of_others(batch, pool),
-            share=batch.like.by_pool[pool.name].share,
-        )
+        pool.name: Levels(batch.parts[pool.name], pool.count, pool.home, units_of_others(batch, pool))
         for pool in working
-    }  # fmt: skip
+    }
     most = np.min([*ceilings.values()], axis=0)
     meets = meets_of(levels, batch, ceilings)
     curves = curves_of(levels, ceilings, meets, dict.fromkeys(levels, most * 0.0))
@@ -201,7 +201,7 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
         latency += seconds
         stay = Stay(threads_of(pool), levels[pool.name], seconds, room)
         if behind is not None and not full[0]:
-            stay = stay._replace(arrivals=behind[0], curve=curves[pool.name], longer=behind[1])
+            stay = stay._replace(arrivals=behind[0], curve=curves[pool.name], longer=behind[1], within=behind[2])
         pool_stays.append(stay)
     return Found(rate, latency, 1.0 - rate / batch.offered, [*levels.values()], stays=pool_stays)
 
@@ -234,10 +234,10 @@ def _held_up(
     for row in rows:
         carried = np.min([passed.carried[one.name] for one in row], axis=0)
         for one in row if len(row) > 1 else ():
-            (comes, longer), curve = passed.behind[one.name], curves[one.name]
+            (comes, longer, within), curve = passed.behind[one.name], curves[one.name]
             head = one is row[0] and (one.gets is None or one.gets in drops)  # what finds it full is lost
             space = AMPLE if not head else _room(batch, one, places)
-            seconds = finite_queues(comes, curve, one.count + space, longer, 1.0 / curve[:, 0])[1]
+            seconds = finite_queues(comes, curve, one.count + space, longer, 1.0 / curve[:, 0], within)[1]
             held_up[one.name] = np.where(comes < BOTTLENECK_SHARE * carried, seconds, passed.stays[one.name])
     return held_up
 
@@ -270,8 +270,10 @@ def _pass(
             rates, stays, busy = carried, nothing, np.ones(len(batch))
         else:
             longer, busy = np.maximum((spread + scv) / 2, MIN_VARIABILITY), np.minimum(comes / carried, 1.0)
-            passed.behind[pool.name] = comes, longer
-            rates, stays, _ = finite_queues(comes, curve, pool.count + room, longer, 1.0 / curve[:, 0])
+            turns = levels[pool.name].batch.scv_in_turns(ceilings, carried, levels[pool.name].more_variance)
+            within = np.maximum((spread + turns) / 2, MIN_VARIABILITY)
+            passed.behind[pool.name] = comes, longer, within
+            rates, stays, _ = finite_queues(comes, curve, pool.count + room, longer, 1.0 / curve[:, 0], within)
             if source:
                 most_comes = np.min([passed.carried[one.name] for one in source], axis=0)
                 carried = finite_queues(most_comes, curve, pool.count + room, longer)[0]
@@ -290,11 +292,7 @@ def _pass(
 
 def _scv(levels: Levels, ceilings: Mapping[str, Floats], curve: Floats, pool: Pool) -> Floats:
     """Return the squared coefficient of variation (P,) of times in a pool, waits for other pools' work in them."""
-    batch, slow = levels.batch, levels.slowed
-    more = {
-        name: variance / np.maximum(batch.seconds[name] * slow[name], TINY) ** 2
-        for name, variance in levels.variances.items()
-    }
+    batch, more = levels.batch, levels.more_variance
     more[threads_of(pool)] = sum(levels.variances.values(), 0.0 * curve[:, 0]) * curve[:, 0] ** 2
     return batch.scv_at_fullest(ceilings, curve[:, -1], pool.count, threads_of(pool), more)
 

@@ -41,7 +41,8 @@ def meets_of(levels: Mapping[str, Levels], batch: Batch, ceilings: Mapping[str, 
                 if server not in own.seconds:
                     continue
                 more, count = meetings(pools[name], pools[other], server, one.servers)
-                each = own.seconds[server] / np.maximum(own.visits[server], NEGLIGIBLE) * (1.0 + own.scv[server]) / 2
+                each = own.seconds[server] / np.maximum(own.visits[server], NEGLIGIBLE)
+                each = each * (1.0 + (own.scv[server] - 1.0) / 2 * own.regular_share(server))
                 forked = own.aside.get(server, 0.0 * whole)
                 if other == name:
                     others.append((other, waiting / whole * more, each, count))

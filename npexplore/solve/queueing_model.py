@@ -300,17 +300,18 @@ def _open(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], most: Fl
     if agreed(variability != 1):  # who waits inside waits as if all were exponential, times the variability
         levels.exponential = True
         curve[:, :-1] = np.minimum(levels.curve(threads)[:, :-1], curve[:, -1:])
-    answer = _behind_arrivals(batch, curve, most, variability)
-    stay = Stay("threads", levels, answer[1], int(most[0]) - threads, batch.offered, curve, variability)
+    within = np.maximum((dispersion(batch) + batch.scv_in_turns(ceilings, rate)) / 2, MIN_VARIABILITY)
+    answer = _behind_arrivals(batch, curve, most, variability, within)
+    stay = Stay("threads", levels, answer[1], int(most[0]) - threads, batch.offered, curve, variability, within)
     return Found(*answer, [levels], stays=[stay])
 
 
-def _behind_arrivals(batch: Batch, curve: Floats, most: Floats, variability: Floats) -> Answer:
+def _behind_arrivals(batch: Batch, curve: Floats, most: Floats, variability: Floats, within: Floats) -> Answer:
     """Return throughput, mean time and share lost (P,) of the machine as one server behind the workload's arrivals."""
 
     def solve(rows: Rows, places: int) -> Answer:
         offered, served = batch.offered[rows], curve[rows]
-        return finite_queues(offered, served, places, variability[rows], 1 / served[:, 0])
+        return finite_queues(offered, served, places, variability[rows], 1 / served[:, 0], within[rows])
 
     return in_room(most, solve)
 

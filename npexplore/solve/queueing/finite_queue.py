@@ -31,16 +31,19 @@ def finite_queue(
 
 
 def finite_queues(
-    arrival_rate: Floats, curve: Floats, places: int, variability: Floats | None = None, alone: Floats | None = None
-) -> tuple[Floats, Floats, Floats]:
+    arrival_rate: Floats, curve: Floats, places: int, variability: Floats | None = None, alone: Floats | None = None,
+    within: Floats | None = None,
+) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """Return `finite_queue` of several, arrays (P,): rates (P,), curves (P, n).
 
-    alone: seconds of one who meets nobody; those who wait inside, n - curve[n-1] x alone of n, are as many times more.
+    alone: seconds of one who meets nobody; those who wait inside, n - curve[n-1] x alone of n, are `within` times as
+    many (None: `variability`).
     """
     inside, points = min(curve.shape[1], places), len(curve)
     longer = np.ones(points) if variability is None else variability
+    within = longer if within is None else within
     if alone is not None and places <= curve.shape[1]:
-        return _few(arrival_rate, curve[:, :places], curve[:, -1], longer, alone)
+        return _few(arrival_rate, curve[:, :places], curve[:, -1], within, alone)
     mean, loss = np.empty(points), np.empty(points)
     width = max(1, AT_ONCE // places)
     for some in (slice(start, start + width) for start in range(0, points, width)):
@@ -52,7 +55,7 @@ def finite_queues(
         if alone is not None:
             waiting = np.maximum(np.arange(1.0, inside + 1) - curve[some, :inside] * alone[some, None], 0.0)
             p[:, inside] += p[:, inside + 1 :].sum(axis=1)  # inside are as many whoever waits outside
-            mean[some] += (longer[some] - 1.0) * np.sum(waiting * p[:, 1 : inside + 1], axis=1)
+            mean[some] += (within[some] - 1.0) * np.sum(waiting * p[:, 1 : inside + 1], axis=1)
     throughput = arrival_rate * (1.0 - loss)
     return throughput, mean / throughput, loss
 
