@@ -50,6 +50,21 @@ def test_load_independent(population, think):
     assert got.approximation is None
 
 
+@pytest.mark.parametrize("stations", [9, 20])
+def test_a_point_alone_is_bit_equal_to_the_same_point_in_a_batch(stations):
+    r = np.random.default_rng(stations)
+    demands, think, people = r.uniform(1e-9, 1e-6, (30, stations)), r.uniform(0, 1e-6, 30), r.integers(1, 6, 30)
+    delay = np.arange(stations) % 3 == 0
+    for rates in (None, multiserver_rates(1 + np.arange(stations) % 2, 5)):
+        together = mva(demands, people, think, rates, delay=delay)
+        curves = flow_equivalent(demands, 5, rates, think, delay=delay)
+        for p in range(30):
+            alone = mva(demands[p], people[p], think[p], rates, delay=delay)
+            for part in ("throughput", "queue_length", "residence_time", "utilization", "response_time"):
+                np.testing.assert_array_equal(getattr(together, part)[p], getattr(alone, part)[0])
+            np.testing.assert_array_equal(curves[p], flow_equivalent(demands[p], 5, rates, think[p], delay=delay)[0])
+
+
 RATES = [
     [1, 1, 1, 1],  # a single server
     [1, 2, 3, 3],  # three servers

@@ -19,6 +19,7 @@ from npexplore.errors import InputError, RefusedError
 from npexplore.records import by_content
 from npexplore.solve.queueing.inputs import (
     SHORTEST,
+    Booleans,
     Floats,
     Ints,
     as_floats,
@@ -118,6 +119,15 @@ def _refuse_wide_rates(cube: Floats, population: int, stations: Ints, names: Seq
         )
 
 
+def _away_and_cycle(table: Floats, think_time: Floats, delays: Booleans) -> tuple[Floats, Floats]:
+    """Return the seconds (P,) away from all queues, and those of the whole cycle of a customer alone.
+
+    Sums along rows add a point's demands in one order, whatever the number of points; a product of matrices does not.
+    """
+    away = think_time + np.sum(np.where(delays, table, 0.0), axis=1)
+    return away, away + np.sum(np.where(delays, 0.0, table), axis=1)
+
+
 def mva(
     demands: ArrayLike,
     population: ArrayLike,
@@ -153,8 +163,7 @@ def mva(
     delays = delay_flags(delay, K)
     cube = np.ones((1, K, 1)) if rates is None else rate_cube(rates, P, K, names)
     variation = _variation(scv, P, K, names)
-    away = Z + table @ np.where(delays, 1.0, 0.0)
-    cycle = away + table @ np.where(delays, 0.0, 1.0)
+    away, cycle = _away_and_cycle(table, Z, delays)
     refuse_first(cycle <= SHORTEST, cycle, "sum of demands and think time", f"above {SHORTEST} s", None, ("point",))
 
     varying = (cube != 1.0).any(axis=(0, 2)) & ~delays
@@ -209,8 +218,7 @@ def flow_equivalent(
     P, K = table.shape
     Z, delays = per_point("think time", think_time, P), delay_flags(delay, K)
     if rates is None:  # one recursion passes through all populations
-        away = Z + table @ np.where(delays, 1.0, 0.0)
-        cycle = away + table @ np.where(delays, 0.0, 1.0)
+        away, cycle = _away_and_cycle(table, Z, delays)
         refuse_first(cycle <= SHORTEST, cycle, "sum of demands and think time", f"above {SHORTEST} s", None, ("point",))
         curve = np.empty((P, limit))
         throughput_curve(pick(table, ~delays), away, curve)
