@@ -18,6 +18,7 @@ from npexplore.errors import RefusedError
 from npexplore.mapped_arrays import PART_ROWS, empty, parts, release_pages
 
 Integers = npt.NDArray[np.int64]
+CHUNKS_PER_PART = 16  # pauses of the run while a part of the packets arrives
 NOWHERE = -1  # of ticks, threads, classes and drops: there is none
 
 
@@ -46,7 +47,7 @@ class Fates:
     model: EngineModel
     rows: Integers
     table: int
-    paused: Callable[[int], None] = lambda arrived: release_pages()  # is called during the run, after each part of them
+    paused: Callable[[int], None] = lambda arrived: None  # is called during the run, after each chunk of arrivals
 
     @staticmethod
     def of(model: EngineModel, *, by_place: bool = False) -> Fates:
@@ -71,6 +72,11 @@ class Fates:
         """Rows that are worked on at a time: fewer where rows have times by place."""
         return max(int(PART_ROWS * engine.F_FIRST // self.rows.shape[1]), 1)
 
+    @property
+    def chunk_rows(self) -> int:
+        """Rows between two pauses of the run: few enough to stay in a core's cache while they are converted."""
+        return max(self.part_rows // CHUNKS_PER_PART, 1)
+
     def parts(self) -> Iterator[slice]:
         """Yield slices of `part_rows` rows."""
         return parts(len(self.rows), self.part_rows)
@@ -86,11 +92,11 @@ class Fates:
         return np.asarray(self.rows[:, engine.F_DROP] != NOWHERE)
 
     def pauses(self) -> list[tuple[int, int]]:
-        """Return the ticks, in order, at which a part of the packets has arrived, and how many have by then."""
+        """Return the ticks, in order, at which a chunk of the packets has arrived, and how many have by then."""
         assert self.model.times is not None
-        ticks = self.model.tables[self.model.times][self.part_rows - 1 :: self.part_rows, 0]
+        ticks = self.model.tables[self.model.times][self.chunk_rows - 1 :: self.chunk_rows, 0]
         known, first = np.unique(ticks[::-1], return_index=True)
-        arrived = (len(ticks) - first) * self.part_rows
+        arrived = (len(ticks) - first) * self.chunk_rows
         return list(zip(known.tolist(), arrived.tolist(), strict=True))
 
     def part(self, rows: slice | Integers) -> Fates:
@@ -110,8 +116,8 @@ class Fates:
 
     def ended(self, start: int) -> int:
         """Return the first packet from `start` on that has not ended, or the number of packets."""
-        for first in range(start, len(self.rows), self.part_rows):
-            inside = self.rows[first : first + self.part_rows, engine.F_ENDS] == 0
+        for first in range(start, len(self.rows), self.chunk_rows):
+            inside = self.rows[first : first + self.chunk_rows, engine.F_ENDS] == 0
             if inside.any():
                 return first + int(inside.argmax())
         return len(self.rows)

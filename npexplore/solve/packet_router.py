@@ -22,7 +22,7 @@ from npexplore.mapped_arrays import arrays_in_files, computed, empty, release_pa
 from npexplore.packets.files import open_captures
 from npexplore.packets.writing import CaptureWriter
 from npexplore.solve.packet_files import departing
-from npexplore.solve.packet_rows import SENT
+from npexplore.solve.packet_rows import SENT, Coded, Columns
 from npexplore.solve.packet_run import PacketRun
 from npexplore.solve.row_files import write_rows
 
@@ -101,11 +101,8 @@ def route_run(
             codes[column] = computed(len(result.number), lambda part: NO_PORT, np.int32)
         codes[column][dropped] = values.codes
 
-    def routing(part: slice) -> dict[str, pd.Categorical]:
-        return {
-            name: pd.Categorical.from_codes(codes[name][part], categories=pd.Index(labels[name], dtype="str"))
-            for name in codes
-        }
+    def routing(part: slice) -> Columns:
+        return {name: Coded(codes[name][part], labels[name]) for name in codes}
 
     write_rows(result.rows, [], files["packets"], routing)
     return routed, drops

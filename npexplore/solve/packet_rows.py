@@ -17,6 +17,7 @@ from npexplore.results import units_of
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
     from npexplore.packets.capture import Capture
     from npexplore.solve.input_ports import InputPorts
@@ -25,6 +26,30 @@ Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 OUTCOMES = SENT, DROPPED, INSIDE = "sent", "dropped", "inside"
 TIMES = ((engine.SERVED, "service"), (engine.WAITED, "waiting"), (engine.HELD_UP, "held"))
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column of few labels. codes: the place of each value among the labels; NOWHERE: it has none."""
+
+    codes: npt.NDArray[Any]
+    labels: Sequence[str]
+
+    def categorical(self) -> pd.Categorical:
+        """Return the values as pandas has them."""
+        import pandas as pd
+
+        return pd.Categorical.from_codes(self.codes, categories=pd.Index(self.labels, dtype="str"))
+
+    def dictionary(self, kind: pa.DictionaryType) -> pa.DictionaryArray:
+        """Return the values as Arrow has them, of a type that was made of `categorical()`."""
+        import pyarrow as pa
+
+        codes = pa.array(self.codes.astype(kind.index_type.to_pandas_dtype()), mask=self.codes == NOWHERE)
+        return pa.DictionaryArray.from_arrays(codes, pa.array(self.labels, kind.value_type))
+
+
+Columns = dict[str, "npt.NDArray[Any] | Coded"]
 
 
 @dataclass(frozen=True)
@@ -63,21 +88,29 @@ class PacketRows:
         """
         import pandas as pd
 
-        totals = totals or self.totals
         columns = {
-            **self._columns(part, totals),
-            **self._origin(part),
-            **({} if self.classes is None else {"class": self.classes[part]}),
-            **self.by_resource(part, totals),
+            name: column.categorical() if isinstance(column, Coded) else column
+            for name, column in self.columns(part, totals or self.totals).items()
         }
         frame = pd.DataFrame(columns, index=pd.Index(self.number[part], name="packet"))
         frame.attrs["units"] = units_of(frame.columns)
         return frame
 
-    def _columns(self, part: slice | Integers, totals: Totals) -> dict[str, Any]:
-        """Return times in seconds, outcome, place and reason of drops, and thread of some rows."""
-        import pandas as pd
+    def columns(self, part: slice | Integers, totals: Totals) -> Columns:
+        """Return the columns of `frame` by their names, without its index."""
+        return {
+            **self._columns(part, totals),
+            **self._origin(part),
+            **({} if self.classes is None else {"class": self.classes[part]}),
+            **self.by_resource(part, totals),
+        }
 
+    @cached_property
+    def _threads(self) -> list[str]:
+        return [f"{token.name} {k}" for k, token in enumerate(self.fates.model.tokens)]
+
+    def _columns(self, part: slice | Integers, totals: Totals) -> Columns:
+        """Return times in seconds, outcome, place and reason of drops, and thread of some rows."""
         model, lost = self.fates.model, totals.names()[0]
         columns = np.ascontiguousarray(self.fates.rows[part, : engine.F_FIRST].T)  # each is read several times
         arrival, drop, tick, places = columns[engine.F_ARRIVAL], columns[engine.F_DROP], model.tick, self._places(lost)
@@ -89,18 +122,15 @@ class PacketRows:
         reasons = list(dict.fromkeys(map(self.reasons.__getitem__, places)))
         known = [reasons.index(self.reasons[place]) for place in places]
         outcome = np.where(sent, 0, np.where(dropped, 1, 2)).astype(np.int16)
-        threads = [f"{token.name} {k}" for k, token in enumerate(model.tokens)]
         return {
             "arrival_s": _seconds(arrival, tick),
             "start_s": _seconds(columns[engine.F_START], tick),
             "departure_s": _seconds(end, tick),
             "latency_s": np.where(sent, (end - arrival) * tick, np.nan),
-            "outcome": pd.Categorical.from_codes(outcome, categories=list(OUTCOMES)),
-            "dropped_at": pd.Categorical.from_codes(at, categories=pd.Index(places, dtype="str")),
-            "reason": pd.Categorical.from_codes(
-                np.array([*known, NOWHERE], dtype=np.int16)[at], categories=pd.Index(reasons, dtype="str")
-            ),
-            "thread": pd.Categorical.from_codes(columns[engine.F_THREAD], categories=threads),
+            "outcome": Coded(outcome, OUTCOMES),
+            "dropped_at": Coded(at, places),
+            "reason": Coded(np.array([*known, NOWHERE], dtype=np.int16)[at], reasons),
+            "thread": Coded(columns[engine.F_THREAD], self._threads),
         }
 
     def by_resource(self, part: slice | Integers, totals: Totals) -> dict[str, Floats]:
@@ -122,13 +152,11 @@ class PacketRows:
             return np.zeros(len(self.number[part]), dtype=np.int64)
         return self.ports.of_packets(self.capture, self.number[part])
 
-    def _origin(self, part: slice | Integers) -> dict[str, Any]:
+    def _origin(self, part: slice | Integers) -> Columns:
         """Return the columns of input ports and loops, where there are several."""
-        import pandas as pd
-
-        columns: dict[str, Any] = {}
+        columns: Columns = {}
         if self.ports is not None:
-            columns["input_port"] = pd.Categorical.from_codes(self.input_port(part), categories=[*self.ports.names])
+            columns["input_port"] = Coded(self.input_port(part), self.ports.names)
         if self.loops > 1:
             places = np.arange(part.start, part.stop) if isinstance(part, slice) else part
             columns["loop"] = places // (len(self.number) // self.loops)

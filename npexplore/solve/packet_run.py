@@ -253,7 +253,8 @@ def run_packets(
     with RowStream(rows, path) if path is not None else nullcontext() as stream:
 
         def paused(arrived: int) -> None:
-            release_pages()
+            if arrived % fates.part_rows < fates.chunk_rows:
+                release_pages()
             if progress is not None:
                 progress(arrived, len(number))
             if stream is not None:

@@ -7,17 +7,20 @@ anew: it is the same, byte for byte, whether its rows were written during the ru
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from npexplore.engine.fates import Totals
 from npexplore.mapped_arrays import release_pages
 from npexplore.packets.output import replacing
-from npexplore.solve.packet_rows import PacketRows
+from npexplore.solve.packet_rows import Coded, Columns, PacketRows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 ROW_FILE = "packets.parquet"
 PAGE_BYTES = 1 << 23  # before it is encoded: a column of a part
@@ -28,16 +31,17 @@ class RowFile:
 
     def __init__(
         self, rows: PacketRows, path: Path, sources: list[str], totals: Totals | None = None,
-        more: Callable[[slice], Mapping[str, Any]] | None = None,
+        more: Callable[[slice], Columns] | None = None,
     ) -> None:  # fmt: skip
         """sources: files that are read, none of which is replaced. totals: of all rows, if they are known by now.
 
         more: further columns of a part of the rows.
         """
-        self.written = 0  # rows
+        self.converted = 0  # rows
         self._rows, self._path, self._sources, self._more = rows, path, sources, more
         self._known, self._totals = totals is not None, totals
         self._writer: Any = None
+        self._tables: list[pa.Table] = []  # of the row group that is not full
         self._files = ExitStack()
 
     def __enter__(self) -> RowFile:
@@ -45,51 +49,88 @@ class RowFile:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if kind is None:
+            self._write_group()
         self._close()
         self._files.__exit__(kind, error, at)
 
     def write(self, part: slice) -> None:
-        """Append the rows from those that are written to the end of a part; they change no more."""
+        """Append the rows from those that are there to the end of a part, which change no more.
+
+        A row group is written when all its rows are there, or at the end.
+        """
+        fates = self._rows.fates
         if not self._known:
-            new = self._rows.fates.part(part).totals()
+            new = fates.part(part).totals()
             both = new if self._totals is None else self._totals.plus(new)
             if self._totals is not None and both.names() != self._totals.names():
                 self._close()
-                self.written = 0
             self._totals = both
-        step = self._rows.fates.part_rows
-        for start in range(self.written, part.stop, step):
-            self._append(slice(start, min(start + step, part.stop)))
-            release_pages()
+        while self.converted < part.stop:
+            stop = min(self.converted + fates.chunk_rows, part.stop)
+            stop = min(stop, (self.converted // fates.part_rows + 1) * fates.part_rows)
+            self._tables.append(self._table(slice(self.converted, stop)))
+            self.converted = stop
+            if stop % fates.part_rows == 0:
+                self._write_group()
+                release_pages()
 
-    def _append(self, part: slice) -> None:
+    def _table(self, part: slice) -> pa.Table:
+        """Return some rows as `pyarrow.Table.from_pandas` makes them of their frame."""
+        import pyarrow as pa
+
+        totals = self._totals or self._rows.totals
+        if self._writer is None:
+            self._begin(totals)
+        columns = self._rows.columns(part, totals) | {"packet": self._rows.number[part]}
+        if self._more is not None:
+            columns |= self._more(part)
+        kinds = {field.name: field.type for field in self._schema}
+        arrays = [
+            column.dictionary(kinds[name]) if isinstance(column, Coded)
+            else pa.array(column, kinds[name], from_pandas=True)
+            for name, column in ((name, columns[name]) for name in kinds)
+        ]  # fmt: skip
+        return pa.Table.from_arrays(arrays, schema=self._schema)
+
+    def _begin(self, totals: Totals) -> None:
+        """Open the file for columns that rows with these totals have."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        frame = self._rows.frame(part, self._totals)
+        none = slice(0, 0)
+        frame = self._rows.frame(none, totals)
         if self._more is not None:
-            frame = frame.assign(**self._more(part))
-        table = pa.Table.from_pandas(frame, nthreads=1)  # the engine has the other cores
-        if self._writer is None:
-            metadata = {**(table.schema.metadata or {}), b"PANDAS_ATTRS": json.dumps(frame.attrs).encode()}
-            times = [name for name, kind in frame.dtypes.items() if kind.kind == "f"]  # are hardly repeated
-            self._writer = pq.ParquetWriter(
-                self._part, table.schema.with_metadata(metadata), data_page_size=PAGE_BYTES,
-                write_batch_size=self._rows.fates.part_rows, column_encoding={"packet": "DELTA_BINARY_PACKED"},
-                use_dictionary=[name for name in frame if name not in times],
-                compression={name: "none" if name in times else "snappy" for name in table.column_names},
-            )  # fmt: skip
-        self._writer.write_table(table)
-        self.written = part.stop
+            frame = frame.assign(**{name: column.categorical() for name, column in self._more(none).items()})
+        schema = pa.Schema.from_pandas(frame)
+        metadata = {**(schema.metadata or {}), b"PANDAS_ATTRS": json.dumps(frame.attrs).encode()}
+        self._schema = schema.with_metadata(metadata)
+        times = [name for name, kind in frame.dtypes.items() if kind.kind == "f"]  # are hardly repeated
+        self._writer = pq.ParquetWriter(
+            self._part, self._schema, data_page_size=PAGE_BYTES, write_batch_size=self._rows.fates.part_rows,
+            column_encoding={"packet": "DELTA_BINARY_PACKED"},
+            use_dictionary=[name for name in frame if name not in times],
+            compression={name: "none" if name in times else "snappy" for name in schema.names},
+        )  # fmt: skip
+
+    def _write_group(self) -> None:
+        import pyarrow as pa
+
+        if self._tables:
+            self._writer.write_table(pa.concat_tables(self._tables))
+            self._tables.clear()
 
     def _close(self) -> None:
+        """Close the file; what is written next begins it anew."""
+        self.converted = 0
+        self._tables.clear()
         if self._writer is not None:
             self._writer.close()
             self._writer = None
 
 
 class RowStream:
-    """Writes rows in a thread of its own during a run, whole parts of packets that have all ended; a context manager.
+    """Writes rows in a thread of its own during a run, chunks of packets that have all ended; a context manager.
 
     After an error or an interruption of the run inside, the file has the rows that were written.
     """
@@ -101,8 +142,8 @@ class RowStream:
         self._writing: list[Future[None]] = []
 
     def hand_over_ended(self) -> None:
-        """Hand over the parts of the rows that have ended since."""
-        ended, step = self._rows.fates.ended(self._handed), self._rows.fates.part_rows
+        """Hand over the chunks of the rows that have ended since."""
+        ended, step = self._rows.fates.ended(self._handed), self._rows.fates.chunk_rows
         self._hand_over(ended // step * step)
 
     def finish(self, rows: int) -> None:
@@ -113,7 +154,7 @@ class RowStream:
         self._writing.clear()
 
     def _hand_over(self, stop: int) -> None:
-        if self._writing and self._writing[0].done():
+        while self._writing and self._writing[0].done():
             self._writing.pop(0).result()
         step = self._rows.fates.part_rows
         for start in range(self._handed, stop, step):
@@ -131,7 +172,7 @@ class RowStream:
 
 
 def write_rows(
-    rows: PacketRows, sources: list[str], path: Path, more: Callable[[slice], Mapping[str, Any]] | None = None
+    rows: PacketRows, sources: list[str], path: Path, more: Callable[[slice], Columns] | None = None
 ) -> None:
     """Write the rows of a run that has ended; more: further columns of a part of the rows.
 
