@@ -29,11 +29,11 @@ def test_every_experiment_is_within_its_aim(simulator, device):
         assert abs(error) <= limit, (one, error)
 
 
-IN_TURN = [  # of each kind in BESIDE that experiment which misses most
+IN_TURN = [  # row hits, and latency with writes at the load that misses most
     one
     for one in FOUND
     if (one.simulator, one.device) == ("dramsim3", "hbm3_6400")
-    and ((one.experiment, one.pattern) == ("row hits", "runs") or one.load == 0.9)
+    and ((one.experiment, one.pattern) == ("row hits", "runs") or (one.load == 0.9 and one.writes))
 ]
 
 

@@ -11,7 +11,7 @@ from npexplore.errors import InputError, NpexploreError, UnknownNameError
 from npexplore.study.formulas.search import formulas
 
 SLOW = ("ixp1200", "raw")  # hundreds of servers: some of their formulas are asked
-SLOW_FORMULAS = 25
+SLOW_FORMULAS = 10
 
 
 def asked(name):

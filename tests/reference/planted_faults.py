@@ -1,157 +1,291 @@
-"""Faults planted in functions of every room, one at a time, and whether the quick tests of that module see them.
+"""Plants faults in functions of every room, one at a time, and tells whether the quick tests that run the line fail.
 
-`python tests/reference/planted_faults.py OUT.json --faults 60 --seed 56` changes one module at a time of the checkout
-that it stands in, and puts it back. `--before OLD.json` takes answers over where a module's tests have not changed.
+`planted_faults.py record FOLDER` runs the quick tests once, and writes which blocks of the package each of them runs.
+`planted_faults.py plant FOLDER --faults 220 --seed 56` then plants each fault as the package is imported (no file is
+changed), and runs the most specific of the tests that run its block. Both go on where they were stopped.
+`planted_faults.py table FOLDER` prints the shares by room.
 """
 
 import argparse
 import ast
-import hashlib
 import json
 import os
+import pickle
 import random
-import re
-import subprocess
+import resource
 import sys
+import tempfile
+import time
+import zlib
+from collections import defaultdict
 from itertools import cycle
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from reference.source_changes import blocks, environment, install, plant, sites
+
 NOT_QUICK = "not slow and not oracle and not fuzz"
 ROOMS_LEFT_OUT = {"_kernels"}  # a changed kernel is compiled for a minute
-MAX_TEST_FILES = 10
-TIMEOUT_S = 150  # a test that never ends has seen the fault
-SWAPS = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.Add: ast.Sub, ast.Sub: ast.Add,
-    ast.Mult: ast.Add, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult, ast.And: ast.Or, ast.Or: ast.And,
-}  # fmt: skip
+SUITES = ("unit", "law", "agree")
+FILES_AT_ONCE = 30
+STAGE_LIMITS_S = (12, 40)  # recorded seconds of the tests of one stage; the second runs where the first sees nothing
+RECORDED_CASES = 4  # of a test with parameters; all of them run against a fault
+RECORDED_EXAMPLES = 10  # of a property
+CPU_LIMIT_S = 60  # of a stage, beyond its recorded seconds
+LIBRARIES = ("numpy", "numba", "pandas", "scipy.optimize", "scipy.stats", "hypothesis", "pytest", "pyarrow.parquet")
 
 
-def sites(tree):
-    """Return the nodes of functions' bodies that can be changed."""
-    bodies = [part for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for part in node.body]
-    nodes = dict.fromkeys(node for body in bodies for node in ast.walk(body))
-    return [node for node in nodes if _operator(node) or _is_number(node) or isinstance(node, ast.If | ast.IfExp)]
+def modules(root):
+    """Return the text of each module of the package that faults are planted in, by its path."""
+    paths = sorted((root / "npexplore").rglob("*.py"))
+    names = {path.relative_to(root).as_posix(): path for path in paths}
+    return {name: path.read_text() for name, path in names.items() if room_of(name) not in ROOMS_LEFT_OUT}
 
 
-def _operator(node):
-    op = node.ops[0] if isinstance(node, ast.Compare) else getattr(node, "op", None)
-    return op if type(op) in SWAPS else None
+def room_of(name):
+    """Return the folder of a module; those at the top of the package are one room."""
+    parts = Path(name).parts
+    return parts[1] if len(parts) > 2 else "(top)"
 
 
-def _is_number(node):
-    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+def first_blocks(texts):
+    """Return the number of each module's first block: blocks of all modules are counted in one row."""
+    first, count = {}, 0
+    for name, text in texts.items():
+        first[name] = count
+        count += len(blocks(ast.parse(text))[0])
+    return first, count
 
 
-def plant(text, chance):
-    """Return a module's text with one fault, and what was changed; None where there is nothing to change."""
-    tree = ast.parse(text)
-    places = sites(tree)
-    if not places:
-        return None
-    node = chance.choice(places)
-    old = ast.unparse(node).partition("\n")[0]
-    if operator := _operator(node):
-        new = SWAPS[type(operator)]()
-        if isinstance(node, ast.Compare):
-            node.ops[0] = new
-        else:
-            node.op = new
-    elif _is_number(node):
-        node.value = not node.value if isinstance(node.value, bool) else node.value + 1
-    else:
-        node.test = ast.UnaryOp(ast.Not(), node.test)
-    return ast.unparse(tree), f"line {node.lineno}: {old} -> " + ast.unparse(node).partition("\n")[0]
+class Recorder:
+    """A plugin of pytest: which blocks each test runs in a few of its cases, their number, and its seconds."""
+
+    def __init__(self, marks):
+        self.marks, self.rows, self.scale = marks, {}, {}
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items):
+        cases = defaultdict(list)
+        for item in items:
+            cases[test_of(item)].append(item)
+        items[:] = []
+        for test, own in cases.items():
+            items += own[:: max(1, len(own) // RECORDED_CASES)][:RECORDED_CASES]
+            self.scale[test] = len(own)
+            self.rows[test] = [0.0, len(own), True, bytes(len(self.marks))]
+            if getattr(own[0].obj, "is_hypothesis_test", False):
+                self._shorten(test, getattr(own[0].obj, "__func__", own[0].obj))
+
+    def _shorten(self, test, function):
+        from hypothesis import settings
+
+        plan = function._hypothesis_internal_use_settings
+        if plan.max_examples > RECORDED_EXAMPLES:
+            self.scale[test] *= plan.max_examples / RECORDED_EXAMPLES
+            function._hypothesis_internal_use_settings = settings(plan, max_examples=RECORDED_EXAMPLES)
+
+    def pytest_runtest_logreport(self, report):
+        if not report.passed:
+            self.rows[report.nodeid.partition("[")[0]][2] = False
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item):
+        self.marks[:] = bytes(len(self.marks))
+        start = time.perf_counter()
+        yield
+        row = self.rows[test_of(item)]
+        row[0] += (time.perf_counter() - start) * self.scale[test_of(item)] / min(row[1], RECORDED_CASES)
+        row[3] = bytes(map(max, row[3], self.marks[:]))
+        return True
+
+    def finish(self, out):
+        """Write the rows."""
+        out.write_bytes(pickle.dumps({test: [*row[:3], zlib.compress(row[3])] for test, row in self.rows.items()}))
 
 
-def modules_by_room():
-    """Return the modules of each room of the package, those at its top as one room."""
-    rooms = {}
-    for path in sorted((ROOT / "npexplore").rglob("*.py")):
-        room = path.relative_to(ROOT / "npexplore").parts[0]
-        if room not in ROOMS_LEFT_OUT:
-            rooms.setdefault(room if not room.endswith(".py") else "", []).append(path)
-    return rooms
+class Chosen:
+    """A plugin of pytest: only these tests, in this order."""
+
+    def __init__(self, tests):
+        self.order = {test: number for number, test in enumerate(tests)}
+
+    def pytest_collection_modifyitems(self, items):
+        items[:] = sorted((i for i in items if test_of(i) in self.order), key=lambda item: self.order[test_of(item)])
 
 
-def tests_of(module, texts):
-    """Return the test files that import a module, else of the modules that import it, and on; nearest names first."""
-    words = set(re.findall(r"[a-z0-9]+", module[0].relative_to(ROOT / "npexplore").with_suffix("").as_posix()))
-    for _ in range(4):
-        names = [".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in module]
-        parts = [map(re.escape, name.rpartition(".")) for name in names]
-        patterns = [rf"{package}\.{last}\b|from {package} import .*\b{last}\b" for package, _, last in parts]
-        pattern = re.compile("|".join(patterns))
-        if files := [path for path, text in texts.items() if pattern.search(text)]:
-            return sorted(files, key=lambda path: (-len(words & set(path.stem.split("_"))), path))[:MAX_TEST_FILES]
-        module = [
-            *module,
-            *(path for path in sorted((ROOT / "npexplore").rglob("*.py")) if pattern.search(path.read_text())),
-        ]
-    return [path for path in texts if len(words & set(path.stem.split("_"))) > 1][:MAX_TEST_FILES]
+def test_of(item):
+    """Return the name of a case's test."""
+    return item.nodeid.partition("[")[0]
 
 
-def digest(files):
-    """Return a hash of test files and of what they import from reference."""
-    texts = [path.read_text() for path in files]
-    names = sorted({name for text in texts for name in re.findall(r"from reference(?:\.| import )(\w+)", text)})
-    texts += [path.read_text() for name in names if (path := ROOT / "tests" / "reference" / f"{name}.py").exists()]
-    return hashlib.blake2b("\0".join(texts).encode(), digest_size=8).hexdigest()
-
-
-def seen_by(files):
-    """Return the first test that fails, "no end" where it takes too long, None where all pass."""
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n0", "-p", "no:cacheprovider", "-m", NOT_QUICK, *files]
-    environment = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}", "PYTHONDONTWRITEBYTECODE": "1"}
+def in_child(root, out, change, arguments, plugin, seconds):
+    """Run pytest in a forked process whose package is changed; return its exit status."""
+    if child := os.fork():
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    status = 70
     try:
-        run = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return "no end"
-    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", run.stdout, re.MULTILINE)
-    return failed[1] if failed else None if run.returncode in (0, 5) else "pytest ends with an error"
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
+        with tempfile.TemporaryDirectory() as folder, out.open("w") as file:
+            os.environ |= environment(root, Path(folder), CI="true", **change)
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+            sys.path[:0] = [str(root), str(root / "tests")]
+            os.chdir(root)
+            install()
+            options = ["-q", "-n0", "-p", "no:cacheprovider", "-m", NOT_QUICK, "--rootdir", str(root)]
+            status = int(pytest.main([*options, *arguments], plugins=[plugin() if callable(plugin) else plugin]))
+            sys.stdout.flush()
+    finally:
+        os._exit(status)
+
+
+def record(root, folder, part):
+    """Run the quick tests, some files at a time, and write what each test runs."""
+    first, count = first_blocks(modules(root))
+    files = [path for suite in SUITES for path in sorted((root / "tests" / suite).glob("test_*.py"))]
+    for number in range(0, len(files), FILES_AT_ONCE):
+        out = folder / f"blocks_{number:04d}.pickle"
+        if out.exists() or number // FILES_AT_ONCE % part[1] != part[0]:
+            continue
+        with tempfile.TemporaryDirectory() as marks:
+            path = Path(marks) / "marks"
+            path.write_bytes(bytes(count))
+            Path(f"{path}.first").write_text(json.dumps(first))
+
+            def recorder(out=out):
+                import builtins
+
+                plugin = Recorder(builtins.__blocks_run__)
+                plugin.pytest_sessionfinish = lambda: plugin.finish(out)
+                return plugin
+
+            arguments = [str(path.relative_to(root)) for path in files[number : number + FILES_AT_ONCE]]
+            change = {"NPEXPLORE_RECORDED": str(path)}
+            print(out.name, in_child(root, out.with_suffix(".log"), change, arguments, recorder, 3600), flush=True)
+
+
+def recorded(folder):
+    """Return the tests that pass: seconds of all cases and number of blocks; and the tests of each block."""
+    tests, tests_of = {}, defaultdict(list)
+    for path in sorted(folder.glob("blocks_*.pickle")):
+        for test, (seconds, _, passes, marks) in pickle.loads(path.read_bytes()).items():
+            if passes:
+                run = [number for number, mark in enumerate(zlib.decompress(marks)) if mark]
+                tests[test] = (seconds, len(run))
+                for number in run:
+                    tests_of[number].append(test)
+    return tests, tests_of
+
+
+def stages(candidates, tests):
+    """Yield the tests of each stage and their seconds: the most specific first, until the stage's seconds are full."""
+    specific = sorted(candidates, key=lambda test: (tests[test][1] * (0.2 + tests[test][0]), test))
+    for limit in STAGE_LIMITS_S:
+        stage, seconds = [], 0.0
+        for test in specific:
+            if not stage or seconds + tests[test][0] + 0.05 <= limit:
+                seconds += tests[test][0] + 0.05
+                stage.append(test)
+        specific = [test for test in specific if test not in stage]
+        if stage:
+            yield stage, seconds
+
+
+def faults(texts, count, seed):
+    """Yield module, number of the node that is changed, and what is changed: as many in each room."""
+    chance, rooms, chosen = random.Random(seed), defaultdict(list), set()
+    for name, text in texts.items():
+        if sites(ast.parse(text)):
+            rooms[room_of(name)].append(name)
+    for room in cycle(sorted(rooms)):
+        if len(chosen) == count:
+            return
+        name = chance.choice(rooms[room])
+        tree = ast.parse(texts[name])
+        number = chance.randrange(len(sites(tree)))
+        if (name, number) not in chosen:
+            chosen.add((name, number))
+            yield name, number, plant(sites(tree)[number])
+
+
+def seen_by(root, out, fault, candidates, tests):
+    """Return the first test that fails, "no end" where it takes too long, None where all pass, and their number."""
+    count = 0
+    for stage, seconds in stages(candidates, tests):
+        count += len(stage)
+        files = list(dict.fromkeys(test.partition("::")[0] for test in stage))
+        limit = int(seconds * 2 + CPU_LIMIT_S)
+        status = in_child(root, out, {"NPEXPLORE_PLANTED": fault}, ["-x", *files], Chosen(stage), limit)
+        failed = [line for line in out.read_text().splitlines() if line.startswith(("FAILED ", "ERROR "))]
+        if failed:
+            return failed[0].split(" - ")[0].partition(" ")[2], count
+        if status not in (0, 5):
+            return "no end" if status < 0 else f"pytest ends with {status}", count
+    return None, count
+
+
+def plant_all(root, folder, count, seed, part, again):
+    """Plant the faults that no run has planted yet (`again`: and those that none saw), and append what is seen."""
+    for name in LIBRARIES:
+        __import__(name)
+    texts = modules(root)
+    first, _ = first_blocks(texts)
+    tests, tests_of = recorded(folder)
+    out = folder / f"faults_{part[0]}.jsonl"
+    known = {(r["module"], r["node"]) for r in records(folder) if r["seen_by"] or not again}
+    for number, (name, node, change) in enumerate(faults(texts, count, seed)):
+        if (name, node) in known or number % part[1] != part[0]:
+            continue
+        tree = ast.parse(texts[name])
+        candidates = tests_of[first[name] + blocks(tree)[1][sites(tree)[node]]]
+        seen, run = seen_by(root, folder / f"last_{part[0]}.log", f"{name}:{node}", candidates, tests)
+        row = {"number": number, "module": name, "node": node, "change": change}
+        row |= {"tests": len(candidates), "run": run, "seen_by": seen}
+        with out.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+        print(number, name, change, "|", len(candidates), run, seen, flush=True)
+
+
+def records(folder):
+    """Return the last row of each fault."""
+    files = sorted(folder.glob("faults_*.jsonl"))
+    rows = [json.loads(line) for path in files for line in path.read_text().splitlines()]
+    return list({(row["module"], row["node"]): row for row in rows}.values())
+
+
+def table(folder):
+    """Print the faults that tests see, by room."""
+    rooms = defaultdict(list)
+    for row in records(folder):
+        rooms[room_of(row["module"])].append(row)
+    print("| room | faults | seen | in no quick test |\n|---|---|---|---|")
+    for room, rows in [*sorted(rooms.items()), ("**all**", [row for room in rooms.values() for row in room])]:
+        seen = sum(row["seen_by"] is not None for row in rows)
+        print(f"| {room} | {len(rows)} | {seen} | {sum(not row['tests'] for row in rows)} |")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--faults", type=int, default=60)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("action", choices=("record", "plant", "table"))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--root", type=Path, default=Path(__file__).parents[2])
+    parser.add_argument("--faults", type=int, default=220)
     parser.add_argument("--seed", type=int, default=56)
-    parser.add_argument("--before", type=Path)
+    parser.add_argument("--part", default="0/1", help="which of how many processes this one is")
+    parser.add_argument("--again", action="store_true", help="plant again what no test saw")
     options = parser.parse_args()
-    chance, rooms = random.Random(options.seed), modules_by_room()
-    texts = {path: path.read_text() for folder in ("unit", "law", "agree")
-             for path in sorted((ROOT / "tests" / folder).glob("test_*.py"))}  # fmt: skip
-    known = {}
-    if options.before:
-        known = {(r["module"], r["change"], r["digest"]): r for r in json.loads(options.before.read_text())}
-    records = []
-    for room in cycle(sorted(rooms)):
-        if len(records) == options.faults:
-            break
-        module = chance.choice(rooms[room])
-        text = module.read_text()
-        files, planted = tests_of([module], texts), plant(text, chance)
-        if planted is None:
-            continue
-        name = module.relative_to(ROOT).as_posix()
-        record = {"module": name, "change": planted[1], "files": len(files), "digest": digest(files)}
-        if before := known.get(tuple(record[key] for key in ("module", "change", "digest"))):
-            records.append(before)
-            continue
-        try:
-            module.write_text(planted[0])
-            record["seen_by"] = seen_by(files) if files else None
-        finally:
-            module.write_text(text)
-        records.append(record)
-        options.out.write_text(json.dumps(records, indent=1) + "\n")
-        print(len(records), name, record["change"], "|", record["seen_by"], flush=True)
-    options.out.write_text(json.dumps(records, indent=1) + "\n")
-    seen = sum(record["seen_by"] is not None for record in records)
-    print(f"{seen} of {len(records)} faults are seen ({seen / len(records):.0%})")
+    options.folder.mkdir(parents=True, exist_ok=True)
+    root, folder = options.root.resolve(), options.folder.resolve()
+    part = tuple(int(number) for number in options.part.split("/"))
+    if options.action == "record":
+        record(root, folder, part)
+    elif options.action == "plant":
+        plant_all(root, folder, options.faults, options.seed, part, options.again)
+    else:
+        table(folder)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,6 @@ SETTINGS = Path(__file__).parents[2] / ".jupyter"
 FEWER = {  # the same notebooks at fewer points
     "00_start": {"(1, 2, 3, 4, 6, 8, 12, 16, 24, 32)": "(1, 8)"},
     "60_design_space": {"list(range(1, 33))": "[1, 16]", '"threads": [1, 2, 4, 8, 16, 32]': '"threads": [1, 16]'},
-    "61_your_capture": {},
 }
 LIVE = """(() => {
   const told = document.querySelector('.widget-readout'), area = told && told.closest('.jp-OutputArea');
