@@ -24,6 +24,7 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 K = TypeVar("K", bound=Hashable)
 TINY = 1e-30
+ROUNDING = 1e-9
 FULLEST = 14  # power of how busy a resource is, by which its spread counts
 MAX_BATCH_POINTS = 2048  # points at once: more would leave the cache
 
@@ -166,26 +167,31 @@ class Batch:
     def scv_in_turns(
         self, ceilings: Mapping[str, Floats], rate: Floats, more: Mapping[str, Floats] = MappingProxyType({})
     ) -> Floats:
-        """Return `scv_at_fullest` of servers, as it tells among packets that come there by turns (`regular_share`)."""
+        """Return `scv_at_fullest` of servers, as it tells among packets that come there by turns (`scv_by_turns`)."""
         names = [name for name in ceilings if name in self.seconds]
         if not names:
             return np.ones(len(self))
         weights = np.stack([np.minimum(rate / ceilings[name], 1.0) ** FULLEST + TINY for name in names])
-        scv = [1.0 + (self.spread[name] + more.get(name, 0.0) - 1.0) * self.regular_share(name) for name in names]
+        scv = [self.scv_by_turns(name, self.spread[name] + more.get(name, 0.0)) for name in names]
         return np.asarray((weights * np.stack(scv)).sum(axis=0) / weights.sum(axis=0))
 
-    def regular_share(self, name: str) -> Floats:
-        """Return the part (P,) that the spread of times has in waits at a server.
+    def scv_by_turns(self, name: str, scv: Floats) -> Floats:
+        """Return the scv (P,) of single visits behind which packets wait as long as behind those who come by turns.
 
-        Packets that go round meet others with most of their work to come, as if the server were shared, which minds no
-        spread: of k visits without a pause 1 / k is left (fixed feedback: Adve and Nelson, Operations Research 42,
-        1994). Who stays away for long comes as at random: all. Between: by the share of the time that he is there.
+        scv: of a packet's work S there. Who comes K times without a pause goes behind all others each time, as in round
+        robin. All visits wait alike, and the work that waits is the same in any order of service (Kleinrock 1965), so
+        that the waits of a packet's visits are E[S^2] / s^2 / (E[K^2] + E[K]) times those of exponential times, s of a
+        visit; E[K^2] follows from scv and that of a visit. Who stays away for long comes as at random, and waits by
+        scv. Between: by the share of the time that a packet is there (Adve and Nelson, Operations Research 42, 1994).
         """
-        if self.like.servers[name].discipline == "shared":
-            return np.zeros(len(self))
+        server = self.like.servers[name]
+        if server.discipline == "shared":
+            return np.ones(len(self))
         visits = np.maximum(self.visits[name] / self.share, 1.0)
+        square = 1.0 + scv
+        again = square / (np.maximum(square - self.scv[name] / visits, 1.0) + 1.0 / visits)
         there = np.minimum((self.seconds[name] - self.aside.get(name, 0.0)) / np.maximum(self.latency, TINY), 1.0)
-        return np.asarray(1.0 - there * (1.0 - 1.0 / visits))
+        return np.asarray(np.where(visits > 1.0 + ROUNDING, scv + there * (2.0 * again - 1.0 - scv), scv))
 
     @property
     def share(self) -> float:

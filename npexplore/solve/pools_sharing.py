@@ -42,7 +42,7 @@ def meets_of(levels: Mapping[str, Levels], batch: Batch, ceilings: Mapping[str, 
                     continue
                 more, count = meetings(pools[name], pools[other], server, one.servers)
                 each = own.seconds[server] / np.maximum(own.visits[server], NEGLIGIBLE)
-                each = each * (1.0 + (own.scv[server] - 1.0) / 2 * own.regular_share(server))
+                each = each * (1.0 + (own.scv_by_turns(server, own.scv[server]) - 1.0) / 2)
                 forked = own.aside.get(server, 0.0 * whole)
                 if other == name:
                     others.append((other, waiting / whole * more, each, count))

@@ -10,7 +10,7 @@ from reference.random_machines import random_machine
 from reference.small_machines import NS, machine, packets
 
 from npexplore.errors import RefusedError
-from npexplore.machine.resources import BufferPool, Delay, DramController, Lock, Processor, ReorderQueue
+from npexplore.machine.resources import BufferPool, Delay, DramController, FifoServer, Lock, Processor, ReorderQueue
 from npexplore.rows.distributions import Exponential
 from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate
@@ -285,3 +285,21 @@ def test_idle_threads_do_not_lengthen_light_load(threads, locked):
         rate = share / max(busy, alone / threads, alone / 4 if threads > 4 else 0.0)
         answer = queueing(made, packets(64).with_arrivals("poisson", rate))
         assert answer.latency_s.mean == pytest.approx(alone, rel=within)
+
+
+@pytest.mark.parametrize(("visits", "threads", "load"), [(2, 64, 0.6), (4, 64, 0.6), (4, 4, 0.75)])
+def test_who_comes_again_to_a_server_of_constant_times_waits_behind_all_others(visits, threads, load):
+    """As in round robin k / (k + 1) of exponential times' wait; who waits for a thread waits for half of it."""
+
+    def program(m, packet):
+        with m.loop(visits):
+            m.a.serve()
+
+    again = machine([FifoServer("a", 100 * NS)], program, threads)
+    offered = packets(64).with_arrivals("poisson", load / (visits * 100 * NS))
+    seconds = queueing(again, offered).latency_s.mean
+    if threads == 64:
+        exact = visits * 100 * NS * (1 + visits / (visits + 1) * load / (1 - load))
+        assert seconds == pytest.approx(exact, rel=1e-3)
+    simulated = simulate(again, offered, packets=20_000, breakdown=False).latency_s.mean
+    assert seconds == pytest.approx(simulated, rel=0.06)
