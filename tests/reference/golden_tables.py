@@ -52,8 +52,8 @@ def differences():
         else:
             clause, field = found.clause, found.field if told[0] == told[1] else ""
         groups[clause, *told, field] += 1
-    lines = [[*group, str(count)] for group, count in groups.items()]
-    head = ["rule", "rfc1812", "linux", "first field that differs", "cases"]
+    lines = [[clause.replace("RFC 1812 section ", ""), *rest, str(count)] for (clause, *rest), count in groups.items()]
+    head = ["section of RFC 1812", "rfc1812", "linux", "first field that differs", "cases"]
     return f"Of {len(cases)} named cases {alike} have the same outcome, byte for byte.\n\n" + rows(head, sorted(lines))
 
 
