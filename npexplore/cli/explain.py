@@ -178,7 +178,8 @@ def _explain(
 
         explanation = explain(
             design, load, seed=seed, seeds=seeds, packets=packets, chain_phases=phases, rtl=rtl,
-            elasticities=changes and tables, changes=changes, knees=tables, progress=progress, answered=answered,
+            elasticities=changes and tables, changes="best" if changes and not tables else changes, knees=tables,
+            progress=progress, answered=answered,
             first=(lambda e: print_new(str(e))) if full and aloud else None,
         )  # fmt: skip
     return explanation, "\n".join(printed)

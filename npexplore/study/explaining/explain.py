@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, replace
 from html import escape
-from typing import Any
+from typing import Any, Literal
 
 from npexplore.designs import Design, DesignLike
 from npexplore.designs import design as design_of
@@ -30,9 +30,9 @@ from npexplore.study.explaining.joint import ceilings_of
 from npexplore.study.explaining.sensitivity import Sensitivity, sensitivity_in_stages
 from npexplore.study.explaining.whatif import WhatIf, what_if_in_stages
 from npexplore.study.explaining.words import NOT_ESTIMATED, gain_text, in_words, value_text
+from npexplore.study.sweeping.answers import ESTIMATE_BUDGET_S
 
 LATENCIES = ("mean", "p50", "p95", "p99")  # of the document
-ESTIMATE_BUDGET_S = 1.0  # that the number with an interval, which comes first, may take
 FIRST = ("bounds", ESTIMATE, "simulated")  # answers that the first lines tell of
 
 
@@ -154,7 +154,7 @@ def explain(
     chain_phases: int | None = None,
     rtl: bool = False,
     elasticities: bool = True,
-    changes: bool | None = None,
+    changes: bool | Literal["best"] | None = None,
     knees: bool | None = None,
     executor: Executor | None = None,
     workers: int | None = None,
@@ -174,7 +174,8 @@ def explain(
             do not). A machine without states, or with too many, is in `refused`.
         rtl: also measure the rate of the design's generated hardware; a design that has none is in `refused`.
         elasticities: also compute the change with each parameter, which is the slow part.
-        changes: also compute the gain of every single change (None: as `elasticities`).
+        changes: also compute the gain of every single change (None: as `elasticities`); "best": only of those that
+            may gain, by bounds. The others are in `what_if.cannot_gain`.
         knees: also compute where the knobs' curves bend (None: as `changes`).
         executor: a `concurrent.futures` executor that runs the simulations (None: threads).
         workers: the number of threads (None: one for each usable core).
@@ -222,7 +223,8 @@ def explain(
             assumptions(design, workload), no_parameters=not len(design.parameters),
         )  # fmt: skip
 
-    changes = elasticities if changes is None else changes
+    if changes is None:
+        changes = elasticities
 
     def answer(*names: str) -> None:
         for name in names:
@@ -247,8 +249,9 @@ def explain(
     if elasticities:
         elasticity_stages = sensitivity_in_stages(design, workload, **options, progress=counts.of("elasticities"))
     if changes:
-        bends = changes if knees is None else knees
-        options |= {"early": first is not None, "knees": bends}
+        bends = changes != "best" if knees is None else knees
+        options |= {"early": first is not None, "knees": bends, "best": changes == "best" and not bends}
+        options["estimated"] = predictions.get(ESTIMATE)
         tried = what_if_in_stages(design, workload, **options, progress=counts.of("changes"))
     elastic, gains = None, None
     if first is not None:

@@ -25,7 +25,7 @@ from npexplore.errors import ModelError, NpexploreError, RefusedError
 from npexplore.machine.workload import Workload
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.simulate import BATCHES
-from npexplore.study.sweeping.answers import Answer, answer_all
+from npexplore.study.sweeping.answers import Answer, answer, answer_all, own_points
 from npexplore.study.sweeping.grid import SweepPoint
 
 FEWEST, MAX_PACKETS, EVENTS = 800, 2400, 150_000  # packets and events of each simulation: pairs need few
@@ -84,14 +84,28 @@ class Ratio(NamedTuple):
 
 
 def answers_and_rates(
-    points: Sequence[SweepPoint], packets: int, ceilings: bool = False
+    points: Sequence[SweepPoint], packets: int, ceilings: bool = False, enough_bps: float = 0.0
 ) -> list[tuple[Forwarded | None, Answer]]:
     """Return the answers of one task with their rates: a worker that has made the packets knows their lengths.
 
     ceilings: whether these are asked for too, which takes a walk through the programs of each machine.
+    enough_bps: where bounds allow no more bits of packets a second, they answer, and nothing is simulated.
     """
+    if enough_bps:
+        return [_bounded(point, packets, ceilings, enough_bps) for point in own_points(points)]
     answers = answer_all(points, packets, line=False)
     return [(forwarded(point, answer, ceilings), answer) for point, answer in zip(points, answers, strict=True)]
+
+
+def _bounded(
+    point: SweepPoint, packets: int, ceilings: bool, enough_bps: float
+) -> tuple[Forwarded | None, Answer]:
+    """Return a point's answer by bounds if these allow no more than `enough_bps`, else its own solver's."""
+    bound = point._replace(solver="bounds", seed=None)
+    rate = forwarded(bound, limit := answer(bound), ceilings=True)
+    if rate is not None and rate.bps <= enough_bps:
+        return rate, limit
+    return answers_and_rates([point], packets, ceilings)[0]
 
 
 def forwarded(point: SweepPoint, answer: Answer, ceilings: bool = False) -> Forwarded | None:

@@ -8,6 +8,9 @@ The FIRST changes that gain most by queueing are simulated before the others, so
 short runs tell little where packets meet by chance: for the changes that are told in words the runs are then LONGER
 times as long; where threads meet at locks, or a window ends runs, they are estimated with many seeds. Where resources
 are equally busy, what all of them need is tried together (joint.py).
+
+Who wants the best changes alone need not wait for the others: no machine forwards more than its bounds allow, so that a
+change by which they stay where the machine is cannot gain, and is not simulated.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from npexplore.designs import Design, DesignLike
 from npexplore.designs import design as design_of
 from npexplore.errors import InputError
 from npexplore.machine.parameters import Kind, Value
+from npexplore.machine.workload import Workload
 from npexplore.machine.workload_sources import WorkloadLike
 from npexplore.records import content_hash
 from npexplore.results import Result
@@ -31,7 +35,7 @@ from npexplore.solve.simulate import meet_at_locks
 from npexplore.study.explaining.candidates import KINDS, Tried, changes_to_try, is_single
 from npexplore.study.explaining.joint import JointChange, joint_settings, settings_of, ties
 from npexplore.study.explaining.knees import WORTH, Knee, knees_of
-from npexplore.study.explaining.paired import MAX_PACKETS, Forwarded, answers_and_rates, packets_for, ratio
+from npexplore.study.explaining.paired import MAX_PACKETS, Forwarded, answers_and_rates, forwarded, packets_for, ratio
 from npexplore.study.explaining.sensitivity import solvers_for
 from npexplore.study.sweeping.answers import Answer
 from npexplore.study.sweeping.asked import each
@@ -41,6 +45,7 @@ FIRST = 6  # changes
 ADVISED = 3  # knobs whose best changes are told in words
 SETTLED, LONGER = 0.01, 16  # of the ratio of two rates: where its half width is wider, so many times the packets
 ANALYTIC = ("bounds", "queueing")  # solvers without a seed
+MAX_BOUNDED_KINDS = 64  # distinct packets of a workload for which bounds are asked before a simulation
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,7 @@ class WhatIf(Result):
     """Changes with an effect, best first; those without one; impossible ones, and why; knees of the knobs.
 
     joint: what equally busy resources need together, if it gains more than any single change (None: nothing).
+    cannot_gain: changes that were not simulated, for bounds allow them nothing; only where the best alone were wanted.
 
     Example:
         >>> from npexplore.study import WhatIf
@@ -84,6 +90,7 @@ class WhatIf(Result):
     impossible: Mapping[str, str] = field(default_factory=dict)
     knees: tuple[Knee, ...] = ()
     joint: JointChange | None = None
+    cannot_gain: tuple[str, ...] = ()
 
     __hash__ = content_hash
 
@@ -139,13 +146,15 @@ def what_if(
 def what_if_in_stages(
     design: DesignLike, workload: WorkloadLike | None = None, *, seed: int = 1, executor: Executor | None = None,
     workers: int | None = None, progress: Callable[[int, int], None] | None = None, early: bool = True,
-    knees: bool = True, begun: Callable[[], None] = lambda: None,
+    knees: bool = True, best: bool = False, estimated: Prediction | None = None,
+    begun: Callable[[], None] = lambda: None,
 ) -> Iterator[WhatIf]:  # fmt: skip
     """Yield the changes that are simulated first, without knees, then all.
 
     early: whether anybody wants the first, for which queueing is asked about every change. knees: whether anybody wants
-    these, for which values that are no changes are simulated too. begun: called before the first answer, when workers
-    are there.
+    these, for which values that are no changes are simulated too. best: whether nobody wants changes that cannot gain.
+    estimated: the machine as it is, as the explanation estimates it with this seed (None: not known). begun: called
+    before the first answer, when workers are there.
     """
     design = design_of(design)
     workload = design.packets(workload)
@@ -159,11 +168,11 @@ def what_if_in_stages(
     total = 0
 
     def ask(
-        designs: Iterable[Design], solver: str, longer: int = 1, ceilings: bool = False
+        designs: Iterable[Design], solver: str, longer: int = 1, ceilings: bool = False, enough_bps: float = 0.0
     ) -> list[tuple[Forwarded | None, Answer]]:
         """Return the answers for machines; longer: how many times as many packets are simulated.
 
-        ceilings: whether the rates come with those of all resources.
+        ceilings: whether the rates come with those of all resources. enough_bps: as in `answers_and_rates`.
         """
         nonlocal total
         points = [SweepPoint(one, workload, solver, None if solver in ANALYTIC else seed) for one in designs]
@@ -174,14 +183,16 @@ def what_if_in_stages(
                 progress(before + now, total)
 
         return each(
-            points, partial(answers_and_rates, ceilings=ceilings), packets=longer * packets, executor=executor,
-            workers=workers, progress=report, begun=begun,
+            points, partial(answers_and_rates, ceilings=ceilings, enough_bps=enough_bps), packets=longer * packets,
+            executor=executor, workers=workers, progress=report, begun=begun,
         )  # fmt: skip
 
     precise: dict[Tried | None, Forwarded | None] = {}
     machine = design.machine(workload)
     many = machine.window_s is not None or meet_at_locks(machine)
     better = "estimate" if many else solver
+    if estimated is not None and better == "estimate":
+        precise[None] = forwarded(SweepPoint(design, workload, better, seed), estimated)
 
     def settled(ranked: WhatIf) -> WhatIf:
         """Return the changes, those that gain most from longer runs where the interval of a pair is wide."""
@@ -206,7 +217,9 @@ def what_if_in_stages(
         )
         if not values:
             return ranked
-        (now, _), (then, answer) = ask([design, design.with_(**values)], better, LONGER)
+        present = [] if None in precise else [design]
+        *asked, (then, answer) = ask([*present, design.with_(**values)], better, LONGER)
+        now = asked[0][0] if asked else precise[None]
         if now is None or then is None or not isinstance(answer, Prediction):
             return ranked
         joint = JointChange(settings_of(design, values), tuple(tied), *ratio(now, then).gain, better, answer.bottleneck)
@@ -221,7 +234,7 @@ def what_if_in_stages(
     if now is None:
         yield WhatIf(impossible={"": getattr(base, "reason", "no answer")})
         return
-    ((_, bound),) = answers_and_rates([points[0]._replace(solver="bounds", seed=None)], packets)
+    ((ceiling, bound),) = answers_and_rates([points[0]._replace(solver="bounds", seed=None)], packets)
     tied = ties(base, bound) if solver == "simulation" and isinstance(base, Prediction) else []
     if early and solver == "simulation":
         single = [change for change in tried if is_single(design, *change)]
@@ -229,12 +242,31 @@ def what_if_in_stages(
         before = sorted(single, key=lambda c: 0.0 if (then := guessed[c][0]) is None else -then.bps)[:FIRST]
         answers_of = dict(zip(before, ask([tried[one] for one in before], solver, ceilings=len(tied) > 1), strict=True))
         yield together(settled(_ranked(design, list(answers_of), answers_of, now, solver)))
+    enough_bps = _enough_bps(now, ceiling) if best and solver == "simulation" and _few_kinds(design, workload) else 0.0
     later = [change for change in tried if change not in before]
-    answers_of |= dict(zip(later, ask([tried[one] for one in later], solver, ceilings=len(tied) > 1), strict=True))
+    for bounded in (True, False):  # of assumptions of parts losses are told too
+        some = [change for change in later if (parameters[change[0]].kind in KINDS) is bounded]
+        if some:
+            asked = ask([tried[one] for one in some], solver, ceilings=len(tied) > 1, enough_bps=bounded * enough_bps)
+            answers_of |= dict(zip(some, asked, strict=True))
     rates = {change: then.bps for change in tried if (then := answers_of[change][0]) is not None}
     ranked = _ranked(design, list(tried), answers_of, now, solver)
     ranked = together(settled(ranked)) if solver == "simulation" else ranked
     yield replace(ranked, knees=tuple(knees_of(design, now.bps, rates))) if knees else ranked
+
+
+def _enough_bps(now: Forwarded, ceiling: Forwarded | None) -> float:
+    """Return the rate beyond which a change is worth simulating; 0: every change is.
+
+    A machine that loses packets of several kinds may forward more than its ceiling, which is that of packets as they
+    come: a change that raises the ceiling may help it nevertheless.
+    """
+    return 0.0 if ceiling is None else (1 + WORTH) * min(now.bps, ceiling.bps)
+
+
+def _few_kinds(design: Design, workload: Workload | None) -> bool:
+    """Return whether packets are of so few kinds that bounds take less than a simulation."""
+    return len(design.workload(workload).distinct()[1]) <= MAX_BOUNDED_KINDS
 
 
 def _better(change: Change, now: Forwarded | None, then: Forwarded | None, solver: str) -> Change:
@@ -255,7 +287,7 @@ def _ranked(
 ) -> WhatIf:  # fmt: skip
     """Return the changes with an effect, best first, those without, and impossible ones."""
     impossible: dict[str, str] = {}
-    changes = []
+    changes, cannot_gain = [], []
     for name, value in order:
         then, answer = answers_of[name, value]
         if then is None or not isinstance(answer, Prediction):
@@ -263,10 +295,14 @@ def _ranked(
             continue
         if not is_single(design, name, value):
             continue
+        if answer.solver == "bounds" != solver:
+            cannot_gain.append(f"{name}={value}")
+            continue
         (gain, low, high), parameter = ratio(now, then).gain, design.parameters.file.parameter[name]
         if abs(gain) > WORTH:
             changes.append(Change(name, parameter.kind, design.parameters[name], value, parameter.unit,
                                   gain, low, high, solver, answer.bottleneck))  # fmt: skip
     changes.sort(key=lambda change: -change.gain)
-    named = {change.knob for change in changes} | {text.partition("=")[0] for text in impossible}
-    return WhatIf(tuple(changes), tuple(sorted({name for name, _ in order} - named)), impossible)
+    named = {change.knob for change in changes} | {text.partition("=")[0] for text in (*impossible, *cannot_gain)}
+    without_effect = tuple(sorted({name for name, _ in order} - named))
+    return WhatIf(tuple(changes), without_effect, impossible, cannot_gain=tuple(cannot_gain))

@@ -60,7 +60,7 @@ class Refusal(NamedTuple):
 Answer = Prediction | Refusal
 BATCHED: dict[str, Callable[[Batch], Answers]] = {"bounds": bounds_of, "queueing": queueing_of}
 APART: dict[str, Callable[[UnderLoad], bool | None]] = {"queueing": told_by}
-ESTIMATE_BUDGET_S = 1.0  # of a point
+ESTIMATE_BUDGET_S = 1.0  # of a point, and of the first number of an explanation
 P = TypeVar("P")
 T = TypeVar("T")
 Ended = list[tuple[int, Answer]]  # number of the point, answer
@@ -138,7 +138,7 @@ def solved(
     Analytic points of one structure are answered together, by few calls of kernels (solve/batch.py). reads: is given
     what was read for each of these.
     """
-    points = _own(points)
+    points = own_points(points)
     answers: dict[int, Answer] = {}
     batches: list[tuple[list[int], Answers]] = []
     analytic: dict[str, list[tuple[int, UnderLoad]]] = {}
@@ -164,7 +164,7 @@ def solved(
     return answers, batches
 
 
-def _own(points: Sequence[SweepPoint]) -> list[SweepPoint]:
+def own_points(points: Sequence[SweepPoint]) -> list[SweepPoint]:
     """Return points with designs of their own: what is noted in these goes with the task, not with the whole sweep."""
     designs = {id(point.design): point.design for point in points}
     own = {key: replace(design, parameters=design.parameters.with_()) for key, design in designs.items()}
