@@ -161,7 +161,7 @@ headline("blind numbers inside or close, by what was predicted before they were 
 
 # %% [markdown]
 # What the model was given, and what else would have fitted: parameters found from calibration rows are free parameters;
-# the alternatives below satisfy the calibration rows as well, and their spread stands beside every prediction above.
+# the alternatives below satisfy the calibration rows as well, and their spread stands beside every row above.
 #
 # Nothing of the DRAM is fitted but how many accesses its controller works on, and how accesses fall on banks, which the
 # study says in two ways. The engines have two numbers, the hash unit has one, and each lost trace one mean length. What

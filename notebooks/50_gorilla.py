@@ -235,7 +235,7 @@ headline("16-6-4, four labels, flow counting (printed: 195.7)", float(best["gori
 # ### Trie storage *(Fig. 6)*
 #
 # Level 1 has an entry for each value of 20 bits; level 2 grows by blocks of 16, level 3 by blocks of 256, of which two
-# entries share a word. Level 2 is predicted from the number of prefixes alone, with one number fitted to rrc00; how
+# entries share a word. Level 2 follows from the number of prefixes alone, with one number fitted to rrc00; how
 # many prefixes are longer than 24 bits cannot be told from their number, so level 3 is taken from the table. The last
 # row is a synthetic table of rrc02's size, built and counted.
 

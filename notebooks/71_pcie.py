@@ -80,12 +80,12 @@ both_hosts = small[
     & (small.memory_socket == 0) & (small.control_socket == 0)
 ].sort_values("transfer_bytes")  # fmt: skip
 curves(
-    both_hosts.rename(columns={"simulated": "predicted_gbps"}),
+    both_hosts.rename(columns={"simulated": "payload_gbps"}),
     "transfer_bytes",
-    "predicted_gbps",
+    "payload_gbps",
     "op",
     panel="host",
-    published=both_hosts.rename(columns={"point": "predicted_gbps"}),
+    published=both_hosts.rename(columns={"point": "payload_gbps"}),
     log_x=True,
     height=480,
     x_values=[64, 128, 256, 512, 1024, 2048],

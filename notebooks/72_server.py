@@ -201,7 +201,7 @@ mine = npx.design("server").with_(**fitted.best.values)
 own = pd.DataFrame(npx.check(["server"], keys=[], seeds=2, results=box, machines={"server": mine}).results)
 own["error %"] = 100 * (own.predicted / own.value - 1)
 shown = own[["role", "quantity", "value", "predicted", "error %", "our_verdict"]].round(2)
-plot.table(shown.rename(columns={"our_verdict": "verdict", "value": "measured"}))
+plot.table(shown.rename(columns={"our_verdict": "verdict", "value": "measured", "predicted": "model"}))
 
 # %%
 mine = mine.with_(program="own", clock_mhz=3000.0, egress="same_port")

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 ALL, BLIND = "all", "blind"  # how the lines of a paper begin that are of all its rows, of its blind rows
 LABELS = ("predicted", "post_hoc", "blind", "calibrated", "arithmetic")
 NONE = "&ndash;"
+NEAR_SHARE = 0.8  # of a paper's scored numbers that shall be within study/checking/scores.py's NEAR_PERCENT
+LITTLE_SKILL = 0.5  # no more than this, and a group says that the model adds little there
 FAR = 100  # times nearer than we: a reader who has copied the rows of a twin
 UNBROKEN = re.compile(r"(?<=\d) (?=%|of\b)|(?<=\bof) (?=\d)")  # "2.2 %", "3 of 6"
 Line = Mapping[str, Any]  # of study/checking/scores.py
@@ -43,6 +45,7 @@ def _paper(name: str, lines: Sequence[Line]) -> dict[str, Cell]:
     cells["rms predicted"] = error(numbers.get("rms_predicted"))
     cells["rms post hoc"] = error(numbers.get("rms_post_hoc"))
     cells["rms blind"] = error(unseen.get("rms"))
+    cells["within 10 %"] = near(numbers)
     cells["reader"] = reader(numbers)
     cells["skill"] = skill(numbers)
     cells["reader is nearer"] = nearer(numbers)
@@ -66,7 +69,7 @@ def _group(one: Line) -> dict[str, Cell]:
     aims = [f"{one[f'aim_{k}']:g} {one['unit']} {k}" for k in ("rms", "worst") if known(one[f"aim_{k}"])]
     missed = {k: known(one[k]) and known(one[f"aim_{k}"]) and abs(one[k]) > one[f"aim_{k}"] for k in ("rms", "worst")}
     return {
-        "rows": (str(one["group"]) + (", claims" if one["claims"] else ""), False),
+        "rows": (_group_name(one), False),
         "scored": (str(one["scored"]), False), "post hoc": (str(one["post_hoc"]), False),
         "rms": (error(one["rms"], one["unit"])[0], missed["rms"]),
         "worst": (error(one["worst"], one["unit"], "+")[0], missed["worst"]),
@@ -111,6 +114,35 @@ def nearer(one: Line) -> Cell:
     if not one or not one["compared"]:
         return NONE, False
     return f"{one['nearer']:.0f} of {one['compared']:.0f}", 2 * one["nearer"] > one["compared"]
+
+
+def near(one: Line) -> Cell:
+    """Return how many scored numbers miss by at most 10 %, red if fewer than NEAR_SHARE of them."""
+    if not one or not known(one["near"]):
+        return NONE, False
+    return f"{one['near']:.0f} of {one['scored']}", one["near"] < NEAR_SHARE * one["scored"]
+
+
+def remarks(lines: Sequence[Line]) -> list[str]:
+    """Return sentences about the scores of one paper: numbers beyond 10 %, groups where the model adds nothing."""
+    sentences = []
+    for one in lines:
+        if one["group"] == ALL and known(one["near"]):
+            share = f"{100 * one['near'] / one['scored']:.0f} %"
+            beyond = f"; beyond: {', '.join(one['far'])}" if one["far"] else ""
+            sentences.append(f"{near(one)[0]} scored numbers ({share}) are within 10 %{beyond}.")
+    mine = [one for one in lines if one["group"] != ALL and one["compared"] and known(one["baseline_error"])]
+    useless = [one for one in mine if not known(one["skill"]) or one["skill"] <= 0]
+    few = [one for one in mine if one not in useless and one["skill"] <= LITTLE_SKILL]
+    for amount, some in (("nothing", useless), (f"little (skill of at most {LITTLE_SKILL:g})", few)):
+        if some:
+            named = "; ".join(f"{_group_name(one)} ({skill(one)[0]})" for one in some)
+            sentences.append(f"The model adds {amount} to a reader without a model in: {named}.")
+    return sentences
+
+
+def _group_name(one: Line) -> str:
+    return str(one["group"]) + (", claims" if one["claims"] else "")
 
 
 def held(one: Line) -> Cell:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from npexplore.ledger import Ledger
-from npexplore.plot.scoreboard import NONE, Cell, groups, papers
+from npexplore.plot.scoreboard import NONE, Cell, groups, papers, remarks
 from npexplore.study.checking.changed import effects
 from npexplore.study.checking.check import Check
 from npexplore.study.checking.solvers import MEDIAN, NINE_OF_TEN, REFUSED, Distance
@@ -49,6 +49,7 @@ def accuracy(
     lines = check.scores()
     text = [HEAD, *_cells(papers(lines)), "", "By group; a claim is a shape, an order, a bound or a band.", ""]
     text += _cells(groups(lines))
+    text += ["", *_remarks(lines)]
     text += ["", "Free parameters, fitted to calibration rows:", ""]
     text += [f"- `{name}`: {len(fitted)} ({', '.join(fitted)})" for name, fitted in check.free_parameters.items()]
     text += [
@@ -137,6 +138,13 @@ def _effects(check: Check, ledger: Ledger) -> list[str]:
         changed = "; ".join(one.changed[:4]) + (f"; {len(one.changed) - 4} more" if len(one.changed) > 4 else "")
         rows.append((f"`{one.rule}`", one.value, one.other, one.rows, len(one.changed), changed or "-"))
     return _table(("rule", "value", "instead", "rows that hang on it", "verdicts that change", "which"), rows)
+
+
+def _remarks(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a bullet for each paper: its share of numbers within 10 %, its groups without skill."""
+    names = dict.fromkeys(str(one["paper"]) for one in lines)
+    sentences = {name: " ".join(remarks([one for one in lines if one["paper"] == name])) for name in names}
+    return [f"- {name}: {text}" for name, text in sentences.items() if text]
 
 
 def _cells(rows: Sequence[Mapping[str, Cell]]) -> list[str]:

@@ -1,9 +1,10 @@
 """A notebook's scores: shown by group where they are computed, and again in the scoreboard of the index page."""
 
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
-from npexplore.plot.scoreboard import by_group
+from npexplore.plot.scoreboard import by_group, remarks
 from npexplore.study.checking.check import Check
 
 MIME = "application/vnd.npexplore.scores+json"
@@ -17,8 +18,9 @@ class Scores:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         """Return the forms Jupyter may choose from; the lines are what the index page reads."""
-        table = by_group(self.lines)
-        return {MIME: self.lines, "text/html": table._repr_html_(), "text/plain": repr(table)}
+        table, sentences = by_group(self.lines), remarks(self.lines)
+        html = table._repr_html_() + "".join(f"<p>{escape(sentence)}</p>" for sentence in sentences)
+        return {MIME: self.lines, "text/html": html, "text/plain": "\n".join([repr(table), *sentences])}
 
 
 def scores(check: Check) -> Scores:

@@ -17,7 +17,7 @@ LINE = {
     "paper": "mine", "group": "all", "claims": False, "rows": 3, "rms": 5.0, "rms_predicted": 5.0,
     "rms_post_hoc": None, "baseline": "constant", "baseline_error": 6.0, "skill": 0.25, "compared": 3,
     "nearer": 1, "unit": "%", "low": None, "high": None, "free_parameters": 4, "off": [], "predicted": 2,
-    "post_hoc": 1, "calibrated": 0, "arithmetic": 0, "blind": 0,
+    "scored": 3, "near": 3, "far": [], "post_hoc": 1, "calibrated": 0, "arithmetic": 0, "blind": 0,
 }  # fmt: skip
 
 

@@ -4,11 +4,11 @@ import re
 
 import pytest
 
-from npexplore.plot.scoreboard import NONE, by_group, by_paper, groups, in_short, papers, reader, skill
+from npexplore.plot.scoreboard import NONE, by_group, by_paper, groups, in_short, near, papers, reader, remarks, skill
 from npexplore.plot.tables import BAD
 
 EMPTY = dict.fromkeys(
-    ("rms", "worst", "worst_key", "rms_predicted", "rms_post_hoc", "today", "held", "error", "baseline",
+    ("rms", "worst", "worst_key", "near", "far", "rms_predicted", "rms_post_hoc", "today", "held", "error", "baseline",
      "baseline_error", "skill", "compared", "nearer", "low", "high", "low_of", "aim_rms", "aim_worst")
 )  # fmt: skip
 
@@ -70,6 +70,24 @@ def test_red_is_what_has_no_skill_and_what_is_off_or_further_than_the_reader():
 )
 def test_skill(changes, cell):
     assert skill({**NUMBERS, **changes}) == cell
+
+
+def test_a_paper_with_fewer_than_four_of_five_numbers_within_a_tenth_is_red():
+    assert near(NUMBERS | {"near": 4, "far": ["one.x"]}) == ("4 of 5", False)
+    assert near(NUMBERS | {"near": 3, "far": ["one.x", "one.y"]}) == ("3 of 5", True)
+    assert near(CLAIMS) == near({}) == (NONE, False)
+
+
+def test_groups_say_where_the_model_adds_nothing_and_where_little():
+    skills = {"good": 0.51, "little": 0.5, "none": 0.0, "worse": -7598.0, "copied": None}
+    of_groups = [line(group=name, compared=4, baseline_error=1.0, skill=value) for name, value in skills.items()]
+    whole = NUMBERS | {"near": 3, "far": ["one.x", "one.y"], "skill": -1.0}
+    assert remarks([whole, *of_groups, line(group="no reader")]) == [
+        "3 of 5 scored numbers (60 %) are within 10 %; beyond: one.x, one.y.",
+        "The model adds nothing to a reader without a model in: none (0.00); worse (none: the reader is all but "
+        "exact); copied (none: the reader is never wrong).",
+        "The model adds little (skill of at most 0.5) to a reader without a model in: little (0.50).",
+    ]
 
 
 def test_what_the_reader_says_of_claims_is_a_share():

@@ -120,7 +120,7 @@ def test_the_first_page_has_the_scores_of_all_notebooks_below_their_answers(run)
             "paper": paper, "group": "all", "claims": False, "rows": 3, "rms": 0.05, "rms_predicted": 0.05,
             "rms_post_hoc": None, "baseline": "constant", "baseline_error": 0.04, "skill": skill, "compared": 3,
             "nearer": 2, "unit": "", "low": None, "high": None, "free_parameters": 1, "off": [], "predicted": 3,
-            "post_hoc": 0, "calibrated": 0, "arithmetic": 0, "blind": 0,
+            "post_hoc": 0, "calibrated": 0, "arithmetic": 0, "blind": 0, "near": 3, "far": [], "scored": 3,
         }
         for paper, skill in (("mine", -0.25), ("yours", 0.25))
     ]  # fmt: skip

@@ -61,6 +61,12 @@ def test_only_what_was_not_fitted_to_counts_and_each_measurement_once(found):
     assert (line["worst"], line["worst_key"]) == (pytest.approx(-4.0), "ixp2400.fig15.throughput.w64_b4")
 
 
+def test_a_number_is_far_beyond_a_tenth_or_ten_points():
+    amp, bus, gain = "ixp2400.fig13.throughput.amp", "ixp2400.fig12.bus.amp.base", "ixp2400.improvement.hb.amp"
+    line = lines_of(entry(amp, -0.101), entry(bus, 0.0999), entry(gain, 1.1))["ixp2400", ALL, False]
+    assert (line["scored"], line["near"], line["far"]) == (3, 2, [amp])  # a gain of 9.08 % is 9.99 points off
+
+
 @pytest.mark.parametrize(("label", "count"), [("predicted", 0), ("post_hoc", 0), ("calibrated", 1)])
 def test_a_calibration_row_is_not_scored_and_counts_as_what_it_was_fitted_to_alone(label, count):
     found = lines_of(entry("ixp2400.fig15.throughput.w128_b4", 0.5, label))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 HOLDS = ("inside", "close")
 SCORED = ("predicted", "post_hoc")
+NEAR_PERCENT = 10.0  # a scored number that misses by no more (points, for a difference) counts as near
 ALL, BLIND = "all", "blind rows, frozen predictions"
 Entry = Mapping[str, Any]  # a row of a cross-check
 
@@ -52,10 +53,11 @@ def lines(check: Check, ledger: Ledger, groups: Mapping[str, Sequence[Group]] = 
 
     Keys: paper; group; claims (whether the line is of claims); rows, and of them predicted, post_hoc, calibrated,
     arithmetic, blind; scored (rows that were judged: predicted or post hoc, of role check or blind); unit, rms, worst,
-    worst_key, rms_predicted, rms_post_hoc, today (root mean square of today's predictions of blind rows); held
-    (claims); error, baseline, baseline_error, skill, compared, nearer (how often the reader is nearer, or right where
-    we are wrong); low, high (rms, or claims held, over the parameter sets that calibration admits); low_of (of how many
-    claims, as not all can be asked of each set); free_parameters; off (keys of rows that are off); aim_rms, aim_worst.
+    worst_key, near (scored numbers that miss by at most NEAR_PERCENT), far (keys of the others), rms_predicted,
+    rms_post_hoc, today (root mean square of today's predictions of blind rows); held (claims); error, baseline,
+    baseline_error, skill, compared, nearer (how often the reader is nearer, or right where we are wrong); low, high
+    (rms, or claims held, over the parameter sets that calibration admits); low_of (of how many claims, as not all can
+    be asked of each set); free_parameters; off (keys of rows that are off); aim_rms, aim_worst.
     None: does not apply.
     """
     tally = _Tally(check, ledger, Reader(ledger))
@@ -85,6 +87,7 @@ class _Tally:
             return self._line(paper, group, mine) | {"unit": "%"} if mine and group.name == ALL else None
         errors = {r["key"]: self._miss(r["key"], _judged(r)) for r in chosen}
         worst = max(errors, key=lambda key: abs(errors[key]))
+        far = [key for key, miss in errors.items() if abs(miss) > NEAR_PERCENT]
         by_label = {label: [errors[r["key"]] for r in chosen if r["label"] == label] for label in SCORED}
         blind = [self._miss(r["key"], r[r["best"]]) for r in chosen if r["role"] == "blind"]
         said = self._said(errors, NUMBERS)
@@ -96,8 +99,9 @@ class _Tally:
         points = all(difference(self.ledger[key]) for key in errors)
         return self._line(paper, group, mine) | {
             "scored": len(chosen), "unit": "points" if points else "%", "rms": _rms(errors.values()),
-            "worst": errors[worst], "worst_key": worst, "rms_predicted": _rms(by_label["predicted"]),
-            "rms_post_hoc": _rms(by_label["post_hoc"]), "today": _rms(blind), **_skill(_rms(ours), _rms(theirs)),
+            "worst": errors[worst], "worst_key": worst, "near": len(errors) - len(far), "far": far,
+            "rms_predicted": _rms(by_label["predicted"]), "rms_post_hoc": _rms(by_label["post_hoc"]),
+            "today": _rms(blind), **_skill(_rms(ours), _rms(theirs)),
             "baseline": best, "compared": len(compared), "low": low, "high": high,
             "nearer": sum(abs(x) < abs(y) for x, y in zip(theirs, ours, strict=True)),
         }  # fmt: skip
@@ -127,8 +131,8 @@ class _Tally:
     def _line(self, paper: str, group: Group, rows: Sequence[Entry]) -> dict[str, Any]:
         traces = [read for r in rows for read in self.check.traces.get(r["key"], {}).values()]
         empty = dict.fromkeys(
-            ("unit", "rms", "worst", "worst_key", "rms_predicted", "rms_post_hoc", "today", "held", "error", "baseline",
-             "baseline_error", "skill", "compared", "nearer", "low", "high", "low_of")
+            ("unit", "rms", "worst", "worst_key", "near", "far", "rms_predicted", "rms_post_hoc", "today", "held",
+             "error", "baseline", "baseline_error", "skill", "compared", "nearer", "low", "high", "low_of")
         )  # fmt: skip
         return {
             "paper": paper, "group": group.name, "claims": False, "rows": len(rows),

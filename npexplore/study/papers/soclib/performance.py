@@ -20,7 +20,7 @@ import numpy as np
 
 from npexplore.designs import Design
 from npexplore.designs.prepared import prepared
-from npexplore.designs.soclib.design import bits_per_cycle, conflict_cycles, words_read
+from npexplore.designs.soclib.design import bits_per_cycle, conflict_cycles, conflict_readings, words_read
 from npexplore.designs.soclib.unit import alone_cycles, element_cycles, section_cycles, way_cycles
 from npexplore.designs.soclib.ways import mean_share
 from npexplore.errors import InputError, RefusedError, one_of
@@ -145,6 +145,32 @@ def highest(runs: pd.DataFrame) -> pd.DataFrame:
     return top[["architecture", "processors", "throughput"]].rename(
         columns={"architecture": "change", "processors": "processors_at_peak", "throughput": "throughput_at_peak"}
     )
+
+
+def conflict_constraints(design: Design, before: int = 27, fallen: int = 28) -> pd.DataFrame:
+    """Hold each reading of the counter of conflict cycles against what Sec. 4 says of it.
+
+    The text: several initiators want the RAM of global variables at one time and at least one is blocked; from `fallen`
+    processors on more than some million cycles are counted. So cycles in which nobody is blocked at that RAM do not
+    count, and with `fallen` processors a million at least do.
+    Columns: reading (design.conflict_readings), before, fallen (million cycles with so many processors), elsewhere (of
+    those before the ones in which no processor is blocked at the RAM), most (million cycles that it can count with
+    `fallen` processors, whatever the machine does), refuted (why; empty if it is not).
+    """
+    import pandas as pd
+
+    machines = [design.with_(memory="distributed", processors=n, conflicts="target") for n in (before, fallen)]
+    grown, stopped = (conflict_readings(at.parameters, at.simulate()) for at in machines)
+    window = float(design.parameters.window_cycles - design.parameters.boot_cycles) / 1e6
+    blocked_at_most = {"initiators": fallen - 1, "target": 1}  # the RAM serves one processor while the others wait
+    rows = []
+    for reading, cycles in grown.items():
+        elsewhere = max(cycles - grown["initiators"], 0.0)
+        reasons = {"it counts where nobody is blocked": elsewhere > 0, "below a million": stopped[reading] < 1e6}
+        refuted = "; ".join(reason for reason, holds in reasons.items() if holds)
+        most = window * blocked_at_most.get(reading, fallen)
+        rows.append((reading, cycles / 1e6, stopped[reading] / 1e6, elsewhere / 1e6, most, refuted))
+    return pd.DataFrame(rows, columns=["reading", "before", "fallen", "elsewhere", "most", "refuted"])
 
 
 def what_moves(
