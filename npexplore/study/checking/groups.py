@@ -17,12 +17,14 @@ class Group:
     """Rows that are scored together; aim: (largest root mean square, largest error), None where there is no aim.
 
     spread: the fewest and the most claims that hold over all parameters that calibration admits, and of how many.
+    part: whether its rows are in another group, too; every row is in one group that is no part.
     """
 
     name: str
     has: Callable[[Row], bool]
     aim: tuple[float | None, float | None] = (None, None)
     spread: Callable[[], tuple[int, int, int]] | None = None
+    part: bool = False
 
 
 def _admitted() -> tuple[int, int, int]:
@@ -102,17 +104,30 @@ def _program(*programs: str) -> Callable[[Row], bool]:
     return lambda row: row.quantity == "forwarding rate" and row.conditions.get("program") in programs
 
 
+def _byte_beyond(row: Row) -> bool:
+    """Say whether a row is a rate of transfers that need one more packet, or line, for their last byte."""
+    return row.quantity == "bandwidth" and float(row.conditions.get("transfer_bytes", 0)) % 64 == 1
+
+
 PCIE = (
     Group("reads a second", _transfers("read")),
     Group("writes a second", _transfers("write")),
     Group("reads and writes by turns", _transfers("both")),
+    Group("rates of transfers a byte beyond 64 or 256", _byte_beyond, part=True),
     Group("latency of a read", _transfers("read", latency=True)),
     Group("latency of a write and a read", _transfers("write_then_read", latency=True)),
     Group("buffers of a size, rates", lambda row: "window_bytes" in row.conditions and row.quantity == "bandwidth"),
     Group("buffers of a size, latency", lambda row: "window_bytes" in row.conditions and row.quantity == "latency"),
 )
+
+
+def _dropped_by_several_cores(row: Row) -> bool:
+    return _program("drop", "drop_read")(row) and float(row.conditions.get("cores", 1)) > 1
+
+
 XDP = (
     Group("packets dropped", _program("drop", "drop_read")),
+    Group("packets dropped by several cores", _dropped_by_several_cores, part=True),
     Group("packets routed", _program("route")),
 )
 NFP = (

@@ -64,7 +64,7 @@ def row_groups(of: str) -> dict[str, list[str]]:
     by_group: dict[str, list[str]] = {}
     for row in rows:
         prefix, rest = row.key.split(".", 1)
-        names = [group.name for group in SCORES[prefix] if group.has(row)]
+        names = [group.name for group in SCORES[prefix] if group.has(row) and not group.part]
         if of == "server":
             names = [rest.rsplit(".", 1)[0]] * (row.quantity == RATE)
         elif "transfer_bytes" in row.conditions and "window_bytes" not in row.conditions:
