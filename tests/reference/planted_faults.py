@@ -16,6 +16,7 @@ import resource
 import sys
 import tempfile
 import time
+import traceback
 import zlib
 from collections import defaultdict
 from itertools import cycle
@@ -35,7 +36,7 @@ STAGE_LIMITS_S = (12, 40)  # recorded seconds of the tests of one stage; the sec
 RECORDED_CASES = 4  # of a test with parameters; all of them run against a fault
 RECORDED_EXAMPLES = 10  # of a property
 CPU_LIMIT_S = 60  # of a stage, beyond its recorded seconds
-LIBRARIES = ("numpy", "numba", "pandas", "scipy.optimize", "scipy.stats", "hypothesis", "pytest", "pyarrow.parquet")
+LIBRARIES = ("numpy", "numba", "pandas", "scipy.optimize", "scipy.stats", "msgspec", "click", "pyarrow.parquet")
 
 
 def modules(root):
@@ -138,6 +139,9 @@ def in_child(root, out, change, arguments, plugin, seconds):
             options = ["-q", "-n0", "-p", "no:cacheprovider", "-m", NOT_QUICK, "--rootdir", str(root)]
             status = int(pytest.main([*options, *arguments], plugins=[plugin() if callable(plugin) else plugin]))
             sys.stdout.flush()
+    except BaseException:
+        traceback.print_exc()
+        sys.stderr.flush()
     finally:
         os._exit(status)
 
@@ -262,7 +266,7 @@ def table(folder):
     for row in records(folder):
         rooms[room_of(row["module"])].append(row)
     print("| room | faults | seen | in no quick test |\n|---|---|---|---|")
-    for room, rows in [*sorted(rooms.items()), ("**all**", [row for room in rooms.values() for row in room])]:
+    for room, rows in [*sorted(rooms.items()), ("**all**", [row for some in rooms.values() for row in some])]:
         seen = sum(row["seen_by"] is not None for row in rows)
         print(f"| {room} | {len(rows)} | {seen} | {sum(not row['tests'] for row in rows)} |")
 
