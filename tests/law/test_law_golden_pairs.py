@@ -50,7 +50,7 @@ def as_number(value):
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.reference.__name__)
-@settings(max_examples=50)  # of up to 12 packets each
+@settings(max_examples=30)  # of up to 12 packets each
 @given(data=st.data())
 def test_batch_equals_reference(pair, data):
     drawn = data.draw(st.lists(getattr(cases, pair.strategy)(), min_size=1, max_size=12))

@@ -90,7 +90,7 @@ def traffic(draw):
     ]  # fmt: skip
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(
     sent=traffic(), depth=st.sampled_from([1, 1, 2, 3, 4, 4, 8, 24]), hop=st.sampled_from([1, 1, 2, 3]),
     arbitration=st.sampled_from(["oldest", "rotating", "fixed"]),

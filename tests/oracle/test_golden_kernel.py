@@ -19,7 +19,7 @@ from npexplore.testing import frames, router_configurations
 from npexplore.testing.kernel_limits import Told
 from npexplore.testing.linux_kernel import LinuxKernel, why_not
 
-SEEDS = (11, 22, 33, 44, 55)  # not the recorded one
+SEEDS = (11, 55)  # not the recorded one
 FRAMES_A_SEED = 4000
 
 

@@ -43,7 +43,7 @@ def test_what_is_offered_below_that_leaves_as_it_comes(one_engine):
 
 @pytest.mark.slow
 def test_the_board_has_its_rate_beside_the_simulation():
-    row = check(keys=["gorilla.np.board.rate"], rtl=True, seeds=1).rows[0]
+    row = check(keys=["gorilla.np.board.rate"], rtl=True, seeds=1, packets=6_000).rows[0]
     assert row["rtl"] == pytest.approx(100, rel=0.005)
     assert (row["rtl_label"], row["label"]) == ("predicted", "post_hoc")  # no fitted cycle is read by hardware
     assert row["rtl"] == pytest.approx(row["simulated"], rel=0.005)

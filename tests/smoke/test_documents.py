@@ -33,9 +33,11 @@ def shorter_examples(path):
 
 
 def commands():
+    """Those of all pages, but for what another one only adds words to."""
     joined = [block.replace("\\\n", " ") for path in DOCUMENTS for block in blocks(path, "sh")]
     lines = [line for block in joined for line in block.splitlines()]
-    return sorted({line.partition("#")[0].strip() for line in lines if line.startswith("npexplore ")})
+    found = sorted({line.partition("#")[0].strip() for line in lines if line.startswith("npexplore ")})
+    return [line for line in found if not any(longer.startswith(f"{line} ") for longer in found)]
 
 
 @pytest.fixture

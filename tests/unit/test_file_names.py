@@ -56,7 +56,7 @@ def test_an_error_is_told_as_text():
         (["trace", "convert", "café.pcap", "é.pcapng"], "é.pcapng"),
         (["route", "--config", "büro.toml", "--in", "campus=café.pcap", "--out", "é", "--report", "é.html",
           "--drops", "é.csv", "--json"], "é.html"),
-        (["explain", "ixp2400", "--trace", "café.pcap", "--html", "é.html", "--json"], "é.html"),
+        (["explain", "ixp2400", "--trace", "café.pcap", "--html", "é.html", "--no-sensitivity", "--json"], "é.html"),
         (["sweep", "ixp2400", "--trace", "café.pcap", "--solver", "bounds", "--out", "é.parquet"], "é.parquet"),
         (["sweep", "ixp2400_dram", "--trace", "zugriffé.csv", "--solver", "bounds", "--out", "é.parquet", "--json"],
          "é.parquet"),

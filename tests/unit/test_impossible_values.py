@@ -28,7 +28,7 @@ from npexplore.machine.resources import KINDS
 from npexplore.solve.bounds import bounds
 
 NONE = [float("nan"), float("inf"), -float("inf")]
-ODD = [*NONE, 0, -1, 0.5, 3, 300, 2**63, 1e18, 1e300, 1e-300]
+ODD = [*NONE, 0, -1, 0.5, 300, 2**63, 1e300, 1e-300]
 ANY = st.one_of(st.sampled_from(ODD), st.integers(-(2**70), 2**70), st.floats())
 RULE = re.compile(r"must (be|have|hold|leave|name)|was not measured")
 LOAD = npx.workload(packet_bytes=64)
