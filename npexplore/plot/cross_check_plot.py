@@ -14,14 +14,13 @@ import plotly.graph_objects as go
 
 from npexplore.plot import theme
 from npexplore.plot.line_plots import interval_key, with_layout
-from npexplore.plot.tables import number
+from npexplore.plot.tables import number, printed
 
 if TYPE_CHECKING:
     import pandas as pd
 
 INTERVAL_WIDTH = 9  # pixels
 SEEN_INTERVAL = 1.0  # per cent: a narrower one lies behind the mark
-LONG_NUMBER = 6  # characters: a longer one is rounded in its label, and whole under the pointer
 OPEN_END = 60.0  # how far, in per cent, the interval of a row is drawn that prints one end alone
 
 
@@ -30,6 +29,7 @@ def cross_check(rows: pd.DataFrame, names: Mapping[str, str], *, title: str) -> 
 
     The published number is at 100 %, its interval a bar; bounds, queueing and simulation are marks relative to it.
     rows: the table of a cross-check. names: key of a row -> its label. title: of the figure.
+    A long number is rounded in its label, and whole under the pointer.
     """
     by_key = {row["key"]: row for row in rows.to_dict("records")}
     chosen = [by_key[key] | {"name": name} for key, name in names.items() if _reference(by_key[key])]
@@ -71,9 +71,7 @@ def cross_check(rows: pd.DataFrame, names: Mapping[str, str], *, title: str) -> 
 
 
 def _line(row: Mapping[str, Any]) -> str:
-    printed = str(row["published"])
-    value = number(float(row["point"])) if len(printed) > LONG_NUMBER and _number(row["point"]) else printed
-    return f"{row['name']}: <b>{escape(_with_unit(row, value), quote=False)}</b>"
+    return f"{row['name']}: <b>{escape(_with_unit(row, printed(row)), quote=False)}</b>"
 
 
 def _with_unit(row: Mapping[str, Any], value: str) -> str:

@@ -17,6 +17,8 @@ BAD, SOFT = "var(--bad, #b42318)", "var(--soft, #57606a)"
 PAPER = "var(--paper, var(--jp-layout-color0, #fff))"
 FRAMED, SCROLLS_ABOVE_ROWS = 640, 24  # pixels, and rows from which a table of pandas scrolls
 PAD = "padding:.3rem .5rem"
+SHOWN_DIGITS = 4  # significant digits of a number that is compared with a published one
+LONG_RATE = 6  # digits of a whole number that is shown as it is printed
 ROUNDING = 1e-9  # what is smaller, in the units of the published rows, is nought
 
 
@@ -61,7 +63,7 @@ class Table:
         return repr(self.data)
 
 
-def number(value: Any, digits: int = 4) -> str:
+def number(value: Any, digits: int = SHOWN_DIGITS) -> str:
     """Return a number with so many significant digits (all before the point are kept); a claim as holds or fails."""
     if value is None or value != value:
         return "&ndash;"
@@ -76,6 +78,17 @@ def number(value: Any, digits: int = 4) -> str:
     if not 1e-4 <= abs(value) < 1e7:
         return f"{value:.{digits}g}"
     return f"{value:,.{max(digits - 1 - floor(log10(abs(value))), 0)}f}"
+
+
+def printed(row: Mapping[str, Any]) -> str:
+    """Return a published number of a cross-check as it is printed; long fractions and rates have four digits."""
+    text = str(row["published"])
+    digits = text.replace(".", "", 1)
+    longest = SHOWN_DIGITS if "." in text else LONG_RATE
+    if not digits.isdigit() or len(digits.lstrip("0")) <= longest or row["unit"] == "count":
+        return text
+    rounded = float(f"{float(text):.{SHOWN_DIGITS - 1}e}")
+    return number(rounded) if "." in text else f"{rounded:,.0f}"
 
 
 def table(
@@ -154,6 +167,9 @@ def _line(row: Mapping[str, Any], where: Mapping[str, str], others: Sequence[str
     published = str(row["published"])
     in_words = row["unit"] == "%" and not any(map(str.isdigit, published))
     unit = "" if in_words or row["unit"] in (None, "1") or row["unit"] != row["unit"] else f" {row['unit']}"
+    shown = escape(printed(row))
+    if shown != escape(published):
+        shown = f'<span title="printed: {escape(published)}">{shown}</span>'
     spread = [float(row[name]) for name in others if _known(row[name])]
     off = row["verdict"] in ("off", "not_predictable", "not_modelled")
     red = f' style="color:{BAD}"' if off else ""
@@ -164,7 +180,7 @@ def _line(row: Mapping[str, Any], where: Mapping[str, str], others: Sequence[str
     return {
         "where": escape(where[row["key"]]),
         "what": f'{escape(row["quantity"])}<br><small style="color:{SOFT}">{key}</small>',
-        "published": "withheld" if row["role"] == "withheld" else f"{escape(published)}{unit}",
+        "published": "withheld" if row["role"] == "withheld" else f"{shown}{unit}",
         "bounds": number(_settled(row["bounds"])),
         "queueing": number(_settled(row["queueing"])),
         "simulated": _with_interval(row["simulated"], row["ci95"]),

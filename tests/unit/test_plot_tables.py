@@ -7,6 +7,7 @@ import pytest
 
 from npexplore.ledger.auditing import Finding
 from npexplore.plot import tables
+from npexplore.plot.cross_check_plot import cross_check
 
 
 @pytest.mark.parametrize(
@@ -70,6 +71,19 @@ def test_what_rounding_leaves_of_nothing_is_nought(frame):
     row = {**frame.to_dict("records")[0], "bounds": 2.2e-14}
     line = text(tables.cross_check_table(pd.DataFrame([row]), {"m.good": "Fig. 1"}))[1]
     assert "2.2e-14" not in line
+
+
+@pytest.mark.parametrize(
+    ("published", "unit", "shown"),
+    [("86.198361", "Mpps", "86.20"), ("0.0314159", "s", "0.03142"), ("53195794", "pps", "53,200,000"),
+     ("2097152", "count", "2097152"), ("1,020,416", "bits", "1,020,416"), ("10.66", "Gb/s", "10.66")],
+)  # fmt: skip
+def test_a_published_number_has_few_digits_and_all_of_them_under_the_pointer(frame, published, unit, shown):
+    row = {**frame.to_dict("records")[0], "published": published, "unit": unit, "point": 1.0, "lo": 1.0, "hi": 1.0}
+    cells = tables.cross_check_table(pd.DataFrame([row]), {"m.good": "Fig. 1"})._repr_html_()
+    assert f">{shown} {unit}<" in cells.replace("</span>", "")
+    assert (f'title="printed: {published}"' in cells) == (shown != published)
+    assert cross_check(pd.DataFrame([row]), {"m.good": "one"}, title="").data[0].y[0] == f"one: <b>{shown} {unit}</b>"
 
 
 @pytest.mark.parametrize(
