@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from math import prod
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import IO, Any
 from weakref import WeakSet
 
 import numpy as np
@@ -51,14 +51,28 @@ def empty(shape: int | tuple[int, ...], dtype: DTypeLike = np.int64) -> NDArray[
     if folder is None or size < MIN_FILE_BYTES:
         return np.empty(shape, dtype)
     with tempfile.TemporaryFile(dir=folder) as file:
-        file.truncate(size)
-        if hasattr(os, "posix_fallocate"):
-            try:  # a full disk is an error here, and a signal when the array is written
-                os.posix_fallocate(file.fileno(), 0, size)
-            except OSError as error:
-                if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # a file system that cannot do so
-                    raise
-        return mapped_file(file.fileno(), dtype).reshape(shape)
+        return _mapped(file, size, dtype).reshape(shape)
+
+
+def named(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.int64) -> NDArray[Any]:
+    """Return an array, which is not empty, in a file with a name: its values are those of an older file of that size.
+
+    Raises OSError where the disk has no room for it.
+    """
+    with open(path, "r+b" if path.exists() else "w+b") as file:
+        return _mapped(file, prod(shape) * np.dtype(dtype).itemsize, dtype).reshape(shape)
+
+
+def _mapped(file: IO[bytes], size: int, dtype: DTypeLike) -> NDArray[Any]:
+    """Give a file so many bytes, and return it as an array of one dimension."""
+    file.truncate(size)
+    if hasattr(os, "posix_fallocate"):
+        try:  # a full disk is an error here, and a signal when the array is written
+            os.posix_fallocate(file.fileno(), 0, size)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # a file system that cannot do so
+                raise
+    return mapped_file(file.fileno(), dtype)
 
 
 def resized(array: NDArray[Any], rows: int) -> NDArray[Any]:

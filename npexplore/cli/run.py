@@ -36,7 +36,10 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--workers", type=click.IntRange(min=1), help="Runs of --each at once; default: one for each core.")
 @click.option("--cluster", metavar="tcp://HOST:PORT", help="Run --each on the workers of the Dask scheduler there.")
-@click.option("--resume", is_flag=True, help="Of --each, captures whose results are in DIR are not run again.")
+@click.option(
+    "--resume", is_flag=True,
+    help="Go on from the checkpoint in DIR; of --each, captures whose results are in DIR are not run again.",
+)  # fmt: skip
 @click.option("--speed", metavar="X", type=float, help="The capture's own timing X times as fast.")
 @click.option("--rate", metavar="R", help="Scale all times to this mean rate, for example 2.5Mpps or 4Gb/s.")
 @click.option("--loops", metavar="N", type=click.IntRange(min=1), default=1, help="The packets N times in a row.")
@@ -77,7 +80,9 @@ def command(
         raise InputError("--router writes DIR/ports, and there is no --out DIR")
     if router is None and (port is not None or any_station):
         raise InputError("--port NAME and --any-station are the router's, and there is no --router FILE")
-    for option, value in (("--workers", workers), ("--cluster", cluster), ("--resume", resume or None)):
+    if resume and out is None:
+        raise InputError("--resume goes on from what is in DIR, and there is no --out DIR")
+    for option, value in (("--workers", workers), ("--cluster", cluster)):
         if value is not None and not each:
             raise InputError(f"{option} is of several captures, and there is no --each FILES")
     if each and out is None:
@@ -90,6 +95,7 @@ def command(
         if path is not None:
             refuse_closed(path)
     from npexplore.designs import design as design_of
+    from npexplore.engine.checkpoint import forget
     from npexplore.golden.router.configuration import load_router
     from npexplore.packets import read_capture
     from npexplore.units import quantity
@@ -107,13 +113,15 @@ def command(
             "memory_bytes": memory_bytes, "router": config, "port": port, "any_station": any_station,
         }  # fmt: skip
         return _run_each(machine, each, out, cluster, workers, options, resume=resume, as_json=as_json)
+    if out is not None and not resume:
+        forget(out)
     with Task(f"packets through {machine.name}", unit="packet") as task:
         arriving = inputs if trace is None else trace if out is not None else read_capture(trace)
         by_resource = by_resource or html is not None
         result = machine.run(
             arriving, seed, speed=speed, rate=rate, loops=loops, by_resource=by_resource,
             memory_bytes=memory_bytes, folder=out, router=config, port=port, any_station=any_station,
-            progress=task.reach,
+            resume=out is not None, progress=task.reach,
         )  # fmt: skip
     capture = result.capture
     assert capture is not None
@@ -142,6 +150,8 @@ def command(
         with Task("the page of the run"):
             write_page(html, packet_run_page(result, html if shared_library else None))
         files["page"] = str(html)
+    if out is not None:
+        forget(out)
     document = {"trace": trace, "inputs": inputs, "loops": loops, "seed": seed, **result.to_dict(), "files": files}
     document["router"] = None if routed is None else {"config": router, **routed.document()}
     emit(document, lambda: _text(result, files, document["router"]), as_json=as_json)

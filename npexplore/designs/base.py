@@ -198,7 +198,8 @@ class Design(MachineDescription):
         self, capture: str | Path | Capture | Mapping[str, str | Path], seed: int = 1, *, speed: float | None = None,
         rate: str | float | None = None, loops: int = 1, by_resource: bool = False,
         memory_bytes: float | None = None, folder: str | Path | None = None, router: Router | None = None,
-        port: str | None = None, any_station: bool = False, progress: Callable[[int, int], None] | None = None,
+        port: str | None = None, any_station: bool = False, resume: bool = False,
+        progress: Callable[[int, int], None] | None = None,
     ) -> PacketRun:  # fmt: skip
         """Return what becomes of each packet of a capture, at its own times (docs/packet_run.md).
 
@@ -218,6 +219,8 @@ class Design(MachineDescription):
                 decides of each packet. `npexplore.solvers.route_run` forwards the frames afterwards.
             port: the router's port by which all packets come, unless each port has a capture (None: its first).
             any_station: the router forwards frames whatever their destination MAC address.
+            resume: keep checkpoints in the folder, and go on from the last one there if it is of the same run; they
+                stay until `npexplore.engine.checkpoint.forget`.
             progress: called during the run with the number of packets that have arrived, and of all.
 
         Raises:
@@ -270,7 +273,7 @@ class Design(MachineDescription):
             return run_packets(
                 self.name, ready.machine, ready.workload, model, rows, seed=seed, by_resource=by_resource,
                 capture=read, ports=ports, loops=loops, memory_bytes=memory_bytes,
-                folder=place, progress=progress,
+                folder=place, resume=resume, progress=progress,
             )  # fmt: skip
 
     def estimate(

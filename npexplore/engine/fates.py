@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from npexplore._kernels import engine
 from npexplore.engine.accounts import DROP
 from npexplore.engine.model import EngineModel
 from npexplore.errors import RefusedError
-from npexplore.mapped_arrays import PART_ROWS, empty, parts, release_pages
+from npexplore.mapped_arrays import PART_ROWS, empty, named, parts
 
 Integers = npt.NDArray[np.int64]
 CHUNKS_PER_PART = 16  # pauses of the run while a part of the packets arrives
@@ -50,8 +51,10 @@ class Fates:
     paused: Callable[[int], None] = lambda arrived: None  # is called during the run, after each chunk of arrivals
 
     @staticmethod
-    def of(model: EngineModel, *, by_place: bool = False) -> Fates:
+    def of(model: EngineModel, *, by_place: bool = False, file: Path | None = None) -> Fates:
         """Return rows for a run of a model whose packets come once each, at given times; by_place: with their accounts.
+
+        file: has the rows, perhaps those of a run that was stopped (None: an array of `mapped_arrays.empty` has them).
 
         Raises RefusedError for a model whose packets come again and again, or whose time cannot be accounted for.
         """
@@ -60,12 +63,20 @@ class Fates:
         if model.places is None:
             raise RefusedError("the fate of each packet takes a machine of programs whose time is accounted for")
         width = engine.F_FIRST + 3 * len(model.places.names) * by_place
-        fates = Fates(model, empty((len(model.tables[model.packets]), width)), model.packets)
-        for part in fates.parts():
-            fates.rows[part] = NOWHERE
-            fates.rows[part, engine.F_ENDS] = 0
-            fates.rows[part, engine.F_FIRST :] = 0
+        shape = (len(model.tables[model.packets]), width)
+        if file is not None:
+            return Fates(model, named(file, shape), model.packets)
+        fates = Fates(model, empty(shape), model.packets)
+        fates.clear(0)
         return fates
+
+    def clear(self, start: int) -> None:
+        """Set the rows from `start` on to those of packets that have not come."""
+        for part in self.parts():
+            rows = self.rows[max(part.start, start) : part.stop]
+            rows[:] = NOWHERE
+            rows[:, engine.F_ENDS] = 0
+            rows[:, engine.F_FIRST :] = 0
 
     @property
     def part_rows(self) -> int:

@@ -13,6 +13,7 @@ import numpy as np
 
 from npexplore._kernels import engine
 from npexplore.engine.accounts import Tally
+from npexplore.engine.checkpoint import Checkpoints, restore
 from npexplore.engine.fates import Fates
 from npexplore.engine.model import LAST_TICK, EngineModel
 from npexplore.engine.state import Integers, Snapshot, State
@@ -60,6 +61,7 @@ def run(
     accounts: bool = False,
     cut: int = 0,
     fates: Fates | None = None,
+    checkpoints: Checkpoints | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Run:
     """Run until `packets` are done, taking a snapshot after each of `batches` equal parts.
@@ -67,7 +69,8 @@ def run(
     With until_s: the parts are equal times of from_s <= time < until_s instead. stall_s: without a finished packet for
     so long the run has stalled (None: as long as the model says). Raises SimulationError (deadlock, stall, saturation,
     ...) naming the resources. accounts: note where packets' time goes, in the first `cut` batches and in all. fates:
-    is filled with what becomes of each packet of a capture (with accounts).
+    is filled with what becomes of each packet of a capture (with accounts). checkpoints: of such a run; it goes on from
+    the last.
     `progress` is called per batch.
     """
 
@@ -86,7 +89,23 @@ def run(
         return status
 
     begin, until = round(from_s / model.tick), 0 if until_s is None else round(until_s / model.tick)
+    batch, saved = 0, None
+
+    def paused(arrived: int) -> None:
+        if checkpoints is not None:
+            checkpoints.pause(arrived, result, batch, stall)
+        if fates is not None:
+            fates.paused(arrived)
+
+    state.paused = paused
+    if checkpoints is not None and fates is not None:
+        saved = checkpoints.begin(state, fates)
     for batch in range(batches + 1):
+        if saved is not None and batch:
+            if batch < saved["batch"]:
+                continue
+            restore(saved, state, result)
+            stall, saved = int(saved["stall"]), None
         if until_s is not None:
             at = begin + (until - begin) * batch // batches
             status = advance(at - 1, int(FOREVER)) if at else engine.TIME_UP

@@ -161,7 +161,6 @@ class State:
         self.paused: Callable[[int], None] | None = None
         if fates is not None:
             self.pauses.extend(fates.pauses())
-            self.paused = fates.paused
             self.fate, self.clock[engine.K_PACKETS] = fates.rows, fates.table
         self.clock[engine.K_FREE_ACCOUNT] = self.T[:, engine.T_ACCOUNT] = -1
         if places:

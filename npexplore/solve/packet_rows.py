@@ -52,6 +52,11 @@ class Coded:
 Columns = dict[str, "npt.NDArray[Any] | Coded"]
 
 
+def as_pandas(columns: Columns) -> dict[str, Any]:
+    """Return columns as a data frame has them."""
+    return {name: column.categorical() if isinstance(column, Coded) else column for name, column in columns.items()}
+
+
 @dataclass(frozen=True)
 class PacketRows:
     """fates: the rows in ticks. reasons: why packets are lost, by place. The others are those of PacketRun."""
@@ -88,10 +93,7 @@ class PacketRows:
         """
         import pandas as pd
 
-        columns = {
-            name: column.categorical() if isinstance(column, Coded) else column
-            for name, column in self.columns(part, totals or self.totals).items()
-        }
+        columns = as_pandas(self.columns(part, totals or self.totals))
         frame = pd.DataFrame(columns, index=pd.Index(self.number[part], name="packet"))
         frame.attrs["units"] = units_of(frame.columns)
         return frame

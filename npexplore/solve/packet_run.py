@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from npexplore._kernels import engine
 from npexplore.engine.accounts import DROP
+from npexplore.engine.checkpoint import Checkpoints
 from npexplore.engine.fates import Fates
 from npexplore.engine.model import EngineModel
 from npexplore.engine.run import run
@@ -231,13 +232,15 @@ class PacketRun(Result):
 def run_packets(
     name: str, machine: Machine, workload: Workload, model: EngineModel, number: Integers, *, seed: int = 1,
     by_resource: bool = False, capture: Capture | None = None, ports: InputPorts | None = None, loops: int = 1,
-    memory_bytes: float | None = None, folder: Path | None = None, progress: Callable[[int, int], None] | None = None,
+    memory_bytes: float | None = None, folder: Path | None = None, resume: bool = False,
+    progress: Callable[[int, int], None] | None = None,
 ) -> PacketRun:  # fmt: skip
     """Run time-stamped packets through a machine, once each; number: of each, its row in the capture.
 
-    folder: gets `packets.parquet` while the run goes on. progress: is called with how many have arrived, of how many.
-    Raises RefusedError for a machine in which packets cannot be
-    told apart, or whose packets are others than those given; SimulationError if the run makes no progress;
+    folder: gets `packets.parquet` while the run goes on. resume: go on from the folder's checkpoint, if it is of this
+    run, and write checkpoints (npexplore/engine/checkpoint.py). progress: is called with how many have arrived, of how
+    many. Raises RefusedError for a machine in which packets cannot be told apart, or whose packets are others than
+    those given; SimulationError if the run makes no progress;
     KeyboardInterrupt, with a message that says which rows the file has, if the run was interrupted.
     """
     if len(number) != len(workload.packet_bytes):
@@ -245,7 +248,8 @@ def run_packets(
     if model.places is not None and folder is None:
         columns = engine.F_FIRST + 3 * len(model.places.names) * by_resource
         check_memory(name, len(number), columns, memory_bytes)
-    fates = Fates.of(model, by_place=by_resource)
+    checkpoints = Checkpoints(folder) if resume and folder is not None else None
+    fates = Fates.of(model, by_place=by_resource, file=None if checkpoints is None else checkpoints.rows_file)
     lost_at = [counter.removeprefix(DROP) for counter in model.counters if counter.startswith(DROP)]
     reasons, classes = {place: _reason(machine, place) for place in lost_at}, workload.columns.get(CLASS)
     rows = PacketRows(fates, reasons, number, classes, capture, ports, loops)
@@ -262,14 +266,18 @@ def run_packets(
 
         fates.paused = paused
         try:
-            result = run(model, seed, len(number), BATCHES, accounts=True, fates=fates)
+            result = run(model, seed, len(number), BATCHES, accounts=True, fates=fates, checkpoints=checkpoints)
         except KeyboardInterrupt:
             if stream is None or not (ended := fates.ended(0)):
                 raise
             stream.finish(ended)
             stopped = f"{path} has the rows of the first {ended:,} of {len(number):,} packets"
+            if checkpoints is not None and checkpoints.arrived:
+                stopped += f"; resume goes on from packet {checkpoints.arrived:,}"
         else:
             stopped, last = "", result.snapshots[-1]
+            if stream is not None:
+                stream.hand_over_ended()
             fates.check(last.done, last.counters)
             if stream is not None:
                 stream.finish(len(number))

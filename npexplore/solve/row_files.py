@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from npexplore.engine.fates import Totals
 from npexplore.mapped_arrays import release_pages
 from npexplore.packets.output import replacing
-from npexplore.solve.packet_rows import Coded, Columns, PacketRows
+from npexplore.solve.packet_rows import Coded, Columns, PacketRows, as_pandas
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -101,7 +101,7 @@ class RowFile:
         none = slice(0, 0)
         frame = self._rows.frame(none, totals)
         if self._more is not None:
-            frame = frame.assign(**{name: column.categorical() for name, column in self._more(none).items()})
+            frame = frame.assign(**as_pandas(self._more(none)))
         schema = pa.Schema.from_pandas(frame)
         metadata = {**(schema.metadata or {}), b"PANDAS_ATTRS": json.dumps(frame.attrs).encode()}
         self._schema = schema.with_metadata(metadata)

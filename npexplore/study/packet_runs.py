@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from npexplore.designs import Design, DesignLike
 from npexplore.designs import design as design_of
+from npexplore.engine.checkpoint import forget
 from npexplore.errors import InputError, NpexploreError, one_of
 from npexplore.golden.router.configuration import Router
 from npexplore.packets.files import Files, capture_identity, find_captures
@@ -84,7 +85,8 @@ def run_each(
         executor: "threads" (the default), "processes", "tcp://HOST:PORT" of a Dask cluster, or a `concurrent.futures`
             executor.
         workers: the number of threads or processes.
-        resume: use the results in `out` of the same captures, design and options; if False all are computed anew.
+        resume: use the results in `out` of the same captures, design and options, and go on from checkpoints of runs
+            that were stopped; if False all are computed anew.
         progress: called with (captures done, captures in all).
 
     Raises:
@@ -156,13 +158,14 @@ def _run(run: CaptureRun) -> dict[str, Any]:
         result = run.design.run(
             run.trace, options.seed, speed=options.speed, rate=options.rate, loops=options.loops,
             by_resource=options.by_resource, memory_bytes=options.memory_bytes, folder=run.folder,
-            router=options.router, port=options.port, any_station=options.any_station,
+            router=options.router, port=options.port, any_station=options.any_station, resume=True,
         )  # fmt: skip
         files, routed = write_run(result, run.trace, run.folder), None
         if options.router is not None:
             assert options.port is not None
             routed, _ = route_run(result, files, options.router, options.port, any_station=options.any_station)
     except NpexploreError as error:
+        forget(run.folder)
         return {"error": str(error), "missing": not Path(run.trace).exists()}
     assert result.capture is not None
     document: dict[str, Any] = plain(
@@ -174,6 +177,7 @@ def _run(run: CaptureRun) -> dict[str, Any]:
     )  # fmt: skip
     with replacing(run.trace, target) as part:
         part.write_text(json.dumps(document, indent=2, allow_nan=False), encoding="utf-8")
+    forget(run.folder)
     return document
 
 

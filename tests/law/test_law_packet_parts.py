@@ -2,7 +2,10 @@
 
 import _thread
 import signal
+import subprocess
+import sys
 from contextlib import ExitStack
+from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
@@ -13,7 +16,7 @@ import npexplore as npx
 from npexplore import mapped_arrays
 from npexplore._kernels import engine
 from npexplore.designs.prepared import prepared
-from npexplore.engine import fates
+from npexplore.engine import checkpoint, fates
 from npexplore.machine import workload
 from npexplore.machine.workload import Workload
 from npexplore.packets.frames import read_frames, write_frames
@@ -149,6 +152,79 @@ def test_an_interrupted_run_leaves_the_rows_of_packets_that_have_ended(tmp_path,
     assert 100 < len(rows) < len(whole)
     columns = ["arrival_s", "start_s", "departure_s", "latency_s"]
     pd.testing.assert_frame_equal(rows[columns], whole[columns].iloc[: len(rows)], check_exact=True)
+
+
+class StoppedError(Exception):
+    """Ends a run at a pause."""
+
+
+def test_a_run_that_was_stopped_goes_on_from_its_checkpoint(tmp_path):
+    """Files are those of a run that was not, byte for byte; of another seed, the run begins anew."""
+    trace, pauses = capture(tmp_path / "in.pcap", 5), []
+
+    def fates_of(folder, stop=None, every=48, **more):
+        def reached(arrived, packets):
+            pauses.append(arrived)
+            if stop is not None and arrived >= stop:
+                raise StoppedError
+
+        def pause(self, arrived, *others):
+            if arrived % every == 0:
+                save(self, arrived, *others)
+
+        save, pauses[:] = checkpoint.Checkpoints.pause, []
+        with in_parts(64), patch.object(checkpoint, "CHECKPOINT_INTERVAL_S", 0):
+            with patch.object(checkpoint.Checkpoints, "pause", pause):
+                result = npx.design("ixp2400").run(trace, folder=folder, by_resource=True, progress=reached, **more)
+            files = write_run(result, trace, folder)
+        return {key: path.read_bytes() for key, path in files.items()}, result.prediction
+
+    whole = fates_of(tmp_path / "whole")
+    for stop in (300, 500):  # the run that goes on is stopped once more
+        with pytest.raises(StoppedError):
+            fates_of(tmp_path / "stopped", stop, resume=True)
+    assert fates_of(tmp_path / "stopped", resume=True, every=999) == whole
+    assert 500 > pauses[0] > 430
+    with pytest.raises(StoppedError):
+        fates_of(tmp_path / "stopped", 1, resume=True, seed=2)
+    assert pauses[0] < 20
+
+
+KILLED = """
+import sys, threading
+from unittest.mock import patch
+sys.path[:0] = sys.argv[5:]
+from law.test_law_packet_parts import in_parts
+import npexplore as npx
+from npexplore.engine import checkpoint
+import os, signal
+design, folder = npx.design("ixp2400"), sys.argv[2]
+design.run(sys.argv[1], folder=folder + "/warm")
+threading.Timer(float(sys.argv[3]), os.kill, (os.getpid(), signal.SIGKILL)).start()
+with in_parts(1024), patch.object(checkpoint, "CHECKPOINT_INTERVAL_S", 0):
+    design.run(sys.argv[1], folder=folder, by_resource=True, loops=int(sys.argv[4]), resume=True)
+print("finished")
+"""
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_again_and_again_ends_with_the_same_files(tmp_path):
+    """Children that kill themselves after random times, each going on where the one before had its checkpoint."""
+    trace, r, loops = capture(tmp_path / "in.pcap", 6), np.random.default_rng(6), 40
+    (folder := tmp_path / "out").mkdir()
+    whole = npx.design("ixp2400").run(trace, folder=tmp_path / "whole", by_resource=True, loops=loops)
+    kills = 0
+    for seconds in r.uniform(0.02, 0.5, 3).tolist():
+        code = [sys.executable, "-c", KILLED, trace, folder, str(seconds), str(loops), str(Path(__file__).parents[1])]
+        kills += "finished" not in subprocess.run(code, check=False, capture_output=True, text=True).stdout
+    assert kills > 1
+    result = npx.design("ixp2400").run(trace, folder=folder, by_resource=True, loops=loops, resume=True)
+    expected, files = write_run(whole, trace, tmp_path / "whole"), write_run(result, trace, folder)
+    assert result.prediction == whole.prediction
+    for name, path in expected.items():
+        if name != "packets":
+            assert files[name].read_bytes() == path.read_bytes()
+    pd.testing.assert_frame_equal(*(pd.read_parquet(paths["packets"]) for paths in (files, expected)), check_exact=True)
 
 
 def test_departures_are_in_order_however_many_packets_overtake():

@@ -73,7 +73,7 @@ def test_the_text_says_how_packets_ended(capsys):
         (("--each", "other.pcap"), "give one"),
         (("--workers", "2"), "there is no --each"),
         (("--cluster", "tcp://127.0.0.1:1"), "there is no --each"),
-        (("--resume",), "there is no --each"),
+        (("--resume",), "there is no --out"),
         (("--port", "campus", "--port", "lab"), "has no capture"),
         (("--loops", "0"), "--loops"),
         (("--memory", "40KB"), "rows of 126 packets needs about 4.16e-05 GB of memory, 4.1e-05 GB are allowed"),
