@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from npexplore.designs.description import MachineDescription
 from npexplore.designs.varied import Arriving, ByPackets
 from npexplore.errors import ModelError, RefusedError
-from npexplore.machine.machine import Machine
+from npexplore.machine.machine import Machine, Recorded
 from npexplore.machine.parameters import Parameters, Value
 from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
@@ -74,6 +74,8 @@ class Programs:
     _under_load_reads: Reads = field(default_factory=dict)
     _compiler: MachineCompiler | None = None
     _compiler_reads: Reads = field(default_factory=dict)
+    _pools: list[Recorded] | None = None
+    _pools_reads: Reads = field(default_factory=dict)
     _making: RLock = field(default_factory=RLock)
 
     def under_load(self, workload: Workload) -> UnderLoad:
@@ -81,10 +83,11 @@ class Programs:
         with self._making:
             self._remembered()
             if self._under_load is None:
-                pools = None if self._compiler is None else self._compiler.pools
-                with reading() as self._under_load_reads, uncollected():
-                    self._under_load = under_load(self.machine, self.workload, pools)
-                self._under_load_reads |= self._compiler_reads  # of the same programs: nothing else is read
+                with uncollected():
+                    pools = self.pools()
+                    with reading() as self._under_load_reads:
+                        self._under_load = under_load(self.machine, self.workload, pools)
+                self._under_load_reads |= self._pools_reads | self._compiler_reads  # of the same programs
                 keep_demands(self.demand_key, self._under_load, self.reads | self._under_load_reads)
             note_all(self._under_load_reads)
             return replace(self._under_load, workload=workload)
@@ -95,8 +98,11 @@ class Programs:
 
         with self._making:
             if self._compiler is None:
-                with uncollected(), reading() as self._compiler_reads:
-                    self._compiler = MachineCompiler(self.machine, self.workload)
+                with uncollected():
+                    pools = self.pools()
+                    with reading() as self._compiler_reads:
+                        self._compiler = MachineCompiler(self.machine, self.workload, pools)
+                self._compiler_reads |= self._pools_reads
                 changed, known = self.parameters.changed(), self.parameters.file.parameter
                 self.hangs_on = {k: changed.get(k, known[k].value) for k in sorted(self.parameters.read)}
             note_all(self._compiler_reads)
@@ -109,6 +115,14 @@ class Programs:
 
             with uncollected():
                 return self._compiler.model(workload, demands)
+
+    def pools(self) -> list[Recorded]:
+        """Return the recorded programs, of which both demands and rows are made."""
+        if self._pools is None:
+            self.machine.ingress.arrivals = self.workload.arrivals
+            with reading() as self._pools_reads:
+                self._pools = self.machine.record_pools(self.workload.columns)
+        return self._pools
 
     def _remembered(self) -> None:
         """Take up the demands if another machine with the same values and packets left them."""

@@ -58,15 +58,18 @@ def build(machine: Machine, workload: Workload) -> EngineModel:
 
 
 class MachineCompiler:
-    """Assembles pool after pool; `model` adds the source of packets, for the same packets at any rate."""
+    """Assembles pool after pool; `model` adds the source of packets, for the same packets at any rate.
 
-    def __init__(self, machine: Machine, workload: Workload) -> None:
+    pools: the machine's programs, if they are recorded over the workload's columns already.
+    """
+
+    def __init__(self, machine: Machine, workload: Workload, pools: list[Recorded] | None = None) -> None:
         self.machine, self.workload = machine, workload
         machine.ingress.arrivals = workload.arrivals
         self.asm = asm = Assembler(machine.tick)
         for server in machine.servers().values():
             asm.declare(server)
-        self.pools = machine.record_pools(workload.columns)
+        self.pools = machine.record_pools(workload.columns) if pools is None else pools
         self.several = len(self.pools) > 1
         if self.several:
             for pool in machine.pools:

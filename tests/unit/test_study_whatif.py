@@ -24,6 +24,7 @@ from npexplore.study.explaining.whatif import (
     WhatIf,
     what_if,
     what_if_in_stages,
+    worth_simulating_bps,
 )
 from npexplore.study.explaining.words import gain_text
 from npexplore.study.sweeping.grid import SweepPoint
@@ -128,6 +129,26 @@ m.core.compute(cycles=300)
 m.tx.send(bytes=packet.packet_bytes)
 """
 '''
+
+
+def test_changes_that_bounds_allow_nothing_need_no_simulation(threads_bound, tmp_path):
+    (best,) = what_if_in_stages(design("ixp2400").with_(threads=2), LOAD, early=False, knees=False, best=True)
+    left = {f"{one.knob}={one.value}" for one in best.changes}
+    assert best.advised == threads_bound.advised
+    assert len(best.cannot_gain) > len(left) / 2
+    assert left.isdisjoint(best.cannot_gain)
+    assert {f"{one.knob}={one.value}" for one in threads_bound.gains} <= left
+    assert not {name.partition("=")[0] for name in best.cannot_gain} & set(best.without_effect)
+    (tmp_path / "tied.toml").write_text(TIED)
+    tied = npexplore.design(tmp_path / "tied.toml")
+    whole, brief = (explain(tied, LOAD, elasticities=False, changes=all_) for all_ in (True, "best"))
+    assert brief.what_if.joint == whole.what_if.joint is not None
+    assert brief.what_if.knees == ()
+    assert str(brief) == str(whole)
+    # losses may let more through than bounds of all packets allow: then what raises these is simulated
+    now, ceiling = (Forwarded(rate, 8.0, ()) for rate in (110.0, 100.0))
+    assert worth_simulating_bps(now, ceiling) == worth_simulating_bps(ceiling, now) == pytest.approx(808)
+    assert worth_simulating_bps(now, None) == 0
 
 
 def test_resources_that_are_equally_busy_are_advised_together(tmp_path):

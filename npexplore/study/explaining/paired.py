@@ -23,13 +23,15 @@ from npexplore.designs import Design
 from npexplore.engine.intervals import interval
 from npexplore.errors import ModelError, NpexploreError, RefusedError
 from npexplore.machine.workload import Workload
+from npexplore.solve.batch_structure import offered
 from npexplore.solve.prediction import Prediction
 from npexplore.solve.simulate import BATCHES
-from npexplore.study.sweeping.answers import Answer, answer, answer_all, own_points
+from npexplore.study.sweeping.answers import Answer, Refusal, answer_all, own_points
 from npexplore.study.sweeping.grid import SweepPoint
 
 FEWEST, MAX_PACKETS, EVENTS = 800, 2400, 150_000  # packets and events of each simulation: pairs need few
 FILLED = 8  # times as many packets as threads, since an eighth of a run fills the machine and is not measured
+BOUNDED = Refusal("bounds allow no more than the machine forwards as it is")  # of a point that was not simulated
 MOST_FILLED = 1 << 17  # packets of a run for that: machines with more than 16,384 threads are still filling
 
 
@@ -97,14 +99,15 @@ def answers_and_rates(
     return [(forwarded(point, answer, ceilings), answer) for point, answer in zip(points, answers, strict=True)]
 
 
-def _bounded(
-    point: SweepPoint, packets: int, ceilings: bool, enough_bps: float
-) -> tuple[Forwarded | None, Answer]:
-    """Return a point's answer by bounds if these allow no more than `enough_bps`, else its own solver's."""
-    bound = point._replace(solver="bounds", seed=None)
-    rate = forwarded(bound, limit := answer(bound), ceilings=True)
-    if rate is not None and rate.bps <= enough_bps:
-        return rate, limit
+def _bounded(point: SweepPoint, packets: int, ceilings: bool, enough_bps: float) -> tuple[Forwarded | None, Answer]:
+    """Return what bounds allow a point and BOUNDED if that is no more than `enough_bps`, else its solver's answer."""
+    with suppress(NpexploreError):  # which the solver itself reports
+        demands = point.design.demands(point.workload)
+        limits = demands.ceilings()
+        rate_pps = min([offered(demands), *limits.values()])
+        limit = Forwarded(rate_pps, 8 * demands.workload.mean_packet_bytes, (), None, limits)
+        if 0 < limit.bps <= enough_bps:
+            return limit, BOUNDED
     return answers_and_rates([point], packets, ceilings)[0]
 
 

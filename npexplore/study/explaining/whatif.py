@@ -35,7 +35,15 @@ from npexplore.solve.simulate import meet_at_locks
 from npexplore.study.explaining.candidates import KINDS, Tried, changes_to_try, is_single
 from npexplore.study.explaining.joint import JointChange, joint_settings, settings_of, ties
 from npexplore.study.explaining.knees import WORTH, Knee, knees_of
-from npexplore.study.explaining.paired import MAX_PACKETS, Forwarded, answers_and_rates, forwarded, packets_for, ratio
+from npexplore.study.explaining.paired import (
+    BOUNDED,
+    MAX_PACKETS,
+    Forwarded,
+    answers_and_rates,
+    forwarded,
+    packets_for,
+    ratio,
+)
 from npexplore.study.explaining.sensitivity import solvers_for
 from npexplore.study.sweeping.answers import Answer
 from npexplore.study.sweeping.asked import each
@@ -242,12 +250,14 @@ def what_if_in_stages(
         before = sorted(single, key=lambda c: 0.0 if (then := guessed[c][0]) is None else -then.bps)[:FIRST]
         answers_of = dict(zip(before, ask([tried[one] for one in before], solver, ceilings=len(tied) > 1), strict=True))
         yield together(settled(_ranked(design, list(answers_of), answers_of, now, solver)))
-    enough_bps = _enough_bps(now, ceiling) if best and solver == "simulation" and _few_kinds(design, workload) else 0.0
+    least_bps = (
+        worth_simulating_bps(now, ceiling) if best and solver == "simulation" and _few_kinds(design, workload) else 0.0
+    )
     later = [change for change in tried if change not in before]
     for bounded in (True, False):  # of assumptions of parts losses are told too
         some = [change for change in later if (parameters[change[0]].kind in KINDS) is bounded]
         if some:
-            asked = ask([tried[one] for one in some], solver, ceilings=len(tied) > 1, enough_bps=bounded * enough_bps)
+            asked = ask([tried[one] for one in some], solver, ceilings=len(tied) > 1, enough_bps=bounded * least_bps)
             answers_of |= dict(zip(some, asked, strict=True))
     rates = {change: then.bps for change in tried if (then := answers_of[change][0]) is not None}
     ranked = _ranked(design, list(tried), answers_of, now, solver)
@@ -255,7 +265,7 @@ def what_if_in_stages(
     yield replace(ranked, knees=tuple(knees_of(design, now.bps, rates))) if knees else ranked
 
 
-def _enough_bps(now: Forwarded, ceiling: Forwarded | None) -> float:
+def worth_simulating_bps(now: Forwarded, ceiling: Forwarded | None) -> float:
     """Return the rate beyond which a change is worth simulating; 0: every change is.
 
     A machine that loses packets of several kinds may forward more than its ceiling, which is that of packets as they
@@ -290,13 +300,13 @@ def _ranked(
     changes, cannot_gain = [], []
     for name, value in order:
         then, answer = answers_of[name, value]
+        if answer == BOUNDED:
+            cannot_gain.append(f"{name}={value}")
+            continue
         if then is None or not isinstance(answer, Prediction):
             impossible[f"{name}={value}"] = getattr(answer, "reason", "no packet finishes")
             continue
         if not is_single(design, name, value):
-            continue
-        if answer.solver == "bounds" != solver:
-            cannot_gain.append(f"{name}={value}")
             continue
         (gain, low, high), parameter = ratio(now, then).gain, design.parameters.file.parameter[name]
         if abs(gain) > WORTH:
