@@ -172,21 +172,39 @@ def record(root, folder, part):
 
 
 def recorded(folder):
-    """Return the tests that pass: seconds of all cases and number of blocks; and the tests of each block."""
+    """Return the tests that pass: seconds of all cases, number of blocks, of cases; and the tests of each block."""
     tests, tests_of = {}, defaultdict(list)
     for path in sorted(folder.glob("blocks_*.pickle")):
-        for test, (seconds, _, passes, marks) in pickle.loads(path.read_bytes()).items():
+        for test, (seconds, cases, passes, marks) in pickle.loads(path.read_bytes()).items():
             if passes:
                 run = [number for number, mark in enumerate(zlib.decompress(marks)) if mark]
-                tests[test] = (seconds, len(run))
+                tests[test] = (seconds, len(run), cases)
                 for number in run:
                     tests_of[number].append(test)
     return tests, tests_of
 
 
-def stages(candidates, tests):
+def candidates(name, block, first, tests, tests_of):
+    """Return the tests that may run a block, with a rank.
+
+    0: they ran it when they were recorded; 1: they ran others of its module; 2: they ran others of its folder, and not
+    all of their cases were recorded.
+    """
+    names = list(first)
+    last = dict(zip(names, [*list(first.values())[1:], max(tests_of) + 1], strict=True))
+    ranks = dict.fromkeys(tests_of[block], 0)
+    for other in names:
+        rank = 1 if other == name else 2
+        if rank == 1 or Path(other).parent == Path(name).parent:
+            for test in dict.fromkeys(test for at in range(first[other], last[other]) for test in tests_of.get(at, ())):
+                if rank == 1 or tests[test][2] > RECORDED_CASES:
+                    ranks[test] = min(rank, ranks.get(test, rank))
+    return ranks
+
+
+def stages(ranks, tests):
     """Yield the tests of each stage and their seconds: the most specific first, until the stage's seconds are full."""
-    specific = sorted(candidates, key=lambda test: (tests[test][1] * (0.2 + tests[test][0]), test))
+    specific = sorted(ranks, key=lambda test: (ranks[test], tests[test][1] * (0.2 + tests[test][0]), test))
     for limit in STAGE_LIMITS_S:
         stage, seconds = [], 0.0
         for test in specific:
@@ -215,10 +233,10 @@ def faults(texts, count, seed):
             yield name, number, plant(sites(tree)[number])
 
 
-def seen_by(root, out, fault, candidates, tests):
+def seen_by(root, out, fault, ranks, tests):
     """Return the first test that fails, "no end" where it takes too long, None where all pass, and their number."""
     count = 0
-    for stage, seconds in stages(candidates, tests):
+    for stage, seconds in stages(ranks, tests):
         count += len(stage)
         files = list(dict.fromkeys(test.partition("::")[0] for test in stage))
         limit = int(seconds * 2 + CPU_LIMIT_S)
@@ -244,13 +262,13 @@ def plant_all(root, folder, count, seed, part, again):
         if (name, node) in known or number % part[1] != part[0]:
             continue
         tree = ast.parse(texts[name])
-        candidates = tests_of[first[name] + blocks(tree)[1][sites(tree)[node]]]
-        seen, run = seen_by(root, folder / f"last_{part[0]}.log", f"{name}:{node}", candidates, tests)
+        ranks = candidates(name, first[name] + blocks(tree)[1][sites(tree)[node]], first, tests, tests_of)
+        seen, run = seen_by(root, folder / f"last_{part[0]}.log", f"{name}:{node}", ranks, tests)
         row = {"number": number, "module": name, "node": node, "change": change}
-        row |= {"tests": len(candidates), "run": run, "seen_by": seen}
+        row |= {"tests": sum(not rank for rank in ranks.values()), "run": run, "seen_by": seen}
         with out.open("a") as file:
             file.write(json.dumps(row) + "\n")
-        print(number, name, change, "|", len(candidates), run, seen, flush=True)
+        print(number, name, change, "|", row["tests"], run, seen, flush=True)
 
 
 def records(folder):

@@ -336,3 +336,8 @@ def test_tokens_of_the_memorys_clock_wait_for_edges_and_keep_its_rate():
     free, tokens = (rate(**full, crossing=kind) for kind in ("free", "tokens"))
     assert tokens == pytest.approx(free, rel=0.02)
     assert NP.with_(**full, crossing="tokens").bounds().rate_pps == pytest.approx(1200e6 / 9, rel=1e-3)
+
+
+def test_entries_of_the_last_level_share_words_of_two():
+    before, after = np.arange(6), np.array([9, 9, 2, 9, 4, 5, 6])  # 0, 1 and 3 differ, 6 is new
+    assert [tables._words(before, after, level) for level in (0, 2)] == [4, 3]

@@ -14,6 +14,7 @@ from npexplore.machine.resources.dram_run import run_accesses
 from npexplore.machine.resources.dram_streams import dram_accesses
 from npexplore.machine.under_load import under_load
 from npexplore.machine.workload_sources import workload
+from npexplore.plot import theme
 from npexplore.plot.dram import commands, shares
 from npexplore.solve.simulate import simulate
 
@@ -99,7 +100,9 @@ def test_commands_of_a_window_are_drawn():
         commands(run, 1.0, 2.0, title="nothing")
     import pandas as pd
 
-    assert len(shares(pd.DataFrame([run.shares], index=["one"]), title="shares").data) > 3
+    bars = shares(pd.DataFrame([run.shares | {"no access": 0.1}], index=["one"]), title="shares").data
+    assert len(bars) > 3
+    assert [bar.name for bar in bars if bar.marker.color == theme.PALE] == ["no access"]
 
 
 def test_a_machine_gets_what_a_stream_alone_gets():

@@ -8,7 +8,9 @@ from reference.ebpf_kernel import FOLDER
 
 import npexplore as npx
 from npexplore.errors import InputError
+from npexplore.plot import programs as figures
 from npexplore.programs import instructions as isa
+from npexplore.programs import path_tree
 from npexplore.programs.assembler import assemble
 from npexplore.testing import forwarding_tables
 
@@ -202,3 +204,15 @@ def test_random_numbers_have_a_seed_and_time_is_the_packets():
     assert one == again != other
     assert len(set(one)) == 3
     assert npx.program("call ktime_get_ns\nexit\n").run("sample:zeek_wikipedia").rows[0, 22] > 10**18
+
+
+def test_the_tree_of_paths_and_the_verdicts_over_time_hold_every_packet():
+    capture = npx.read_capture("sample:zeek_wikipedia")
+    run = npx.program(FOLDER / "filters.o", "count_seen").run(capture)
+    rows = path_tree(run)
+    assert rows[0]["packets"] == len(run)
+    assert all(row["share"] == row["packets"] / len(run) for row in rows)
+    bars = figures.verdicts(run, capture).data
+    assert sum(bar.y.sum() for bar in bars) == len(run)
+    time = capture.columns["t_ns"]
+    assert max(bar.x[-1] for bar in bars) < (time.max() - time.min()) / 1e9

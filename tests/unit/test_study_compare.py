@@ -7,6 +7,7 @@ import pytest
 
 import npexplore
 from npexplore.cli import main
+from npexplore.cli.output import cell
 from npexplore.designs import DESIGNS, design
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.machine.workload import Workload
@@ -93,5 +94,7 @@ def test_the_command(capsys):
     told = capsys.readouterr().out
     assert "all at 100 MHz" in told
     assert "bounds Mb/s  queueing Mb/s  simulated Mb/s" in told
+    (row,) = compare(LOAD, ["ixp2400"], clock_mhz=100).to_dict("records")
+    assert {cell(row["packet_bps"] / 1e6), cell(row["latency_s"] * 1e6)} < {*told.split()}
     assert main(["compare"]) == 2
     assert "compare needs one of --trace FILE" in capsys.readouterr().err

@@ -11,6 +11,7 @@ from npexplore.golden.ipv4.addresses import prefix_pair
 from npexplore.golden.ipv4.validate import validate_ipv4
 from npexplore.golden.reasons import Reason
 from npexplore.testing import addresses, addresses_near, ip_options, ipv4_packets, prefixes, routing_tables, updates
+from npexplore.testing.shrinking import _plainer_packets6
 
 QUICK = settings(phases=[Phase.generate], max_examples=2_000, database=None)
 
@@ -93,3 +94,12 @@ def test_packets_without_options(packet):
 def test_addresses_lie_at_borders():
     assert addresses_near([("10.0.0.0/24", 1)]) == [0, 0x09FFFFFF, 0x0A000000, 0x0A0000FF, 0x0A000100, 0xFFFFFFFF]
     assert drawn(addresses(), lambda address: address > 2**31) > 2**31
+
+
+@pytest.mark.parametrize("wrong", [0, 1])
+def test_simpler_packets_of_ipv6_keep_a_right_length_right_and_a_wrong_one_wrong(wrong):
+    packet = bytes([0x6F, 1, 2, 3, 0, 9 + wrong, 6, 3]) + bytes(range(32)) + b"some data"
+    simpler = [*_plainer_packets6(packet)]
+    assert [len(one) - 40 for one in simpler[:3]] == [0, 4, 8]
+    assert all((int.from_bytes(one[4:6], "big") == len(one) - 40) == (not wrong) for one in simpler)
+    assert all(one[8:40] == packet[8:40] for one in simpler)
