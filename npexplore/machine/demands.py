@@ -20,7 +20,7 @@ from npexplore.errors import ModelError
 from npexplore.machine.lone import uses_of
 from npexplore.machine.loop_turns import TooManyTurnsError
 from npexplore.machine.program import HOME
-from npexplore.machine.resources.base import Hold, OwnFaces, Resource, Taken, Uses
+from npexplore.machine.resources.base import LEAST_LOADED, Hold, OwnFaces, Resource, Taken, Uses
 from npexplore.machine.sections import (
     TINY,
     Chain,
@@ -38,6 +38,7 @@ from npexplore.machine.walk import Known, Walk
 from npexplore.rows.expressions import Values, Variable, evaluate
 
 MIN_GROUPED_PACKETS, MOST_DISTINCT = 64, 65535
+MAX_SCV_IN_TURN = 0.25  # of visits to members in turn, up to which these wait as one line
 AT_ONCE = 8192  # turns of loops x distinct packets that are gone through together
 
 
@@ -176,6 +177,7 @@ class _Program(Walk):
         self.early: dict[tuple[Chain, str], float] = {}  # seconds spent before bytes leave the receive buffer x bytes
         self.busy_behind: dict[_Place, tuple[Value, Value, Value]] = {}  # members: since when, how long, by whom
         self.fresh: set[Variable] = set()  # drawn in this turn of the loop
+        self.in_turn: dict[Variable, int] = {}  # numbers that packets take in turn, and how many there are
         self.sides = 0  # of branches, forks and parallel parts around
 
     def body(self, body: Body, known: Known, path: Progress) -> None:
@@ -213,7 +215,9 @@ class _Program(Walk):
         self.fresh.add(step.variable)
         self.busy_behind = {key: row for key, row in self.busy_behind.items() if step.variable not in key.drawn}
 
-    turn = draw
+    def turn(self, step: Draw | Turn, known: Known, path: Progress) -> None:
+        self.draw(step, known, path)
+        self.in_turn[step.variable] = int(step.below) if isinstance(step, Turn) else 0
 
     def turns(self, step: Loop, known: Known, path: Progress, index: Values, count: Value) -> None:
         begun = path.side_by_side(np.float64(1) * (np.broadcast_to(count, path.clock.shape) > index[:, None]))
@@ -369,12 +373,22 @@ class _Program(Walk):
         """Add the time that a server is occupied, and what is held inside the visit."""
         demand, server = self.result.servers.setdefault(hold.server, Demand()), step.resource.reached[hold.server]
         place = f"{step.resource.name}.{step.method}: {hold.server}"
-        demand.add(seen.share * hold.seconds, hold.member, seen.live, server.members, place)
-        demand.visits += self.of(seen, hold.visits)
-        demand.squares += self.of(seen, hold.squares)
+        visits, seconds, squares = (self.of(seen, part) for part in (hold.visits, hold.seconds, hold.squares))
+        member, turned = hold.member, hold.member is None and self.takes_turns(step, server.members)
+        if turned and visits * squares <= (1.0 + MAX_SCV_IN_TURN) * seconds**2:
+            member = np.asarray(LEAST_LOADED)  # the next is the one that has the least to do
+        total = demand.add(seen.share * hold.seconds, member, seen.live, server.members, place)
+        demand.in_turn += total if turned and member is None else 0.0
+        demand.visits += visits
+        demand.squares += squares
         demand.variance += self.of(seen, hold.variance)
         if hold.units is not None:
             self.sections.inside(hold.server, hold.units, hold, seen)
+
+    def takes_turns(self, step: Visit, members: int) -> bool:
+        """Say whether packets take the members of a server in turn, all of them."""
+        random = [value for value in step.operands.values() if isinstance(value, Variable) and value in self.in_turn]
+        return members > 1 and len(random) == 1 and self.in_turn[random[0]] == members
 
 
 def _distinct(

@@ -45,7 +45,8 @@ class Demand:
     variance: float = 0.0
     members: dict[int, float] = field(default_factory=dict)
     spread: float = 0.0  # seconds that fall evenly on all members
-    chosen: float = 0.0  # seconds that go to whichever member has the least to do
+    chosen: float = 0.0  # seconds that go to whichever member has the least to do, or is next
+    in_turn: float = 0.0  # of those spread, seconds that go to members in turn, whose times vary too much for one line
 
     def add(self, seconds: Values, member: Values | None, live: Flags, members: int, place: str) -> float:
         """Add weighted seconds (shape n) at a member and return their sum; raises ModelError for an unknown member."""
@@ -90,6 +91,7 @@ class Demand:
         self.variance += other.variance
         self.spread += other.spread
         self.chosen += other.chosen
+        self.in_turn += other.in_turn
         for number, share in other.members.items():
             self.members[number] = self.members.get(number, 0.0) + share
 

@@ -48,7 +48,8 @@ def structure(point: UnderLoad) -> Hashable:
         (ingress.name, ingress.capacity, ingress.cell_bytes, _mean_cells(point)),
         tuple(point.servers.values()),
         tuple(sections), tuple(sorted(demands.untied)),
-        tuple((k, d.seconds > 0, d.spread + d.chosen > 0, d.chosen > 0, tuple(m for m, s in d.members.items() if s > 0))
+        tuple((k, d.seconds > 0, d.spread + d.chosen > 0, d.chosen > 0, d.in_turn > 0,
+               tuple(m for m, s in d.members.items() if s > 0))
               for k, d in demands.servers.items()),
         tuple((place, seconds > 0) for place, seconds in demands.spent.items()),
         tuple(demands.overlap), tuple(demands.aside),

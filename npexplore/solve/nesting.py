@@ -152,6 +152,8 @@ class Nesting:
         for chain, seconds in self._overlap.items():
             self._add(overlap, self._without(chain, {name}), seconds)
         self._spent, self._overlap = spent, overlap
+        for chain in [chain for chain, server in spent if server == name]:
+            self._let_go(chain, name)
 
     def _recovers(self, name: str, latency: Floats) -> bool:
         """Say whether members, chosen by chance at each visit, stay busy longer than a packet is there (latency, P).
@@ -159,8 +161,21 @@ class Nesting:
         Of one pool's packets: those of others are no customers of its network.
         """
         like, server = self.batch.like, self.servers[name]
-        by_chance = self.lone or (server.members > 1 and not like.demands.servers[name].members)
+        demand = like.demands.servers[name]
+        by_chance = not demand.chosen and (self.lone or (server.members > 1 and not demand.members))
         return by_chance and len(like.machine.pools) == 1 and agreed(self.batch.seconds[name] > latency * (1 + SLACK))
+
+    def _let_go(self, chain: Chain, name: str) -> None:
+        """Let members that packets take in turn, and that stay busy longer than a packet is there, be a ceiling.
+
+        Who comes to one finds it free as long as all of them together are fast enough.
+        """
+        twice = self._overlap.get(chain, np.zeros(len(self.batch)))
+        longer = self.batch.seconds[name] > self._alone_under(chain) * (1 + SLACK)
+        if self.batch.like.demands.servers[name].chosen and agreed(longer & (twice > 0)):
+            kept = np.minimum(twice, self._spent[chain, name])
+            self._spent[chain, name] = self._spent[chain, name] - kept
+            self._overlap[chain] = twice - kept
 
     def _outlives(self, name: str) -> bool:
         """Say whether members held by packets stay busy behind them."""
@@ -183,6 +198,7 @@ class Nesting:
             inside = chain and chain[-1] not in self.sections and chain[-1].startswith(resource)
             if (chain, name) not in self._spent or not inside:
                 continue
+            self._let_go(chain, name)
             twice, server = self._overlap.get(chain, np.zeros(len(self.batch))), self.servers[name]
             latency = self._alone_under(chain)
             if not agreed(twice > 0):

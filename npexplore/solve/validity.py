@@ -46,6 +46,12 @@ def check_arrivals(machine: Machine, workload: Workload) -> None:
 def check_alone(d: UnderLoad) -> None:
     """Raise RefusedError where a packet alone may take longer than its steps add up to, since it meets itself."""
     pools = list(d.by_pool.values()) if d.by_pool else [d.demands]
+    for name in {name for one in pools for name, demand in one.servers.items() if demand.in_turn > 0}:
+        if d.workload.arrivals != "saturated":
+            raise RefusedError(
+                f"queueing: packets take members of {name!r} in turn, for times that vary much, and wait less than at "
+                "members that are drawn and more than in one line; use `estimate`"
+            )
     waits = {text: seconds for one in pools for text, seconds in one.own_waits.items()}
     for number, one in enumerate(pools):  # forked work that a later pool may still meet
         for name, seconds in one.aside.items():
