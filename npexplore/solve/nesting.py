@@ -173,9 +173,9 @@ class Nesting:
         twice = self._overlap.get(chain, np.zeros(len(self.batch)))
         longer = self.batch.seconds[name] > self._alone_under(chain) * (1 + SLACK)
         if self.batch.like.demands.servers[name].chosen and agreed(longer & (twice > 0)):
-            kept = np.minimum(twice, self._spent[chain, name])
-            self._spent[chain, name] = self._spent[chain, name] - kept
-            self._overlap[chain] = twice - kept
+            recovery = np.minimum(twice, self._spent[chain, name])
+            self._spent[chain, name] = self._spent[chain, name] - recovery
+            self._overlap[chain] = twice - recovery
 
     def _outlives(self, name: str) -> bool:
         """Say whether members held by packets stay busy behind them."""

@@ -34,7 +34,8 @@ def meets_of(levels: Mapping[str, Levels], batch: Batch, ceilings: Mapping[str, 
         for server, seconds in one.batch.seconds.items():
             whole = np.maximum(batch.seconds[server], NEGLIGIBLE)
             waiting = seconds - one.batch.aside.get(server, 0.0)  # the packets' own, which waits for the rest
-            if server not in ceilings or not agreed((1.0 - waiting / whole > NEGLIGIBLE) & (waiting / whole > NEGLIGIBLE)):
+            part = waiting / whole
+            if server not in ceilings or not agreed((1.0 - part > NEGLIGIBLE) & (part > NEGLIGIBLE)):
                 continue
             others = meets[name][server] = []
             for other, own in batch.parts.items():
@@ -45,7 +46,7 @@ def meets_of(levels: Mapping[str, Levels], batch: Batch, ceilings: Mapping[str, 
                 each = each * (1.0 + (own.scv_by_turns(server, own.scv[server]) - 1.0) / 2)
                 forked = own.aside.get(server, 0.0 * whole)
                 if other == name:
-                    others.append((other, waiting / whole * more, each, count))
+                    others.append((other, part * more, each, count))
                 elif agreed(own.seconds[server] - forked > NEGLIGIBLE * whole):
                     others.append((other, (own.seconds[server] - forked) / whole * more, each, count))
                 if server in own.aside:
