@@ -53,9 +53,7 @@ class Network(NamedTuple):
 
     def residual(self, most: int, occupancy: Occupancy | None = None) -> Residual:
         """Return the network with 1..most customers by residual times; occupancy: is told where they are."""
-        return residual(
-            self.seconds, most, self.think, self.rates, self.scv_met(), self.homes, occupancy, self.waits
-        )
+        return residual(self.seconds, most, self.think, self.rates, self.scv_met(), self.homes, occupancy, self.waits)
 
     def scv_met(self) -> Floats:
         """Return the squared coefficients of variation (P, K) as those tell who come round in a closed network.
