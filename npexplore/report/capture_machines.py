@@ -21,7 +21,7 @@ def machines(subject: Subject) -> Content:
     lines = []
     for row in comparison.to_dict("records"):
         half = (row["high_bps"] - row["low_bps"]) / 2e9 if _known(row["high_bps"]) else None
-        plus = f" &plusmn;&thinsp;{half:.2g}" if half is not None else ""
+        plus = f" &plusmn;&thinsp;{half:.2g}" if half else ""
         rate_pps = row["rate_pps"] if _known(row["rate_pps"]) else None
         lines.append(
             {

@@ -176,12 +176,13 @@ def test_every_figure_is_drawn_in_the_theme_and_can_be_taken_away(visit, tmp_pat
     paper = "document.querySelector('[data-figure]').layout.template.layout.paper_bgcolor"
     light = one.evaluate("getComputedStyle(document.body).backgroundColor")
     assert one.evaluate(paper) == "white"
-    one.locator(".theme").click()
+    one.locator(".theme:text-is('Dark')").click()
     one.locator("[data-figure]").first.scroll_into_view_if_needed()  # those out of sight wait until they are seen
     one.wait_for_function(f"{paper} == '#161b22'")
     assert one.evaluate("getComputedStyle(document.body).backgroundColor") != light
     one.reload()
     assert one.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert one.locator(".theme").inner_text() == "Light"
     for form, begins in (("PNG", b"\x89PNG"), ("SVG", b"<svg"), ("CSV", b"line,x,y")):
         with one.expect_download() as waiting:
             one.locator(f".tools button:text-is('{form}')").first.click()

@@ -12,7 +12,7 @@
   function theme(name) {
     root.dataset.theme = name;
     document.querySelectorAll(".theme").forEach(function (button) {
-      button.setAttribute("aria-pressed", name === "dark");
+      button.textContent = name === "dark" ? "Light" : "Dark";  // what it will do
     });
     document.dispatchEvent(new CustomEvent("npx-theme", {detail: name}));
   }
