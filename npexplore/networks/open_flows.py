@@ -8,6 +8,7 @@ from npexplore.errors import RefusedError
 from npexplore.networks.answers import by_wait
 from npexplore.networks.arrivals import arrival_phases, interval_of
 from npexplore.networks.chains import cache_chances, nodes_of
+from npexplore.networks.feedback import Again, all_visits, comes_again
 from npexplore.networks.records import IN, OUT, CustomerClass, Station, ahead
 from npexplore.networks.result import NetworkResult
 from npexplore.networks.times import phases
@@ -20,8 +21,9 @@ from npexplore.solve.queueing.phase_queue import of_several, phase_wait, wait, w
 from npexplore.solve.queueing.renewal import mxg1, mxgc
 
 APPROXIMATION = "phases by two moments"
+SHARED = "sharing by the work of one line"
 INSIDE = "flows inside the network by their variability"
-TINY = 1e-300
+TINY, ROUNDING = 1e-300, 1e-12
 MOST_PHASES = 100  # of arrivals x service, of a queue that is solved exactly
 SHARING = ("ps", "last_preempts")
 
@@ -33,7 +35,7 @@ def open_general(flows: Traffic) -> NetworkResult:
     """
     waits, names = np.zeros(flows.mean.shape), list[str]()
     means, scvs = _service(flows)
-    variability, batches = _variability(flows, scvs)
+    variability, batches, again = _variability(flows, scvs)
     alone = len(waits) == 1 and bool(np.all(flows.visits == 1))
     for k, (name, station) in enumerate(flows.network.station.items()):
         flow = flows.rate * flows.visits[k]
@@ -43,23 +45,47 @@ def open_general(flows: Traffic) -> NetworkResult:
             raise RefusedError("load-dependent rates together with arrivals or fifo service outside product form")
         if not np.isfinite(scvs[k]) or not np.isfinite(variability[k]):
             raise RefusedError(f"station {name!r}: times without a variance")
-        rate, sharing = float(flow.sum()), station.discipline in SHARING
-        scv = 1.0 if sharing else scvs[k]  # sharing minds no spread: as if exponential, which Poisson makes exact
-        known = None if sharing else _direct(flows, k, station)
-        if known is None:
-            known = wait(rate, means[k], float(variability[k]), scv, station.servers), APPROXIMATION
-            if batches[k] > 0:  # what batches of the same variability, of geometric sizes, add to single customers
-                together, single = (
-                    mxgc(rate, means[k], scv, station.servers, 1.0 + more / 2, True) for more in (batches[k], 0.0)
-                )
-                known = known[0] + together - single, APPROXIMATION
-            poisson = alone and all(one.arrivals and one.arrivals.dispersion() == 1 for one in _classes(flows))
-            if poisson and (scv == 1.0 or station.servers == 1):
-                known = known[0], ""
-        waits[k] = known[0] * flows.mean[k] / means[k] if sharing else known[0]
-        names += [known[1]] if known[1] else []
+        poisson = alone and all(one.arrivals and one.arrivals.dispersion() == 1 for one in _classes(flows))
+        singly = Again(0.0, 1.0 - again[k].weight, float(variability[k]), float(batches[k]))
+        answers = [
+            (one.weight, *_wait(flows, k, station, (means[k], scvs[k]), one))
+            for one in (singly, again[k])
+            if one.weight
+        ]
+        seconds, approximated = sum(weight * wait for weight, wait, _ in answers), answers[-1][2]
+        sharing = station.discipline in SHARING
+        if poisson and approximated == APPROXIMATION and (sharing or scvs[k] == 1.0 or station.servers == 1):
+            approximated = ""
+        waits[k] = seconds * flows.mean[k] / means[k] if sharing else seconds
+        names += [approximated] if approximated else []
     inside = [] if alone else [INSIDE]
     return by_wait(flows, waits, ", ".join([*dict.fromkeys(names), *inside]) or None)
+
+
+def _wait(
+    flows: Traffic, k: int, station: Station, service: tuple[float, float], again: Again
+) -> tuple[float, str]:  # fmt: skip
+    """Return the mean wait of a visit to station k, and what was approximated.
+
+    service: its mean and scv. again: how customers come back, of whom each stays for all of his visits.
+    """
+    stays = 1.0 - again.chance
+    rate, mean = float((flows.rate * flows.visits[k]).sum()) * stays, service[0] / stays
+    scv = stays * service[1] + again.chance
+    if abs(scv - 1.0) < ROUNDING:
+        scv = 1.0
+    known = _direct(flows, k, station, again.chance)
+    if known is None:
+        known = wait(rate, mean, again.variability, scv, station.servers), APPROXIMATION
+        if again.batches > 0:  # what batches of the same variability, of geometric sizes, add to single customers
+            together, single = (
+                mxgc(rate, mean, scv, station.servers, 1.0 + more / 2, True) for more in (again.batches, 0.0)
+            )
+            known = known[0] + together - single, APPROXIMATION
+    if station.discipline not in SHARING:
+        return stays * known[0], known[1]
+    # the same work waits in any order, and each of those who share has 2 / (1 + scv) times less left than a whole one
+    return stays * known[0] * 2.0 / (1.0 + scv), known[1] or (SHARED if scv != 1.0 else "")
 
 
 def _classes(flows: Traffic) -> list[CustomerClass]:
@@ -76,10 +102,11 @@ def _service(flows: Traffic) -> tuple[Floats, Floats]:
     return mean, np.asarray(np.where(np.abs(scv - 1) < 1e-12, 1.0, np.maximum(scv, 0.0)))
 
 
-def _variability(flows: Traffic, scvs: Floats) -> tuple[Floats, Floats]:
+def _variability(flows: Traffic, scvs: Floats) -> tuple[Floats, Floats, list[Again]]:
     """Return how irregularly customers come to each station: scv of the times between them, but for batches, and these.
 
-    Batches from outside: E X^2 / E X - 1 over all who come, 0 where they come singly. Both (K,).
+    Batches from outside: E X^2 / E X - 1 over all who come, 0 where they come singly. Both (K,). And how customers come
+    to each station again.
     """
     file, nodes, stations = flows.file, nodes_of(flows.file), list(flows.network.station)
     flow, (external, spread, batches) = np.zeros((len(nodes), len(nodes))), np.zeros((3, len(nodes)))
@@ -109,24 +136,34 @@ def _variability(flows: Traffic, scvs: Floats) -> tuple[Floats, Floats]:
         scv[n], sd[n] = scvs[k], means[k] * scvs[k] ** 0.5
     rest = load, servers, scv, sd, delay
     own = np.array([nodes.index(name) for name in stations])
+    again = [Again() for _ in own]
+    if flows.file is flows.network:  # a class that changes does so along its way: not by one chance at each visit
+        again = [comes_again(int(n), flow, external, spread, batches, *rest) for n in own]
     arrival_variability = arrival_scv(flow, external, spread / np.maximum(external, TINY), *rest)[own]
     sizes = batches / np.maximum(flow.sum(axis=0) + external, TINY)  # E X^2 / E X - 1 of all who come
     if not sizes.any():
-        return arrival_variability, sizes[own]
+        return arrival_variability, sizes[own], again
     single = arrival_scv(flow, external, (spread - batches) / np.maximum(external, TINY), *rest)[own]
-    return np.where(sizes[own] > 0, single, arrival_variability), sizes[own]
+    return np.where(sizes[own] > 0, single, arrival_variability), sizes[own], again
 
 
-def _direct(flows: Traffic, k: int, station: Station) -> tuple[float, str] | None:
-    """Return (wait, what was approximated) where one class comes from outside only and all is known; else None."""
+def _direct(flows: Traffic, k: int, station: Station, again: float) -> tuple[float, str] | None:
+    """Return (wait, what was approximated) where one class comes from outside only and all is known; else None.
+
+    again: the chance to come again, of customers who stay for all of their visits.
+    """
     there = np.flatnonzero(flows.visits[k])
     if len(there) != 1 or flows.file is not flows.network:
         return None
-    name, customers = list(flows.network.station)[k], _classes(flows)[there[0]]
-    alone = customers.route[IN].get(name) == 1.0 and bool(np.isclose(flows.visits[k, there[0]], 1.0))
+    name, customers, stays = list(flows.network.station)[k], _classes(flows)[there[0]], 1.0 - again
+    alone = customers.route[IN].get(name) == 1.0 and bool(np.isclose(flows.visits[k, there[0]] * stays, 1.0))
     if not alone or customers.arrivals is None or isinstance(customers.arrivals, Poisson):
         return None
-    rate, mean, scv = customers.arrivals.rate, float(flows.mean[k, there[0]]), float(flows.scv[k, there[0]])
+    rate, mean, scv = (
+        customers.arrivals.rate,
+        float(flows.mean[k, there[0]]) / stays,
+        float(flows.scv[k, there[0]]) * stays + again,
+    )
     if isinstance(customers.arrivals, Batch):
         size, geometric = float(customers.arrivals.size), customers.arrivals.sizes == "geometric"
         if station.servers == 1:
@@ -134,10 +171,11 @@ def _direct(flows: Traffic, k: int, station: Station) -> tuple[float, str] | Non
             return mxg1(rate, mean, scv, size, square).mean_wait.item(), ""
         exact = abs(scv - 1) < 1e-12
         return mxgc(rate, mean, scv, station.servers, size, geometric), "" if exact else "M^X/M/c by its variability"
-    arrivals, service = arrival_phases(customers.arrivals), phases(customers.service[name])
+    arrivals, visit = arrival_phases(customers.arrivals), phases(customers.service[name])
+    service = None if visit is None else all_visits(visit, again)
     interval = interval_of(customers.arrivals)
     alike = None if interval is None else phases(interval)  # of renewals: what several servers change is known
-    if arrivals is None or station.discipline != "fifo" or (station.servers > 1 and alike is None):
+    if arrivals is None or station.discipline not in ("fifo", *SHARING) or (station.servers > 1 and alike is None):
         return None
     longer = 1.0 if alike is None else of_several(alike, mean, station.servers)
     several = "several servers as with exponential service" if station.servers > 1 and scv != 1 else ""

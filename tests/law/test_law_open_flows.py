@@ -73,9 +73,64 @@ def test_bursts_and_regular_packets_pass_the_first_station():
     assert means[0] < 0.75 * means[1]
 
 
+def erlang(mean, stages=4):
+    return {"distribution": "erlang", "mean": mean, "stages": stages}
+
+
+def station(arrivals, service, again=0.0, **more):
+    one = {
+        "arrivals": arrivals,
+        "service": {"a": service},
+        "route": {"in": {"a": 1.0}, "a": {"a": again, "out": 1 - again}},
+    }
+    return network_of({"station": {"a": more}, "class": {"c": one}})
+
+
+@pytest.mark.parametrize("again", [0.3, 0.8])
+@pytest.mark.parametrize(
+    "arrivals",
+    [
+        {"process": "renewal", "interval": erlang(1.0)},
+        {"process": "on_off", "rate": 1.0, "on": 2.0, "off": 4.0},
+        {"process": "batch", "rate": 1.0, "size": 3},
+    ],
+)
+def test_who_comes_again_at_once_stays(again, arrivals):
+    """Exact: as if Poisson, bursts were up to 64 % short, and regular customers 23 % long."""
+    network = station(arrivals, erlang(0.6 * (1 - again), 2), again)
+    chain, queueing = solve_network(network, ["ctmc", "queueing"], most_states=40_000)
+    assert queueing.classes["c"].mean_response == pytest.approx(chain.classes["c"].mean_response, rel=1e-3)
+
+
+def test_a_way_back_over_a_quicker_station_changes_little():
+    """A jump between the chance to come again and none, or where two stations are alike, is none."""
+    means = []
+    for first in (0.2, 0.3 - 1e-6, 0.3 + 1e-6, 0.4):
+        network = tandem({"process": "on_off", "rate": 1.0, "on": 3.0, "off": 3.0}, erlang(first), erlang(0.3))
+        network.classes["c"].route["b"] = {"a": 0.5, "out": 0.5}
+        means.append(solve_network(network, ["queueing"])[0].classes["c"].mean_response)
+    assert means[0] < means[1] < means[3]
+    assert means[1] == pytest.approx(means[2], rel=1e-4)
+
+
+@pytest.mark.parametrize("service", [erlang(0.8, 2), {**HYPER, "means": [0.4, 4.4]}])
+def test_sharing_behind_regular_customers_minds_the_spread_of_work(service):
+    """As if work were exponential, regular customers with regular work were 83 % long (Gromoll 2004: who shares)."""
+    network = station({"process": "renewal", "interval": erlang(1.0)}, service, discipline="ps")
+    chain, queueing = solve_network(network, ["ctmc", "queueing"], most_states=40_000)
+    assert queueing.classes["c"].mean_response == pytest.approx(chain.classes["c"].mean_response, rel=0.08)
+
+
+def test_closed_networks_of_times_that_vary_too_much_are_refused():
+    route = {"in": {"a": 1.0}, "a": {"b": 1.0}, "b": {"out": 1.0}}
+    one = {"population": 3, "service": {"a": HYPER, "b": erlang(1.0)}, "route": route}
+    answer = solve_network(network_of({"station": {"a": {}, "b": {}}, "class": {"c": one}}), ["queueing"])[0]
+    assert answer.refused.startswith("fifo service at 'a' in a closed network, of service times with scv 13")
+
+
 def test_random_networks_are_near_their_exact_chains():
-    """Of all that are stored, 96 % are within 10 %, and none is 30 % off."""
+    """Of all that are stored, 99 % are within 10 %, and the farthest is 15 % off."""
     errors = [abs(error) for _, _, error in compared(0, 80)]
     assert len(errors) > 40
-    assert sum(error <= 0.1 for error in errors) >= 0.9 * len(errors)
-    assert max(errors) < 0.3
+    assert sum(error <= 0.1 for error in errors) >= 0.95 * len(errors)
+    assert max(errors) < 0.2

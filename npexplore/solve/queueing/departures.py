@@ -40,19 +40,30 @@ def arrival_scv(
     busy, spread = np.where(delay, 0.0, load), np.maximum(scv, LEAST_SCV)
     c = np.ones(len(rate))
     for _ in range(MOST_ROUNDS):
-        both = np.maximum(c + scv, LEAST_SCV)
-        lasts = busy * both / (2.0 * np.maximum((1.0 - busy) ** 2, TINY) * there)  # seconds over which waits change
-        scale = (1.0 - busy) ** 2 * rate / np.maximum(busy * both, TINY)
-        passed_on = departure_weight(scale[:, None] * lasts[None, :])
+        carried = passed_on(rate, load, servers, c, scv, delay)
         leave = 1.0 + (1.0 - busy**2) * (c - 1.0) + busy**2 / np.sqrt(servers) * (spread - 1.0)
         leave = np.where(delay, c + mixed * (1.0 - c), leave)
-        between = leave[:, None] + np.where(delay[:, None], 0.0, passed_on) * (c - leave)[:, None]
+        between = leave[:, None] + np.where(delay[:, None], 0.0, carried) * (c - leave)[:, None]
         come = (parts * leaves * (between - 1.0)).sum(axis=0) + first * (external_scv - 1.0)
         new = np.maximum(1.0 + weight * come, 0.0)
         change, c = float(np.max(np.abs(new - c), initial=0.0)), (c + new) / 2
         if change < TOLERANCE:
             break
     return c
+
+
+def passed_on(
+    rate: Floats, load: Floats, servers: Floats, arrival: Floats, scv: Floats, delay: Booleans
+) -> Floats:  # fmt: skip
+    """Return how much of what leaves each of N nodes varies, for the waits at each, like what came to it (N, N).
+
+    rate: customers a second (N,). arrival: squared coefficient of variation between them (N,). Others as above.
+    """
+    busy = np.where(delay, 0.0, load)
+    both = np.maximum(arrival + scv, LEAST_SCV)
+    lasts = busy * both / (2.0 * np.maximum((1.0 - busy) ** 2, TINY) * np.maximum(rate, TINY))  # of changes of waits
+    scale = (1.0 - busy) ** 2 * rate / np.maximum(busy * both, TINY)
+    return departure_weight(scale[:, None] * lasts[None, :])
 
 
 def departure_weight(tau: Floats) -> Floats:
