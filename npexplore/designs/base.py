@@ -236,7 +236,7 @@ class Design(MachineDescription):
         from npexplore.solve.input_ports import InputPorts
         from npexplore.solve.packet_memory import ARRIVAL_COLUMNS, check_memory
         from npexplore.solve.packet_run import run_packets
-        from npexplore.solve.packet_verdicts import reads_verdicts, with_verdicts
+        from npexplore.solve.packet_verdicts import verdicts_read, with_verdicts
 
         if not self.by_engine:
             raise RefusedError(f"run: {self.name} is no machine of threads and resources")
@@ -263,10 +263,14 @@ class Design(MachineDescription):
                 if rate is not None:
                     packets = packets.with_arrivals("timestamps", rate)
                 task.describe("laying out the capture: 2 of 3, the router's verdicts")
-                if router is not None and reads_verdicts(self.machine(packets), self.workload(first_packet(packets))):
+                if router is not None and (
+                    read_columns := verdicts_read(self.machine(packets), self.workload(first_packet(packets)))
+                ):
                     names = (port or router.ports[0].name,) if ports is None else ports.names
                     faster = speed_ratio(captured, packets)
-                    packets = with_verdicts(packets, rows, read, router, names, faster, any_station=any_station)
+                    packets = with_verdicts(
+                        packets, rows, read, router, names, faster, any_station=any_station, columns=read_columns
+                    )
                 task.describe("laying out the capture: 3 of 3, kinds of packets")
                 ready = prepared(self.by_packets(), packets)
                 model = ready.model()

@@ -13,7 +13,7 @@ from npexplore.designs.varied import Arriving, ByPackets
 from npexplore.errors import InputError
 from npexplore.machine.machine import Machine
 from npexplore.machine.parameters import Parameters, Value
-from npexplore.machine.workload import Workload
+from npexplore.machine.workload import DROP_REASON, SENT_BYTES, Workload
 from npexplore.machine.workload_sources import WorkloadLike, as_workload
 from npexplore.mapped_arrays import copied, in_files
 
@@ -114,6 +114,9 @@ class MachineDescription:
         if self.dress is None:
             return packets
         dressed = self.dress(self.fitted(packets).parameters, packets)
+        verdicts = {name: column for name, column in packets.columns.items() if name in (DROP_REASON, SENT_BYTES)}
+        if verdicts:
+            dressed = replace(dressed, columns={**dressed.columns, **verdicts})
         if not in_files():
             return dressed
         return replace(dressed, columns={name: copied(column) for name, column in dressed.columns.items()})

@@ -36,6 +36,7 @@ from npexplore.machine.tree import (
     Visit,
     visit,
 )
+from npexplore.machine.workload import SENT_BYTES
 from npexplore.rows.expressions import Condition, Constant, Expression, Measured, Operand, Variable, expression
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ class Recorder:
     resources: Mapping[str, Resource]
     facts: Any = None
     body: Body = field(default_factory=list)
+    packet: Packet = field(default_factory=lambda: Packet({}))
 
     def __post_init__(self) -> None:
         self._holdings = self._holdable()
@@ -196,6 +198,21 @@ class Recorder:
         if not isinstance(step, Branch) or step.otherwise:
             raise ModelError("otherwise() must follow directly after a branch, and only once")
         with self._into(step.otherwise, f"the other side of branch {step.source!r}"):
+            yield
+
+    @contextmanager
+    def sending(self) -> Iterator[Operand]:
+        """Record a body for packets of which a router sends something (without a router: all); yields the bytes."""
+        if SENT_BYTES not in self.packet:
+            yield self.packet.packet_bytes
+        else:
+            with self.branch(self.packet.sent_bytes > 0, "sent"):
+                yield self.packet.sent_bytes
+
+    @contextmanager
+    def unsent(self) -> Iterator[None]:
+        """Record the body, right behind that of `sending`, for the other packets; without a router there are none."""
+        with self.otherwise() if SENT_BYTES in self.packet else self._into([], "packets that are not sent"):
             yield
 
     @contextmanager
@@ -301,8 +318,8 @@ def record(
         facts: what the program reads of the machine's parameters, as `m.facts`.
         priority: that of the threads' next packet; a smaller number goes first.
     """
-    recorder = Recorder(resources, facts)
-    function(recorder, Packet(columns))
+    recorder = Recorder(resources, facts, packet=Packet(columns))
+    function(recorder, recorder.packet)
     recorder._holdings.leave(recorder.body)
     if recorder._ranked:
         recorder.priority(priority)

@@ -8,7 +8,7 @@ The router decides at the arrivals. Queues of its ports are behind the machine a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -43,28 +43,27 @@ class _Noted(dict[str, Variable]):
         return super().__getitem__(name)
 
 
-def reads_verdicts(machine: Machine, packets: Workload) -> bool:
-    """Return whether a program of a machine asks for a column of the router; packets: some that it gets."""
-    queues = machine.queues()
+def verdicts_read(machine: Machine, packets: Workload) -> set[str]:
+    """Return the columns of the router that programs of a machine ask for; packets: some that it gets."""
+    queues, read = machine.queues(), set[str]()
     for pool in machine.pools:
         carried = () if pool.gets is None else queues[pool.gets].carries
         names = _Noted({name: column(name) for name in (*packets.columns, *carried, DROP_REASON, SENT_BYTES)})
         machine.record(names, pool)
-        if not names.read.isdisjoint((DROP_REASON, SENT_BYTES)):
-            return True
-    return False
+        read |= names.read & {DROP_REASON, SENT_BYTES}
+    return read
 
 
 def with_verdicts(
     packets: Workload, rows: Integers, capture: Capture, router: Router, ports: tuple[str, ...], speed: float,
-    *, any_station: bool = False,
+    *, any_station: bool = False, columns: Collection[str] = (DROP_REASON, SENT_BYTES),
 ) -> Workload:  # fmt: skip
     """Return packets with the columns of what a router decides of them.
 
     rows: of each packet, its row in the capture. ports: the router's port by which the packets of each file of the
     capture come. speed: how many times as fast as in the capture, for limits on the rate of ICMP messages.
-    any_station: forward frames whatever their destination MAC address. Raises InputError for a capture that cannot be
-    read again, or of more files than ports.
+    any_station: forward frames whatever their destination MAC address. columns: those that the packets get. Raises
+    InputError for a capture that cannot be read again, or of more files than ports.
     """
     if len(capture.files) != len(ports):
         raise InputError(
@@ -87,8 +86,6 @@ def with_verdicts(
         forwarded = np.where(reason[of_part] == 0, own[part], 0)
         return np.asarray(forwarded + answer_bytes[of_part])
 
-    columns = {
-        DROP_REASON: computed(len(rows), lambda part: reason[rows[part]]),
-        SENT_BYTES: computed(len(rows), sent_bytes),
-    }
-    return replace(packets, columns={**packets.columns, **columns})
+    values = {DROP_REASON: lambda part: reason[rows[part]], SENT_BYTES: sent_bytes}
+    verdicts = {name: computed(len(rows), values[name]) for name in sorted(columns)}
+    return replace(packets, columns={**packets.columns, **verdicts})

@@ -94,16 +94,34 @@ def test_verdicts_are_those_of_the_table_of_drops(tmp_path):
     assert (found["sent_bytes"] >= packets.packet_bytes)[found["drop_reason"] == 0].all()
 
 
-def test_what_the_router_refuses_is_not_sent_by_the_ixp2400(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "knobs", "sends"),
+    [("ixp2400", {}, "scratch"), ("ixp1200", {}, "me2|me_tx_gbe"), ("raw", {}, "stage4"), ("soclib", {}, "egress"),
+     ("smartnic", {}, "pcie.up"), ("server", {"program": "tx", "egress": "same_port"}, "rx.down")],
+)  # fmt: skip
+def test_what_the_router_refuses_is_not_sent(name, knobs, sends, tmp_path):
+    """It is not served where packets are sent, but for descriptors that a server's card reads."""
     router, apart = load_router("office"), 10**6  # so that no packet waits for another
     known = kinds()[8:]  # of 920 bytes; the answer to the last has 576
     write_frames(tmp_path / "in.pcap", [frame for frame, _, _ in known], [k * apart for k in range(len(known))])
-    design = npx.design("ixp2400")
-    times = design.run(tmp_path / "in.pcap", router=router, port="office").packets.latency_s.to_numpy()
+    design = npx.design(name).with_(**knobs)
+    packets = design.run(tmp_path / "in.pcap", router=router, port="office", by_resource=True).packets
+    served = packets.filter(regex=rf"^({sends})\.service_s$").sum(axis=1).to_numpy()
+    assert (served > 0.05 * served[0]).tolist() == [True, False, False, True]
+    times = packets.latency_s.to_numpy()
     alone = design.run(tmp_path / "in.pcap").packets.latency_s.to_numpy()
     assert times[0] == alone[0]
-    assert times[1] < 0.9 * alone[1]
-    assert 1.2 * times[1] < times[3] < 0.9 * alone[3]
+    assert times[1] < times[3] < alone[3]
+    assert times[1] < alone[1]
+
+
+def test_gorilla_lets_only_what_is_sent_through_its_post_processor(tmp_path):
+    known = kinds()[:5]  # the run ends with the last one's thread
+    write_frames(tmp_path / "in.pcap", [frame for frame, _, _ in known], [k * 10**6 for k in range(len(known))])
+    runs = [npx.design("gorilla").run(tmp_path / "in.pcap", router=router, port="office" if router else None)
+            for router in (None, load_router("office"))]  # fmt: skip
+    busy = [run.prediction.utilization["post"].busy for run in runs]
+    assert busy[1] == pytest.approx(busy[0] / 2)  # of four packets one is forwarded, and one is answered
 
 
 def test_a_program_that_asks_for_verdicts_takes_a_router_and_captures_that_can_be_read_again():

@@ -305,7 +305,8 @@ def _in_order(p: Parameters, work: Callable[[Recorder, Packet], None]) -> Callab
         with m.fork():
             if p.reorder == "on":
                 m.order.leave(ticket=packet.ticket)
-            _through(_units(packet), m, m.post.serve)
+            with m.sending():  # the body of a packet that a router drops is given up in its place in the order
+                _through(_units(packet), m, m.post.serve)
             m.bodies.give(count=packet.body_words)
 
     return program

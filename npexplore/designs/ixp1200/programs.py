@@ -9,7 +9,7 @@ from npexplore.designs.ixp1200.units import LONGWORD_PAIR, WORD
 from npexplore.golden.work import Work
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder
-from npexplore.machine.workload import CLASS
+from npexplore.machine.workload import CLASS, SENT_BYTES
 from npexplore.rows.expressions import Variable, ceildiv
 
 Program = Callable[[Recorder, Packet], None]
@@ -128,14 +128,17 @@ def receiver(p: Parameters, engine: str, queue: str, ports: int) -> Program:
         with m.loop(ceildiv(packet.packet_bytes, p.mp_bytes) - 1):
             _from_mac(p, m, steps)
             _to_sdram(p, m, steps)
-        steps.work(work["enqueue"], diffserv if p.service == "diffserv" else base)
-        if p.slow_share:
-            with m.branch(p.slow_share, "slow path"):
-                m.slow.put()
-            with m.otherwise():
+        with m.sending():
+            steps.work(work["enqueue"], diffserv if p.service == "diffserv" else base)
+            if p.slow_share:
+                with m.branch(p.slow_share, "slow path"):
+                    m.slow.put()
+                with m.otherwise():
+                    to_queue(p, m, packet, queue, ports)
+            else:
                 to_queue(p, m, packet, queue, ports)
-        else:
-            to_queue(p, m, packet, queue, ports)
+        with m.unsent():
+            steps.access("sram", 1, write=True)  # the buffer goes back to the free list
 
     return program
 
@@ -183,7 +186,8 @@ def transmitter(p: Parameters, engine: str, card: str) -> Program:
         if p.traffic == "classes":  # down the queues to that of its class; the code of a look is counted above
             with m.loop(getattr(packet, CLASS)):
                 steps.work(Work(scanned().accesses) if runs_code(p) else scanned(), scale)
-        with m.loop(ceildiv(packet.packet_bytes, p.mp_bytes)):
+        size = packet.sent_bytes if SENT_BYTES in packet else packet.packet_bytes
+        with m.loop(ceildiv(size, p.mp_bytes)):
             steps.access("sram", 1)  # the buffer descriptor: where the MP lies
             m.tfifo.take(count=1)
             steps.move(p.mp_bytes, "read")  # SDRAM to TFIFO
@@ -192,9 +196,9 @@ def transmitter(p: Parameters, engine: str, card: str) -> Program:
             m.tfifo.give(count=1)
             steps.access("sram", 1, write=True)  # the buffer goes back to the free list
         if card == "fe":
-            m.fe.send(bytes=packet.packet_bytes, member=packet.out)
+            m.fe.send(bytes=size, member=packet.out)
         else:
-            m.gbe.send(bytes=packet.packet_bytes)
+            m.gbe.send(bytes=size)
 
     return program
 

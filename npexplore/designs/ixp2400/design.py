@@ -18,7 +18,6 @@ from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources import BufferPool, Dram, DramOptions, DramTiming, FifoServer, Processor, WordMemory
 from npexplore.machine.resources.dram_timing import dram_parts
 from npexplore.machine.resources.ingress import Ingress
-from npexplore.machine.workload import SENT_BYTES
 from npexplore.rows.expressions import Operand, Variable, ceildiv, minimum
 
 SEGMENTS = {"base": 0, "hb": 1, "fcb": 1, "fcb_tb": 2}  # scratchpad segments a packet needs
@@ -157,13 +156,10 @@ def forward(p: Parameters) -> Callable[[Recorder, Packet], None]:
             with m.loop(cells) as i:
                 move(i, "read", size, cells)
 
-        if SENT_BYTES not in packet:
-            transmit(size, cells)
-        else:  # a router decides: a message of its own is in the buffer of the packet that it answers
-            with m.branch(packet.sent_bytes > 0):
-                transmit(packet.sent_bytes, m.let(ceildiv(packet.sent_bytes, cell_bytes), "sent_cells"))
-            with m.otherwise():
-                m.sram.write(bytes=WORD)  # the buffer back to the free list
+        with m.sending() as sent:  # a message of a router is in the buffer of the packet that it answers
+            transmit(sent, cells if sent is size else m.let(ceildiv(sent, cell_bytes), "sent_cells"))
+        with m.unsent():
+            m.sram.write(bytes=WORD)  # the buffer back to the free list
         if p.segments == "dynamic" and p.scheme != "base":
             m.segments.give(count=SEGMENTS[p.scheme])
 

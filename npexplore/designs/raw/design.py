@@ -27,7 +27,7 @@ from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources.ingress import Ingress
-from npexplore.machine.workload import Workload
+from npexplore.machine.workload import SENT_BYTES, Workload
 from npexplore.rows.expressions import Operand, ceildiv, expression, maximum
 
 V1 = Version("v1", results="static")
@@ -136,7 +136,8 @@ def pipeline(chip: Chip, m: Recorder, packet: Packet, k: int) -> None:
     ]
     if NUMBER in packet:  # one output more: none
         outputs.append(m.discard.drop)
-    among(m, packet.output, outputs)
+    with m.sending():
+        among(m, packet.output, outputs)
     m.give(third)
 
 
@@ -259,7 +260,8 @@ def hand_over(chip: Chip, m: Recorder, tile: int, o: int) -> None:
 def leave(chip: Chip, o: int, m: Recorder, packet: Packet) -> None:
     """Record stage 4 and the line card of output `o`: dequeue, fetch the payload, send."""
     p, header = chip.p, chip.header_words
-    k, size, card = packet.pipeline, packet.packet_bytes, chip.card_out + o
+    k, card = packet.pipeline, chip.card_out + o
+    size = packet.sent_bytes if SENT_BYTES in packet else packet.packet_bytes
     lines = lines_of(chip, size)
     words = header + MESSAGE_WORDS["address"]
     deaf = m.take(f"gdn.out{chip.exits[o]}") if p.queue_full == "unasked" else None  # reads nothing meanwhile

@@ -104,7 +104,8 @@ def build(p: Parameters) -> Machine:
                 with m.branch(packet.leaves == way, f"leaves by {card}"):
                     getattr(m, card).packet_out(bytes=data, **posted)
         elif p.egress != "none":
-            getattr(m, cards[-1]).packet_out(bytes=data, **posted)
+            with m.sending() as sent:
+                getattr(m, cards[-1]).packet_out(bytes=sent - int(p.check_bytes), **posted)
 
     return Machine(
         p.file.name, Pool("packet", max(cores * UNDER_WAY_PER_CORE, MIN_UNDER_WAY), handle),

@@ -30,7 +30,8 @@ from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources import BoundedQueue, Delay, FifoServer
 from npexplore.machine.resources.base import Resource
 from npexplore.machine.resources.ingress import Ingress
-from npexplore.rows.expressions import Operand, ceildiv, maximum
+from npexplore.machine.workload import SENT_BYTES
+from npexplore.rows.expressions import Operand, ceildiv, expression, maximum
 from npexplore.solve.prediction import Prediction
 
 TICKS_A_CYCLE = 16
@@ -112,8 +113,11 @@ def route(p: Parameters, stage: int = 0) -> Callable[[Recorder, Packet], None]:
         unit.accesses(m, words)
         m.give(held)
 
+    def words_out(packet: Packet) -> Operand:
+        return ceildiv(packet.sent_bytes, WORD_BYTES) if SENT_BYTES in packet else packet.words
+
     def put_out(m: Recorder, packet: Packet) -> None:
-        with m.loop(packet.words):
+        with m.loop(words_out(packet)):
             m.egress.serve(member=engine(packet.leaves))
 
     def bursts(packet: Packet) -> Operand:
@@ -129,7 +133,7 @@ def route(p: Parameters, stage: int = 0) -> Callable[[Recorder, Packet], None]:
             unit.at_engine(m, "out", engine(packet.leaves))
             getattr(m, f"fifo{stage + 1}").put()
             return
-        with m.branch(packet.words > 0, "forwarded"):
+        with m.branch(expression(words_out(packet)) > 0, "forwarded"):
             unit.at_engine(m, "out", engine(packet.leaves))
             put_out(m, packet)
 

@@ -4,7 +4,8 @@
         m.me.compute(cycles=p.cycles_per_cell)
     held = m.take("bus")
 
-Forms: a call, `name = value`, `with m.loop / m.branch / m.otherwise / m.fork`, `if` on parameters, `pass`. Anything
+Forms: a call, `name = value`, `with m.loop / m.branch / m.otherwise / m.fork / m.sending /
+m.unsent`, `if` on parameters, `pass`. Anything
 else needs a Python file. Lines of a visit have `v`, its operands, for `packet`, and the words of machine/visits.py.
 """
 
@@ -28,7 +29,7 @@ from npexplore.rows.expressions import Expression, without_unit
 from npexplore.units import unit_of
 
 CALLS = ("let", "draw", "turn", "take", "take_all", "give", "priority")
-BLOCKS = ("loop", "branch", "otherwise", "fork")
+BLOCKS = ("loop", "branch", "otherwise", "fork", "sending", "unsent")
 VISIT_CALLS = (
     "let", "draw", "turn", "take", "take_all", "give", "serve", "wait", "until", "window", "now", "moment", "recall",
     "remember", "open", "close", "line", "choose", "within", "count",
