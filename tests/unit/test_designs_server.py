@@ -258,3 +258,16 @@ def test_no_measured_row_of_hashed_flows_tells_how_uneven_they_were():
         one = float(p.clock_mhz) / cycles(p)
         shares = hashed(int(p.flows), int(p.cores), 0.0, 0)
         assert taken(one, offered(row), shares) == pytest.approx(one * int(p.cores)), row.key
+
+
+def test_latencies_lie_between_a_packet_right_before_an_interrupt_and_one_right_behind_it():
+    """Counted packet by packet: one each microsecond, all served one after another at the next interrupt."""
+    names = [f"xdp.latency.linux.{name}" for name in ("loaded", "loaded.share10", "idle.share10")]
+    mean, share, idle = (QUANTITIES[row.quantity].value(row, None) for row in map(load().__getitem__, names))
+    p = SERVER.parameters.with_(stack="linux", program="route")
+    gap, service_s, n = p.moderation_us * 1e-6, cycles(p) / (p.clock_mhz * 1e6), 1000  # n: sampled arrivals in a gap
+    came = [gap * (k + 0.5) / n for k in range(n)]
+    latencies = [2e-6 + gap - at + 1e6 * at * service_s + service_s for at in came]
+    assert mean == pytest.approx(sum(latencies) / n, rel=1e-6)
+    assert share == pytest.approx(sum(one < 10e-6 for one in latencies) / n, abs=2 / n)
+    assert idle == 0

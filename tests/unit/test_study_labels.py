@@ -205,6 +205,8 @@ UNTESTED = {  # rows that must not be scored: key, what was read, whether a solv
     "a load, chosen after": (
         "ixp1200.fig9.lossfree", read(chosen_after=("ixp1200.fig9.lossfree",)), None, "arithmetic",
     ),
+    "a share of packets by a formula": ("xdp.latency.xdp.loaded.share10", read(), None, "arithmetic"),
+    "a busy share by a formula": ("xdp.busy.xdp.m1", read(), None, "arithmetic"),
     "shares of quanta": ("ixp1200.fig7.af_share_ratio", read(), SIMULATED, "arithmetic"),
     "latencies of quanta": (
         "ixp1200.fig8.af_latency_ratio", read(chosen_after=("ixp1200.fig8.af_latency_ratio",)), SIMULATED, "arithmetic",

@@ -33,6 +33,7 @@ INPUTS = ("knob", "fact", "row: input")
 INPUTS_ALONE = "no solver with contention took part, and it follows from inputs"
 PREDICTED = "nothing read was fitted to it or chosen after it, nor to rows from which it follows"
 LOADS = ("packet rate", "bit rate", "time", "transaction rate", "bits per cycle", "packets per cycle")
+OFFERED = {"load", "load_mpps"}  # conditions: at an offered load a share or a utilization is one of a load, too
 DIGITS = 3  # significant digits from which on a bare number that equals a published one is no chance
 
 
@@ -228,7 +229,7 @@ def _is_input(read: Read) -> bool:
 def _of_load(row: Row) -> bool:
     """Whether a row says how much a machine carries, or how fast: only what can be overloaded can miss it."""
     measures = UNITS.get(row.unit, ("",))[0]
-    return measures in LOADS or "load" in row.conditions or row.quantity == "offered load"
+    return measures in LOADS or not OFFERED.isdisjoint(row.conditions) or row.quantity == "offered load"
 
 
 def _printed(row: Row) -> tuple[object, ...]:

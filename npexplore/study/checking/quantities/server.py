@@ -7,6 +7,7 @@ the latency of a packet that meets an interrupt, and transactions beside an atta
 from __future__ import annotations
 
 from collections.abc import Mapping
+from statistics import fmean
 
 from npexplore import units
 from npexplore.designs import design
@@ -104,18 +105,36 @@ def _attacked(on: bool) -> Parameters:
     return design("server").parameters.with_(**chosen)
 
 
-def _latency(row: Row) -> float:
-    """Return the way through wires and a polling program, half the time between interrupts, and a poll's packets."""
-    if "statistic" in row.conditions:
-        raise MissingError("no formula gives the worst packet's latency")
+def _latencies(row: Row) -> tuple[float, float]:
+    """Return the latency of a packet that comes right before an interrupt, and of one right behind it, in s.
+
+    Both have the way through wires and a polling program. The first is the last of a poll's packets, the second waits
+    for the next interrupt; those between come at even intervals. A program that polls, and one that is idle between
+    packets, have one latency.
+    """
     base, p = _reference("xdp.latency.dpdk.idle"), design("server").parameters
     stack = str(row.conditions["stack"])
-    if stack == "dpdk" or _load(row) < 1 / (float(p.moderation_us) * US):
-        return base if stack == "dpdk" else _reference(f"xdp.latency.{stack}.idle")
-    program = {"linux": "route", "xdp": "redirect"}[stack]
-    one = 1 / _capacity(p.with_(stack=stack, program=program))
     gap = float(p.moderation_us) * US
-    return base + gap / 2 + _load(row) * gap / 2 * one + one
+    if stack == "dpdk" or _load(row) < 1 / gap:
+        lone = base if stack == "dpdk" else _reference(f"xdp.latency.{stack}.idle")
+        return lone, lone
+    program = {"linux": "route", "xdp": "redirect"}[stack]
+    service_s = 1 / _capacity(p.with_(stack=stack, program=program))
+    return base + _load(row) * gap * service_s + service_s, base + gap + service_s
+
+
+def _latency(row: Row) -> float:
+    """Return the mean latency: half the time between interrupts, and half a poll's packets."""
+    if "statistic" in row.conditions:
+        raise MissingError("no formula gives the worst packet's latency")
+    return fmean(_latencies(row))
+
+
+def _share_below(row: Row) -> float:
+    """Return the share of packets whose latency is below the time that the row's quantity names."""
+    limit = float(row.quantity.split()[-2]) * US  # "share of packets below 10 us"
+    least, most = _latencies(row)
+    return float(least < limit) if least == most else min(1.0, max(0.0, (limit - least) / (most - least)))
 
 
 def _untold(reason: str) -> Quantity:
@@ -130,7 +149,7 @@ def _untold(reason: str) -> Quantity:
 COUNTERS = ("instructions", "L3 references", "branches", "branch misses", "L3 misses", "cycles")
 QUANTITIES: Mapping[str, Quantity] = {
     **{f"{name} per packet": _untold("a counter that the model takes from the measurement") for name in COUNTERS},
-    "share of packets below 10 us": _untold("no formula gives the spread of latencies"),
+    "share of packets below 10 us": exact(_share_below),
     "forwarding rate": Quantity(lambda row: [point_of(row)], lambda row, get: get(point_of(row)).rate_pps),
     "packets the card discards before the host": Quantity(lambda row: [point_of(row)], _discards),
     "utilization": exact(busy),
