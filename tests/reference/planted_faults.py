@@ -13,12 +13,14 @@ import os
 import pickle
 import random
 import resource
+import signal
 import sys
 import tempfile
 import time
 import traceback
 import zlib
 from collections import defaultdict
+from importlib import import_module
 from itertools import cycle
 from pathlib import Path
 
@@ -26,17 +28,26 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from reference.source_changes import blocks, environment, install, plant, sites
+from reference.source_changes import blocks, environment, install, plant, sites, swap
 
 NOT_QUICK = "not slow and not oracle and not fuzz"
 ROOMS_LEFT_OUT = {"_kernels"}  # a changed kernel is compiled for a minute
 SUITES = ("unit", "law", "agree")
 FILES_AT_ONCE = 30
-STAGE_LIMITS_S = (12, 40)  # recorded seconds of the tests of one stage; the second runs where the first sees nothing
+STAGES = ((5, 4), (15, 8))  # recorded seconds and files of one stage; the second runs where the first sees nothing
+STANDSTILL_S = 120  # a thread of the parent's may have held a lock when a process was forked
 RECORDED_CASES = 4  # of a test with parameters; all of them run against a fault
 RECORDED_EXAMPLES = 10  # of a property
 CPU_LIMIT_S = 60  # of a stage, beyond its recorded seconds
-LIBRARIES = ("numpy", "numba", "pandas", "scipy.optimize", "scipy.stats", "msgspec", "click", "pyarrow.parquet")
+LIBRARIES = (
+    "numba",
+    "pandas",
+    "scipy.optimize",
+    "scipy.stats",
+    "hypothesis",
+    "pyarrow.parquet",
+    "plotly.graph_objects",
+)
 
 
 def modules(root):
@@ -123,9 +134,9 @@ def test_of(item):
 
 
 def in_child(root, out, change, arguments, plugin, seconds):
-    """Run pytest in a forked process whose package is changed; return its exit status."""
+    """Run pytest in a forked process whose package is changed; return its exit status, None where it stands still."""
     if child := os.fork():
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        return waited_for(child)
     status = 70
     try:
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
@@ -135,8 +146,12 @@ def in_child(root, out, change, arguments, plugin, seconds):
             os.dup2(file.fileno(), 2)
             sys.path[:0] = [str(root), str(root / "tests")]
             os.chdir(root)
-            install()
-            options = ["-q", "-n0", "-p", "no:cacheprovider", "-m", NOT_QUICK, "--rootdir", str(root)]
+            if "npexplore" in sys.modules:
+                swap(root, change["NPEXPLORE_PLANTED"])
+            else:
+                install()
+            rewritten = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # hypothesis is imported here, too
+            options = ["-q", *rewritten, "-n0", "-p", "no:cacheprovider", "-m", NOT_QUICK, "--rootdir", str(root)]
             status = int(pytest.main([*options, *arguments], plugins=[plugin() if callable(plugin) else plugin]))
             sys.stdout.flush()
     except BaseException:
@@ -144,6 +159,21 @@ def in_child(root, out, change, arguments, plugin, seconds):
         sys.stderr.flush()
     finally:
         os._exit(status)
+
+
+def waited_for(child):
+    """Return the exit status of a process, None where it used no processor time for long and was ended."""
+    used, since, status = 0.0, time.monotonic(), None
+    while True:
+        ended, code = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(code) if status is None else None
+        words = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()
+        if (now := sum(map(int, words[11:15]))) != used:
+            used, since = now, time.monotonic()
+        elif time.monotonic() - since > STANDSTILL_S:
+            status = os.kill(child, signal.SIGKILL) or -signal.SIGKILL
+        time.sleep(0.05)
 
 
 def record(root, folder, part):
@@ -203,14 +233,16 @@ def candidates(name, block, first, tests, tests_of):
 
 
 def stages(ranks, tests):
-    """Yield the tests of each stage and their seconds: the most specific first, until the stage's seconds are full."""
+    """Yield the tests of each stage and their seconds: the most specific first, until the stage is full."""
     specific = sorted(ranks, key=lambda test: (ranks[test], tests[test][1] * (0.2 + tests[test][0]), test))
-    for limit in STAGE_LIMITS_S:
-        stage, seconds = [], 0.0
+    for limit, most_files in STAGES:
+        stage, seconds, files = [], 0.0, set()
         for test in specific:
-            if not stage or seconds + tests[test][0] + 0.05 <= limit:
+            file = test.partition("::")[0]
+            if not stage or (seconds + tests[test][0] + 0.05 <= limit and len(files | {file}) <= most_files):
                 seconds += tests[test][0] + 0.05
                 stage.append(test)
+                files.add(file)
         specific = [test for test in specific if test not in stage]
         if stage:
             yield stage, seconds
@@ -244,23 +276,28 @@ def seen_by(root, out, fault, ranks, tests):
         failed = [line for line in out.read_text().splitlines() if line.startswith(("FAILED ", "ERROR "))]
         if failed:
             return failed[0].split(" - ")[0].partition(" ")[2], count
-        if status not in (0, 5):
+        if status not in (0, 5, None):
             return "no end" if status < 0 else f"pytest ends with {status}", count
     return None, count
 
 
 def plant_all(root, folder, count, seed, part, again):
     """Plant the faults that no run has planted yet (`again`: and those that none saw), and append what is seen."""
-    for name in LIBRARIES:
-        __import__(name)
+    sys.path[:0] = [str(root)]
+    for name in [*LIBRARIES, *(name.removesuffix(".py").replace("/", ".") for name in modules(root))]:
+        if not name.endswith("__main__"):
+            import_module(name.removesuffix(".__init__"))
     texts = modules(root)
     first, _ = first_blocks(texts)
     tests, tests_of = recorded(folder)
     out = folder / f"faults_{part[0]}.jsonl"
-    known = {(r["module"], r["node"]) for r in records(folder) if r["seen_by"] or not again}
-    for number, (name, node, change) in enumerate(faults(texts, count, seed)):
-        if (name, node) in known or number % part[1] != part[0]:
+    before = {(row["module"], row["node"]) for row in records(folder) if not row["seen_by"]} if again else set()
+    chosen = list(enumerate(faults(texts, count, seed)))
+    for number, (name, node, change) in chosen[:: -1 if part[0] % 2 else 1]:  # two go towards each other
+        known = {(row["module"], row["node"]) for row in records(folder)} - before
+        if (name, node) in known or number // 2 % (part[1] // 2 or 1) != part[0] // 2:
             continue
+        before.discard((name, node))
         tree = ast.parse(texts[name])
         ranks = candidates(name, first[name] + blocks(tree)[1][sites(tree)[node]], first, tests, tests_of)
         seen, run = seen_by(root, folder / f"last_{part[0]}.log", f"{name}:{node}", ranks, tests)

@@ -6,11 +6,13 @@ do the processes that it starts, by the `sitecustomize.py` of `environment`.
 
 import ast
 import builtins
+import gc
 import json
 import mmap
 import os
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from types import CodeType, FunctionType
 
 SWAPS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
@@ -122,6 +124,23 @@ def install():
         return compile(changed(name, ast.parse(self.get_data(path), path)), path, "exec", dont_inherit=True)
 
     SourceFileLoader.get_code = get_code
+
+
+def swap(root, fault):
+    """Give the functions of a module that is imported already the code that they have with a fault."""
+    name, _, number = fault.rpartition(":")
+    path = str(root / name)
+    tree = ast.parse(Path(path).read_text(), path)
+    plant(sites(tree)[int(number)])
+    codes, todo = {}, [compile(tree, path, "exec", dont_inherit=True)]
+    while todo:
+        inner = [const for const in todo.pop().co_consts if isinstance(const, CodeType)]
+        codes |= {(code.co_qualname, code.co_firstlineno): code for code in inner}
+        todo += inner
+    for function in [one for one in gc.get_objects() if isinstance(one, FunctionType)]:
+        code = function.__code__
+        if code.co_filename == path and (code.co_qualname, code.co_firstlineno) in codes:
+            function.__code__ = codes[code.co_qualname, code.co_firstlineno]
 
 
 def environment(root, folder, **change):
