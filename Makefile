@@ -55,7 +55,7 @@ quick: .venv/ok .venv/warm
 	$(BIN)/python -m pytest $(WORKERS) -m "not slow and not oracle and not fuzz"
 
 # Benchmarks that are not measured show that they work: with fewer packets and points.
-FEW := NPEXPLORE_BENCH_PACKETS=30_000 NPEXPLORE_BENCH_POINTS=1_000 NPEXPLORE_BENCH_CLOCKS=1
+FEW := NPEXPLORE_BENCH_PACKETS=100_000 NPEXPLORE_BENCH_POINTS=2_000 NPEXPLORE_BENCH_CLOCKS=1
 
 # What `make test` leaves out; asking for both runs nothing twice.
 test-rest: .venv/ok .venv/warm .venv/peers
