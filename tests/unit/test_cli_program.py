@@ -8,7 +8,7 @@ import pytest
 from reference.ebpf_kernel import FOLDER
 
 import npexplore as npx
-from npexplore.cli import main
+from npexplore.cli import main, packet_program
 from npexplore.packets.frames import read_frames, write_frames
 from npexplore.packets.writing import write_packets
 
@@ -101,3 +101,10 @@ def test_bad_input_is_one_line(words, message, tmp_path, trace, capsys):
     assert main(["program", "run", TABLES, "--trace", trace, *filled]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert message in line
+
+
+def test_a_text_tells_how_many_paths_it_leaves_out(monkeypatch):
+    run = npx.program(FOLDER / "filters.o", "by_length").run([bytes(60), bytes(1000), bytes(60)])
+    for shown, more in ((len(run.paths) - 1, "\n1 more paths"), (len(run.paths), "")):
+        monkeypatch.setattr(packet_program, "SHOWN", shown)
+        assert packet_program._paths(run).partition("\n1 more")[1:] == (more[:7], more[7:])

@@ -1,5 +1,6 @@
 """Completion in IPython, by its own completer on a real shell, with jedi and without."""
 
+import ast
 import inspect
 
 import pytest
@@ -8,9 +9,10 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 import npexplore as npx
-from npexplore.completion import innermost_call, register
+from npexplore.completion import evaluated, innermost_call, register
 from npexplore.designs import known_designs
 from npexplore.machine.mixes import mix_names
+from npexplore.machine.workload_sources import workload
 from npexplore.packets.columns import PacketTable
 
 DESIGN = npx.design("ixp2400")
@@ -90,6 +92,20 @@ def test_completing_runs_no_other_code(shell):
     ):
         offered(shell, text)
     assert not called
+
+
+class _Foreign:
+    """An object of somebody else's."""
+
+    name = "x"
+
+
+def test_attributes_of_other_objects_and_properties_are_not_read():
+    space = {"theirs": _Foreign(), "ours": workload(packet_bytes=64), "m": DESIGN}
+    assert evaluated(ast.parse("m.name", mode="eval").body, space) == "ixp2400"
+    for text in ("theirs.name", "ours.packet_bytes"):
+        with pytest.raises(ValueError, match=text.rpartition(".")[2]):
+            evaluated(ast.parse(text, mode="eval").body, space)
 
 
 def test_a_method_lists_the_knobs_in_its_signature():

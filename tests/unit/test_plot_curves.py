@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from plotly.graph_objects import Figure
 
 from npexplore.plot import theme
 from npexplore.plot.breakdown import breakdown
@@ -74,6 +75,8 @@ def test_withheld_points_are_rings_and_levels_are_lines_across(table):
     published_levels(figure, (1, 2, 4), pd.DataFrame({"gbps": [3.0], "label": ["printed"]}), "gbps", "label")
     (line,) = named(figure, "printed")
     assert (list(line.x), list(line.y)) == ([1, 4], [3.0, 3.0])
+    four = published_levels(Figure(), (1, 2), pd.DataFrame({"y": range(4), "label": list("abcd")}), "y", "label").data
+    assert len({(line.line.color, line.line.dash) for line in four}) == 4
 
 
 def test_every_figure_has_title_axes_and_a_legend_outside_the_plot(table):

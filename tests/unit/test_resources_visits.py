@@ -12,6 +12,7 @@ from npexplore.machine.lone import unloaded_visit
 from npexplore.machine.program import visit
 from npexplore.machine.resources import KINDS, BufferPool, Delay, FifoServer, Processor, WordMemory
 from npexplore.machine.resources.base import Resource, Server, count_of, rate_of, time_of
+from npexplore.rows.server import MOST_MEMBERS
 from npexplore.solve.simulate import simulate
 
 EVERY = [*CASES, *EXAMPLES]
@@ -165,12 +166,14 @@ class Told(Resource):
         ({"more": {"role": "limits"}}, "role of server told 'limits' is unknown (nearest: limit"),
         ({"more": {"discipline": "fif"}}, "discipline of server told 'fif' is unknown (nearest: fifo"),
         ({"more": {"members": 0}}, "server told: members must be at least 1, got 0"),
+        ({"more": {"members": MOST_MEMBERS + 1}}, f"server told: members must be at most {MOST_MEMBERS}, got "),
         ({"more": {"units": 0}}, "server told: units must be at least 1, got 0"),
         ({"more": {"units": -1}}, "server told: units must be at least 0, got -1"),
         ({"word": lambda self, m: m.wiat(1)}, "word or resource inside told 'wiat' is unknown (nearest: wait"),
     ],
 )
 def test_faults_of_a_kind_of_ones_own_are_told(changes, message):
+    assert Server("told", members=MOST_MEMBERS).members == MOST_MEMBERS
     kind = type("Changed", (Told,), {"more": {}, **changes})
     with pytest.raises(NpexploreError) as found:
         unloaded_visit(

@@ -98,3 +98,4 @@ def test_prices_that_cannot_be_are_one_line(tmp_path, old, new, message):
     with pytest.raises((InputError, UnknownNameError)) as caught:
         priced(load_prices(path), npx.design("smartnic"), {"memory_bits": np.ones(1)}, {})
     assert str(caught.value).startswith(message)
+    assert load_prices(written(tmp_path, FILE.replace("value = 20", "value = 0"))).per["base"].value == 0
