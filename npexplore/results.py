@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,7 +20,7 @@ MAX_ROWS_SHOWN = 60
 SHARES = ("loss", "share", "busy", "blocked", "gain", "elasticity")
 
 
-class Result:
+class Result(ABC):
     """Gives a result a document (`to_dict`), a table (`to_frame`) and a look in notebooks, out of its `records`."""
 
     UNITS: ClassVar[Mapping[str, str]] = {}  # of columns of the table whose names do not end with one
@@ -28,9 +29,9 @@ class Result:
         """Return the result in JSON's own types."""
         return {field.name: plain(getattr(self, field.name)) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
 
+    @abstractmethod
     def records(self) -> list[dict[str, Any]]:
         """Return the rows of the table."""
-        raise NotImplementedError
 
     def to_frame(self) -> pd.DataFrame:
         """Return the result as a table; `attrs["units"]` names the unit of each column that has one."""
