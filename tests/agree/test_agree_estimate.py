@@ -27,7 +27,7 @@ def test_intervals_hold_the_truth():
 
 
 def test_intervals_that_are_too_narrow_are_found():
-    shares = judged(63, change=lambda number: (number[0], *(number[0] + (end - number[0]) / 20 for end in number[1:])))
+    shares = judged(126, change=lambda number: (number[0], *(number[0] + (end - number[0]) / 20 for end in number[1:])))
     assert shares["mean"] < LEAST["mean"]
 
 

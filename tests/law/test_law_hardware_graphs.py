@@ -77,13 +77,13 @@ def test_some_of_each_end():
 def test_every_reason_of_other_protocols(protocols, counting):
     """The reasons reached are those that the graphs can give, no more and no fewer."""
     three = Three(MIX, protocols, counting)
-    cases = [*tried(three.box, protocols, 1200), *((port, frame) for _, port, frame, _ in named_cases6())]
+    cases = [*tried(three.box, protocols, 600), *((port, frame) for _, port, frame, _ in named_cases6())]
     ends = {three.agree(port, frame) for port, frame in cases}
     assert ends == {reason.name for reason in reasons_of(three.graphs.program, protocols)} | {"NONE", "control"}
 
 
 @pytest.mark.slow
-@settings(max_examples=400)
+@settings(max_examples=250)
 @given(st.integers(0, 4), KINDS, st.booleans())
 def test_any_packet(port, drawn, many):
     mac = b"\x33\x33\0\0\0\1" if many else MIX.ports[port].mac
@@ -113,7 +113,7 @@ def labels_alone():
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@settings(max_examples=18)
 @given(st.data())
 def test_any_router_and_frame(data):
     """Routes that push labels, listed neighbours, further addresses: all of it is in the graphs."""

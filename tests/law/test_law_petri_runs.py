@@ -37,7 +37,7 @@ def compare(made, seed, firings=FIRINGS):
 
 
 @pytest.mark.parametrize("timing", ["duration", "race"])
-@pytest.mark.parametrize("count", [75, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [75, pytest.param(300, marks=pytest.mark.slow)])
 def test_kernel_equals_the_plain_interpreter(timing, count):
     rng = np.random.default_rng(count)
     long = 0
@@ -47,7 +47,7 @@ def test_kernel_equals_the_plain_interpreter(timing, count):
     assert long > count / 5
 
 
-@pytest.mark.parametrize("count", [75, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [75, pytest.param(300, marks=pytest.mark.slow)])
 def test_kernel_equals_the_plain_interpreter_where_nothing_but_tokens_decides(count):
     """Such nets have a loop of their own in the kernel."""
     rng = np.random.default_rng(count)

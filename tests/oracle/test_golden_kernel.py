@@ -107,7 +107,7 @@ def test_the_kernel_does_the_same_with_random_packets(kernel, seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=st.data())
 def test_the_kernel_does_the_same_with_any_router(kernel, data):
     router = data.draw(router_configurations(profile="linux"))

@@ -89,7 +89,7 @@ def comparable(packet):
 
 
 @pytest.mark.slow
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(packets=st.lists(_PACKETS, min_size=1, max_size=20))
 def test_the_kernel_does_the_same_with_random_packets(kernel, packets):
     in_some_run(lambda: compared(kernel, [(0, framed(packet)) for packet in filter(comparable, packets)]))

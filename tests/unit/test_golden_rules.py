@@ -241,6 +241,7 @@ def test_a_missing_file_is_named():
 def test_wrong_settings_of_range_matching(settings, message):
     with pytest.raises(InputError, match=message):
         RangeMatcher([Rule()], **settings)
+    assert RangeMatcher([Rule()], word_bits=8).word_bits == 8
 
 
 def test_wrong_headers_are_refused():

@@ -1,5 +1,6 @@
 """Drawings, time lines and figures of one prediction show what their tables and predictions hold."""
 
+import re
 import xml.etree.ElementTree as ElementTree
 
 import pandas as pd
@@ -29,6 +30,8 @@ def test_a_drawing_escapes_what_it_is_told():
     drawing.text(1, 1, "x < y & z")
     drawing.arrow((0, 0), (1, 1), both=True)
     assert {"<tip>", "x < y & z"} <= set(words(drawing))
+    assert len(heads := set(re.findall(r"url\(#(\w+)\)", drawing.svg()))) == 2
+    assert heads <= set(re.findall(r'id="(\w+)"', drawing.svg()))
 
 
 def test_shade_grows_with_the_load():
