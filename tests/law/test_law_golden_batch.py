@@ -3,7 +3,7 @@
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.router_cases import NAMED, NOTABLE, named_cases, packet
 from reference.router_random import random_cases, random_router
@@ -49,6 +49,7 @@ def test_batch_equals_reference(profile, rows):
 
 
 @pytest.mark.parametrize("profile", PROFILES)
+@settings(max_examples=60)
 @given(st.data())
 def test_batch_equals_reference_for_any_router(profile, data):
     router = data.draw(router_configurations(labels=data.draw(st.booleans())))

@@ -110,6 +110,7 @@ def test_flows_that_differ_in_every_field_cut_the_most_intervals(count):
     assert set(list(matcher.intervals.values())[:4]) == {2 * count - 1}
 
 
+@settings(max_examples=60)
 @given(sets_and_headers(), st.sampled_from((8, 16, 32, 64)))
 def test_reading_to_the_first_set_bit_never_reads_more_words(case, word_bits):
     rule_set, headers = case

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from npexplore.golden.reasons import Reason
@@ -19,6 +19,7 @@ policies = st.builds(
 )
 
 
+@settings(max_examples=60)
 @given(st.data())
 def test_batch_equals_reference_with_any_switches(data):
     drawn = data.draw(router_configurations())

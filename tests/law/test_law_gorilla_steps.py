@@ -72,7 +72,7 @@ def test_random_cases_with_a_real_table():
     assert min(ends.values()) > 50
 
 
-@settings(max_examples=25)
+@settings(max_examples=18)
 @given(st.data())
 def test_any_router_and_frame(data):
     router = data.draw(router_configurations(labels=True))
