@@ -10,6 +10,7 @@ from npexplore.golden.checksum import header_checksum_is_right
 from npexplore.golden.elements import ELEMENTS, Graph, Pack
 from npexplore.golden.elements.base import Place
 from npexplore.golden.elements.filters import expression
+from npexplore.golden.elements.icmp import ICMPError
 from npexplore.golden.elements.transport import summed
 from npexplore.golden.ipv4.header import with_checksum
 from npexplore.golden.reasons import Reason
@@ -470,3 +471,14 @@ def test_a_fragmenter_that_does_not_honour_the_flag():
     pieces = Graph.read(text.format("false")).run("a", whole)
     assert [(gone.path[-1], len(gone.pack.data) <= 100) for gone in pieces] == [("good", True)] * 3
     assert all(gone.pack.data[6] & 0x40 == 0 and header_checksum_is_right(gone.pack.data[:20]) for gone in pieces)
+
+
+def test_a_source_route_leads_back_but_where_the_error_is_about_it():
+    """Two hops of a loose source route that was followed to its end; its option is octets 20 to 30."""
+    route = bytes([131, 11, 12, 10, 0, 0, 1, 10, 0, 0, 2, 0])
+    packet = with_checksum(bytes([0x48, 0, 0, 32, *bytes(4), 9, 17, 0, 0, 10, 0, 0, 9, 10, 0, 0, 8]) + route)
+    element = ICMPError.__new__(ICMPError)
+    element.type, element.code = 12, 0
+    assert [element._source_route(packet, at) for at in (20, 30)] == [b"", b""]
+    back = bytes([131, 11, 4, 10, 0, 0, 2, 10, 0, 0, 1, 0])
+    assert [element._source_route(packet, at) for at in (1, 31)] == [back, back]

@@ -12,6 +12,7 @@ from npexplore.plot import programs as figures
 from npexplore.programs import instructions as isa
 from npexplore.programs import path_tree
 from npexplore.programs.assembler import assemble
+from npexplore.programs.upper_halves import _read_whole
 from npexplore.testing import forwarding_tables
 
 
@@ -216,3 +217,8 @@ def test_the_tree_of_paths_and_the_verdicts_over_time_hold_every_packet():
     assert sum(bar.y.sum() for bar in bars) == len(run)
     time = capture.columns["t_ns"]
     assert max(bar.x[-1] for bar in bars) < (time.max() - time.min()) / 1e9
+
+
+def test_a_copied_register_is_not_read_before():
+    copy, addition = npx.program("mov r1, r2\nadd r1, r2\nexit").code[:2]
+    assert [set(_read_whole(one)) for one in (copy, addition)] == [{2}, {1, 2}]

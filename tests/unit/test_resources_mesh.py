@@ -7,6 +7,7 @@ from reference.small_machines import NS, QUIET, machine, packets, solo
 from npexplore.engine.model import build
 from npexplore.engine.waiting import resource_names
 from npexplore.errors import InputError, ModelError, SimulationError
+from npexplore.machine.described.defaults import choices
 from npexplore.machine.resources import Delay, FifoServer, Mesh, StaticStreams
 from npexplore.machine.resources.grid import Grid
 from npexplore.solve.bounds import bounds
@@ -414,3 +415,7 @@ def test_random_choices_count_as_spread():
     assert shares["st.0>1"] == pytest.approx(shares["st.2>3"]) == pytest.approx(roof.rate_pps * 4 * NS)
     assert shares["net.in1"] == pytest.approx(2 * shares["net.1>0"]) == pytest.approx(roof.rate_pps * 8 * NS)
     assert np.isclose(shares["net.out0"], shares["net.out1"])
+
+
+def test_messages_between_any_two_terminals_are_drawn():
+    assert [choices(net(), end) for end in ("source", "target")] == [net().grid.terminals] * 2

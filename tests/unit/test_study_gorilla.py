@@ -142,3 +142,7 @@ def test_drawings_say_what_they_show():
 
 def test_the_quantities_are_listed():
     assert "gorilla" in QUANTITIES
+
+
+def test_an_arrow_leads_to_each_stage_but_the_first():
+    assert drawings.flow([("a", ["x"]), ("b", []), ("c", [])], "stages", pd.DataFrame()).svg().count("<polyline") == 2
