@@ -166,7 +166,7 @@ def test_scaling_time_scales_the_rate(factor):
         (lambda rng: fit_lengths([fixed_length(40)], mean=-1), "mean length must be greater"),
         (lambda rng: fit_lengths([fixed_length(40)], shares={40: 2}), "must be 0 to 1"),
         (lambda rng: poisson_arrivals(5, 0, rng), "rate must be greater than 0"),
-        (lambda rng: packet_trains(5, 1000, 10, 0.01, rng), "cannot come at 1000"),
+        (lambda rng: packet_trains(5, 1000, 10, 0.01, rng), r"cannot come at 1000 packets/s: at most 111\.111"),
         (lambda rng: packet_trains(5, 1000, 0.5, 0, rng), "at least 1"),
         (lambda rng: on_off_arrivals(5, 1000, 0.5, rng), "above 0.5 and below 1"),
         (

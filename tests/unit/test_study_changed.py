@@ -7,6 +7,7 @@ import pytest
 from npexplore.cli import main
 from npexplore.designs import DESIGNS, NETS, base_of, design, known_designs, with_machines
 from npexplore.errors import InputError, UnknownNameError
+from npexplore.plot.changed import errors
 from npexplore.reads import remembered
 from npexplore.study.checking.changed import changed_machines, compare_checks, knob_changes
 
@@ -91,3 +92,13 @@ def test_what_cannot_be_compared_is_one_line(arguments, message, capsys):
     err = capsys.readouterr().err
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_a_line_joins_both_errors_of_each_row_in_per_cent():
+    rows = [
+        {"key": k, "error_before": 0.1, "error_after": after, "change": "moves"}
+        for k, after in (("a", 0.2), ("b", 0.4))
+    ]
+    line, before, after = errors(rows, "changes").data
+    assert (line.x, line.y) == ((10, 40, None, 10, 20, None), ("b", "b", "b", "a", "a", "a"))
+    assert (before.x, after.x) == ((10, 10), (40, 20))

@@ -18,6 +18,7 @@ from npexplore.packets.statistics import count_capture
 from npexplore.packets.synthetic import Traffic, fixed_length, poisson_arrivals
 from npexplore.paths import share
 from npexplore.plot import theme
+from npexplore.report.capture_machines import _gigabits
 from npexplore.report.capture_page import capture_page, read
 from npexplore.report.capture_sections import SECTIONS
 from npexplore.report.capture_subject import RUN_PACKETS, RUNS
@@ -267,3 +268,8 @@ def test_figures_are_drawn_without_a_network(page, tmp_path):
         )
 
     assert drawn(screenshot(tmp_path / "page.html", tmp_path, height=7000, drawn=drawn))
+
+
+def test_rates_of_machines_are_in_gigabits_and_what_is_none_has_no_number():
+    assert _gigabits(2.5e9) == "2.50"
+    assert _gigabits(None) == _gigabits(float("nan"))
