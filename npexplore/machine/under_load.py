@@ -65,15 +65,15 @@ class UnderLoad:
         adds is that server's own.
         """
         servers = self.demands.servers
-        one = servers.get(name)
-        if one is not None and abs(one.visits - 1.0) < ONCE:
+        one, share = servers.get(name), self.demands.share or 1.0
+        if one is not None and abs(one.visits - share) < ONCE:
             return one.scv
         if one is None:
             own = self.demands
-            return self.scv + (own.chance * own.share / own.latency**2 if own.latency else 0.0)
-        more = one.visits % 1.0  # the share of packets that come once more than the others, at least
-        variance = one.variance + more * (1.0 - more) * (one.seconds / one.visits) ** 2 if one.visits else 0.0
-        return self.scv + (variance * self.demands.share / one.seconds**2 if one.seconds else 0.0)
+            return self.scv + (own.chance * share / own.latency**2 if own.latency else 0.0)
+        more = one.visits / share % 1.0  # the share of packets that come once more than the others, at least
+        variance = one.variance + share * more * (1.0 - more) * (one.seconds / one.visits) ** 2 if one.visits else 0.0
+        return self.scv + (variance * share / one.seconds**2 if one.seconds else 0.0)
 
     def check_freed(self) -> None:
         """Raise ModelError if programs free more or less of the receive buffer than packets that arrive take."""

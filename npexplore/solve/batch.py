@@ -196,7 +196,7 @@ class Batch:
     @property
     def share(self) -> float:
         """Packets that come to the pool, of those of the workload."""
-        return self.like.demands.share
+        return self.like.demands.share or 1.0
 
     def busiest(self, rate_pps: Floats) -> dict[str, Floats]:
         """Return the utilization law's share (P,) of the most loaded member of each server."""

@@ -53,8 +53,9 @@ def share_of_wait(batch: Batch, name: str, units: float, own_members: bool, wand
         return 1.0
     visits, scv = np.maximum(batch.visits[name], NEGLIGIBLE_S), batch.scv[name]
     each = batch.seconds[name] / visits / max(units, 1.0)
+    visits, latency = visits / batch.share, batch.latency / batch.share  # of one of the pool's packets
     part = visits % 1.0  # packets that come once more than others do so by chance
-    variance = wandering / np.minimum(visits, 1.0) + batch.latency**2 * part * (1.0 - part) / visits**3
+    variance = wandering / np.minimum(visits, 1.0) + latency**2 * part * (1.0 - part) / visits**3
     arrivals = np.minimum(2.0 * variance / np.maximum(each**2, NEGLIGIBLE_S**2), 1.0)
     if units > 1:
         return np.asarray((arrivals + np.minimum(scv, 1.0)) / 2)
