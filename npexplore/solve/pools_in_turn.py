@@ -32,7 +32,7 @@ from npexplore.solve.pool_flows import (
     threads_of,
     units_of_others,
 )
-from npexplore.solve.pools_sharing import curves_of, eased_by, full_curves, least_eased, meets_of
+from npexplore.solve.pools_sharing import check_meetings, curves_of, eased_by, full_curves, least_eased, meets_of
 from npexplore.solve.queueing.finite_queue import chances, finite_queues
 from npexplore.solve.queueing.residual import residual
 from npexplore.solve.stations import Floats
@@ -45,7 +45,8 @@ AMPLE = 2000  # packets that wait before a full queue
 MIN_VARIABILITY = 1e-3  # of variability: without any, nobody would ever wait
 ALL_LEAVE = 0.99  # share of packets: a full pool loses more
 APPROXIMATE_RATE = 0.98  # of the lowest ceiling: a rate below it is of an approximation, and may be off by RATE_ERROR
-RATE_ERROR, LATENCY_CHANGE = 0.05, 0.3  # of four rates in five; of a latency, by such an error
+RATE_ERROR = 0.05  # of four rates in five
+LATENCY_CHANGE, LATENCY_CHANGE_OF_POOLS = 0.3, 0.2  # by such an error, of one pool and of several
 
 
 def dispersion(batch: Batch) -> float:
@@ -106,7 +107,8 @@ def check_steep(batch: Batch, stays: Sequence[Stay], ceilings: Mapping[str, Floa
         for total, arrivals in ((before, stay.arrivals), (after, stay.arrivals * (1.0 + RATE_ERROR))):
             places = stay.levels.customers + max(stay.room, 0)
             total += finite_queues(arrivals, stay.curve, places, stay.longer, 1.0 / stay.curve[:, 0], stay.within)[1]
-    steep = (after > (1.0 + LATENCY_CHANGE) * before) & (
+    most = LATENCY_CHANGE if len(stays) == 1 else LATENCY_CHANGE_OF_POOLS
+    steep = (after > (1.0 + most) * before) & (
         carried < APPROXIMATE_RATE * np.min([*ceilings.values()], axis=0)
     )
     if np.any(steep):
@@ -203,6 +205,8 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
         if behind is not None and not full[0]:
             stay = stay._replace(arrivals=behind[0], curve=curves[pool.name], longer=behind[1], within=behind[2])
         pool_stays.append(stay)
+    if places is not None:
+        check_meetings(batch, levels, meets, latency)
     return Found(rate, latency, 1.0 - rate / batch.offered, [*levels.values()], stays=pool_stays)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from npexplore.errors import RefusedError
 from npexplore.machine.pools import Pool
 from npexplore.solve.batch import Batch
 from npexplore.solve.batch_decisions import agreed
@@ -20,6 +21,7 @@ from npexplore.solve.regularity import slowed
 from npexplore.solve.stations import Floats
 
 NEGLIGIBLE = 1e-12  # seconds, visits or shares of them: rounding
+MEETING_SHARE = 0.1  # of a latency: that packets may wait longer for other pools' if they always meet
 
 # (a pool, the part of a server's work that is its and may be met, residual time of it, its threads; infinite: forked)
 Others = list[tuple[str, Floats, Floats, float]]
@@ -122,6 +124,28 @@ def eased_by(
                 faster[own, other] = np.maximum(alone / curves[own][:, -1], 1.0)
                 _slow(own, levels[own], ceilings, meets[own], rates)
     return faster
+
+
+def check_meetings(batch: Batch, levels: Mapping[str, Levels], meets: Meets, latency: Floats) -> None:
+    """Raise RefusedError where packets of two pools would wait much longer at a server if they always met there.
+
+    Who always meets another's work waits for all of it, or as long as his own lasts; threads that hand packets on go
+    to their next at the same moment, so that the order of the steps decides, which demands do not tell.
+    """
+    longer: dict[str, Floats] = {}
+    for name, one in levels.items():
+        for server in meets[name]:
+            if one.servers[server].units == 1:
+                own = one.batch.seconds[server]
+                at_most = np.minimum(own, sum(part.seconds.get(server, 0.0) for part in batch.parts.values()) - own)
+                waits = np.maximum(at_most - own * (one.slowed[server] - 1.0), 0.0) / one.servers[server].members
+                longer[server] = longer.get(server, 0.0) + waits
+    if longer and np.any(sum(longer.values()) > MEETING_SHARE * latency):
+        server = max(longer, key=lambda name: float(np.max(longer[name])))
+        raise RefusedError(
+            f"queueing: packets of several pools meet at {server!r}: if always, instead of by chance, they take up to "
+            f"{float(np.max(sum(longer.values()) / latency)):.0%} longer, which hangs on the order of the steps"
+        )
 
 
 def least_eased(eased: Mapping[tuple[str, str], Floats], pools: Sequence[Pool], others: Sequence[Pool]) -> Floats:
