@@ -108,9 +108,7 @@ def check_steep(batch: Batch, stays: Sequence[Stay], ceilings: Mapping[str, Floa
             places = stay.levels.customers + max(stay.room, 0)
             total += finite_queues(arrivals, stay.curve, places, stay.longer, 1.0 / stay.curve[:, 0], stay.within)[1]
     most = LATENCY_CHANGE if len(stays) == 1 else LATENCY_CHANGE_OF_POOLS
-    steep = (after > (1.0 + most) * before) & (
-        carried < APPROXIMATE_RATE * np.min([*ceilings.values()], axis=0)
-    )
+    steep = (after > (1.0 + most) * before) & (carried < APPROXIMATE_RATE * np.min([*ceilings.values()], axis=0))
     if np.any(steep):
         raise RefusedError(
             f"queueing: {batch.like.machine.name}: arrivals are close to the approximate saturated rate: an error of "

@@ -443,7 +443,10 @@ LINES = [
     ("import os", "'import os' has no meaning here; write a Python file for it"),
     ("while packet.packet_bytes > 3:\n    pass", "'while packet.packet_bytes > 3:' has no meaning here"),
     ("if packet.packet_bytes > 3:\n    pass", "record m.branch(...) instead"),
-    ("with m.loops(3):\n    pass", "'m.loops(3)' opens no block (m.loop, m.branch, m.otherwise, m.fork, m.sending, m.unsent do)"),
+    (
+        "with m.loops(3):\n    pass",
+        "'m.loops(3)' opens no block (m.loop, m.branch, m.otherwise, m.fork, m.sending, m.unsent do)",
+    ),
     ("m.loop(3)", "m.loop opens a block: with m.loop(...):"),
     ("with m.loop(3) as (a, b):\n    pass", "'(a, b)' is not a name"),
     ("p = 3", "'p' cannot be given another meaning"),
