@@ -33,7 +33,7 @@ from npexplore.study.explaining.words import NOT_ESTIMATED, gain_text, in_words,
 from npexplore.study.sweeping.answers import ESTIMATE_BUDGET_S
 
 LATENCIES = ("mean", "p50", "p95", "p99")  # of the document
-FIRST = ("bounds", ESTIMATE)  # answers that the first line tells of
+FIRST = ("bounds", ESTIMATE, "simulated")  # answers that the first lines tell of
 
 
 @dataclass(frozen=True, repr=False)
@@ -235,8 +235,7 @@ def explain(
             if answered is not None and predictions:
                 answered(so_far())
 
-    soon = FIRST if ESTIMATE in questions else (*FIRST, "simulated")
-    later = [name for name in questions if name not in soon] if changes and first is None else []
+    later = [name for name in questions if name not in FIRST] if changes and first is None else []
     answer(*(name for name in questions if name not in later))
     rest = Background(lambda: answer(*later))  # beside the changes, whose workers leave this process idle
     if not predictions:
