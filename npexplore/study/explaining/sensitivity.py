@@ -110,6 +110,37 @@ def sensitivity(
     return list(stages)[-1]
 
 
+def _varied(design: Design, workload: Workload | None) -> tuple[dict[str, list[float]], dict[str, str]]:
+    """Return the values to try of each parameter that the machine reads, and why others are not varied."""
+    skipped: dict[str, str] = {}
+    ends: dict[str, list[float]] = {}
+    for name in sorted(design.depends_on(workload)):
+        parameter = design.parameters.file.parameter[name]
+        if isinstance(parameter.value, str):
+            skipped[name] = "a choice"
+        elif not float(design.parameters[name]) > 0:
+            skipped[name] = "zero has no percentage"
+        else:
+            ends[name] = _ends(design, name)
+    return ends, skipped
+
+
+def _result(
+    design: Design, names: Iterable[str], by_solver: Mapping[str, Mapping[str, Answers]], skipped: Mapping[str, str]
+) -> Sensitivity:
+    """Return the elasticities of parameters from the answers by solver and parameter."""
+    results, not_varied = [], dict(skipped)
+    for name in names:
+        answers = {solver: rows[name] for solver, rows in by_solver.items() if len(rows.get(name, ())) > 1}
+        if answers:
+            results.append(_elasticity(design, name, answers))
+        else:
+            not_varied[name] = "no value near it works"
+    results.sort(key=lambda e: -abs(e.elasticity))
+    silent = tuple(sorted(e.knob for e in results if not e.matters))
+    return Sensitivity(tuple(e for e in results if e.matters), silent, not_varied)
+
+
 def sensitivity_in_stages(
     design: DesignLike, workload: WorkloadLike | None = None, *, seed: int = 1, executor: Executor | None = None,
     workers: int | None = None, progress: Callable[[int, int], None] | None = None,
@@ -123,16 +154,7 @@ def sensitivity_in_stages(
     workload = design.packets(workload)
     solvers = solvers_for(design.workload(workload))
     packets = packets_for(design, workload) if "simulation" in solvers else MAX_PACKETS
-    skipped: dict[str, str] = {}
-    ends: dict[str, list[float]] = {}
-    for name in sorted(design.depends_on(workload)):
-        parameter = design.parameters.file.parameter[name]
-        if isinstance(parameter.value, str):
-            skipped[name] = "a choice"
-        elif not float(design.parameters[name]) > 0:
-            skipped[name] = "zero has no percentage"
-        else:
-            ends[name] = _ends(design, name)
+    ends, skipped = _varied(design, workload)
     total = 0
 
     def ask(names: Iterable[str], solvers: Sequence[str]) -> dict[str, dict[str, Answers]]:
@@ -164,18 +186,6 @@ def sensitivity_in_stages(
 
         return {solver: {name: rows(name, solver) for name in names} for solver in solvers}
 
-    def result(names: Iterable[str]) -> Sensitivity:
-        results, not_varied = [], dict(skipped)
-        for name in names:
-            answers = {solver: rows[name] for solver, rows in by_solver.items() if len(rows.get(name, ())) > 1}
-            if answers:
-                results.append(_elasticity(design, name, answers))
-            else:
-                not_varied[name] = "no value near it works"
-        results.sort(key=lambda e: -abs(e.elasticity))
-        silent = tuple(sorted(e.knob for e in results if not e.matters))
-        return Sensitivity(tuple(e for e in results if e.matters), silent, not_varied)
-
     by_solver = ask(ends, [solver for solver in solvers if solver != "simulation"])
     if "simulation" in solvers:
         sizes = {
@@ -184,9 +194,9 @@ def sensitivity_in_stages(
         }
         order = sorted(ends, key=lambda name: -sizes[name])
         by_solver["simulation"] = ask(order[:FIRST], ["simulation"])["simulation"]
-        yield result(order[:FIRST])
+        yield _result(design, order[:FIRST], by_solver, skipped)
         by_solver["simulation"] |= ask(order[FIRST:], ["simulation"])["simulation"]
-    yield result(ends)
+    yield _result(design, ends, by_solver, skipped)
 
 
 def solvers_for(load: Workload) -> Sequence[str]:
