@@ -30,6 +30,7 @@ def test_the_sentence_comes_before_the_table(capsys, tmp_path):
     assert first.startswith("smartnic with 65 bytes, poisson arrivals, saturates at ")
     assert " Mpps by simulation (core), 100 Mpps by queueing (core)" in first
     assert heads.split("  ")[0] == "offered Mpps"
+    assert "by" not in heads.split()  # nothing was estimated
     assert "queueing mean ns" in heads
     assert len(rows) == 20
     text = page.read_text()

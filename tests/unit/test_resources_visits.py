@@ -12,7 +12,7 @@ from npexplore.machine.lone import unloaded_visit
 from npexplore.machine.program import visit
 from npexplore.machine.resources import KINDS, BufferPool, Delay, FifoServer, Processor, WordMemory
 from npexplore.machine.resources.base import Resource, Server, count_of, rate_of, time_of
-from npexplore.rows.server import MOST_MEMBERS
+from npexplore.rows.server import MOST_MEMBERS, place_of
 from npexplore.solve.simulate import simulate
 
 EVERY = [*CASES, *EXAMPLES]
@@ -173,10 +173,15 @@ class Told(Resource):
     ],
 )
 def test_faults_of_a_kind_of_ones_own_are_told(changes, message):
-    assert Server("told", members=MOST_MEMBERS).members == MOST_MEMBERS
     kind = type("Changed", (Told,), {"more": {}, **changes})
     with pytest.raises(NpexploreError) as found:
         unloaded_visit(
             visit(kind("told"), "go", **{name: 1 for name in ("bytes", "bank") if name in kind.VISITS["go"]})
         )
     assert message in str(found.value)
+
+
+def test_servers_have_most_members_and_links_of_a_network_are_one_place():
+    assert Server("told", members=MOST_MEMBERS).members == MOST_MEMBERS
+    links = (Server("net.east", kept_waiting=waits) for waits in (True, False))
+    assert [place_of(link) for link in links] == ["net", "net.east"]
