@@ -482,3 +482,12 @@ def test_a_source_route_leads_back_but_where_the_error_is_about_it():
     assert [element._source_route(packet, at) for at in (20, 30)] == [b"", b""]
     back = bytes([131, 11, 4, 10, 0, 0, 2, 10, 0, 0, 1, 0])
     assert [element._source_route(packet, at) for at in (1, 31)] == [back, back]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_packet_of_pieces_has_the_header_of_its_first(order):
+    head = "4500001c0001{}0{}110000c0000201c6336402"  # 8 bytes of data behind 20
+    pieces = [with_checksum(bytes.fromhex(head.format(*how)) + bytes(8)) for how in (("2000", 9), ("0001", 5))]
+    graph = Graph.read("FromDevice(a) -> IPReassembler -> good :: Discard;")
+    (whole,) = [gone.pack.data for k in order for gone in graph.run("a", pieces[k]) if gone.path[-1] == "good"]
+    assert (whole[2:4], whole[6:9], len(whole)) == (b"\0\x24", b"\0\0\x09", 36)
