@@ -189,6 +189,7 @@ def test_trie_words_bound_nodes_and_next_hops():
     assert small.nodes == (1, 12, 1)
     with pytest.raises(InputError, match="even and 4 to 32, got 7"):
         Trie20_4_8(word_bits=7)
+    assert Dir24_8(segments=0, next_hops=1).segments == 0  # the least
 
 
 @pytest.mark.slow
