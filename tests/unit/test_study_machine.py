@@ -1,6 +1,7 @@
 """The usual study of one machine: its questions, its page, what it says where a question has no answer."""
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 import npexplore as npx
 from npexplore.cli import main
+from npexplore.cli.study import text as text_of
 from npexplore.errors import InputError
 from npexplore.solve.prediction import Prediction
 from npexplore.study.explaining.joint import ties
@@ -73,6 +75,7 @@ def test_a_study_whose_time_is_over_tells_rates_and_what_it_left_out() -> None:
     assert (answer.load, answer.front, answer.subject.what_if) == (None, None, None)
     assert set(answer.refused) == {"what would help", "latency under load", "front"}
     assert all("the time of 0 s for this study is over" in reason for reason in answer.refused.values())
+    assert "No answer, front: the time of 0 s" in text_of(answer, Path("page.html"))
 
 
 def test_as_busy_resources_bind_together() -> None:
