@@ -296,5 +296,7 @@ def test_quantiles_have_intervals():
 
 def test_bursts_come_at_their_mean_rate_in_a_short_run():
     """Phases last 10 and 20 s, so that customers come at (10 * 2 + 20 * 0.2) / 30 = 0.8 a second."""
-    (found,) = solve_network(network_of(queue(arrivals=BURSTS, service=exponential(0.5))), ["simulation"], [1], 10_000)
+    network = network_of(queue(arrivals=BURSTS, service=exponential(0.5)))
+    assert network.classes["c"].arrivals.steady() == pytest.approx([1 / 3, 2 / 3])
+    (found,) = solve_network(network, ["simulation"], [1], 10_000)
     assert found.classes["c"].throughput == pytest.approx(0.8, rel=0.1)

@@ -9,6 +9,7 @@ from npexplore.engine.waiting import resource_names
 from npexplore.errors import InputError, ModelError, SimulationError
 from npexplore.machine.described.defaults import choices
 from npexplore.machine.resources import Delay, FifoServer, Mesh, StaticStreams
+from npexplore.machine.resources.flits import cycles_for
 from npexplore.machine.resources.grid import Grid
 from npexplore.solve.bounds import bounds
 from npexplore.solve.link_loads import LinkLoad, link_loads
@@ -419,3 +420,8 @@ def test_random_choices_count_as_spread():
 
 def test_messages_between_any_two_terminals_are_drawn():
     assert [choices(net(), end) for end in ("source", "target")] == [net().grid.terminals] * 2
+
+
+def test_a_short_fifo_lets_two_words_go_in_a_round_trip_of_four_cycles():
+    assert cycles_for(np.arange(1, 7), 2, 3).tolist() == [1, 2, 5, 6, 9, 10]
+    assert cycles_for(np.arange(1, 7), 4, 3).tolist() == [1, 2, 3, 4, 5, 6]
