@@ -74,8 +74,8 @@ class Stay(NamedTuple):
     """Packets of one pool at the first point: its network, their seconds there and in front of it (P,).
 
     name: of its threads. arrivals: packets a second that come (None: there are always more than threads), curve: what
-    1.. of them are worked at with, longer: how many times more wait than if all times were exponential (each (P,..)),
-    of those with a thread `within` times.
+    1.. of them are worked at with, longer: how many times more wait than if all times were exponential, within: the
+    same of those with a thread (each (P,..)).
     """
 
     name: str

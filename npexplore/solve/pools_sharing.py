@@ -127,10 +127,11 @@ def eased_by(
 
 
 def check_meetings(batch: Batch, levels: Mapping[str, Levels], meets: Meets, latency: Floats) -> None:
-    """Raise RefusedError where packets of two pools would wait much longer at a server if they always met there.
+    """Raise RefusedError where packets would wait much longer at a server if they always met other work there.
 
-    Who always meets another's work waits for all of it, or as long as his own lasts; threads that hand packets on go
-    to their next at the same moment, so that the order of the steps decides, which demands do not tell.
+    Who always meets another pool's work waits for all of it, or as long as his own lasts; threads that hand packets on
+    go to their next at the same moment, so that the order of the steps decides, which demands do not tell. One thread
+    may always meet, or never, what its packets fork.
     """
     longer: dict[str, Floats] = {}
     for name, one in levels.items():
@@ -138,13 +139,17 @@ def check_meetings(batch: Batch, levels: Mapping[str, Levels], meets: Meets, lat
             if one.servers[server].units == 1:
                 own = one.batch.seconds[server]
                 at_most = np.minimum(own, sum(part.seconds.get(server, 0.0) for part in batch.parts.values()) - own)
-                waits = np.maximum(at_most - own * (one.slowed[server] - 1.0), 0.0) / one.servers[server].members
+                by_chance = own * (one.slowed[server] - 1.0)
+                waits = np.maximum(at_most - by_chance, 0.0) / one.servers[server].members
+                if one.customers == 1 and server in one.batch.aside:
+                    waits = np.maximum(waits, by_chance)
                 longer[server] = longer.get(server, 0.0) + waits
     if longer and np.any(sum(longer.values()) > MEETING_SHARE * latency):
         server = max(longer, key=lambda name: float(np.max(longer[name])))
         raise RefusedError(
-            f"queueing: packets of several pools meet at {server!r}: if always, instead of by chance, they take up to "
-            f"{float(np.max(sum(longer.values()) / latency)):.0%} longer, which hangs on the order of the steps"
+            f"queueing: packets meet other pools' work, or what they fork, at {server!r}: whether by chance or always "
+            f"hangs on the order of the steps, and changes the latency by up to "
+            f"{float(np.max(sum(longer.values()) / latency)):.0%}"
         )
 
 
