@@ -204,7 +204,7 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
             stay = stay._replace(arrivals=behind[0], curve=curves[pool.name], longer=behind[1], within=behind[2])
         pool_stays.append(stay)
     if places is not None:
-        check_meetings(batch, levels, meets, latency)
+        check_meetings(batch, levels, meets, rate / most, latency)
     return Found(rate, latency, 1.0 - rate / batch.offered, [*levels.values()], stays=pool_stays)
 
 

@@ -126,19 +126,24 @@ def eased_by(
     return faster
 
 
-def check_meetings(batch: Batch, levels: Mapping[str, Levels], meets: Meets, latency: Floats) -> None:
+def check_meetings(
+    batch: Batch, levels: Mapping[str, Levels], meets: Meets, load: Floats, latency: Floats
+) -> None:  # fmt: skip
     """Raise RefusedError where packets would wait much longer at a server if they always met other work there.
 
     Who always meets another pool's work waits for all of it, or as long as his own lasts; threads that hand packets on
     go to their next at the same moment, so that the order of the steps decides, which demands do not tell. One thread
-    may always meet, or never, what its packets fork.
+    may always meet, or never, what its packets fork. The next packet is there
+    at once for the share `load` (P,) of the time that the machine's fullest resource is busy.
     """
     longer: dict[str, Floats] = {}
     for name, one in levels.items():
         for server in meets[name]:
             if one.servers[server].units == 1:
                 own = one.batch.seconds[server]
-                at_most = np.minimum(own, sum(part.seconds.get(server, 0.0) for part in batch.parts.values()) - own)
+                at_most = load * np.minimum(
+                    own, sum(part.seconds.get(server, 0.0) for part in batch.parts.values()) - own
+                )
                 by_chance = own * (one.slowed[server] - 1.0)
                 waits = np.maximum(at_most - by_chance, 0.0) / one.servers[server].members
                 if one.customers == 1 and server in one.batch.aside:

@@ -1,6 +1,7 @@
 """Judge queueing by the simulated rates and latencies of random machines, family by family.
 
-    python tests/reference/queueing_truths.py judge [FIRST END]    prints a table, and the points that are furthest off
+    python tests/reference/queueing_truths.py judge [FIRST END]    prints the families, the points that are furthest off
+                                                                   and the table of docs/queueing_machines.md (5 minutes)
     python tests/reference/queueing_truths.py make FIRST END       adds machines FIRST to END - 1 (a second each)
 
 Rates are compared saturated, mean latencies behind Poisson arrivals at 0.8 of the saturated rate. A family is a feature
@@ -22,6 +23,12 @@ from npexplore.errors import NpexploreError, RefusedError
 SATURATED, OPEN = ("saturated", None), ("poisson", 0.8)
 SIDE_BY_SIDE = {"lock", "fork", "parallel"}  # a machine of one pool without these is plain
 RATE, LATENCY = 0.10, 0.15  # relative errors that are near enough
+PAGE = {  # rows of docs/queueing_machines.md: names of families
+    "all": "all",
+    "one pool": "one pool",
+    "plain": "one pool without locks, forks and parallel parts",
+    "pools": "several pools",
+}
 FILE = Path(__file__).with_suffix(".csv")
 SEED, PRECISION = 77, {None: 0.01, 0.8: 0.02}  # of the estimates that are stored, by load
 COLUMNS = "machine", "rate_pps", "rate_half", "offered_pps", "mean_ns", "mean_half_ns"
@@ -97,6 +104,26 @@ def compared(first=0, end=1 << 30):
         yield machine, families, key, value / true - 1
 
 
+def page_table(rows):
+    """Return the table of docs/queueing_machines.md, of rows as `compared` yields them."""
+    lines = [
+        "| | answered saturated, behind arrivals | rates within 10 % | farthest | latencies at 0.8 within 15 % |",
+        "|---|---|---|---|---|",
+    ]
+    for family, title in PAGE.items():
+        answered, near = [], []
+        for key, tolerance in ((SATURATED, RATE), (OPEN, LATENCY)):
+            family_errors = [error for _, names, which, error in rows if which == key and family in names]
+            errors = [abs(error) for error in family_errors if not isinstance(error, str)]
+            answered.append(100 * len(errors) / len(family_errors))
+            near.append((sum(error <= tolerance for error in errors) / len(errors), max(errors)))
+        (rates, farthest), (latencies, _) = near
+        shares = f"{answered[0]:.0f}, {answered[1]:.0f} %"
+        cells = title, shares, f"{100 * rates:.0f} %", f"{100 * farthest:.0f} %", f"{100 * latencies:.0f} %"
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def judge(first=0, end=1 << 30):
     """Print the share answered and near enough, and the largest error, by family."""
     rows = list(compared(first, end))
@@ -116,6 +143,7 @@ def judge(first=0, end=1 << 30):
     for key in (SATURATED, OPEN):
         off = [(error, machine) for machine, _, which, error in rows if which == key and not isinstance(error, str)]
         print(*key, [f"{machine}: {error:+.2f}" for error, machine in sorted(off, key=lambda one: -abs(one[0]))[:25]])
+    print(page_table(rows))
 
 
 if __name__ == "__main__":
