@@ -1,7 +1,7 @@
 """Judge queueing by the simulated rates and latencies of random machines, family by family.
 
-    python tests/reference/queueing_truths.py judge [FIRST END]    prints the families, the points that are furthest off
-                                                                   and the table of docs/queueing_machines.md (5 minutes)
+    python tests/reference/queueing_truths.py judge [FIRST END]    prints families, the points that are furthest off,
+                                                                   the table of docs/queueing_machines.md (5 minutes)
     python tests/reference/queueing_truths.py make FIRST END       adds machines FIRST to END - 1 (a second each)
 
 Rates are compared saturated, mean latencies behind Poisson arrivals at 0.8 of the saturated rate. A family is a feature
