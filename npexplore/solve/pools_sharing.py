@@ -21,6 +21,7 @@ from npexplore.solve.regularity import slowed
 from npexplore.solve.stations import Floats
 
 NEGLIGIBLE = 1e-12  # seconds, visits or shares of them: rounding
+FEW_THREADS = 2  # of a pool: the work of more is spread over the time
 MEETING_SHARE = 0.1  # of a latency: that packets may wait longer for other pools' if they always meet
 
 # (a pool, the part of a server's work that is its and may be met, residual time of it, its threads; infinite: forked)
@@ -138,7 +139,7 @@ def check_meetings(
     """
     longer: dict[str, Floats] = {}
     for name, one in levels.items():
-        for server in meets[name]:
+        for server in meets[name] if one.customers <= FEW_THREADS else ():
             if one.servers[server].units == 1:
                 own = one.batch.seconds[server]
                 at_most = load * np.minimum(
