@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import fields
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -26,9 +27,6 @@ from npexplore._kernels import engine
 from npexplore.engine.fates import NOWHERE, Fates
 from npexplore.engine.state import Snapshot, State
 from npexplore.mapped_arrays import parts
-
-if TYPE_CHECKING:
-    from npexplore.engine.run import Run
 
 Arrays = dict[str, npt.NDArray[Any]]
 CHECKPOINT_INTERVAL_S = 2.0
@@ -78,7 +76,7 @@ class Checkpoints:
             return None
         return saved if saved["key"].tobytes() == self._key.result() else None
 
-    def pause(self, arrived: int, result: Run, batch: int, stall: int) -> None:
+    def pause(self, arrived: int, snapshots: Sequence[Snapshot], batch: int, stall: int) -> None:
         """Write a checkpoint at a pause of the run, unless the last one is younger than CHECKPOINT_INTERVAL_S."""
         if time.monotonic() < self._saved_at + CHECKPOINT_INTERVAL_S:
             return
@@ -92,7 +90,7 @@ class Checkpoints:
             "arrived": np.array(arrived), "ended": np.array(self._ended), "inside": rows[self._ended : came],
             **_state(self._state),
         }  # fmt: skip
-        for k, snapshot in enumerate(result.snapshots[1:]):
+        for k, snapshot in enumerate(snapshots[1:]):
             arrays |= {f"{k}.{field.name}": np.asarray(getattr(snapshot, field.name)) for field in fields(Snapshot)}
         part = self._folder / f"{STATE_FILE}.part"
         with open(part, "wb") as file:
@@ -102,8 +100,8 @@ class Checkpoints:
         self._saved_at, self.arrived = time.monotonic(), arrived
 
 
-def restore(saved: Arrays, state: State, result: Run) -> None:
-    """Set the state of a run, and totals of its finished batches, to those of a checkpoint."""
+def restore(saved: Arrays, state: State, snapshots: list[Snapshot]) -> None:
+    """Set the state of a run, and `snapshots` of its finished batches, to those of a checkpoint."""
     for name, array in saved.items():
         if name.startswith(PREFIX):
             setattr(state, name.removeprefix(PREFIX), array)
@@ -111,7 +109,7 @@ def restore(saved: Arrays, state: State, result: Run) -> None:
         state.pauses.popleft()
     for k in range(int(saved["batch"]) - 1):
         values = {field.name: saved[f"{k}.{field.name}"] for field in fields(Snapshot)}
-        result.snapshots.append(Snapshot(**{n: v if v.ndim else int(v) for n, v in values.items()}))  # type: ignore[arg-type]
+        snapshots.append(Snapshot(**{n: v if v.ndim else int(v) for n, v in values.items()}))  # type: ignore[arg-type]
 
 
 def forget(folder: Path) -> None:

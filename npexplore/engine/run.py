@@ -47,6 +47,30 @@ class Run:
     tally: Tally | None = None  # of all packets,
     tally_before: Tally | None = None  # and of those before the batches that are measured
 
+    def finish(self, state: State, accounts: bool) -> None:
+        """Take what is counted once, from the state at the end."""
+        self.longest_line = state.S[:, engine.S_MAX_LINE].copy()
+        self.longest_queue = {name: int(state.G[most]) for name, (_, most) in self.model.queues.items()}
+        self.tally = state.tallied() if accounts else None
+        self.log = state.log[: int(state.clock[engine.K_LOG])].copy()
+
+
+class _Patience:
+    """Runs a state on; a run that seems to stall goes on for as long as the model's own patience."""
+
+    def __init__(self, state: State, stall_s: float | None) -> None:
+        self.state, self.own = state, stall_s is None
+        self.stall = _ticks(state.model.least_patience_s if stall_s is None else stall_s, state.model)
+
+    def advance(self, until: int, until_done: int) -> int:
+        """Run on to a time, or until so many packets are done; returns the engine's status."""
+        status = self.state.advance(until, until_done, self.stall)
+        if status == engine.STALL and self.own:
+            self.stall = _ticks(self.state.model.patience_s, self.state.model)
+            if not self.state.stalled(self.stall):
+                status = self.state.advance(until, until_done, self.stall)
+        return status
+
 
 def run(
     model: EngineModel,
@@ -76,24 +100,13 @@ def run(
 
     state = State(model, seed, log_rows, accounts or fates is not None, packets, fates)
     result = Run(model, seed)
-    stall = _ticks(model.least_patience_s if stall_s is None else stall_s, model)
-
-    def advance(until: int, until_done: int) -> int:
-        """Run on; a run that seems to stall goes on for as long as the model's own patience."""
-        nonlocal stall
-        status = state.advance(until, until_done, stall)
-        if status == engine.STALL and stall_s is None:
-            stall = _ticks(model.patience_s, model)
-            if not state.stalled(stall):
-                status = state.advance(until, until_done, stall)
-        return status
-
+    patience = _Patience(state, stall_s)
     begin, until = round(from_s / model.tick), 0 if until_s is None else round(until_s / model.tick)
     batch, saved = 0, None
 
     def paused(arrived: int) -> None:
         if checkpoints is not None:
-            checkpoints.pause(arrived, result, batch, stall)
+            checkpoints.pause(arrived, result.snapshots, batch, patience.stall)
         if fates is not None:
             fates.paused(arrived)
 
@@ -104,23 +117,15 @@ def run(
         if saved is not None and batch:
             if batch < saved["batch"]:
                 continue
-            restore(saved, state, result)
-            stall, saved = int(saved["stall"]), None
+            restore(saved, state, result.snapshots)
+            patience.stall, saved = int(saved["stall"]), None
         if until_s is not None:
             at = begin + (until - begin) * batch // batches
-            status = advance(at - 1, int(FOREVER)) if at else engine.TIME_UP
+            status = patience.advance(at - 1, int(FOREVER)) if at else engine.TIME_UP
         else:
             goal = packets * batch // batches
-            status = advance(int(FOREVER), goal) if batch else engine.COUNT_UP
-        if status == engine.TIME_UP and until_s is None:
-            raise SimulationError(
-                "clock", f"{packets} packets take longer than {int(FOREVER) * model.tick:.3g} s, where a clock of "
-                f"{model.tick:.3g} s ends; ask for fewer packets, or more of them a second",
-            )  # fmt: skip
-        over = status == engine.FINISHED or (status == engine.DEADLOCK and _arrivals_over(state))
-        if status in KINDS and not over:
-            where = f"{state.error_place()}; " if status >= engine.SATURATION else ""
-            raise SimulationError(KINDS[status], where + state.who_waits())
+            status = patience.advance(int(FOREVER), goal) if batch else engine.COUNT_UP
+        over = _is_over(state, status, packets, until_s is not None)
         result.snapshots.append(state.snapshot(None if until_s is None else at))
         result.status = status
         if accounts and batch == cut:
@@ -129,11 +134,23 @@ def run(
             progress(batch)
         if over and until_s is None:
             break
-    result.longest_line = state.S[:, engine.S_MAX_LINE].copy()
-    result.longest_queue = {name: int(state.G[most]) for name, (_, most) in model.queues.items()}
-    result.tally = state.tallied() if accounts else None
-    result.log = state.log[: int(state.clock[engine.K_LOG])].copy()
+    result.finish(state, accounts)
     return result
+
+
+def _is_over(state: State, status: int, packets: int, timed: bool) -> bool:
+    """Return whether all packets are done; raises SimulationError for a run that cannot go on."""
+    tick = state.model.tick
+    if status == engine.TIME_UP and not timed:
+        raise SimulationError(
+            "clock", f"{packets} packets take longer than {int(FOREVER) * tick:.3g} s, where a clock of "
+            f"{tick:.3g} s ends; ask for fewer packets, or more of them a second",
+        )  # fmt: skip
+    over = status == engine.FINISHED or (status == engine.DEADLOCK and _arrivals_over(state))
+    if status in KINDS and not over:
+        where = f"{state.error_place()}; " if status >= engine.SATURATION else ""
+        raise SimulationError(KINDS[status], where + state.who_waits())
+    return over
 
 
 def _ticks(seconds: float, model: EngineModel) -> int:
