@@ -6,6 +6,7 @@ capture, whose good packets are run, and for one of several that cannot be run.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from npexplore.units import readable
 if TYPE_CHECKING:
     from npexplore.designs import Design
     from npexplore.golden.captures.routed import Routed
+    from npexplore.golden.router.configuration import Router
     from npexplore.solve.packet_run import PacketRun
 
 
@@ -74,36 +76,19 @@ def command(
     inputs, port = _inputs(trace, each, named)
     if "-" in inputs.values() and out is not None:
         raise InputError("--out writes frames that are read again; standard input can be read only once")
-    if by_resource and out is None:
-        raise InputError("--by-resource adds columns to DIR/packets.parquet, and there is no --out DIR")
-    if router is not None and out is None:
-        raise InputError("--router writes DIR/ports, and there is no --out DIR")
     if router is None and (port is not None or any_station):
         raise InputError("--port NAME and --any-station are the router's, and there is no --router FILE")
-    if resume and out is None:
-        raise InputError("--resume goes on from what is in DIR, and there is no --out DIR")
-    for option, value in (("--workers", workers), ("--cluster", cluster)):
-        if value is not None and not each:
-            raise InputError(f"{option} is of several captures, and there is no --each FILES")
-    if each and out is None:
-        raise InputError("--each keeps the results of each capture in DIR/CAPTURE, and there is no --out DIR")
-    if each and html is not None:
-        raise InputError("--html writes the page of one capture; --each runs several")
-    if cluster is not None and workers is not None:
-        raise InputError("--cluster brings its own workers; leave --workers out")
+    _check_out(out, by_resource=by_resource, router=router is not None, resume=resume, each=bool(each))
+    _check_each(each, html, workers, cluster)
     for path in (out, html):
         if path is not None:
             refuse_closed(path)
     from npexplore.designs import design as design_of
     from npexplore.engine.checkpoint import forget
-    from npexplore.golden.router.configuration import load_router
     from npexplore.packets import read_capture
     from npexplore.units import quantity
 
-    config = None if router is None else load_router(router)
-    if config is not None:
-        for name in inputs if trace is None else [port] if port else []:
-            one_of("port", name, [one.name for one in config.ports])
+    config = None if router is None else _router(router, list(inputs) if trace is None else [port] if port else [])
     machine = apply_settings(design_of(design), settings)
     memory_bytes = None if memory is None else quantity("--memory", memory, "bytes")
     if each:
@@ -128,28 +113,14 @@ def command(
     files: dict[str, str] = {}
     routed: Routed | None = None
     if out is not None:
-        from npexplore.packets.files import open_captures
-        from npexplore.solve.packet_files import write_run
-
-        scan = open_captures([*inputs.values()])
-        try:
-            written = write_run(result, scan, out, bytes_read(scan, "write"))
-        except KeyboardInterrupt:
-            if result.row_file is None:
-                raise
-            rows = f"{result.row_file} has the rows of all {len(result.number):,} packets; captures are missing"
-            raise KeyboardInterrupt(rows) from None
+        written = _write_captures(result, [*inputs.values()], out)
         files = {name: str(path) for name, path in written.items()}
         if config is not None:
             from npexplore.solve.packet_router import route_run
 
             routed, _ = route_run(result, written, config, port or config.ports[0].name, any_station=any_station)
     if html is not None:
-        from npexplore.report.packet_run_page import packet_run_page
-
-        with Task("the page of the run"):
-            write_page(html, packet_run_page(result, html if shared_library else None))
-        files["page"] = str(html)
+        files["page"] = _write_page(html, result, shared_library)
     if out is not None:
         forget(out)
     document = {"trace": trace, "inputs": inputs, "loops": loops, "seed": seed, **result.to_dict(), "files": files}
@@ -160,6 +131,65 @@ def command(
         warn(f"{where}{capture.damage}; the packets before it were run")
         return DAMAGED
     return 0
+
+
+def _check_out(out: Path | None, *, by_resource: bool, router: bool, resume: bool, each: bool) -> None:
+    """Raise InputError for options of files where there is no folder for them."""
+    if out is not None:
+        return
+    if by_resource:
+        raise InputError("--by-resource adds columns to DIR/packets.parquet, and there is no --out DIR")
+    if router:
+        raise InputError("--router writes DIR/ports, and there is no --out DIR")
+    if resume:
+        raise InputError("--resume goes on from what is in DIR, and there is no --out DIR")
+    if each:
+        raise InputError("--each keeps the results of each capture in DIR/CAPTURE, and there is no --out DIR")
+
+
+def _check_each(each: tuple[str, ...], html: Path | None, workers: int | None, cluster: str | None) -> None:
+    """Raise InputError for options of several captures where there is one, and the other way round."""
+    for option, value in (("--workers", workers), ("--cluster", cluster)):
+        if value is not None and not each:
+            raise InputError(f"{option} is of several captures, and there is no --each FILES")
+    if each and html is not None:
+        raise InputError("--html writes the page of one capture; --each runs several")
+    if cluster is not None and workers is not None:
+        raise InputError("--cluster brings its own workers; leave --workers out")
+
+
+def _router(path: str, ports: Sequence[str]) -> Router:
+    """Return a router that has ports of these names; raises InputError."""
+    from npexplore.golden.router.configuration import load_router
+
+    config = load_router(path)
+    for name in ports:
+        one_of("port", name, [one.name for one in config.ports])
+    return config
+
+
+def _write_page(html: Path, result: PacketRun, shared_library: bool) -> str:
+    """Write the page of a run, and return its path."""
+    from npexplore.report.packet_run_page import packet_run_page
+
+    with Task("the page of the run"):
+        write_page(html, packet_run_page(result, html if shared_library else None))
+    return str(html)
+
+
+def _write_captures(result: PacketRun, inputs: Sequence[str], out: Path) -> dict[str, Path]:
+    """Write the frames that were sent and dropped; an interruption says which rows there are."""
+    from npexplore.packets.files import open_captures
+    from npexplore.solve.packet_files import write_run
+
+    scan = open_captures(inputs)
+    try:
+        return write_run(result, scan, out, bytes_read(scan, "write"))
+    except KeyboardInterrupt:
+        if result.row_file is None:
+            raise
+        rows = f"{result.row_file} has the rows of all {len(result.number):,} packets; captures are missing"
+        raise KeyboardInterrupt(rows) from None
 
 
 def _run_each(

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from npexplore.errors import RefusedError
 from npexplore.machine.pools import Pool
@@ -32,7 +33,7 @@ from npexplore.solve.pool_flows import (
     threads_of,
     units_of_others,
 )
-from npexplore.solve.pools_sharing import check_meetings, curves_of, eased_by, full_curves, least_eased, meets_of
+from npexplore.solve.pools_sharing import Meets, check_meetings, curves_of, eased_by, full_curves, least_eased, meets_of
 from npexplore.solve.queueing.finite_queue import chances, finite_queues
 from npexplore.solve.queueing.residual import residual
 from npexplore.solve.stations import Floats
@@ -132,6 +133,35 @@ class _Passed(NamedTuple):
     lost: dict[str, Floats]
 
 
+def _rate_together(
+    levels: Mapping[str, Levels], ceilings: Mapping[str, Floats], meets: Meets, highest: Floats
+) -> Floats:
+    """Return the rate (P,), up to the highest, at which pools slowed by each other's work still carry it."""
+
+    def carried_beyond(rate: Floats) -> Floats:
+        carried = full_curves(levels, ceilings, meets, dict.fromkeys(levels, rate))
+        return np.asarray(np.min([curve[:, -1] for curve in carried.values()], axis=0) - rate)
+
+    return crossing(carried_beyond, np.zeros_like(highest), highest)  # nobody is slowed by work that does not come
+
+
+def _rate_of_leaving(batch: Batch, rates: Mapping[str, Floats], most: Floats) -> Floats:
+    """Return the rate (P,) of packets that leave the machine, by the rates of the pools where they do."""
+    leave = {name: own.leaves for name, own in batch.like.by_pool.items() if name in rates}
+    total = sum(leave.values())
+    rate = sum((rates[name] * share for name, share in leave.items()), 0.0 * most) / max(total, TINY)
+    return np.asarray(np.minimum(rate if total > TINY else np.min([*rates.values()], axis=0), most))
+
+
+def _check_full(name: str, full: npt.NDArray[np.bool_]) -> None:
+    """Raise RefusedError where the threads of a pool are full (P,) although every packet leaves."""
+    if np.any(full):
+        raise RefusedError(
+            f"queueing: the approximate rate fills the threads of {name!r} although every packet leaves the "
+            "machine: the latency is unknown"
+        )
+
+
 def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) -> Found:
     """Solve each pool alone and together; places: of packets in front of the first pool (None: never short of any)."""
     machine = batch.like.machine
@@ -146,13 +176,7 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
     shared = any(meets[name] or one.divided or one.reorders for name, one in levels.items())
     if shared:
         full = np.minimum(most, np.min([curve[:, -1] for curve in curves.values()], axis=0))
-
-        def carried_beyond(rate: Floats) -> Floats:
-            carried = full_curves(levels, ceilings, meets, dict.fromkeys(levels, rate))
-            return np.asarray(np.min([curve[:, -1] for curve in carried.values()], axis=0) - rate)
-
-        # nobody is slowed by work that does not come
-        rate = crossing(carried_beyond, np.zeros_like(most), np.minimum(full, batch.offered))
+        rate = _rate_together(levels, ceilings, meets, np.minimum(full, batch.offered))
         curves = curves_of(levels, ceilings, meets, dict.fromkeys(levels, rate))
     check_pools(batch, levels)
     held = in_receive_buffer(batch, levels)
@@ -176,11 +200,8 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
         batch,
         {name: 1.0 - np.minimum(passed.rates[name], behind_all[name]) / passed.behind[name][0] for name in passed.lost},
     )
-    leave = {name: own.leaves for name, own in batch.like.by_pool.items() if name in levels}
-    total = sum(leave.values())
     rates = {name: np.minimum(one, behind_all[name]) for name, one in passed.rates.items()}
-    rate = sum((rates[name] * share for name, share in leave.items()), 0.0 * most) / max(total, TINY)
-    rate = np.minimum(rate if total > TINY else np.min([*rates.values()], axis=0), most)
+    rate = _rate_of_leaving(batch, rates, most)
     most_behind = carried_behind(machine, levels, {name: curve[:, -1] for name, curve in curves.items()})
     latency, pool_stays = np.zeros_like(most), []
     held_up = _held_up(batch, levels, curves, passed, places) if places is not None else {}
@@ -190,11 +211,8 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
         room = _room(batch, pool, places)
         stays, behind = passed.stays[pool.name], passed.behind.get(pool.name)
         full = np.isinf(stays) | (passed.rates[pool.name] * BOTTLENECK_SHARE > most_behind[pool.name])
-        if places is not None and np.any(full & (rate > ALL_LEAVE * batch.offered)):
-            raise RefusedError(
-                f"queueing: the approximate rate fills the threads of {pool.name!r} although every packet leaves the "
-                "machine: the latency is unknown"
-            )
+        if places is not None:
+            _check_full(pool.name, full & (rate > ALL_LEAVE * batch.offered))
         seconds = np.where(full, np.inf, stays).clip(max=(pool.count + room) / rates[pool.name])
         if pool.name in held_up:
             seconds = np.where(full, seconds, held_up[pool.name])

@@ -144,6 +144,26 @@ class Explanation(Findings):
         )
 
 
+def _questions(
+    design: Design, workload: Workload | None, seed: int, seeds: int, packets: int | None, chain_phases: int | None,
+    rtl: bool,
+) -> dict[str, Callable[[], Prediction]]:  # fmt: skip
+    """Return what asks each solver; without an estimate where simulations of one length are wanted."""
+    questions: dict[str, Callable[[], Prediction]] = {
+        "bounds": lambda: design.bounds(workload),
+        ESTIMATE: lambda: design.estimate(workload, budget=ESTIMATE_BUDGET_S, seed=seed),
+        "simulated": lambda: design.simulate(workload, seed, seeds=seeds, packets=packets),
+        "queueing": lambda: design.queueing(workload),
+    }
+    if chain_phases is not None:
+        questions[CHAIN] = lambda: design.chain(workload, chain_phases)
+    if rtl:
+        questions[RTL] = lambda: design.rtl(workload)
+    if packets is not None or seeds > 1:
+        del questions[ESTIMATE]
+    return questions
+
+
 def explain(
     design: DesignLike,
     workload: WorkloadLike | None = None,
@@ -198,20 +218,8 @@ def explain(
     load = design.workload(workload)
     machine = design.machine(workload)
     predictions: dict[str, Prediction] = {}
-    refused: dict[str, str] = {}
-    questions: dict[str, Callable[[], Prediction]] = {
-        "bounds": lambda: design.bounds(workload),
-        ESTIMATE: lambda: design.estimate(workload, budget=ESTIMATE_BUDGET_S, seed=seed),
-        "simulated": lambda: design.simulate(workload, seed, seeds=seeds, packets=packets),
-        "queueing": lambda: design.queueing(workload),
-    }
-    if chain_phases is not None:
-        questions[CHAIN] = lambda: design.chain(workload, chain_phases)
-    if rtl:
-        questions[RTL] = lambda: design.rtl(workload)
-    if packets is not None or seeds > 1:
-        del questions[ESTIMATE]
-        refused[ESTIMATE] = NOT_ESTIMATED
+    questions = _questions(design, workload, seed, seeds, packets, chain_phases, rtl)
+    refused = {} if ESTIMATE in questions else {ESTIMATE: NOT_ESTIMATED}
     shown = (*SOLVERS, ESTIMATE, *(name for name in questions if name not in (*SOLVERS, ESTIMATE)))
 
     def so_far() -> Explanation:

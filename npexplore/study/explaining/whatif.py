@@ -151,6 +151,101 @@ def what_if(
     return list(what_if_in_stages(design, workload, early=False, **options))[-1]
 
 
+class _Trials:
+    """The changes of a machine that are tried, and their answers; `pool`: options of the workers that answer."""
+
+    def __init__(
+        self, design: Design, workload: Workload | None, seed: int, knees: bool, pool: Mapping[str, Any],
+        progress: Callable[[int, int], None] | None,
+    ) -> None:  # fmt: skip
+        self.design, self.workload, self.seed, self.pool, self.progress = design, workload, seed, pool, progress
+        self.solver = solvers_for(design.workload(workload))[-1]
+        self.packets = packets_for(design, workload) if self.solver == "simulation" else MAX_PACKETS
+        self.tried: dict[Tried, Design] = {}
+        for name, value in changes_to_try(design, workload):
+            with suppress(InputError):  # out of its range
+                if knees or is_single(design, name, value):
+                    self.tried[name, value] = design.with_(**{name: value})
+        self.total = 0
+        self.answers_of: dict[Tried, tuple[Forwarded | None, Answer]] = {}
+        machine = design.machine(workload)
+        many = machine.window_s is not None or meet_at_locks(machine)
+        self.better = "estimate" if many else self.solver
+        self.precise: dict[Tried | None, Forwarded | None] = {}
+
+    def take_estimate(self, estimated: Prediction | None) -> None:
+        """Take the machine's own estimate, where pairs are settled by estimates."""
+        if estimated is not None and self.better == "estimate":
+            point = SweepPoint(self.design, self.workload, self.better, self.seed)
+            self.precise[None] = forwarded(point, estimated)
+
+    def is_of_resource(self, change: Tried) -> bool:
+        """Return whether a change is of a resource, and not of an assumption."""
+        return self.design.parameters.file.parameter[change[0]].kind in KINDS
+
+    def ask(
+        self, designs: Iterable[Design], solver: str, longer: int = 1, ceilings: bool = False, enough_bps: float = 0.0
+    ) -> list[tuple[Forwarded | None, Answer]]:
+        """Return the answers for machines; longer: how many times as many packets are simulated.
+
+        ceilings: whether the rates come with those of all resources. enough_bps: as in `answers_and_rates`.
+        """
+        seed = None if solver in ANALYTIC else self.seed
+        points = [SweepPoint(one, self.workload, solver, seed) for one in designs]
+        before, self.total = self.total, self.total + len(points)
+
+        def report(now: int, _: int) -> None:
+            if self.progress is not None:
+                self.progress(before + now, self.total)
+
+        return each(
+            points, partial(answers_and_rates, ceilings=ceilings, enough_bps=enough_bps),
+            packets=longer * self.packets, progress=report, **self.pool,
+        )  # fmt: skip
+
+    def answer(self, changes: Sequence[Tried], ceilings: bool, enough_bps: float = 0.0) -> None:
+        """Simulate changes (or ask the solver that there is), and keep their answers."""
+        if changes:
+            asked = self.ask([self.tried[one] for one in changes], self.solver, 1, ceilings, enough_bps)
+            self.answers_of |= dict(zip(changes, asked, strict=True))
+
+    def settled(self, ranked: WhatIf) -> WhatIf:
+        """Return the changes, those that gain most from longer runs where the interval of a pair is wide."""
+        wide: list[Tried | None] = [(one.knob, one.value) for one in ranked.advised if one.uncertainty > SETTLED]
+        wanted = [key for key in ([None, *wide] if wide else []) if key not in self.precise]
+        designs = [self.design if key is None else self.tried[key] for key in wanted]
+        answers = self.ask(designs, self.better, LONGER) if wanted else []
+        self.precise.update({key: rate for key, (rate, _) in zip(wanted, answers, strict=True)})
+        changes = [
+            _better(one, self.precise[None], self.precise[one.knob, one.value], self.better)
+            if (one.knob, one.value) in wide else one
+            for one in ranked.changes
+        ]  # fmt: skip
+        return replace(ranked, changes=tuple(sorted(changes, key=lambda one: -one.gain)))
+
+    def together(self, ranked: WhatIf, tied: Sequence[str], bound: Answer) -> WhatIf:
+        """Return the changes, with those that equally busy resources need together if these gain beyond any single."""
+        design = self.design
+        singles = {
+            change: rate.ceilings if (rate := self.answers_of.get(change, (None,))[0]) else None
+            for change in self.tried if self.is_of_resource(change) and is_single(design, *change)
+        }  # fmt: skip
+        values = joint_settings(
+            design, tied, bound, singles, lambda machines: [answer for _, answer in self.ask(machines, "bounds")]
+        )
+        if not values:
+            return ranked
+        present = [] if None in self.precise else [design]
+        *asked, (then, answer) = self.ask([*present, design.with_(**values)], self.better, LONGER)
+        now = asked[0][0] if asked else self.precise[None]
+        if now is None or then is None or not isinstance(answer, Prediction):
+            return ranked
+        gains = ratio(now, then).gain
+        joint = JointChange(settings_of(design, values), tuple(tied), *gains, self.better, answer.bottleneck)
+        single = ranked.gains[0].gain if ranked.gains else WORTH
+        return replace(ranked, joint=joint) if joint.least > single else ranked
+
+
 def what_if_in_stages(
     design: DesignLike, workload: WorkloadLike | None = None, *, seed: int = 1, executor: Executor | None = None,
     workers: int | None = None, progress: Callable[[int, int], None] | None = None, early: bool = True,
@@ -166,102 +261,36 @@ def what_if_in_stages(
     """
     design = design_of(design)
     workload = design.packets(workload)
-    solver = solvers_for(design.workload(workload))[-1]
-    packets = packets_for(design, workload) if solver == "simulation" else MAX_PACKETS
-    tried: dict[Tried, Design] = {}
-    for name, value in changes_to_try(design, workload):
-        with suppress(InputError):  # out of its range
-            if knees or is_single(design, name, value):
-                tried[name, value] = design.with_(**{name: value})
-    total = 0
-
-    def ask(
-        designs: Iterable[Design], solver: str, longer: int = 1, ceilings: bool = False, enough_bps: float = 0.0
-    ) -> list[tuple[Forwarded | None, Answer]]:
-        """Return the answers for machines; longer: how many times as many packets are simulated.
-
-        ceilings: whether the rates come with those of all resources. enough_bps: as in `answers_and_rates`.
-        """
-        nonlocal total
-        points = [SweepPoint(one, workload, solver, None if solver in ANALYTIC else seed) for one in designs]
-        before, total = total, total + len(points)
-
-        def report(now: int, _: int) -> None:
-            if progress is not None:
-                progress(before + now, total)
-
-        return each(
-            points, partial(answers_and_rates, ceilings=ceilings, enough_bps=enough_bps), packets=longer * packets,
-            executor=executor, workers=workers, progress=report, begun=begun,
-        )  # fmt: skip
-
-    precise: dict[Tried | None, Forwarded | None] = {}
-    machine = design.machine(workload)
-    many = machine.window_s is not None or meet_at_locks(machine)
-    better = "estimate" if many else solver
-    if estimated is not None and better == "estimate":
-        precise[None] = forwarded(SweepPoint(design, workload, better, seed), estimated)
-
-    def settled(ranked: WhatIf) -> WhatIf:
-        """Return the changes, those that gain most from longer runs where the interval of a pair is wide."""
-        wide: list[Tried | None] = [(one.knob, one.value) for one in ranked.advised if one.uncertainty > SETTLED]
-        wanted = [key for key in ([None, *wide] if wide else []) if key not in precise]
-        answers = ask((design if key is None else tried[key] for key in wanted), better, LONGER) if wanted else []
-        precise.update({key: rate for key, (rate, _) in zip(wanted, answers, strict=True)})
-        changes = [
-            _better(one, precise[None], precise[one.knob, one.value], better) if (one.knob, one.value) in wide else one
-            for one in ranked.changes
-        ]
-        return replace(ranked, changes=tuple(sorted(changes, key=lambda one: -one.gain)))
-
-    def together(ranked: WhatIf) -> WhatIf:
-        """Return the changes, with those that equally busy resources need together if these gain beyond any single."""
-        singles = {
-            change: rate.ceilings if (rate := answers_of.get(change, (None,))[0]) else None
-            for change in tried if parameters[change[0]].kind in KINDS and is_single(design, *change)
-        }  # fmt: skip
-        values = joint_settings(
-            design, tied, bound, singles, lambda machines: [answer for _, answer in ask(machines, "bounds")]
-        )
-        if not values:
-            return ranked
-        present = [] if None in precise else [design]
-        *asked, (then, answer) = ask([*present, design.with_(**values)], better, LONGER)
-        now = asked[0][0] if asked else precise[None]
-        if now is None or then is None or not isinstance(answer, Prediction):
-            return ranked
-        joint = JointChange(settings_of(design, values), tuple(tied), *ratio(now, then).gain, better, answer.bottleneck)
-        single = ranked.gains[0].gain if ranked.gains else WORTH
-        return replace(ranked, joint=joint) if joint.least > single else ranked
-
-    answers_of: dict[Tried, tuple[Forwarded | None, Answer]] = {}
-    before: list[Tried] = []
-    parameters = design.parameters.file.parameter
+    trials = _Trials(
+        design, workload, seed, knees, {"executor": executor, "workers": workers, "begun": begun}, progress
+    )
+    solver, tried, answers_of = trials.solver, trials.tried, trials.answers_of
+    trials.take_estimate(estimated)
     points = [SweepPoint(design, workload, solver, None if solver in ANALYTIC else seed)]
-    ((now, base),) = answers_and_rates(points, packets)
+    ((now, base),) = answers_and_rates(points, trials.packets)
     if now is None:
         yield WhatIf(impossible={"": getattr(base, "reason", "no answer")})
         return
-    ((ceiling, bound),) = answers_and_rates([points[0]._replace(solver="bounds", seed=None)], packets)
+    ((ceiling, bound),) = answers_and_rates([points[0]._replace(solver="bounds", seed=None)], trials.packets)
     tied = ties(base, bound) if solver == "simulation" and isinstance(base, Prediction) else []
+    before: list[Tried] = []
     if early and solver == "simulation":
         single = [change for change in tried if is_single(design, *change)]
-        guessed = dict(zip(single, ask([tried[one] for one in single], "queueing"), strict=True))
+        guessed = dict(zip(single, trials.ask([tried[one] for one in single], "queueing"), strict=True))
         before = sorted(single, key=lambda c: 0.0 if (then := guessed[c][0]) is None else -then.bps)[:FIRST]
-        answers_of = dict(zip(before, ask([tried[one] for one in before], solver, ceilings=len(tied) > 1), strict=True))
-        yield together(settled(_ranked(design, list(answers_of), answers_of, now, solver)))
+        trials.answer(before, ceilings=len(tied) > 1)
+        ranked = trials.settled(_ranked(design, list(answers_of), answers_of, now, solver))
+        yield trials.together(ranked, tied, bound)
     least_bps = (
         worth_simulating_bps(now, ceiling) if best and solver == "simulation" and _few_kinds(design, workload) else 0.0
     )
     later = [change for change in tried if change not in before]
     for bounded in (True, False):  # of assumptions of parts losses are told too
-        some = [change for change in later if (parameters[change[0]].kind in KINDS) is bounded]
-        if some:
-            asked = ask([tried[one] for one in some], solver, ceilings=len(tied) > 1, enough_bps=bounded * least_bps)
-            answers_of |= dict(zip(some, asked, strict=True))
+        some = [change for change in later if trials.is_of_resource(change) is bounded]
+        trials.answer(some, ceilings=len(tied) > 1, enough_bps=bounded * least_bps)
     rates = {change: then.bps for change in tried if (then := answers_of[change][0]) is not None}
     ranked = _ranked(design, list(tried), answers_of, now, solver)
-    ranked = together(settled(ranked)) if solver == "simulation" else ranked
+    ranked = trials.together(trials.settled(ranked), tied, bound) if solver == "simulation" else ranked
     yield replace(ranked, knees=tuple(knees_of(design, now.bps, rates))) if knees else ranked
 
 
