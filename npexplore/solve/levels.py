@@ -25,10 +25,12 @@ from npexplore.solve.queueing.mixed_units import mean_holders
 from npexplore.solve.queueing.mva import flow_equivalent, mva
 from npexplore.solve.queueing.recovery import recovering, recovering_open
 from npexplore.solve.queueing.residual import Home, Occupancy, Residual, residual
+from npexplore.solve.regularity import is_by_chance
 from npexplore.solve.stations import ROUNDING, Floats, LoadDependent, Network
 
 TINY = 1e-12
 ALIKE = 1e-3  # members differ by no more
+EXACT_BANKS = 6  # customers of alike members, up to which their exact chain is quick
 MOST_KEPT = 128  # units that forked work keeps: as if there were no more, where few packets leave so many behind
 
 
@@ -209,6 +211,14 @@ class Levels(Contention):
             most = self._at_once_inside(place[0]) + server.members
             bandwidth = [bank_bandwidth(n, server.members, "Baskett-Smith") for n in range(1, most + 1)]
             return [LoadDependent(name, own * longer, np.array(bandwidth)[None, :])]
+        if self._drawn_alike(name, units, place[0]):
+            constant = np.maximum(1.0 - self.batch.scv[name], 0.0)[:, None]
+            n = np.arange(1, self._at_once_inside(place[0]) + 1)
+            exponential = server.members * n / (server.members + n - 1.0)
+            models = np.where(n <= EXACT_BANKS, "exact", "Baskett-Smith")
+            alike = [bank_bandwidth(int(k), server.members, model) for k, model in zip(n, models, strict=True)]
+            capacity = constant * np.maximum.accumulate(alike) + (1.0 - constant) * exponential
+            return [LoadDependent(name, own * longer, capacity)]
         if name == self.home and units == 1 and self.customers > 1:
             few = any(self._limit(held) < self.customers for held in place[0])
             home = Home(server.members, self.customers, "any" if few else "in_turn" if self.open_load else "part")
@@ -225,6 +235,13 @@ class Levels(Contention):
             for member in range(server.members)
             if np.any(seconds[:, member] > 0)
         ]
+
+    def _drawn_alike(self, name: str, units: float, chain: Chain) -> bool:
+        """Say whether packets of a closed network draw alike members at random that stay busy while they go on."""
+        if units != 1 or name == self.home or self.open_load or self.exponential or not is_by_chance(self.batch, name):
+            return False
+        alike = np.ptp(self.batch.members[name], axis=1) <= ALIKE * self.batch.largest[name]
+        return agreed(alike & (self._overlap.get(chain, np.zeros(len(self.batch))) > 0))
 
     def _waits(self, name: str) -> Floats | float:
         """Return the share (P,) of the wait behind whoever comes at random, at a server of packets that arrive.

@@ -65,6 +65,7 @@ class Nesting:
         self._without_ample()
         self._one_route()
         self._at_once()
+        self._let_recover()
         while not self._placed():
             self._at_once()
 
@@ -121,6 +122,13 @@ class Nesting:
             leaf = chain and not server and chain[-1] not in over and self._one_unit(chain[-1])
             self._add(spent, (chain[:-1], chain[-1]) if leaf else (chain, server), seconds)
         self._spent = spent
+
+    def _let_recover(self) -> None:
+        """Let members that stay busy behind a packet, held over time alone and under no holds, recover."""
+        for chain, name in self._spent:
+            outlives = name in self.sections and self.sections[name].outlives and not chain
+            if outlives and name not in self.recovering and self._recovers(name, self._alone_under(())):
+                self.recovering[name] = {}
 
     def _one_unit(self, name: str) -> bool:
         section = self.sections.get(name)

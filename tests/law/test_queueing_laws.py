@@ -20,6 +20,7 @@ from npexplore.machine.resources import (
     Lock,
     Processor,
     ReorderQueue,
+    TokenChannel,
 )
 from npexplore.rows.distributions import Exponential
 from npexplore.solve.queueing_model import queueing
@@ -358,6 +359,20 @@ def test_members_in_turn_are_one_line(kind):
     offered = closed.with_arrivals("poisson", 0.7 * simulated)
     seconds = simulate(in_turn, offered, packets=10_000, breakdown=False).latency_s.mean
     assert queueing(in_turn, offered).latency_s.mean == pytest.approx(seconds, rel=0.08)
+
+
+@pytest.mark.parametrize(("delay_ns", "threads"), [(2, 3), (14, 4), (14, 8)])
+def test_members_drawn_that_stay_busy_are_alike_banks(delay_ns, threads):
+    """Channels of tokens that packets do not wait for, longer than these are away, and less long: 15 % fast."""
+
+    def program(m, packet):
+        m.d.wait()
+        m.a.take(tokens=4, member=m.draw(3, "member"))
+
+    channel = TokenChannel("a", 3e8, 3, "free", None, members=3)
+    drawn = machine([channel, Delay("d", delay_ns * NS)], program, threads)
+    simulated = simulate(drawn, packets(64), packets=10_000, breakdown=False).rate_pps
+    assert queueing(drawn, packets(64)).rate_pps == pytest.approx(simulated, rel=0.06)
 
 
 def test_members_in_turn_for_times_that_vary_much_are_refused_behind_arrivals():
