@@ -19,7 +19,7 @@ from npexplore.errors import RefusedError
 from npexplore.mapped_arrays import PART_ROWS, empty, named, parts
 
 Integers = npt.NDArray[np.int64]
-CHUNKS_PER_PART = 16  # pauses of the run while a part of the packets arrives
+CHUNKS_PER_PART = 8  # pauses of the run while a part of the packets arrives
 NOWHERE = -1  # of ticks, threads, classes and drops: there is none
 
 

@@ -147,7 +147,7 @@ def test_an_interrupted_run_leaves_the_rows_of_packets_that_have_ended(tmp_path,
     stopped = r"packets\.parquet has the rows of the first \d+ of \d+ packets"
     with in_parts(64), pytest.raises(KeyboardInterrupt, match=stopped):
         npx.design("ixp2400").run(trace, folder=tmp_path, progress=interrupted)
-    assert pauses == [(arrived, len(whole)) for arrived in range(4, 201, 4)]
+    assert pauses == [(arrived, len(whole)) for arrived in range(8, 201, 8)]
     rows = pd.read_parquet(tmp_path / "packets.parquet")
     assert 100 < len(rows) < len(whole)
     columns = ["arrival_s", "start_s", "departure_s", "latency_s"]
