@@ -59,11 +59,10 @@ class Checkpoints:
         self._key = thread.submit(_with_table, digest, state.table)  # nobody needs it before the first checkpoint
         thread.shutdown(wait=False)
         if (saved := self._read()) is None:
-            fates.clear(0)
             return None
         self._ended, inside = int(saved["ended"]), saved["inside"]
         fates.rows[self._ended : self._ended + len(inside)] = inside
-        fates.clear(self._ended + len(inside))
+        fates.cleared = self._ended + len(inside)
         self.arrived = int(saved["arrived"])
         return saved
 
@@ -83,8 +82,8 @@ class Checkpoints:
         self._ended = self._fates.ended(self._ended)
         rows = self._fates.rows
         came = arrived
-        while came < len(rows) and rows[came, engine.F_ARRIVAL] != NOWHERE:  # at the time of the last that is counted
-            came += 1
+        while came < self._fates.cleared and rows[came, engine.F_ARRIVAL] != NOWHERE:
+            came += 1  # at the time of the last that is counted
         arrays: Arrays = {
             "key": np.frombuffer(self._key.result(), np.uint8), "batch": np.array(batch), "stall": np.array(stall),
             "arrived": np.array(arrived), "ended": np.array(self._ended), "inside": rows[self._ended : came],

@@ -43,11 +43,15 @@ class Totals:
 
 @dataclass
 class Fates:
-    """rows: one a packet of the model's table of packets (`table`), shape (packets, columns of engine_layout)."""
+    """rows: one a packet of the model's table of packets (`table`), shape (packets, columns of engine_layout).
+
+    cleared: rows that have values. A run gives the rows of the packets that come next those of packets that have not.
+    """
 
     model: EngineModel
     rows: Integers
     table: int
+    cleared: int = 0
     paused: Callable[[int], None] = lambda arrived: None  # is called during the run, after each chunk of arrivals
 
     @staticmethod
@@ -64,19 +68,16 @@ class Fates:
             raise RefusedError("the fate of each packet takes a machine of programs whose time is accounted for")
         width = engine.F_FIRST + 3 * len(model.places.names) * by_place
         shape = (len(model.tables[model.packets]), width)
-        if file is not None:
-            return Fates(model, named(file, shape), model.packets)
-        fates = Fates(model, empty(shape), model.packets)
-        fates.clear(0)
-        return fates
+        return Fates(model, empty(shape) if file is None else named(file, shape), model.packets)
 
-    def clear(self, start: int) -> None:
-        """Set the rows from `start` on to those of packets that have not come."""
-        for part in self.parts():
-            rows = self.rows[max(part.start, start) : part.stop]
+    def clear_until(self, stop: int) -> None:
+        """Set the rows that have no values yet, up to `stop`, to those of packets that have not come."""
+        for start in range(self.cleared, min(stop, len(self.rows)), self.part_rows):
+            rows = self.rows[start : min(start + self.part_rows, stop)]
             rows[:] = NOWHERE
             rows[:, engine.F_ENDS] = 0
             rows[:, engine.F_FIRST :] = 0
+            self.cleared = start + len(rows)
 
     @property
     def part_rows(self) -> int:
@@ -127,11 +128,11 @@ class Fates:
 
     def ended(self, start: int) -> int:
         """Return the first packet from `start` on that has not ended, or the number of packets."""
-        for first in range(start, len(self.rows), self.chunk_rows):
-            inside = self.rows[first : first + self.chunk_rows, engine.F_ENDS] == 0
+        for first in range(start, self.cleared, self.chunk_rows):
+            inside = self.rows[first : min(first + self.chunk_rows, self.cleared), engine.F_ENDS] == 0
             if inside.any():
                 return first + int(inside.argmax())
-        return len(self.rows)
+        return self.cleared
 
     def check(self, done: Integers, counters: Integers) -> None:
         """Raise RefusedError unless rows add up to what was counted: packets and latencies by class, drops by place.

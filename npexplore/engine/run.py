@@ -105,6 +105,7 @@ def run(
     batch, saved = 0, None
 
     def paused(arrived: int) -> None:
+        _clear_next(state, fates)
         if checkpoints is not None:
             checkpoints.pause(arrived, result.snapshots, batch, patience.stall)
         if fates is not None:
@@ -113,11 +114,13 @@ def run(
     state.paused = paused
     if checkpoints is not None and fates is not None:
         saved = checkpoints.begin(state, fates)
+    _clear_next(state, fates)
     for batch in range(batches + 1):
         if saved is not None and batch:
             if batch < saved["batch"]:
                 continue
             restore(saved, state, result.snapshots)
+            _clear_next(state, fates)
             patience.stall, saved = int(saved["stall"]), None
         if until_s is not None:
             at = begin + (until - begin) * batch // batches
@@ -134,8 +137,16 @@ def run(
             progress(batch)
         if over and until_s is None:
             break
+    if fates is not None:
+        fates.clear_until(len(fates.rows))
     result.finish(state, accounts)
     return result
+
+
+def _clear_next(state: State, fates: Fates | None) -> None:
+    """Clear the rows of packets that may come before the next pause, and at most a chunk at the time of its last."""
+    if fates is not None:
+        fates.clear_until(state.pauses[0][1] + 2 * fates.chunk_rows if state.pauses else len(fates.rows))
 
 
 def _is_over(state: State, status: int, packets: int, timed: bool) -> bool:
