@@ -1,10 +1,12 @@
 """`npexplore load`: what it says, its JSON, its file and page, and what does not fit together."""
 
 import json
+from types import SimpleNamespace
 
 import pytest
 
 from npexplore.cli import main
+from npexplore.cli.load import _row
 
 SMALL = ("load", "smartnic", "--packet-bytes", "65", "--packets", "512")
 POINT = {"solver", "offered_mpps", "rate_mpps", "loss", "packets", "latency_ns", "ci95", "line_rate_share"}
@@ -126,3 +128,10 @@ def test_rates_may_be_shares_of_the_highest(capsys):
         assert "rate of a load must be packets a second or a share such as '50%'" in capsys.readouterr().err
     assert main([*command, "50%..10%"]) == 2
     assert "--rates must go upwards" in capsys.readouterr().err
+
+
+def test_an_estimate_has_half_of_its_interval_beside_its_mean():
+    point = SimpleNamespace(latency_s={"mean": 2e-6, "p50": None, "p99": None, "p999": None}, solver="estimate",
+                            ci95={"latency_s": (1e-6, 3e-6)}, rate_pps=1e6, line_rate_share=None, loss=0.0)  # fmt: skip
+    row = _row(point, "", True)
+    assert (row["mean ns"], row["+- ns"]) == pytest.approx((2000, 1000))

@@ -20,6 +20,7 @@ from npexplore.golden.ipv6.icmp import IcmpError, checksum, error_for, icmp_erro
 from npexplore.golden.ipv6.reassembly import Piece, Reassembly
 from npexplore.golden.ipv6.scope import Kind, address_kind
 from npexplore.golden.ipv6.validate import validate
+from npexplore.golden.linux.messages6 import about_error
 from npexplore.golden.reasons import Reason
 from npexplore.testing.strategies6 import ipv6_packets, with_headers
 
@@ -263,3 +264,10 @@ def test_fragments_in_any_order_make_the_packet_again(data, cuts, mark, draws):
         over = Reassembly()
         twisted = [(ranges[0][0], ranges[0][1] + 8), *ranges] if ranges[0][1] + 8 < len(data) else []
         assert not any(over.add(piece(*one), Piece(40, 6), 0, 0) for one in twisted[:2])
+
+
+@pytest.mark.parametrize("length", [40, 42, 43])
+def test_a_fragment_header_that_is_cut_hides_what_follows(length):
+    packet = bytes([0x60, 0, 0, 0, 0, 8, 44, 9]) + bytes(32) + bytes([58, 0, 0, 0, 0, 0, 0, 1]) + bytes([1, 0])
+    assert about_error(packet)
+    assert not about_error(packet[:length])

@@ -22,6 +22,8 @@ def test_there_are_seven_and_each_is_a_row_of_the_ledger():
     table = conclusions(rows())
     assert sorted(set(table["number"])) == [1, 2, 3, 4, 5, 6, 7]
     assert not table["holds"].any()
+    assert {"times", "%"} <= set(table["unit"])
+    assert not {"", "1"} & set(table["unit"])
 
 
 @pytest.mark.parametrize(
