@@ -206,8 +206,8 @@ class _Trials:
     def answer(self, changes: Sequence[Tried], ceilings: bool, enough_bps: float = 0.0) -> None:
         """Simulate changes (or ask the solver that there is), and keep their answers."""
         if changes:
-            asked = self.ask([self.tried[one] for one in changes], self.solver, 1, ceilings, enough_bps)
-            self.answers_of |= dict(zip(changes, asked, strict=True))
+            answers = self.ask([self.tried[one] for one in changes], self.solver, 1, ceilings, enough_bps)
+            self.answers_of |= dict(zip(changes, answers, strict=True))
 
     def settled(self, ranked: WhatIf) -> WhatIf:
         """Return the changes, those that gain most from longer runs where the interval of a pair is wide."""
@@ -236,8 +236,8 @@ class _Trials:
         if not values:
             return ranked
         present = [] if None in self.precise else [design]
-        *asked, (then, answer) = self.ask([*present, design.with_(**values)], self.better, LONGER)
-        now = asked[0][0] if asked else self.precise[None]
+        *present_rate, (then, answer) = self.ask([*present, design.with_(**values)], self.better, LONGER)
+        now = present_rate[0][0] if present_rate else self.precise[None]
         if now is None or then is None or not isinstance(answer, Prediction):
             return ranked
         gains = ratio(now, then).gain
