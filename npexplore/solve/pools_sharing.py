@@ -146,16 +146,17 @@ def check_meetings(
                     own, sum(part.seconds.get(server, 0.0) for part in batch.parts.values()) - own
                 )
                 by_chance = own * (one.slowed[server] - 1.0)
-                waits = np.maximum(at_most - by_chance, 0.0) / one.servers[server].members
-                if one.customers == 1 and server in one.batch.aside:
-                    waits = np.maximum(waits, by_chance)
-                longer[server] = longer.get(server, 0.0) + waits
-    if longer and np.any(sum(longer.values()) > MEETING_SHARE * latency):
+                share = np.maximum(at_most - by_chance, 0.0) / one.servers[server].members / latency
+                if one.customers == 1 and server in one.batch.aside:  # of a packet alone: the latency hangs on it
+                    forked = (own - one.batch.aside[server]) * (one.slowed[server] - 1.0)
+                    share = np.maximum(share, forked / np.maximum(batch.latency, NEGLIGIBLE))
+                longer[server] = longer.get(server, 0.0) + share
+    if longer and np.any(sum(longer.values()) > MEETING_SHARE):
         server = max(longer, key=lambda name: float(np.max(longer[name])))
         raise RefusedError(
             f"queueing: packets meet other pools' work, or what they fork, at {server!r}: whether by chance or always "
             f"hangs on the order of the steps, and changes the latency by up to "
-            f"{float(np.max(sum(longer.values()) / latency)):.0%}"
+            f"{float(np.max(sum(longer.values()))):.0%}"
         )
 
 
