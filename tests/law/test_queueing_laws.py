@@ -132,7 +132,6 @@ def test_pools_whose_meetings_decide_their_latency_are_refused_unless_packets_ar
 @pytest.mark.parametrize(
     ("seed", "load", "simulated_s"),
     [
-        (2542, 248800.0, 9753.68e-9),  # forks what it meets itself: 42 % short
         (1579, 338100.0, 4424.41e-9),  # a row of pools behind a queue of one place that drops: 86 % long
         (163, 6364000.0, 766.33e-9),  # two threads in all at a server of two units: 43 % long
         (1174, 16460000.0, 212.89e-9),  # two threads in order, in a pool that a fifth of the packets do not reach
