@@ -107,7 +107,7 @@ def compared(first=0, end=1 << 30):
 def page_table(rows):
     """Return the table of docs/queueing_machines.md, of rows as `compared` yields them."""
     lines = [
-        "| | answered saturated, behind arrivals | rates within 10 % | farthest | latencies at 0.8 within 15 % |",
+        "| | answered saturated, with open arrivals | rates within 10 % | farthest | latencies at 0.8 within 15 % |",
         "|---|---|---|---|---|",
     ]
     for family, title in PAGE.items():
