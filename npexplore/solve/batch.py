@@ -160,9 +160,9 @@ class Batch:
         threads: name of their ceiling. more: what comes to that by work of others, by server and of threads.
         """
         names = [threads] if count == 1 else [name for name in ceilings if name in self.seconds or name == threads]
-        weights = np.stack([np.minimum(rate / ceilings[name], 1.0) ** FULLEST for name in names])
-        spread = np.stack([self.spread["threads" if name == threads else name] + more.get(name, 0.0) for name in names])
-        return np.asarray((weights * spread).sum(axis=0) / weights.sum(axis=0))
+        weights = [np.minimum(rate / ceilings[name], 1.0) ** FULLEST for name in names]
+        rows = [self.spread["threads" if name == threads else name] + more.get(name, 0.0) for name in names]
+        return _mean(rows, weights)
 
     def scv_in_turns(
         self, ceilings: Mapping[str, Floats], rate: Floats, more: Mapping[str, Floats] = MappingProxyType({})
@@ -171,9 +171,8 @@ class Batch:
         names = [name for name in ceilings if name in self.seconds]
         if not names:
             return np.ones(len(self))
-        weights = np.stack([np.minimum(rate / ceilings[name], 1.0) ** FULLEST + TINY for name in names])
-        scv = [self.scv_by_turns(name, self.spread[name] + more.get(name, 0.0)) for name in names]
-        return np.asarray((weights * np.stack(scv)).sum(axis=0) / weights.sum(axis=0))
+        weights = [np.minimum(rate / ceilings[name], 1.0) ** FULLEST + TINY for name in names]
+        return _mean([self.scv_by_turns(name, self.spread[name] + more.get(name, 0.0)) for name in names], weights)
 
     def scv_by_turns(self, name: str, scv: Floats) -> Floats:
         """Return the scv (P,) of single visits behind which packets wait as long as behind those who come by turns.
@@ -290,3 +289,9 @@ def _columns(points: Sequence[UnderLoad]) -> Batch:
 def _of_pool(point: UnderLoad, pool: str) -> UnderLoad:
     own = point.by_pool[pool]
     return replace(point, demands=own, scv=own.scv, by_pool={}, between_pools={})
+
+
+def _mean(rows: Sequence[Floats], weights: Sequence[Floats]) -> Floats:
+    """Return the weighted mean (P,), added row by row: sums along an axis differ for one point and for many."""
+    total = sum((weight * row for weight, row in zip(weights, rows, strict=True)), np.zeros_like(weights[0]))
+    return np.asarray(total / sum(weights, np.zeros_like(weights[0])))
