@@ -181,7 +181,8 @@ class Batch:
         robin. All visits wait alike, and the work that waits is the same in any order of service (Kleinrock 1965), so
         that the waits of a packet's visits are E[S^2] / s^2 / (E[K^2] + E[K]) times those of exponential times, s of a
         visit; E[K^2] follows from scv and that of a visit. Who stays away for long comes as at random, and waits by
-        scv. Between: by the share of the time that a packet is there (Adve and Nelson, Operations Research 42, 1994).
+        the scv of a visit. Between: by the share of the time that a packet is there (Adve and Nelson, Operations
+        Research 42, 1994); to members drawn at random it comes again now and then.
         """
         server = self.like.servers[name]
         if server.discipline == "shared":
@@ -190,7 +191,10 @@ class Batch:
         square = 1.0 + scv
         again = square / (np.maximum(square - self.scv[name] / visits, 1.0) + 1.0 / visits)
         there = np.minimum((self.seconds[name] - self.aside.get(name, 0.0)) / np.maximum(self.latency, TINY), 1.0)
-        return np.asarray(np.where(visits > 1.0 + ROUNDING, scv + there * (2.0 * again - 1.0 - scv), scv))
+        if server.members > 1 and name not in {pool.home for pool in self.like.machine.pools}:
+            there = there / server.members
+        far = self.scv[name]
+        return np.asarray(np.where(visits > 1.0 + ROUNDING, far + there * (2.0 * again - 1.0 - far), scv))
 
     @property
     def share(self) -> float:

@@ -7,9 +7,10 @@ from functools import partial
 from typing import TypeVar
 
 from npexplore.solve.simulate import PACKETS
-from npexplore.study.sweeping.answers import Answer, answer_all, run_tasks, takes_long
+from npexplore.study.sweeping.answers import Answer, answer_all, takes_long
 from npexplore.study.sweeping.executors import Wanted
 from npexplore.study.sweeping.grid import SweepPoint
+from npexplore.study.sweeping.tasks import run_tasks
 
 Progress = Callable[[int, int], None]
 T = TypeVar("T")
