@@ -350,6 +350,7 @@ def recorded(program, rows):
 @example(
     steps=[("loop", "b", [("loop", 2, [("accelerator", "a")])])], held=[], rows=[(1, 0, 3), (1, 2, 1)], at_once=4096
 )
+@example(steps=[("branch", "ge", [("mesh deliver", "i", 0)], [])], held=[], rows=[(1, 0, 0)], at_once=5)
 def test_turns_side_by_side_are_turns_one_by_one(steps, held, rows, at_once):
     body, columns = recorded(lambda m, packet: looped(m, packet, steps, held), rows)
     weights = np.arange(1.0, len(rows) + 1)
@@ -377,7 +378,14 @@ def assert_same(a, b):
     for name, puts in a.handed.items():
         assert [weights.tolist() for weights, _ in puts] == [weights.tolist() for weights, _ in b.handed[name]]
     for one in ("counts", "spent", "overlap", "aside", "latency", "freed"):
-        assert getattr(a, one) == pytest.approx(getattr(b, one), rel=1e-9, abs=1e-18), one
+        assert above_rounding(getattr(a, one)) == pytest.approx(above_rounding(getattr(b, one)), rel=1e-9, abs=1e-18), (
+            one
+        )
+
+
+def above_rounding(values):
+    """Return numbers by name without those that are 0 but for rounding; a number as it is."""
+    return {name: x for name, x in values.items() if abs(x) > 1e-18} if isinstance(values, dict) else values
 
 
 @settings(max_examples=40)
