@@ -177,7 +177,10 @@ class _Program(Walk):
         self.early: dict[tuple[Chain, str], float] = {}  # seconds spent before bytes leave the receive buffer x bytes
         self.busy_behind: dict[_Place, tuple[Value, Value, Value]] = {}  # members: since when, how long, by whom
         self.fresh: set[Variable] = set()  # drawn in this turn of the loop
-        self.in_turn: dict[Variable, int] = {}  # numbers that packets take in turn, and how many there are
+        self.in_turn: dict[Variable, tuple[str, int]] = {}  # numbers in turn: their counter, and how many there are
+        self.turned: dict[
+            str, tuple[str, float]
+        ] = {}  # by server whose members come in turn: counter, seconds in one line
         self.sides = 0  # of branches, forks and parallel parts around
 
     def body(self, body: Body, known: Known, path: Progress) -> None:
@@ -217,7 +220,7 @@ class _Program(Walk):
 
     def turn(self, step: Draw | Turn, known: Known, path: Progress) -> None:
         self.draw(step, known, path)
-        self.in_turn[step.variable] = int(step.below) if isinstance(step, Turn) else 0
+        self.in_turn[step.variable] = (step.source, int(step.below)) if isinstance(step, Turn) else ("", 0)
 
     def turns(self, step: Loop, known: Known, path: Progress, index: Values, count: Value) -> None:
         begun = path.side_by_side(np.float64(1) * (np.broadcast_to(count, path.clock.shape) > index[:, None]))
@@ -374,21 +377,29 @@ class _Program(Walk):
         demand, server = self.result.servers.setdefault(hold.server, Demand()), step.resource.reached[hold.server]
         place = f"{step.resource.name}.{step.method}: {hold.server}"
         visits, seconds, squares = (self.of(seen, part) for part in (hold.visits, hold.seconds, hold.squares))
-        member, turned = hold.member, hold.member is None and self.takes_turns(step, server.members)
-        if turned and visits * squares <= (1.0 + MAX_SCV_IN_TURN) * seconds**2:
+        member, counter = hold.member, self.counter(step, server.members) if hold.member is None else ""
+        first, line_s = self.turned.get(hold.server, (counter, 0.0))
+        if counter != first:  # turns of two counters meet at members as if they were drawn
+            demand.chosen, demand.spread, demand.in_turn = demand.chosen - line_s, demand.spread + line_s, 0.0
+            self.turned[hold.server] = ("", 0.0)
+            counter = ""
+        if counter and visits * squares <= (1.0 + MAX_SCV_IN_TURN) * seconds**2:
             member = np.asarray(LEAST_LOADED)  # the next is the one that has the least to do
         total = demand.add(seen.share * hold.seconds, member, seen.live, server.members, place)
-        demand.in_turn += total if turned and member is None else 0.0
+        if counter:
+            demand.in_turn += total if member is None else 0.0
+            self.turned[hold.server] = (counter, line_s if member is None else line_s + total)
         demand.visits += visits
         demand.squares += squares
         demand.variance += self.of(seen, hold.variance)
         if hold.units is not None:
             self.sections.inside(hold.server, hold.units, hold, seen)
 
-    def takes_turns(self, step: Visit, members: int) -> bool:
-        """Say whether packets take the members of a server in turn, all of them."""
+    def counter(self, step: Visit, members: int) -> str:
+        """Return by which counter packets take the members of a server in turn, all of them ("": they do not)."""
         random = [value for value in step.operands.values() if isinstance(value, Variable) and value in self.in_turn]
-        return members > 1 and len(random) == 1 and self.in_turn[random[0]] == members
+        source, below = self.in_turn[random[0]] if len(random) == 1 else ("", 0)
+        return source if members > 1 and below == members else ""
 
 
 def _distinct(
