@@ -130,7 +130,7 @@ def line(command: Command, scale: float) -> str:
 
 def main(scale: float) -> None:
     """Print the table."""
-    print("| command | size | seconds | of it the start | exponent of time | MB | of it beyond a quarter of the size |")
+    print("| command | size | seconds | start-up seconds | exponent of time | MB | growth from quarter to full size |")
     print("|---|---|---|---|---|---|---|")
     for command in COMMANDS:
         print(line(command, scale), flush=True)
