@@ -16,7 +16,8 @@
 #
 # How fast does an Intel IXP2400 forward IPv4 when every packet waits in DRAM, what holds it back, and what does it gain
 # from keeping small pieces of packets on the chip? Every number of one published study is computed and compared; eight
-# parameters are fitted. Few rows are predictions: who chose the model had seen most, and the label of each says so.
+# parameters are fitted. Few rows have the label `predicted`, because the people who chose the model's structure had
+# already seen most of the published values.
 
 # %%
 from dataclasses import replace
@@ -84,8 +85,9 @@ paper_screen(
 # The study's own model is a coloured Petri net. Its figures and tables are re-created below, with bounds, queueing and
 # simulation side by side. All tables stay in variables: change a knob and run the page again.
 #
-# What each resource alone allows, in packets a second, lowest first, and how long a packet
-# takes that meets nobody. Below, where another resource would take over if one knob were changed alone.
+# First: the packet rate that each resource alone would allow, lowest first, and the latency of a packet that never
+# waits for another packet. Then: the knob values at which another resource becomes the bottleneck, if only that one
+# knob changes.
 
 # %%
 machine.formula(amp)

@@ -70,12 +70,14 @@ paper_screen(
 # %% [markdown]
 # ## The machine as formulas
 #
-# Three numbers are fitted: the rate of a line card (to the null router), the time that a line keeps a bank of a DRAM
-# (to Version IV over Version III), and the interrupts and polls of a latency (to the null router's at 64 bytes). All
-# else is printed in Table 2, or is an assumption that is named as one.
+# Three parameters are fitted. The rate of a line card is fitted to the rate of the null router, which only moves
+# packets. The time for which one line (read or written) occupies a DRAM bank is fitted to the throughput gain of
+# Version IV over Version III. The cycles of interrupts and polls in a latency are fitted to the null router's latency
+# at 64 bytes. Every other value is printed in Table 2, or is an assumption and marked as one.
 #
-# What each resource alone allows, in packets a second, lowest first, and how long a packet
-# takes that meets nobody. Below, where another resource would take over if one knob were changed alone.
+# First: the packet rate that each resource alone would allow, lowest first, and the latency of a packet that never
+# waits for another packet. Then: the knob values at which another resource becomes the bottleneck, if only that one
+# knob changes.
 
 # %%
 raw.formula(short)

@@ -76,8 +76,9 @@ paper_screen(
 # The curves of the study are lost; its text and one table remain. Everything below is computed from the description of
 # the machine. All tables stay in variables: change a knob and run the page again.
 #
-# What each resource alone allows, in packets a second, lowest first, and how long a packet
-# takes that meets nobody. Below, where another resource would take over if one knob were changed alone.
+# First: the packet rate that each resource alone would allow, lowest first, and the latency of a packet that never
+# waits for another packet. Then: the knob values at which another resource becomes the bottleneck, if only that one
+# knob changes.
 
 # %%
 npu.formula()

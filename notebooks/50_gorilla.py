@@ -15,9 +15,9 @@
 # # Gorilla: a step program on clusters of engines
 #
 # A router written as a program of steps, compiled into an FPGA: how many clusters, engines and threads does it take to
-# forward 200 million packets a second of IPv4, IPv6 and MPLS, and when is the memory the limit? One program here is
-# all of it: it runs on real packets and equals the golden router; its traces give the visits and demands of bounds and
-# simulation.
+# forward 200 million packets a second of IPv4, IPv6 and MPLS, and when is the memory the limit? The same program serves
+# every purpose here: it runs on real packets, its output equals that of the golden (reference) router, and its traces
+# give the visit ratios and demands that bounds and simulation use.
 
 # %%
 import numpy as np
@@ -91,8 +91,9 @@ paper_screen(
 # Most curves of the paper are lost; its text, three tables and what it claims of configurations remain. Everything
 # below is computed from the description of the machine. All tables stay in variables: change a knob and run again.
 #
-# What each resource alone allows, in packets a second, lowest first, and how long a packet
-# takes that meets nobody. Below, where another resource would take over if one knob were changed alone.
+# First: the packet rate that each resource alone would allow, lowest first, and the latency of a packet that never
+# waits for another packet. Then: the knob values at which another resource becomes the bottleneck, if only that one
+# knob changes.
 
 # %%
 np_.formula()

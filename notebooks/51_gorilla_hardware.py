@@ -77,11 +77,11 @@ first_screen(
 # %% [markdown]
 # ## From a step to a graph
 #
-# The text of a step's body is run on symbolic values; a test that is not known goes both ways, and what
-# the ways leave is merged.
-# What comes out is a graph of whole numbers. Below: all that decides about the time to live behind the step
-# `ipv4_modify`. It falls by one, unless there is no route, the packet is too short, or it is used up. Boxes tell how
-# many bits a value needs; hover for its range; a dot is what an arrow brings.
+# The body of a step runs on symbolic values. Where a test depends on an unknown value, both branches run and their
+# results are merged. The result is a graph of integer operations. The figure shows every operation that determines the
+# time to live after the step `ipv4_modify`. The time to live falls by one, unless there is no route, the packet is too
+# short, or the time to live is used up. Each box is an operation with the bits that its value needs (hover for the
+# range); a dot in a box stands for the value that an arrow brings in.
 
 # %%
 step = made.program.steps["ipv4_modify"]

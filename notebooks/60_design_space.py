@@ -63,8 +63,8 @@ first_screen(
 # %% [markdown]
 # ## By hand
 #
-# One sweep answers every combination of the knobs by the queueing model; the sliders only choose what is drawn. In a
-# notebook there is one for each knob; on a page the first one works without Python.
+# One sweep solves the queueing model for every combination of the knobs; the sliders only choose which results are
+# drawn. A notebook has one slider for each knob; on an HTML page, without Python, the first slider works.
 
 # %%
 knobs = {

@@ -61,7 +61,7 @@ first_screen(
 # %% [markdown]
 # ## What is in it
 #
-# Damage is described where it is found, and what comes before it is used.
+# If the capture is damaged, the page says where, and uses the packets before the damage.
 
 # %%
 capture

@@ -96,8 +96,9 @@ first_screen(
 # ## Facts, knobs, assumptions
 #
 # The parts are those of NVIDIA's BlueField-2: eight cores, one channel of DDR4-3200, PCI Express 4.0, an Ethernet port
-# of 100 Gb/s. Each number stands in `models/machines/smartnic.toml` with who says so. What nobody prints (cycles that a
-# program spends on a packet, credits that a host grants) is a knob or an assumption, and named as one.
+# of 100 Gb/s. The file `models/machines/smartnic.toml` gives each number with its source. A number without a published
+# source (cycles that a program spends on a packet, credits that a host grants) is a knob or an assumption, and is
+# marked as one.
 
 # %%
 facts = nic.parameters.file.parameter

@@ -192,12 +192,12 @@ first_screen(
 # %% [markdown]
 # ## The router under test
 #
-# Two links and three routes; the code stands above. Its forwarding table has one slot for each value of the first
-# octet, and the list of routes to fill a slot again when a route goes. Prefixes have at most eight bits; that keeps the
-# example short.
+# The router has two links and three routes; its code is above. Its forwarding table has one slot for each value of the
+# first octet of an address. It also keeps the list of routes, to refill a slot when a route is removed. Prefixes have
+# at most eight bits; that keeps the example short.
 #
-# Like that of a network processor the fast path decides plain packets itself and leaves the others (options, errors,
-# odd addresses) to a slow path: it returns `None` for them, and they are not compared.
+# As in a network processor, a fast path decides plain packets and leaves the others (options, errors, odd addresses) to
+# a slow path: for these the router returns `None`, and they are not compared.
 
 # %% [markdown]
 # ## What it is tried with

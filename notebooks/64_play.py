@@ -14,9 +14,9 @@
 # %% [markdown]
 # # Turn the knobs: what binds, and how fast, at once
 #
-# What would each machine do with more threads, a wider bus, other packets? Every slider moves a machine that was solved
-# beforehand, or lies between such machines: roofline, bottleneck and throughput follow without Python and without a
-# network.
+# How would each machine perform with more threads, a wider bus, other packets? Each slider position shows a machine
+# that was solved beforehand, or an interpolation between two such machines. Roofline, bottleneck and throughput change
+# at once, without Python and without a network connection.
 
 # %%
 import pandas as pd

@@ -14,9 +14,10 @@
 # %% [markdown]
 # # What does my program do with my packets?
 #
-# Put an XDP program of your own (an eBPF object), a capture, and the router that it shall be into the first cell, and
-# run the page again. It tells what becomes of the packets, which paths they take through the program, which lines do
-# the work, and whether the golden router would have done the same. `docs/programs.md` says what runs.
+# Put an XDP program of your own (an eBPF object), a capture, and the router that the program implements into the first
+# cell, and run the page again. The page shows the verdicts on the packets, their paths through the program, the lines
+# that do most of the work, and whether the golden (reference) router would have done the same. `docs/programs.md` says
+# which programs can run.
 
 # %%
 import pandas as pd
@@ -59,8 +60,9 @@ first_screen(
 # %% [markdown]
 # ## Paths
 #
-# Packets part where a branch goes different ways. A box's height is its share of the packets, its colour their most
-# frequent verdict; a click goes deeper. The table below has the branches with their source lines.
+# The figure splits the packets at every branch of the program that not all of them take. The height of a box is its
+# share of the packets, its colour their most frequent verdict; click a box to see the branches inside it. The table
+# below lists the branches with their source lines.
 
 # %%
 figures.paths(run)

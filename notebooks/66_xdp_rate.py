@@ -102,10 +102,10 @@ first_screen(
 # %% [markdown]
 # ## The proof
 #
-# Rates that J. Krude et al. (CoNEXT 2021) measured on a network processor, `nfp4000`: a path of a program at a time.
-# Three numbers were fitted, two to every other path of `cloudflare` and one to a program that only drops; neither
-# those rows nor values that are withheld are here. The reader takes one instruction of the card's compiler for one
-# cycle, and knows the port's limit.
+# J. Krude et al. (CoNEXT 2021) measured these rates on the network processor `nfp4000`, one program path at a time.
+# Three parameters are fitted: two to every second path of the program `cloudflare`, one to a program that only drops
+# packets. The table leaves out the rows used for fitting and the withheld values. The reader is a baseline
+# without a model: every instruction of the card's compiler takes one cycle, up to the port's limit.
 
 # %%
 plot.table(pd.DataFrame([

@@ -70,9 +70,9 @@ first_screen(
 # %% [markdown]
 # ## One table
 #
-# Each direction of a flow is a row: what the machine lost, where the flow waited longest, how late its packets were,
-# when the latest of them came, and what the router refused afterwards. All flows meet the same burst, and the machine
-# treats them alike.
+# Each row is one direction of a flow: how many packets the machine lost, at which resource the flow waited longest, the
+# latency of its packets, when its most delayed packet arrived, and how many packets the router refused afterwards. The
+# same burst delays all flows, and the machine gives none of them priority.
 
 # %%
 plot.table(

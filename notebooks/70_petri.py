@@ -14,8 +14,8 @@
 # %% [markdown]
 # # Petri nets: the language of the IXP2400 paper
 #
-# The paper's model is a coloured timed Petri net. Does its DRAM net, run as it is drawn, say what the event engine
-# says, and what is printed? And what else can be known of a net, without running it or for certain?
+# The paper's model is a coloured timed Petri net. Does its DRAM net, run exactly as drawn, give the throughput that the
+# event engine gives and that the paper prints? Which properties of a net can be computed exactly or without a run?
 
 # %%
 import pandas as pd
@@ -80,9 +80,10 @@ first_screen(
 # %% [markdown]
 # ## Fig. 4, drawn
 #
-# Places are circles (double: where requests come in and answers go out), thin bars take no time, thick ones do. Grey
-# lines lead to what a transition holds while it fires; the circle on the line from `WaitRefresh` inhibits. The file
-# `models/nets/ixp2400_dram.toml` has one line a transition and no number of its own: times come from the design's file.
+# Circles are places; requests enter and replies leave at double circles. Bars are transitions: a thin bar takes no
+# time, a thick bar does. A grey line leads to what a transition holds while it fires; the small circle on the line from
+# `WaitRefresh` marks an inhibitor arc. The file `models/nets/ixp2400_dram.toml` has one line per transition and
+# contains no times: these come from the design's file.
 
 # %%
 dram = load_net("ixp2400_dram")

@@ -14,10 +14,11 @@
 # %% [markdown]
 # # PCI Express: what a device gets from its host
 #
-# A card with eight lanes of the third generation has 63 Gb/s of wire. How much of that do transfers of 64 or 2,048
-# bytes get, and what of it is lost to the far socket, to cache misses and to the IOMMU? pcie-bench measured six hosts
-# (SIGCOMM 2018); one of them, `hsw2620`, calibrates the device below; rows of the others that nothing was fitted to
-# are judged, all of them post hoc: their values were known when the model was made. Withheld rows have no verdict.
+# The link of a card with eight lanes of PCI Express 3.0 carries 63 Gb/s. How much of that do transfers of 64 or 2,048
+# bytes get, and how much is lost to memory at the other CPU socket, to cache misses and to the IOMMU? pcie-bench
+# (SIGCOMM 2018) measured six hosts. The device below is calibrated on one of them, `hsw2620`. Rows of the other hosts
+# that no parameter was fitted to are compared with the model. These comparisons are post hoc: the measured values were
+# known when the model was made. Withheld rows have no verdict.
 
 # %%
 import pandas as pd

@@ -15,8 +15,9 @@
 # # A server of today: how many cores does a packet program need?
 #
 # A six-core server with 100-Gbit cards drops, sends on, routes and filters packets of 64 bytes under Linux, XDP and
-# DPDK. The authors of XDP measured it (CoNEXT 2018). One core of each program calibrates its cycles; cores, rings,
-# links, completions and tables make the rest, and what is withheld has a number without a verdict.
+# DPDK. The authors of XDP measured it (CoNEXT 2018). The cycles that a program spends on a packet are calibrated on its
+# measured rate with one core; all other results follow from cores, rings, links, completions and tables. For a withheld
+# measurement the page shows the model's number without a verdict.
 
 # %%
 import pandas as pd
@@ -79,9 +80,9 @@ def rates(of: pd.DataFrame, x: str, title: str, **more: object):
 # %% [markdown]
 # ## Dropping packets: cores, then the bus
 #
-# A core drops 24 million packets a second. Four cores meet the link to the host: 60 bytes of packet, 64 of completion
-# and the headers of both leave room for 84 million; measured were 87. Packed completions move that limit beyond the
-# generators.
+# One core drops 24 million packets a second. With four cores the link to the host is the bottleneck: a packet takes 60
+# bytes, its completion 64 bytes, and both have headers, so the link carries 84 million packets a second (measured: 87).
+# With packed completions the link carries more packets than the traffic generators send.
 
 # %%
 drops = rows[rows.key.str.startswith("xdp.drop.") & (rows.quantity == "forwarding rate") & rows.ring.notna()]

@@ -14,10 +14,10 @@
 # %% [markdown]
 # # Memory of today: what narrow accesses, row hits and mixes cost
 #
-# A packet buffer of 2007 hung on one channel of DDR-200. What would DDR4, DDR5, LPDDR5 or HBM3 give it, and what do
-# they ask for in return? Each generation sends longer bursts, has more banks, and sets its banks in groups: commands
-# to one group must keep further apart than commands that change groups. The controller here issues every command
-# under every rule of its standard; two accepted simulators agree with it by experiment
+# A packet buffer of 2007 used one channel of DDR-200. What throughput would DDR4, DDR5, LPDDR5 or HBM3 give it, and
+# which accesses do they require for that? Newer generations have longer bursts, more banks, and banks in groups: two
+# commands to the same group must be further apart in time than commands to different groups. The controller model
+# here obeys every timing rule of each standard; two established simulators agree with its results
 # (`tests/agree/test_agree_dram_simulators.py`).
 
 # %%
@@ -67,9 +67,10 @@ first_screen(
 # %% [markdown]
 # ## What a channel gives: in GB/s, in Gb/s, and what binds
 #
-# Pins tell a peak. Row hits come near it, less refresh. Accesses at random do not: each opens a row, and rows may not
-# be opened too often (four in a window), nor too soon again in a bank. *What binds* is the data bus where it has data
-# for more than half of the time, else what it waits for most.
+# The pins set the peak rate. Row hits come near the peak; refresh takes the rest. Random accesses do not come near it:
+# each opens a row, and the standard limits how many rows may be opened in a time window (four) and how soon a bank may
+# open its next row. *What binds* is the data bus if it carries data for more than half of the time, otherwise the rule
+# that the bus waits for most.
 
 # %%
 pd.DataFrame(

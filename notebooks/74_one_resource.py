@@ -15,8 +15,9 @@
 # # One resource at a time
 #
 # A packet processor is a few kinds of resources: memory banks, a data bus, a hash unit, SRAM that moves bursts,
-# crossings of a static network. Each has a formula that everybody knows, and a reason why it is wrong. Here each stands
-# alone: threads visit it and nothing else. Bounds, queueing and simulation answer, and exact theory says who is right.
+# crossings of a static network. For each kind there is a well-known formula, and a reason why this formula is wrong.
+# Here each resource stands alone: threads visit only this resource. Bounds, queueing and simulation each give an
+# answer; exact theory says which answer is right.
 
 # %%
 import pandas as pd
@@ -77,9 +78,10 @@ first_screen(
 #             (bank: 60 ns precharge)
 # ```
 #
-# The naive formula is banks / (access + precharge). It forgets that threads choose banks at random, so that two of them
-# want one bank while another is idle, and that a thread meets the precharge that it has left itself. The exact answer
-# is a Markov chain over who waits where. Behind arrivals, each bank alone is M/D/1: a lower bound (the line).
+# The naive formula for the throughput is banks / (access + precharge). It ignores two effects: two threads may choose
+# the same bank while another bank is idle, and a thread may wait for the precharge after its own last access. The exact
+# answer comes from a Markov chain whose states say which bank each thread waits for. Under an offered load, one bank by
+# itself is an M/D/1 queue; this gives a lower bound of the latency (the line).
 
 # %%
 five["banks"].plot()

@@ -74,8 +74,8 @@ PROGRAM_COMMANDS = {
     "run": ("npexplore.cli.packet_program:run_command", "Run an eBPF/XDP program on the packets of a capture."),
     "paths": ("npexplore.cli.packet_program:paths_command", "Group packets by the branches that the program took."),
     "list": ("npexplore.cli.packet_program:list_command", "List the programs of an object, their maps and helpers."),
-    "cost": ("npexplore.cli.program_rate:cost_command", "Say what each path of a program takes on a core."),
-    "worst": ("npexplore.cli.worst_path:command", "Find the packets that a program is slowest with."),
+    "cost": ("npexplore.cli.program_rate:cost_command", "Show the time that a core spends on each path of a program."),
+    "worst": ("npexplore.cli.worst_path:command", "Find the packets on which a program is slowest."),
     "compare": ("npexplore.cli.program_rate:compare_command", "Say which of two programs is faster, and why."),
     "measure": ("npexplore.cli.program_rate:measure_command", "Measure what programs' events cost on this computer."),
 }

@@ -46,7 +46,7 @@ SHOWN = {
 )
 @click.option("--sets", is_flag=True, help="Also predict with each parameter set that calibration admits (minutes).")
 @click.option("--rtl", is_flag=True, help="Also measure rates in generated hardware (Verilator; minutes).")
-@click.option("--estimate", is_flag=True, help="Also estimate each row: as many runs as its precision needs (minutes).")
+@click.option("--estimate", is_flag=True, help="Also estimate each row: simulate to a narrow interval (minutes).")
 @click.option("--why", metavar="KEY", help="Explain in sentences which inputs the prediction of this row used.")
 @click.option("--markdown", type=OutputFile(), help="Also write the table as a Markdown page.")
 @click.option("--strict", is_flag=True, help="Exit with 1 if a check row is off.")

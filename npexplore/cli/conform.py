@@ -47,7 +47,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 )
 @click.option("--xdp", metavar="FILE.o", help="An XDP program as the router, run by the interpreter; no COMMAND.")
 @click.option("--section", metavar="NAME", help="xdp: the program or its section, where FILE.o has several.")
-@click.option("--map", "maps", metavar="NAME=FILE", multiple=True, help="xdp: first contents of a map.")
+@click.option("--map", "maps", metavar="NAME=FILE", multiple=True, help="xdp: initial contents of a map.")
 @click.option("--live", is_flag=True, help="xdp: let the Linux kernel of this machine run the program (root).")
 @click.option("--rules", metavar="FILE", help="xdp: judge a filter by rules (TOML, ClassBench).")
 @click.option(
@@ -57,7 +57,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
     help="rules: whose packets are dropped: matched (default), unmatched, or a class of the rules.",
 )
 @click.option("--click", "graph", metavar="FILE", help="xdp: judge by a graph of Click elements.")
-@click.option("--verdicts", is_flag=True, help="click: compare only what passes and what is dropped, as of a filter.")
+@click.option("--verdicts", is_flag=True, help="click: compare only whether each packet passes or is dropped.")
 @click.option("--failures", metavar="N", type=click.IntRange(1), default=1000, help="Stop after N failures.")
 @click.option("--seconds", metavar="S", type=float, help="Limit for a run (60), or for the start (links: 5).")
 @click.option("--again", is_flag=True, help="links: resend a frame lost while the program resolves its next hop.")
@@ -88,7 +88,7 @@ def command(
     as_json: bool,
     router: tuple[str, ...],
 ) -> int:
-    """Compare a router with the golden one: for each clause, what was tried, what held and what failed.
+    """Compare a router with the golden (reference) one: for each clause of a standard, what was tried, held and failed.
 
     KIND says what the router is. captures: a COMMAND that reads and writes captures, with {file}, {port} and {out} in
     its words. links: a COMMAND between network interfaces. function: FILE.py:FUNCTION, called with port and frame.

@@ -17,7 +17,7 @@ from npexplore.errors import InputError
 @click.option("--out", required=True, type=OutputFile(), help="Parquet file to write.")
 @json_option
 def command(file: Path, out: Path, as_json: bool) -> None:
-    """Write the rows that the sweep with --out FILE has finished so far to another Parquet file."""
+    """Copy the finished rows of a sweep to another Parquet file; FILE is the --out file of the sweep."""
     from npexplore.study.sweeping.store import read_rows, write_rows
 
     if out.resolve() == file.resolve():

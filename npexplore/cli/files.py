@@ -14,7 +14,7 @@ MIB = 1 << 20
 LEAST_MEMORY = 64 * MIB
 
 memory_option = click.option(
-    "--memory", metavar="SIZE", default="1GiB", show_default=True, help="Limit; more flows are sampled."
+    "--memory", metavar="SIZE", default="1GiB", show_default=True, help="Memory limit; beyond it, flows are sampled."
 )
 
 

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 @click.option(
     "--estimate/--no-estimate",
     default=None,
-    help="Estimate each load: intervals by runs until they are narrow (1 s each); default without --packets, --seeds.",
+    help="Estimate: simulate each load until its interval is narrow (1 s); default without --packets, --seeds.",
 )
 @click.option("--workers", type=click.IntRange(min=1), help="Threads; default: one for each core.")
 @click.option("--out", type=click.Path(path_type=Path), help="Parquet file that keeps the simulated results.")

@@ -74,7 +74,7 @@ def command(
 ) -> int:  # fmt: skip
     """Find the machines of DESIGN that are best for their cost.
 
-    Of up to 500 points all are estimated; of more, bounds prune, queueing ranks, and estimates confirm the front.
+    Up to 500 points are all estimated. With more points, bounds prune, queueing ranks, and estimates confirm the front.
     """
     import npexplore.designs as designs
     from npexplore.study.optimising.costs import UNITS, sources

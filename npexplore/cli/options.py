@@ -75,7 +75,7 @@ def _workload_options(function: F, several: bool) -> F:
         ),
         click.option(
             "--frame-bytes", metavar="N", default=() if several else None,
-            help=f"Ethernet frames of one length with their check sequence, from 64: 18 bytes more{listed}.", **more,
+            help=f"Ethernet frames of one length, at least 64 bytes: the packet and 18 bytes more{listed}.", **more,
         ),
         click.option(
             "--arrivals",
@@ -106,7 +106,7 @@ def _workload_options(function: F, several: bool) -> F:
 
 
 section_option = click.option("--section", metavar="NAME", help="The program or its section, where a file has several.")
-map_option = click.option("--map", "maps", metavar="NAME=FILE", multiple=True, help="First contents of a map.")
+map_option = click.option("--map", "maps", metavar="NAME=FILE", multiple=True, help="Initial contents of a map.")
 router_option = click.option(
     "--router", metavar="ROUTER.toml", help="The router whose tables a program's fib_lookup asks, or an example's name."
 )

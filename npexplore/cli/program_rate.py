@@ -45,7 +45,7 @@ def cost_command(
     file: str, section: str | None, trace: str, maps: tuple[str, ...], costs: str | None, router: str | None,
     machine: str, settings: tuple[str, ...], as_json: bool,
 ) -> None:  # fmt: skip
-    """Say what a packet of each path takes on a core, the slowest path first: what an attacker would send.
+    """Show the time of one packet on a core for each program path; the slowest path, an attacker's choice, comes first.
 
     Lines are those of the source, by their share of a core's time for a mean packet.
     """

@@ -21,7 +21,7 @@ def _tell(page: Path, ready: int, count: int) -> None:
 )
 @click.option("--single-file", is_flag=True, help="Put plotly.js into every page, so that one can be sent alone.")
 @click.option("--force", is_flag=True, help="Run every notebook again, changed or not.")
-@click.option("--compute", is_flag=True, help="The same, and compute again what the package has stored results of.")
+@click.option("--compute", is_flag=True, help="As --force; also recompute results that are stored in the package.")
 def command(designs: tuple[str, ...], out: Path, single_file: bool, force: bool, compute: bool) -> None:
     """Run the notebooks and write the offline HTML report; unchanged notebooks are not run again."""
     try:

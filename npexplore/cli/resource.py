@@ -42,7 +42,7 @@ def command(
     rate: str | None, arrivals: str, trace: str | None, seed: int, listing: bool, as_toml: bool,
     html: Path | None, shared_library: bool, as_json: bool,
 ) -> None:  # fmt: skip
-    """Say what bounds, queueing, simulation and theory tell of resource NAME alone, closed or under an offered load."""
+    """Compare bounds, queueing, simulation and theory for resource NAME alone, closed or under an offered load."""
     from npexplore.study.laboratory.parameters import listed, named, names
 
     if listing:

@@ -26,8 +26,8 @@ DAMAGED, SHOWN = 3, 20
 def command(file: str, out: Path | None, memory: str, application: bool, as_json: bool) -> int:
     """Show the flows of a capture: ends, times, packets and bytes each way, flags, retransmissions, handshake.
 
-    Without --json and --out the 20 flows with the most bytes are printed. Of more flows than --memory holds one in 2,
-    4, ... is shown, with all its packets; the column weight says for how many it stands.
+    Without --json and --out the 20 flows with the most bytes are printed. If --memory cannot hold all flows, one flow
+    in 2, 4, ... is shown, with all its packets; the column weight is the number of flows that it represents.
     """
     if out is not None and out.suffix.lower() != ".parquet":
         raise InputError(f"{out}: flows are written as Parquet, so its name must end in .parquet")

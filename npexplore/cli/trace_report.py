@@ -20,7 +20,7 @@ DAMAGED = 3
 @memory_option
 @library_option
 def command(files: tuple[str, ...], out: Path, memory: str, shared_library: bool) -> int:
-    """Write the statistics of the captures FILE... as one, and what they would do to each machine, as HTML.
+    """Write an HTML page: statistics of the captures FILE... taken together, and how each machine would forward them.
 
     FILE is a file, a folder or a pattern; - is standard input.
     """

@@ -38,7 +38,7 @@ def command(
     file: str, section: str | None, trace: str, maps: tuple[str, ...], costs: str | None, router: str | None,
     machine: str, settings: tuple[str, ...], tries: int, seed: int, out: Path | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Search for the packet that a program takes longest for: what an attacker would send, and its rate.
+    """Search for the packet on which a program is slowest, as an attacker would, and give the packet rate.
 
     The search starts from the packets of a capture and changes them until they take other paths.
     """
