@@ -44,6 +44,7 @@ class Nesting:
     recovering: dict[str, dict[str, Floats]] = field(default_factory=dict)  # members that stay busy behind a packet,
     # each with the seconds at servers visited while one is held
     recovery: dict[str, Floats] = field(default_factory=dict)  # seconds that these do so, where not all that overlaps
+    let_go: list[str] = field(default_factory=list)  # members in turn that stay busy behind a packet: a ceiling alone
     lone: bool = False  # whether one member alone may be what recovers, as behind arrivals
     places: float = float("inf")  # of limits that were left out, the fewest
 
@@ -181,6 +182,7 @@ class Nesting:
         twice = self._overlap.get(chain, np.zeros(len(self.batch)))
         longer = self.batch.seconds[name] > self._alone_under(chain) * (1 + SLACK)
         if self.batch.like.demands.servers[name].chosen and agreed(longer & (twice > 0)):
+            self.let_go.append(name)
             recovery = np.minimum(twice, self._spent[chain, name])
             self._spent[chain, name] = self._spent[chain, name] - recovery
             self._overlap[chain] = twice - recovery

@@ -226,10 +226,14 @@ def _refuse_chosen_members(levels: Levels, batch: Batch) -> None:
     if np.any((np.count_nonzero(shares, axis=1) > 1) & (np.ptp(shares, axis=1) > ALIKE * batch.largest[name])):
         raise RefusedError(f"queueing: packets prefer some members of {name!r}, which stay busy behind them")
     if takes_turns(batch.like.machine, batch.like.workload):
-        raise RefusedError(
-            f"queueing: {name!r} stays busy behind a packet, and its members are visited in turn; behind arrivals the "
-            "wait is known for members that are drawn at random"
-        )
+        raise _busy_in_turn(name)
+
+
+def _busy_in_turn(name: str) -> RefusedError:
+    return RefusedError(
+        f"queueing: {name!r} stays busy behind a packet, and its members are visited in turn; behind arrivals the wait "
+        "is known for members that are drawn at random"
+    )
 
 
 def _behind_members(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]) -> Found:
@@ -283,6 +287,8 @@ def _scheduled(
     if places is None:
         seconds = levels.customers / rate
         return Found(rate, seconds, np.zeros(len(batch)), [levels], stays=[Stay("threads", levels, seconds)])
+    if levels.let_go:
+        raise _busy_in_turn(levels.let_go[0])
     solution = _open(levels, batch, ceilings, room(levels, stations, solved, places), rate)
     return solution._replace(rate=batch.offered, latency=latency(batch, ceilings), loss=np.zeros(len(batch)))
 
