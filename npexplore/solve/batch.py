@@ -23,7 +23,7 @@ from npexplore.solve.batch_structure import made_once, offered, structure
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 K = TypeVar("K", bound=Hashable)
-TINY = 1e-30
+LEAST_DIVISOR = 1e-30  # weights and latencies that are divided by: none is 0
 ROUNDING = 1e-9
 FULLEST = 14  # power of how busy a resource is, by which its spread counts
 MAX_BATCH_POINTS = 2048  # points at once: more would leave the cache
@@ -171,7 +171,7 @@ class Batch:
         names = [name for name in ceilings if name in self.seconds]
         if not names:
             return np.ones(len(self))
-        weights = [np.minimum(rate / ceilings[name], 1.0) ** FULLEST + TINY for name in names]
+        weights = [np.minimum(rate / ceilings[name], 1.0) ** FULLEST + LEAST_DIVISOR for name in names]
         return _mean([self.scv_by_turns(name, self.spread[name] + more.get(name, 0.0)) for name in names], weights)
 
     def scv_by_turns(self, name: str, scv: Floats) -> Floats:
@@ -190,7 +190,9 @@ class Batch:
         visits = np.maximum(self.visits[name] / self.share, 1.0)
         square = 1.0 + scv
         again = square / (np.maximum(square - self.scv[name] / visits, 1.0) + 1.0 / visits)
-        there = np.minimum((self.seconds[name] - self.aside.get(name, 0.0)) / np.maximum(self.latency, TINY), 1.0)
+        there = np.minimum(
+            (self.seconds[name] - self.aside.get(name, 0.0)) / np.maximum(self.latency, LEAST_DIVISOR), 1.0
+        )
         if server.members > 1 and name not in {pool.home for pool in self.like.machine.pools}:
             there = there / server.members
         far = self.scv[name]
