@@ -381,3 +381,18 @@ def test_members_in_turn_for_times_that_vary_much_are_refused_behind_arrivals():
     in_turn = machine([FifoServer("a", Exponential(mean=80 * NS), 1, 4)], program, threads=8)
     with pytest.raises(RefusedError, match="members of 'a' in turn"):
         queueing(in_turn, packets(64).with_arrivals("poisson", 1e7))
+
+
+def test_turns_of_two_counters_at_one_server_are_no_single_line():
+    """Gorilla's lookups count channels apart: as one line they were 11 % fast."""
+
+    def rates(second):
+        def program(m, packet):
+            m.a.serve(member=m.turn(4, "first"))
+            m.d.wait()
+            m.a.serve(member=m.turn(4, second))
+
+        made = machine([FifoServer("a", 80 * NS, 1, 4), Delay("d", Exponential(mean=20 * NS))], program, threads=5)
+        return queueing(made, packets(64)).rate_pps
+
+    assert rates("second") < 0.95 * rates("first")
