@@ -15,9 +15,8 @@
 # # Gorilla: a step program on clusters of engines
 #
 # A router written as a program of steps, compiled into an FPGA: how many clusters, engines and threads does it take to
-# forward 200 million packets a second of IPv4, IPv6 and MPLS, and when is the memory the limit? The same program serves
-# every purpose here: it runs on real packets, its output equals that of the golden (reference) router, and its traces
-# give the visit ratios and demands that bounds and simulation use.
+# forward 200 million packets a second of IPv4, IPv6 and MPLS, and when is the memory the limit? The program runs on real
+# packets, equals the golden (reference) router, and its traces give the visit ratios and demands of all models.
 
 # %%
 import numpy as np
