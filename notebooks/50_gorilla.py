@@ -15,8 +15,8 @@
 # # Gorilla: a step program on clusters of engines
 #
 # A router written as a program of steps, compiled into an FPGA: how many clusters, engines and threads does it take to
-# forward 200 million packets a second of IPv4, IPv6 and MPLS, and when is the memory the limit? The program runs on real
-# packets, equals the golden (reference) router, and its traces give the visit ratios and demands of all models.
+# forward 200 million packets a second of IPv4, IPv6 and MPLS, and when is the memory the limit? The program runs on
+# real packets, equals the golden (reference) router, and its traces give the visit ratios and demands of all models.
 
 # %%
 import numpy as np

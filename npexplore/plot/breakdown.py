@@ -52,7 +52,7 @@ def breakdown(breakdowns: Mapping[str, Breakdown]) -> go.Figure:
             )  # fmt: skip
     figure.update_yaxes(autorange="reversed")
     figure.update_xaxes(title_text="latency (ns)")
-    title = "Where a packet's time goes (striped: waiting; crossed: behind others that wait)"
+    title = "Where a packet's time goes (striped: waiting; crossed: while the resource is blocked)"
     rows = -(-len(figure.data) // 5)
     return with_layout(figure, title, 150 + 34 * len(bars) + 24 * rows, legend_rows=rows).update_layout(
         barmode="stack", legend_traceorder="normal"

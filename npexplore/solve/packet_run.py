@@ -109,7 +109,8 @@ class PacketRun(Result):
         arrival_s, start_s (its thread gets it), departure_s (sent) count from the first packet; latency_s from arrival
         to departure; outcome (sent, dropped, inside), dropped_at, reason; thread; input_port and loop (from 0), where
         there are several; class, if the packets have classes. With `by_resource`: RESOURCE.service_s, .waiting_s, and
-        .held_s (behind others that wait themselves), which add up to latency_s. What a packet does not have is missing.
+        .held_s (waiting while the resource is blocked by a packet that waits elsewhere), which add up to latency_s.
+        What a packet does not have is missing.
         """
         return self.rows.frame(slice(0, len(self.number)))
 

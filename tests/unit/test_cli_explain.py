@@ -123,7 +123,7 @@ def test_a_screen_has_the_best_changes_and_no_table_of_parameters(capsys, monkey
     _, out, _ = run(capsys, "explain", "ixp2400_dram")
     text = " ".join(out.split())
     assert len(out.splitlines()) <= 25
-    assert "Of single changes these gain most: " in text
+    assert "The best single changes: " in text
     assert "elasticities" not in out
     assert out.endswith("effects of all parameters, assumptions: --full\n")
 

@@ -228,7 +228,7 @@ def test_a_run_without_progress_leaves_the_other_answers(monkeypatch):
     e = explain(DESIGN, LOAD, elasticities=False)
     assert e.best is e.predictions["queueing"]
     assert e.refused == dict.fromkeys(("simulated", "estimate"), "deadlock: 16 tokens wait for segments")
-    assert "No answer, simulated: deadlock" in str(e)
+    assert "No answer by simulated: deadlock" in str(e)
 
 
 def test_an_impossible_machine_is_an_error_not_a_refusal():
@@ -269,14 +269,14 @@ def test_the_words_name_what_binds_the_headroom_and_what_helps(hash_bound):
 def test_the_words_tell_a_full_limit_from_the_server_behind_it():
     text = str(explain(DESIGN, npexplore.workload(mix="amp"), elasticities=False))
     assert "What binds is dram.bus" in text
-    assert "dram.slots is taken 100 % of the time, " in text
-    assert "by holders that wait for something else" in text
+    assert "dram.slots is occupied 100 % of the time, " in text
+    assert "by packets that wait for another resource" in text
 
 
 def test_the_words_name_many_full_servers_alike_in_one_sentence():
     text = str(explain(npexplore.design("ixp1200").with_(rules=100), elasticities=False))
-    assert text.count("by holders that wait for something else") <= 2
-    assert "from threads.rx0 to threads.rx_gbe are taken 100 % of the time, " in text
+    assert text.count("by packets that wait for another resource") <= 2
+    assert "from threads.rx0 to threads.rx_gbe are occupied 100 % of the time, " in text
 
 
 def test_the_words_for_an_offered_load():

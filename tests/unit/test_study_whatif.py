@@ -278,7 +278,7 @@ def test_words_picture_and_document_say_the_same(threads_bound):
 
     made = design("ixp2400").with_(threads=2)
     e = dataclasses.replace(explain(made, LOAD, elasticities=False), what_if=threads_bound)
-    assert "Of single changes these gain most: threads 2 to 4 (+" in str(e)
+    assert "The best single changes: threads 2 to 4 (+" in str(e)
     document = e.to_dict()
     assert document["what_if"][0]["knob"] == "threads"
     assert document["headroom"]["reached"] == pytest.approx(

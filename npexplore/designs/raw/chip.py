@@ -197,7 +197,7 @@ class Chip:
             LineCard("wire", rate, ports=ports),
             LineCard("card", rate, ports=ports, buffer_bytes=room),
             FifoServer("feed", 0.0, members=ports),
-            Delay("time"),
+            Delay("fixed_latency"),
             *(self._static(name) for name in self.networks),
         ]
         if not v.process:

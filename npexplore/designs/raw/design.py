@@ -180,13 +180,13 @@ class _Stages:
 
     def work(self, cycles: Operand, words: int) -> None:
         """Work for the cycles of Table 2 without the words that Version III reads or sends."""
-        self.m.time.wait(seconds=maximum(cycles - words, 0) * self.chip.cycle)
+        self.m.fixed_latency.wait(seconds=maximum(cycles - words, 0) * self.chip.cycle)
 
     def tell(self, stage: int, words: int) -> None:
         """Send a result to stage 3."""
         chip = self.chip
         if chip.results == "static":  # the way of the header, whose switches are set to another route first
-            self.m.time.wait(seconds=chip.cycle * (chip.p.switch_reset_cycles + words + 2 - stage))
+            self.m.fixed_latency.wait(seconds=chip.cycle * (chip.p.switch_reset_cycles + words + 2 - stage))
         else:
             self.m.gdn.send(source=self.tile[stage], target=self.tile[2], words=words)
 
@@ -197,11 +197,11 @@ class _Stages:
             self.store()
         elif self.stored:  # the same tile gives the payload its place
             with m.branch(self.lines > 0):
-                m.time.wait(seconds=managing(chip) * chip.cycle)
+                m.fixed_latency.wait(seconds=managing(chip) * chip.cycle)
         reply_words = MESSAGE_WORDS["port and address"]
         self.work(lookup_cycles(p, p.prefix, "hit"), chip.long_words + reply_words + 1 - self.unread)
         with m.loop(self.packet.misses):
-            m.time.wait(seconds=miss_cycles(p, p.prefix) * chip.cycle)
+            m.fixed_latency.wait(seconds=miss_cycles(p, p.prefix) * chip.cycle)
         self.tell(0, reply_words)
 
     def store(self) -> None:
@@ -227,7 +227,7 @@ class _Stages:
         m.parallel(self.look_up, self.verify)
         if self.busy:
             with m.fork(feed) as hold:
-                m.time.wait(seconds=chip.cycle * chip.p.switch_reset_cycles)
+                m.fixed_latency.wait(seconds=chip.cycle * chip.p.switch_reset_cycles)
                 assert hold is not None
                 m.give(hold)
 
@@ -236,7 +236,7 @@ class _Stages:
         m, chip = self.m, self.chip
         if not self.busy:  # what stage 1 sent last is on its way
             away = chip.layout.grid.apart(self.tile[0], self.tile[2])
-            m.time.wait(seconds=chip.cycle * chip.p.hop_cycles * (1 + away))
+            m.fixed_latency.wait(seconds=chip.cycle * chip.p.hop_cycles * (1 + away))
         third = third or m.take("stage3", member=self.k)
         self.work(chip.p.update_cycles, chip.long_words + MESSAGE_WORDS["address"] + 1)
         return third
@@ -245,7 +245,7 @@ class _Stages:
 def replicate(chip: Chip, m: Recorder, tile: list[int]) -> None:
     """Record that the first tile copies the header to each of the next two: words read and words sent (Sec. 5.1)."""
     for target in tile[1:3]:
-        m.time.wait(seconds=chip.header_words * chip.cycle)
+        m.fixed_latency.wait(seconds=chip.header_words * chip.cycle)
         m.gdn.send(source=tile[0], target=target, words=chip.header_words)
 
 
@@ -266,7 +266,7 @@ def leave(chip: Chip, o: int, m: Recorder, packet: Packet) -> None:
     words = header + MESSAGE_WORDS["address"]
     deaf = m.take(f"gdn.out{chip.exits[o]}") if p.queue_full == "unasked" else None  # reads nothing meanwhile
     tile = m.take("stage4", member=o)
-    m.time.wait(seconds=chip.cycle * max(p.dequeue_cycles - words, 0))
+    m.fixed_latency.wait(seconds=chip.cycle * max(p.dequeue_cycles - words, 0))
     m.gdn.deliver(source=chip.exits[o], target=card, words=words)
     m.give(tile)
     if chip.version.payload == "memory":

@@ -42,7 +42,7 @@ def configure(chip: Chip, m: Recorder, pipeline: int) -> None:
     if chip.p.memory_manager != "free" and chip.version.write != "stream":
         m.mdn.send(source=tile, target=chip.card_in + chip.port_of[pipeline], words=MESSAGE_WORDS["address"])
     else:
-        m.time.wait(seconds=managing(chip) * chip.cycle)
+        m.fixed_latency.wait(seconds=managing(chip) * chip.cycle)
 
 
 def write(chip: Chip, m: Recorder, lines: Variable, pipeline: int, bank: Operand) -> None:
@@ -71,14 +71,14 @@ def write(chip: Chip, m: Recorder, lines: Variable, pipeline: int, bank: Operand
             put(chip, m, buffer)
             m.give(held)
     under_way = p.line_cycles if p.line_writes == "posted" else 0  # the last line is not written yet
-    m.time.wait(seconds=chip.cycle * (max(p.dram_latency_cycles - p.line_cycles, 0) + under_way))
+    m.fixed_latency.wait(seconds=chip.cycle * (max(p.dram_latency_cycles - p.line_cycles, 0) + under_way))
     if chip.version.short_header and p.store == "before_lookup":  # the first tile waits for this answer
         m.mdn.deliver(source=chip.memory + buffer, target=chip.pipelines[pipeline].stages[0], words=1)
 
 
 def put(chip: Chip, m: Recorder, buffer: int) -> None:
     """Record that a line goes into its bank; with half duplex its words have crossed the bus already."""
-    m.time.wait(seconds=chip.cycle * (chip.opening_cycles + (chip.bus_cycles if chip.half_duplex else 0)))
+    m.fixed_latency.wait(seconds=chip.cycle * (chip.opening_cycles + (chip.bus_cycles if chip.half_duplex else 0)))
     if not chip.half_duplex:
         m.dram_bus.serve(member=buffer)
 
@@ -94,11 +94,11 @@ def stream(chip: Chip, m: Recorder, lines: Variable, pipeline: int, member: Oper
     def store() -> None:
         with m.loop(lines):
             m.dram_bus.serve(member=buffer)
-            m.time.wait(seconds=chip.cycle * (words - chip.bus_cycles))
+            m.fixed_latency.wait(seconds=chip.cycle * (words - chip.bus_cycles))
 
     port = m.take("dram_stream", member=buffer)
     held = m.take(chip.writer, member=member)
-    m.time.wait(seconds=chip.cycle * chip.opening_cycles)
+    m.fixed_latency.wait(seconds=chip.cycle * chip.opening_cycles)
     m.parallel(pass_words, store)
     m.give(held, port)
 
@@ -121,8 +121,8 @@ def read_line(chip: Chip, m: Recorder, card: Operand, memory: Operand, bank: Ope
     p, buffer = chip.p, memory - chip.memory
     m.mdn.deliver(source=card, target=memory, words=MESSAGE_WORDS["request"])
     held = m.take("dram", member=buffer * chip.banks + bank % chip.banks)
-    m.time.wait(seconds=chip.cycle * chip.opening_cycles)
+    m.fixed_latency.wait(seconds=chip.cycle * chip.opening_cycles)
     m.dram_bus.serve(member=buffer)
     m.give(held)
-    m.time.wait(seconds=chip.cycle * max(p.dram_latency_cycles - p.line_cycles, 0))
+    m.fixed_latency.wait(seconds=chip.cycle * max(p.dram_latency_cycles - p.line_cycles, 0))
     m.mdn.deliver(source=memory, target=card, words=chip.line_words)

@@ -142,7 +142,7 @@ def time_text(broken: Breakdown) -> str:
     for resource, service, waiting, held in broken.parts:
         name = resource or "elsewhere"
         if waiting + held > 0:
-            behind = f" ({share(held / (waiting + held))} of it behind others that wait)" if held > waiting / 4 else ""
+            behind = f" ({share(held / (waiting + held))} of it while {name} is blocked)" if held > waiting / 4 else ""
             said.append((waiting + held, f"waiting for {name}{behind}"))
         said.append((service, name))
     said.sort(key=lambda one: -one[0])
@@ -199,7 +199,7 @@ def _binding(e: Findings) -> Iterator[str]:
         yield _waited_for(best)
     else:
         busy, blocked = best.utilization[name]
-        held = f" ({share(blocked)} of it held by one that waits itself)" if blocked >= 0.05 else ""
+        held = f" ({share(blocked)} blocked: its packet waits for another resource)" if blocked >= 0.05 else ""
         others = ties(best, e.predictions.get("bounds"))[1:]
         equal = ""
         if others:
@@ -212,7 +212,7 @@ def _binding(e: Findings) -> Iterator[str]:
                 alike.setdefault((share(taken), share(waiting)), []).append(other)
         for (taken_text, waiting_text), names in alike.items():
             what = f"{names[0]} is" if len(names) == 1 else f"{_listed(names)} are"
-            yield f"{what} taken {taken_text} of the time, {waiting_text} by holders that wait for something else."
+            yield f"{what} occupied {taken_text} of the time, {waiting_text} by packets that wait for another resource."
     lost, done = sum(best.drops.values()), best.about.get("packets", 0)
     if lost and isinstance(done, int):
         yield f"Of {lost + done:,} packets {lost:,} are dropped ({share(lost / (lost + done))})."
@@ -242,7 +242,7 @@ def _headroom(e: Findings) -> Iterator[str]:
         yield f"The ceiling is {rate(first)} ({name}), of which {share(room.reached)} is reached."
     if others:
         behind = " and ".join(f"{other} at {rate(bps)}" for bps, other in others)
-        yield f"Behind it stand {behind}."
+        yield f"Next come {behind}."
 
 
 def _help(changes: Sensitivity | None) -> Iterator[str]:
@@ -277,7 +277,7 @@ def _changes(tried: WhatIf | None) -> Iterator[str]:
         f"{c.knob} {value_text(c.present)} to {value_text(c.value)} ({gain_text(c)}, {_next(c)})" for c in tried.advised
     ]
     if gains:
-        yield f"Of single changes these gain most: {', '.join(gains)}."
+        yield f"The best single changes: {', '.join(gains)}."
     else:
         yield "No single change that was tried gains more than the noise."
     if rests := [f"{c.knob} {value_text(c.present)} to {value_text(c.value)} ({gain_text(c)})" for c in tried.assumed]:
@@ -294,7 +294,7 @@ def _agreement(e: Findings) -> Iterator[str]:
     for name, reason in e.refused.items():
         if reason == NOT_ESTIMATED:
             continue
-        yield f"No answer, {name}: {reason.removeprefix(f'{name}: ')}."
+        yield f"No answer by {name}: {reason.removeprefix(f'{name}: ')}."
 
 
 def _difference(p: Prediction, best: Prediction) -> str:
@@ -317,7 +317,7 @@ def _basis(e: Findings) -> Iterator[str]:
     shelf = f" ({hidden} from shelf parts)" if hidden else ""
     if kinds:
         counts = [f"{_counted(assumed, 'assumption')}{shelf}", _counted(kinds.count("fitted"), "fitted parameter")]
-        yield f"Behind these numbers stand {' and '.join(text for text in counts if text)}."
+        yield f"These numbers rest on {' and '.join(text for text in counts if text)}."
 
 
 def _counted(n: int, what: str) -> str:
