@@ -91,6 +91,14 @@ class Expression:
     def __neg__(self) -> Expression:
         return function("sub", 0, self)
 
+    def __truediv__(self, divisor: Measured) -> Expression:
+        if isinstance(divisor, Expression) or not divisor:
+            raise ModelError("a program divides by numbers other than 0, or by // and ceildiv, to whole numbers")
+        return function("mul", self, 1 / divisor)
+
+    def __rtruediv__(self, dividend: Measured) -> Expression:
+        raise ModelError("a program divides by numbers, or by // and ceildiv, to whole numbers")
+
 
 @dataclass(eq=False)
 class Constant(Expression):

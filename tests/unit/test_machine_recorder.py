@@ -62,6 +62,9 @@ def test_every_step_is_kept_in_order():
         (lambda m, p: m.me.compute(cycles=float("inf")), "an operand must be a finite number or an expression"),
         (lambda m, p: m.let(None), "an operand must be a finite number or an expression"),
         (lambda m, p: m.let(p.packet_bytes // 0), "division by zero"),
+        (lambda m, p: m.let(p.packet_bytes / 0), "a program divides by numbers other than 0, or by // and ceildiv"),
+        (lambda m, p: m.let(64 / p.packet_bytes), "a program divides by numbers, or by // and ceildiv"),
+        (lambda m, p: m.let(p.packet_bytes / p.packet_bytes), "a program divides by numbers other than 0"),
         (lambda m, p: m.otherwise().__enter__(), "otherwise() must follow directly after a branch"),
         (lambda m, p: m.branch(1.5, "coin").__enter__(), "probability of branch 'coin' must be in [0, 1], got 1.5"),
         (lambda m, p: m.branch(True).__enter__(), "branch 'branch' needs a condition on the packet or a probability"),
@@ -79,6 +82,14 @@ def test_what_cannot_be_meant_is_refused_while_recording(program, message):
         recorded(program)
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_rate_divides_as_its_reciprocal_multiplies():
+    over, times = (
+        recorded(lambda m, p, seconds=seconds: m.quiet.wait(seconds=seconds(p)))[0].operands["seconds"]
+        for seconds in (lambda p: p.packet_bytes / 1.25e9, lambda p: p.packet_bytes * 0.8e-9)
+    )
+    assert (over.name, over.left.name, over.right.value) == ("mul", "packet_bytes", times.right.value)
 
 
 def test_otherwise_twice():
