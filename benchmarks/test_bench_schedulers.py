@@ -7,20 +7,13 @@ import pytest
 from reference.timing import fastest, seconds
 
 from npexplore.engine.model import build
-from npexplore.golden.diffserv import (
-    CLASSES,
-    Arrivals,
-    ClassQueue,
-    DiffServ,
-    OutputPort,
-    Receiver,
-    Treatment,
-    simulate_diffserv,
-    simulate_plainly,
-)  # fmt: skip
+from npexplore.golden.diffserv import Arrivals, ClassQueue, DiffServ, OutputPort, Receiver, Treatment, simulate_diffserv
 from npexplore.golden.diffserv.experiments import DiffServBench, load_sweep
+from npexplore.golden.diffserv.reference import simulate_plainly
+from npexplore.golden.diffserv.setup import CLASSES
 from npexplore.golden.police import DifferentiatedTwoRate, LeakyBucket, SingleRate, TwoRate, police_many
-from npexplore.golden.schedule import SCHEDULERS, halving_quanta
+from npexplore.golden.schedule import SCHEDULERS
+from npexplore.golden.schedule.priority_drr import halving_quanta
 from npexplore.golden.token_rate import TokenRate
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.resources import BoundedQueue, LineCard, ScheduledQueue

@@ -14,7 +14,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from sys import modules
-from typing import Any
+from typing import Any, TypeGuard
 
 _functions: dict[str, str] = {}  # method -> module:function of a higher storey
 
@@ -67,7 +67,7 @@ def on_demand(
 def listed_imports(source: str) -> dict[str, tuple[str, str]]:
     """Return the names that a module imports under `if TYPE_CHECKING:`: name -> (module, its name there).
 
-    A `*` stands for the names that the package behind it imports.
+    A `*` stands for the names in `__all__` of the package behind it, or, where there is none, for those it imports.
     """
     blocks = [
         node.body for node in ast.parse(source).body
@@ -82,6 +82,12 @@ def _imports(block: Iterable[ast.stmt]) -> Iterator[tuple[str, tuple[str, str]]]
             module = getattr(node, "module", None) or ""
             if alias.name == "*":
                 place = getattr(find_spec(module), "origin", None) or ""
-                yield from _imports(ast.parse(Path(place).read_text(encoding="utf-8")).body)
+                body = ast.parse(Path(place).read_text(encoding="utf-8")).body
+                public = [ast.literal_eval(node.value) for node in body if _is_all(node)]
+                yield from ((name, (module, name)) for name in public[0]) if public else _imports(body)
             else:
                 yield alias.asname or alias.name, (module, alias.name)
+
+
+def _is_all(node: ast.stmt) -> TypeGuard[ast.Assign]:
+    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"

@@ -16,19 +16,6 @@ if TYPE_CHECKING:
     from npexplore.plot.petri import draw_net as draw_net
     from npexplore.plot.petri import draw_steps as draw_steps
     from npexplore.plot.petri_states import draw_markings as draw_markings
-    from npexplore.solve.petri import Log as Log
-    from npexplore.solve.petri import Markings as Markings
-    from npexplore.solve.petri import NetChain as NetChain
-    from npexplore.solve.petri import NetSimulation as NetSimulation
-    from npexplore.solve.petri import NetTransient as NetTransient
-    from npexplore.solve.petri import Semiflow as Semiflow
-    from npexplore.solve.petri import Structure as Structure
-    from npexplore.solve.petri import find_markings as find_markings
-    from npexplore.solve.petri import find_structure as find_structure
-    from npexplore.solve.petri import predict as predict
-    from npexplore.solve.petri import record as record
-    from npexplore.solve.petri import simulate_net as simulate_net
-    from npexplore.solve.petri import solve_chain as solve_chain
-    from npexplore.solve.petri import solve_transient as solve_transient
+    from npexplore.solve.petri import *  # noqa: F403
 else:
     __all__, __getattr__, __dir__ = on_demand(__name__)

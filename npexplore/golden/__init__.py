@@ -23,16 +23,7 @@ if TYPE_CHECKING:
     from npexplore.golden.classify.rule_generator import generate_rules as generate_rules
     from npexplore.golden.classify.rule_generator import headers_within as headers_within
     from npexplore.golden.columns import Packets as Packets
-    from npexplore.golden.diffserv import Arrivals as Arrivals
-    from npexplore.golden.diffserv import ClassQueue as ClassQueue
-    from npexplore.golden.diffserv import DiffServ as DiffServ
-    from npexplore.golden.diffserv import Fate as Fate
-    from npexplore.golden.diffserv import Outcome as Outcome
-    from npexplore.golden.diffserv import OutputPort as OutputPort
-    from npexplore.golden.diffserv import Receiver as Receiver
-    from npexplore.golden.diffserv import Shaping as Shaping
-    from npexplore.golden.diffserv import Treatment as Treatment
-    from npexplore.golden.diffserv import simulate_diffserv as simulate_diffserv
+    from npexplore.golden.diffserv import *  # noqa: F403
     from npexplore.golden.diffserv.experiments import DiffServBench as DiffServBench
     from npexplore.golden.diffserv.experiments import load_sweep as load_sweep
     from npexplore.golden.elements import Element as Element
@@ -61,13 +52,7 @@ if TYPE_CHECKING:
     from npexplore.golden.mpls.switch import LabelEntry as LabelEntry
     from npexplore.golden.mpls.switch import LabelMap as LabelMap
     from npexplore.golden.mpls.switch import switch_labels as switch_labels
-    from npexplore.golden.police import POLICERS as POLICERS
-    from npexplore.golden.police import Colour as Colour
-    from npexplore.golden.police import DifferentiatedTwoRate as DifferentiatedTwoRate
-    from npexplore.golden.police import LeakyBucket as LeakyBucket
-    from npexplore.golden.police import SingleRate as SingleRate
-    from npexplore.golden.police import TwoRate as TwoRate
-    from npexplore.golden.police import police_many as police_many
+    from npexplore.golden.police import *  # noqa: F403
     from npexplore.golden.router.batch import BatchForwarder as BatchForwarder
     from npexplore.golden.router.batch import Frames as Frames
     from npexplore.golden.router.configuration import PortRecord as PortRecord
@@ -78,17 +63,7 @@ if TYPE_CHECKING:
     from npexplore.golden.router.configuration import resolve_router as resolve_router
     from npexplore.golden.router.forward import Forwarder as Forwarder
     from npexplore.golden.router.profiles import PROFILES as PROFILES
-    from npexplore.golden.schedule import SCHEDULERS as SCHEDULERS
-    from npexplore.golden.schedule import DeficitRoundRobin as DeficitRoundRobin
-    from npexplore.golden.schedule import PriorityDeficitRoundRobin as PriorityDeficitRoundRobin
-    from npexplore.golden.schedule import QueuedPacket as QueuedPacket
-    from npexplore.golden.schedule import Scheduler as Scheduler
-    from npexplore.golden.schedule import SelfClockedFairQueueing as SelfClockedFairQueueing
-    from npexplore.golden.schedule import Shaped as Shaped
-    from npexplore.golden.schedule import Shaper as Shaper
-    from npexplore.golden.schedule import StrictPriority as StrictPriority
-    from npexplore.golden.schedule import WeightedFairQueueing as WeightedFairQueueing
-    from npexplore.golden.schedule import WeightedRoundRobin as WeightedRoundRobin
+    from npexplore.golden.schedule import *  # noqa: F403
     from npexplore.golden.token_rate import TokenRate as TokenRate
 else:
     __all__, __getattr__, __dir__ = on_demand(__name__)

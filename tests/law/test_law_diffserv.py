@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from npexplore.golden.diffserv import Fate, simulate_diffserv, simulate_plainly
+from npexplore.golden.diffserv import Fate, simulate_diffserv
+from npexplore.golden.diffserv.reference import simulate_plainly
 from npexplore.golden.schedule import SCHEDULERS
 from tests.reference.diffserv_cases import routers
 

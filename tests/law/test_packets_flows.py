@@ -16,16 +16,9 @@ from reference import capture_files as make
 from npexplore._kernels.capture_flows import longest_match
 from npexplore.errors import InputError
 from npexplore.packets import read_capture
-from npexplore.packets.statistics import (
-    destination_locality,
-    elephants,
-    endpoints,
-    flow_table,
-    locality,
-    top_talkers,
-    train_lengths,
-)
-from npexplore.packets.statistics.endpoints import dense
+from npexplore.packets.statistics import destination_locality, elephants, flow_table, top_talkers, train_lengths
+from npexplore.packets.statistics.endpoints import dense, endpoints
+from npexplore.packets.statistics.locality import locality
 
 packets = st.lists(
     st.tuples(

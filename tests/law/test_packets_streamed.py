@@ -16,12 +16,12 @@ from npexplore.packets.statistics import (
     FlowCounter,
     GapCounter,
     LengthCounter,
-    endpoints,
     flow_counter,
     flow_table,
     interarrivals,
     top_talkers,
 )
+from npexplore.packets.statistics.endpoints import endpoints
 from npexplore.packets.statistics.gaps import BINS, bins_of
 
 captures = st.one_of(pcaps(), pcapngs(), erfs())

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from npexplore.errors import InputError
 from npexplore.machine.mixes import load_mix, mix_names
 from npexplore.packets import read_capture
-from npexplore.packets.statistics import hurst, interarrivals, locality
+from npexplore.packets.statistics import hurst, interarrivals
+from npexplore.packets.statistics.locality import locality
 from npexplore.packets.synthetic import (
     LengthMix,
     Traffic,

@@ -16,11 +16,12 @@ from npexplore.golden.diffserv import (
     Shaping,
     Treatment,
     simulate_diffserv,
-    simulate_plainly,
-)  # fmt: skip
+)
 from npexplore.golden.diffserv.queues import EarlyDrop, QueueLimits, Thresholds
+from npexplore.golden.diffserv.reference import simulate_plainly
 from npexplore.golden.police import Colour, LeakyBucket, TwoRate
-from npexplore.golden.schedule import PriorityDeficitRoundRobin, halving_quanta
+from npexplore.golden.schedule import PriorityDeficitRoundRobin
+from npexplore.golden.schedule.priority_drr import halving_quanta
 from npexplore.golden.token_rate import TokenRate
 from npexplore.golden.work import Access, Meter
 

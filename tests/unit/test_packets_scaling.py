@@ -16,12 +16,12 @@ from npexplore.packets.statistics import (
     flow_table,
     hurst,
     interarrivals,
-    locality,
     rate_over_time,
     top_talkers,
     train_lengths,
     variance_time,
-)  # fmt: skip
+)
+from npexplore.packets.statistics.locality import locality
 from npexplore.packets.statistics.scaling import gamma_derivatives
 from npexplore.paths import share
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from npexplore.errors import InputError, RefusedError, UnknownNameError
-from npexplore.solve.queueing import LARGE_CROSSBAR, bank_bandwidth, crossbar_limit, mva
+from npexplore.solve.queueing import bank_bandwidth, crossbar_limit, mva
+from npexplore.solve.queueing.banks import LARGE_CROSSBAR
 
 
 def placements(n, m):

@@ -5,7 +5,6 @@ import pytest
 
 from npexplore.errors import InputError, RefusedError, UnknownNameError
 from npexplore.solve.queueing import (
-    METHODS,
     approximate_mva,
     asymptotic_bounds,
     balanced_job_bounds,
@@ -22,6 +21,7 @@ from npexplore.solve.queueing import (
     open_network,
     open_rates,
 )
+from npexplore.solve.queueing.approximate import METHODS
 
 ROUTING = [[0.0, 0.7, 0.3], [0.4, 0.0, 0.0], [0.5, 0.25, 0.25]]
 

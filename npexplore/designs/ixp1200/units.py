@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from npexplore.designs.ixp1200.load import CLASSES, FLOWS, packet_rate
 from npexplore.errors import ModelError
-from npexplore.golden.schedule import SCHEDULERS, halving_quanta
+from npexplore.golden.schedule import SCHEDULERS
+from npexplore.golden.schedule.priority_drr import halving_quanta
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.resources import BankedMemory, BufferPool, Policer, ScheduledQueue, WordMemory
 from npexplore.machine.resources.base import Resource

@@ -5,12 +5,10 @@
 
 from npexplore.golden.diffserv.arrivals import Arrivals
 from npexplore.golden.diffserv.outcome import Fate, Outcome
-from npexplore.golden.diffserv.reference import simulate_plainly
-from npexplore.golden.diffserv.setup import CLASSES, ClassQueue, DiffServ, OutputPort, Receiver, Shaping, Treatment
+from npexplore.golden.diffserv.setup import ClassQueue, DiffServ, OutputPort, Receiver, Shaping, Treatment
 from npexplore.golden.diffserv.simulation import simulate_diffserv
 
 __all__ = [
-    "CLASSES",
     "Arrivals",
     "ClassQueue",
     "DiffServ",
@@ -21,5 +19,4 @@ __all__ = [
     "Shaping",
     "Treatment",
     "simulate_diffserv",
-    "simulate_plainly",
 ]

@@ -29,9 +29,11 @@ from npexplore.golden.diffserv.records import (
     QueueRecord,
     SingleRateRecord,
 )  # fmt: skip
-from npexplore.golden.police import Colour, DifferentiatedTwoRate, LeakyBucket, Policer, SingleRate, TwoRate
+from npexplore.golden.police import Colour, DifferentiatedTwoRate, LeakyBucket, SingleRate, TwoRate
+from npexplore.golden.police.base import Policer
 from npexplore.golden.router.ports import Port
-from npexplore.golden.schedule import SCHEDULERS, halving_quanta
+from npexplore.golden.schedule import SCHEDULERS
+from npexplore.golden.schedule.priority_drr import halving_quanta
 from npexplore.golden.token_rate import TokenRate
 
 HEAD = 14  # bytes of an Ethernet header

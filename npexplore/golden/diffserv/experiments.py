@@ -21,7 +21,7 @@ from npexplore.golden.diffserv.queues import QueueLimits
 from npexplore.golden.diffserv.setup import CLASSES, ClassQueue, DiffServ, OutputPort, Receiver, Treatment
 from npexplore.golden.diffserv.simulation import simulate_diffserv
 from npexplore.golden.police import LeakyBucket
-from npexplore.golden.schedule import halving_quanta
+from npexplore.golden.schedule.priority_drr import halving_quanta
 from npexplore.golden.token_rate import NS, TokenRate
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from npexplore.errors import InputError, one_of
 from npexplore.golden.code_points import class_dscp
 from npexplore.golden.diffserv.queues import QueueLimits
-from npexplore.golden.police import Colour, Policer
+from npexplore.golden.police import Colour
+from npexplore.golden.police.base import Policer
 from npexplore.golden.schedule import SCHEDULERS, Scheduler, Shaper
 from npexplore.golden.token_rate import TokenRate
 

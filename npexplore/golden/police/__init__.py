@@ -1,6 +1,6 @@
 """Policers, which decide whether a flow is within its rate: POLICERS lists them; `police_many` takes columns."""
 
-from npexplore.golden.police.base import Bound, Policer, State
+from npexplore.golden.police.base import Policer
 from npexplore.golden.police.batch import police_many
 from npexplore.golden.police.colour import Colour
 from npexplore.golden.police.differentiated import DifferentiatedTwoRate
@@ -17,13 +17,10 @@ POLICERS: dict[str, type[Policer]] = {
 
 __all__ = [
     "POLICERS",
-    "Bound",
     "Colour",
     "DifferentiatedTwoRate",
     "LeakyBucket",
-    "Policer",
     "SingleRate",
-    "State",
     "TwoRate",
     "police_many",
 ]

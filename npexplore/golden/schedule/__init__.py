@@ -5,7 +5,7 @@
 
 from npexplore.golden.schedule.base import QueuedPacket, Scheduler
 from npexplore.golden.schedule.drr import DeficitRoundRobin
-from npexplore.golden.schedule.priority_drr import PriorityDeficitRoundRobin, halving_quanta
+from npexplore.golden.schedule.priority_drr import PriorityDeficitRoundRobin
 from npexplore.golden.schedule.ranked import RANKED
 from npexplore.golden.schedule.scfq import SelfClockedFairQueueing
 from npexplore.golden.schedule.shaped import Shaped, Shaper
@@ -35,5 +35,4 @@ __all__ = [
     "StrictPriority",
     "WeightedFairQueueing",
     "WeightedRoundRobin",
-    "halving_quanta",
 ]

@@ -1,12 +1,12 @@
 """Statistics of captures: running totals in constant memory, and what needs the whole packet table."""
 
 from npexplore.packets.statistics.counting import CaptureCounts, count_capture
-from npexplore.packets.statistics.endpoints import Endpoints, endpoints
+from npexplore.packets.statistics.endpoints import Endpoints
 from npexplore.packets.statistics.flow_counter import FlowCounter
 from npexplore.packets.statistics.flows import elephants, flow_table, top_talkers, train_lengths
 from npexplore.packets.statistics.gaps import GapCounter
 from npexplore.packets.statistics.lengths import LengthCounter
-from npexplore.packets.statistics.locality import Locality, destination_locality, flow_locality, locality
+from npexplore.packets.statistics.locality import Locality, destination_locality, flow_locality
 from npexplore.packets.statistics.rates import RateCounter, RateSeries, rate_over_time
 from npexplore.packets.statistics.scaling import HurstEstimate, hurst, interarrivals, variance_time
 
@@ -23,12 +23,10 @@ __all__ = [
     "count_capture",
     "destination_locality",
     "elephants",
-    "endpoints",
     "flow_locality",
     "flow_table",
     "hurst",
     "interarrivals",
-    "locality",
     "rate_over_time",
     "top_talkers",
     "train_lengths",

@@ -1,10 +1,10 @@
 """Queueing models as functions of arrays, batched over design points; docs/queueing.md says which one to take."""
 
-from npexplore.solve.queueing.approximate import METHODS, approximate_mva
-from npexplore.solve.queueing.banks import BANK_MODELS, LARGE_CROSSBAR, bank_bandwidth, crossbar_limit
+from npexplore.solve.queueing.approximate import approximate_mva
+from npexplore.solve.queueing.banks import bank_bandwidth, crossbar_limit
 from npexplore.solve.queueing.birth_death import Transient, steady_state, transient
 from npexplore.solve.queueing.caches import Hits, characteristic_time, hit_chances
-from npexplore.solve.queueing.general import GG_APPROXIMATIONS, ggc, md1, mg1, mg1_priority, mg1_ps
+from npexplore.solve.queueing.general import ggc, md1, mg1, mg1_priority, mg1_ps
 from npexplore.solve.queueing.job_bounds import (
     JobBounds,
     asymptotic_bounds,
@@ -22,10 +22,6 @@ from npexplore.solve.queueing.sojourn import mmc_quantiles, mmck_quantiles
 from npexplore.solve.queueing.traffic import closed_visits, open_rates
 
 __all__ = [
-    "BANK_MODELS",
-    "GG_APPROXIMATIONS",
-    "LARGE_CROSSBAR",
-    "METHODS",
     "Hits",
     "JobBounds",
     "MultiMva",

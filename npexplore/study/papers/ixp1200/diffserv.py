@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from npexplore.designs import Design
-from npexplore.golden.diffserv import CLASSES, Receiver
+from npexplore.golden.diffserv import Receiver
 from npexplore.golden.diffserv.experiments import DiffServBench, load_sweep, rates_of_flows
+from npexplore.golden.diffserv.setup import CLASSES
 from npexplore.ledger import facts
 from npexplore.ledger.rules import rule
 from npexplore.reads import remembered

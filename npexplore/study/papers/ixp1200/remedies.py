@@ -17,7 +17,8 @@ from npexplore.designs import Design
 from npexplore.golden.lookup import route_cache_hit_ratio
 from npexplore.machine.parameters import Value
 from npexplore.packets.columns import PacketTable
-from npexplore.packets.statistics import Locality, flow_locality, locality
+from npexplore.packets.statistics import Locality, flow_locality
+from npexplore.packets.statistics.locality import locality
 from npexplore.study.papers.ixp1200.performance import binds, simulated
 from npexplore.study.sweeping.simulations import Simulations
 
