@@ -4,6 +4,7 @@ The upper two bits of an unknown option's type say what to do: 0 skip it, 1 disc
 the sender, 3 the same unless the destination is a multicast address.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from npexplore.golden.ipv6.extensions import HOP_BY_HOP
@@ -11,7 +12,7 @@ from npexplore.golden.ipv6.header import SHORTEST, read_header
 from npexplore.golden.reasons import Reason
 
 PAD1, PADN, ROUTER_ALERT = 0, 1, 5
-KNOWN = frozenset({PADN, ROUTER_ALERT})
+LONGEST_PADDING, MOST_OPTIONS = 7, 8  # of the Linux kernel
 
 
 class HopOptions(NamedTuple):
@@ -22,21 +23,43 @@ class HopOptions(NamedTuple):
     tell: bool = False
 
 
-def read_hop_options(packet: bytes) -> HopOptions:
-    """Return what is wrong with the hop-by-hop options of a packet whose chain is whole; it may have none."""
-    header = read_header(packet)
-    if header.next_header != HOP_BY_HOP:
-        return HopOptions()
-    at, end = SHORTEST + 2, SHORTEST + 8 * packet[SHORTEST + 1] + 8
+def options_between(packet: bytes, at: int, end: int, *, linux: bool = False) -> Iterator[tuple[int, int | None]]:
+    """Yield (place, type) of each option but padding; type None, the last: that option is cut.
+
+    linux: as the kernel reads them, to which padding of more than 7 bytes or not zero, and a ninth option, are cut.
+    """
+    padding = count = 0
     while at < end:
         kind = packet[at]
-        if kind == PAD1:
-            at += 1
-            continue
-        if at + 2 > end or at + 2 + packet[at + 1] > end:
+        size = 1 if kind == PAD1 else packet[at + 1] + 2 if at + 2 <= end else end
+        pads = kind in (PAD1, PADN)
+        padding, count = (padding + size, count) if pads else (0, count + 1)
+        strange = padding > LONGEST_PADDING or count > MOST_OPTIONS or (pads and any(packet[at + 2 : at + size]))
+        if at + size > end or (linux and strange):
+            yield at, None
+            return
+        if not pads:
+            yield at, kind
+        at += size
+
+
+def hop_options_of(packet: bytes, *, linux: bool = False) -> Iterator[tuple[int, int | None]]:
+    """Yield the hop-by-hop options right behind the IPv6 header, which are whole, as `options_between` does."""
+    return options_between(packet, SHORTEST + 2, SHORTEST + 8 * packet[SHORTEST + 1] + 8, linux=linux)
+
+
+def unknown_option(packet: bytes, at: int) -> HopOptions:
+    """Return what an option that nobody knows calls for."""
+    kind, many = packet[at], read_header(packet).destination >> 120 == 0xFF
+    reason = Reason.HOP_OPTION_UNKNOWN if kind >> 6 else Reason.NONE
+    return HopOptions(reason, at, kind >> 6 == 2 or (kind >> 6 == 3 and not many))
+
+
+def read_hop_options(packet: bytes) -> HopOptions:
+    """Return what is wrong with the hop-by-hop options of a packet whose chain is whole; it may have none."""
+    for at, kind in hop_options_of(packet) if read_header(packet).next_header == HOP_BY_HOP else ():
+        if kind is None:
             return HopOptions(Reason.HOP_OPTION_CUT, at)
-        if kind not in KNOWN and kind >> 6:
-            many = header.destination >> 120 == 0xFF
-            return HopOptions(Reason.HOP_OPTION_UNKNOWN, at, kind >> 6 == 2 or (kind >> 6 == 3 and not many))
-        at += 2 + packet[at + 1]
+        if kind != ROUTER_ALERT and kind >> 6:
+            return unknown_option(packet, at)
     return HopOptions()

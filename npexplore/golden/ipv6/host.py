@@ -11,6 +11,7 @@ from typing import NamedTuple
 from npexplore.golden.ipv4.host import whole_datagram
 from npexplore.golden.ipv6.extensions import DESTINATION_OPTIONS, FRAGMENT, HOP_BY_HOP, ROUTING
 from npexplore.golden.ipv6.header import ICMP6, SHORTEST, UDP, read_header
+from npexplore.golden.ipv6.hop_options import options_between
 from npexplore.golden.ipv6.icmp import PARAMETER_PROBLEM, UNREACHABLE, IcmpError, checksum
 from npexplore.golden.ipv6.reassembly import Piece
 
@@ -18,9 +19,7 @@ ECHO, ECHO_REPLY = 128, 129
 PORT = 4
 FIELD, NEXT_HEADER, OPTION = 0, 1, 2  # codes of parameter problems
 TCP, NOTHING, NEXT_HEADER_AT = 6, 59, 6
-PAD1, PADN = 0, 1
 RPL, SEGMENTS = 3, 4  # types of routing headers (RFC 6554, 8754)
-LONGEST_PADDING, MOST_OPTIONS = 7, 8
 
 
 class Carried(NamedTuple):
@@ -69,24 +68,11 @@ def carried_by(packet: bytes, *, linux: bool = False, joined: int = 0) -> Carrie
 
 def _options(packet: bytes, at: int, size: int, linux: bool) -> IcmpError | None:
     """Return the error that destination options call for, one of type 0 for silence, None if there is no fault."""
-    silence, end, place = IcmpError(0, 0), at + size, at + 2
-    padding = count = 0
-    while place < end:
-        kind = packet[place]
-        length = 1 if kind == PAD1 else packet[place + 1] + 2 if place + 2 <= end else size
-        if place + length > end:
-            return silence
-        if kind in (PAD1, PADN):
-            padding += length
-            if linux and (padding > LONGEST_PADDING or any(packet[place + 2 : place + length])):
-                return silence
-        else:
-            padding, count = 0, count + 1
-            if linux and (count > MOST_OPTIONS):
-                return silence
-            if kind >> 6:
-                return silence if kind >> 6 == 1 else IcmpError(PARAMETER_PROBLEM, OPTION, place)
-        place += length
+    for place, kind in options_between(packet, at + 2, at + size, linux=linux):
+        if kind is None or kind >> 6 == 1:
+            return IcmpError(0, 0)
+        if kind >> 6:
+            return IcmpError(PARAMETER_PROBLEM, OPTION, place)
     return None
 
 
