@@ -1,14 +1,14 @@
-"""Simulation, bounds and queueing of resources alone against exact theory, at a few points; all of them: gate.py."""
+"""Simulation, bounds and queueing of resources alone against exact theory, at a few points; all of them: reference/theory_rows.py."""
 
 import random
 from pathlib import Path
 
 import pytest
+from reference.theory_rows import DRAWS, Row, explorations
 
 import npexplore as npx
 from npexplore.errors import NpexploreError, RefusedError
 from npexplore.solve.queueing.bank_chain import bank_throughput
-from npexplore.study.laboratory.gate import DRAWS, Row, explorations
 from npexplore.study.laboratory.theory.line import Line
 
 FEW = ("banks", "bus", "hash", "sram", "crossing", "pool")

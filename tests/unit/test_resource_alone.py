@@ -4,6 +4,7 @@ import json
 import random
 
 import pytest
+from reference.theory_rows import DRAWS
 
 import npexplore as npx
 from npexplore.cli import main
@@ -13,7 +14,6 @@ from npexplore.machine.described.named import NAMED, short_key
 from npexplore.machine.described.part_files import PARTS
 from npexplore.machine.resources import KINDS, FifoServer
 from npexplore.report.resource_page import resource_page
-from npexplore.study.laboratory.gate import DRAWS
 from npexplore.study.laboratory.parameters import names
 from npexplore.units import unit_of
 

@@ -1,6 +1,6 @@
 """Solvers against theory over random parameters of each resource, as the table of docs/kinds.md.
 
-    python -m npexplore.study.laboratory.gate docs/kinds.md
+    python tests/reference/theory_rows.py docs/kinds.md
 
 For each resource 30 points drawn by a seed, closed (1 to 32 threads) and open (5 to 95 % load) in turn, and the corner
 cases. Throughput is compared closed and where packets are lost, mean latency else. Simulation's interval is at most 2 %
