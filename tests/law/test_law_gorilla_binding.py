@@ -11,6 +11,8 @@ from reference.gorilla_binding import check, recompiled, trace, tracer
 from reference.gorilla_packets import KINDS
 from reference.router_cases import named_cases
 from reference.router_cases6 import MIXED, named_cases6
+from reference.step_declarations import check_declared
+from reference.step_tracing import Tracer
 
 from npexplore.designs.gorilla.steps import PROTOCOLS, Box, forward, lookup, trie_program
 from npexplore.designs.gorilla.steps.router import PORTS, accelerators, engine_program
@@ -19,8 +21,6 @@ from npexplore.golden.lookup import Trie20_4_8
 from npexplore.golden.router.configuration import resolve_router
 from npexplore.golden.router.forward import Forwarder
 from npexplore.machine.step_programs import Answer, Context
-from npexplore.machine.step_programs.derived import check_declared
-from npexplore.machine.step_programs.tracing import Tracer
 
 ROUTER, CASES = named_cases()
 FOUR, MIX = (Forwarder(one, profile="rfc1812", lookup="trie20_4_8") for one in (ROUTER, resolve_router(MIXED)))

@@ -1,4 +1,4 @@
-"""Simulation, bounds and queueing of resources alone against exact theory, at a few points; all of them: reference/theory_rows.py."""
+"""Simulation, bounds and queueing of resources alone against exact theory, at a few points; all: `theory_rows`."""
 
 import random
 from pathlib import Path

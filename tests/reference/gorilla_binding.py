@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from reference.step_declarations import CALL, IDLE, UNDECLARED, Disagreement, Key, check_declared
+from reference.step_tracing import Tracer, Uses
+
 from npexplore.designs.gorilla.steps.router import PROTOCOLS, Box, accelerators, engine_program
 from npexplore.golden.flow_counters import FlowCounters
 from npexplore.golden.reasons import Reason
@@ -17,9 +20,7 @@ from npexplore.golden.router.forward import Forwarder
 from npexplore.golden.router.policy import Policy
 from npexplore.golden.router.sides import Side
 from npexplore.machine.step_programs.compiler import Compiled, compile_steps
-from npexplore.machine.step_programs.derived import CALL, IDLE, UNDECLARED, Disagreement, Key, check_declared
 from npexplore.machine.step_programs.language import Field, Step, StepProgram
-from npexplore.machine.step_programs.tracing import Tracer, Uses
 
 WATCHED = Box, Forwarder, Router, Policy, Side, FlowCounters
 REGISTERS = "a value kept from the step before, as in a register; the scratchpad is not read again"

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 from reference.gorilla_binding import recompiled
+from reference.step_declarations import check_declared, ranges_text
+from reference.step_tracing import Tracer
 
 from npexplore.errors import ModelError
 from npexplore.machine.step_programs import Answer, Call, Field, Kept, StepProgram, compile_steps, execute
-from npexplore.machine.step_programs.derived import check_declared, ranges_text
-from npexplore.machine.step_programs.tracing import Tracer
 
 
 class Tables:

@@ -6,9 +6,6 @@ language    a program as Python: steps, calls, fields of the header
 compiler    checks dependencies within a step, splits steps, builds the pipeline form
 layout      where fields stand in a thread's words of the scratchpad
 execution   runs a compiled program on a real packet and keeps its trace
-watching    values that tell who looks at them
-tracing     what each step reads, writes, keeps and looks up, by running it on such values
-derived     declarations against what was traced; steps by what they read
 paths       traces become workload columns and a recorded program of the event engine
 """
 

@@ -3,7 +3,6 @@
 router        the steps that all protocols share, and programs for any set of protocols
 ipv4, ipv6, mpls    the steps of a protocol
 accelerators  trie lookups as step programs over a memory, label tables, flow counters, header checks
-binding       declarations held to what steps do, and what is known to differ
 bodies        pre- and post-processor: split, body buffer, recombination in arrival order
 """
 

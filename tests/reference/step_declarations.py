@@ -13,10 +13,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
+from reference.step_tracing import Uses
+from reference.step_watching import BYTE
+
 from npexplore.errors import ModelError
 from npexplore.machine.step_programs.language import Field, StepProgram
-from npexplore.machine.step_programs.tracing import Uses
-from npexplore.machine.step_programs.watching import BYTE
 
 UNDECLARED, CALL, IDLE = "undeclared", "call", "idle"
 Key = tuple[str, str, str]

@@ -17,11 +17,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from reference.step_watching import BYTE, TracedBytes, Watched, watched_tuple
+
 from npexplore.errors import ModelError
 from npexplore.machine.step_programs.compiler import Compiled
 from npexplore.machine.step_programs.execution import Accelerator, Context, Trace, execute_in
 from npexplore.machine.step_programs.language import Kept, Run, Step
-from npexplore.machine.step_programs.watching import BYTE, TracedBytes, Watched, watched_tuple
 
 
 @dataclass
