@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from npexplore._kernels import golden_headers as kernels
 from npexplore.golden.columns import Packets
-from npexplore.golden.pairs import Pair
 
 
 def internet_checksum(data: bytes) -> int:
@@ -83,11 +82,3 @@ def update_checksums_rfc1141(
     for _ in range(2):
         total = (total & 0xFFFF) + (total >> 16)
     return total.astype(np.uint16)
-
-
-PAIRS = [
-    Pair(internet_checksum, internet_checksums, "any_bytes"),
-    Pair(update_checksum, update_checksums, "word_changes"),
-    Pair(update_checksum_rfc1141, update_checksums_rfc1141, "word_changes"),
-    Pair(header_checksum_is_right, header_checksums_are_right, "ipv4_packets"),
-]

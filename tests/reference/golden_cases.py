@@ -1,4 +1,4 @@
-"""Strategies for the arguments of golden functions, under the names used by their `Pair` (golden/pairs.py)."""
+"""Strategies for the arguments of golden functions that have a batch form (law/test_law_golden_pairs.py)."""
 
 from ipaddress import IPv6Address
 

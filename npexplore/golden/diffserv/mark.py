@@ -14,7 +14,6 @@ from npexplore.golden.checksum import update_checksum
 from npexplore.golden.code_points import MAX_DSCP
 from npexplore.golden.columns import Packets
 from npexplore.golden.ipv4.header import SHORTEST
-from npexplore.golden.pairs import Pair
 
 
 def mark_dscp(packet: bytes, dscp: int) -> bytes:
@@ -42,6 +41,3 @@ def mark_dscps(packets: Packets, dscp: ArrayLike, *, in_place: bool = False) -> 
     changed = packets if in_place else packets.copy()
     kernels.mark(changed.buffer, changed.offset, changed.length, codes)
     return changed
-
-
-PAIRS = [Pair(mark_dscp, mark_dscps, "markings")]

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from npexplore._kernels import golden_headers as kernels
 from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_column, prefix_mask
-from npexplore.golden.pairs import Pair
 from npexplore.golden.reasons import Reason
 
 
@@ -115,9 +114,3 @@ def delivery_many(
     """Return the reason code of each packet."""
     answers = np.array([[delivery(k, b, forward_directed) for b in (False, True)] for k in Destination], np.uint8)
     return np.asarray(answers[kind, np.asarray(link_broadcast, np.int64)])
-
-
-PAIRS = [
-    Pair(destination_kind, destination_kinds, "addresses", "link_tables"),
-    Pair(delivery, delivery_many, "destination_kinds", "switches"),
-]

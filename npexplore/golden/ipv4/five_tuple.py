@@ -14,7 +14,6 @@ from npexplore.errors import InputError
 from npexplore.golden.columns import Packets
 from npexplore.golden.ipv4.addresses import Address, address_number
 from npexplore.golden.ipv4.header import SHORTEST, read_header, read_headers
-from npexplore.golden.pairs import Pair
 from npexplore.packets import PacketTable
 
 T = TypeVar("T", int, NDArray[Any])
@@ -109,6 +108,3 @@ def table_five_tuples(table: PacketTable) -> Columns:
         np.where(ipv4, table[name], 0).astype(kind) for name, kind in zip(names, TYPES, strict=True)
     )
     return FiveTuple(source, destination, source_port, destination_port, protocol)
-
-
-PAIRS = [Pair(read_five_tuple, read_five_tuples, "ipv4_packets")]

@@ -9,7 +9,6 @@ from npexplore._kernels import golden_headers as kernels
 from npexplore.errors import InputError
 from npexplore.golden.checksum import internet_checksum
 from npexplore.golden.columns import Packets
-from npexplore.golden.pairs import Pair
 
 T = TypeVar("T", int, NDArray[np.int64])
 DF, MF = 2, 1  # bits of `flags`
@@ -100,6 +99,3 @@ def with_checksum(packet: bytes) -> bytes:
     length = 4 * (packet[0] & 15)
     checksum = internet_checksum(packet[:10] + b"\0\0" + packet[12:length])
     return packet[:10] + checksum.to_bytes(2, "big") + packet[12:]
-
-
-PAIRS = [Pair(read_header, read_headers, "ipv4_packets")]

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from npexplore._kernels import golden_headers as kernels
 from npexplore.errors import one_of
 from npexplore.golden.ipv4.addresses import address_column, prefix_mask, prefix_pair
-from npexplore.golden.pairs import Pair
 from npexplore.golden.reasons import Reason
 from npexplore.paths import share
 
@@ -80,6 +79,3 @@ def martian_many(
     addresses = address_column(source), address_column(destination)
     kernels.martians(*addresses, value, mask, bad_source, bad_destination, out)
     return out
-
-
-PAIRS = [Pair(martian, martian_many, "address_pairs", "martian_lists")]

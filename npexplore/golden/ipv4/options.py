@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from npexplore._kernels import golden_options as kernels
 from npexplore.golden.columns import Packets
 from npexplore.golden.ipv4.header import SHORTEST, with_checksum
-from npexplore.golden.pairs import Pair
 
 END, NOP, RECORD_ROUTE, TIMESTAMP, LOOSE_ROUTE, STRICT_ROUTE, ROUTER_ALERT = 0, 1, 7, 68, 131, 137, 148
 ONCE = {RECORD_ROUTE, TIMESTAMP, LOOSE_ROUTE, STRICT_ROUTE}  # "appears at most once in a datagram"
@@ -220,6 +219,3 @@ def reversed_source_route(packet: bytes, options: Options) -> tuple[int, bytes]:
         return int.from_bytes(source, "big"), b""
     back = b"".join([*hops[1:], source])
     return int.from_bytes(hops[0], "big"), bytes([route.kind, 3 + len(back), 4]) + back
-
-
-PAIRS = [Pair(option_fault, option_faults, "ipv4_packets")]

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from npexplore.golden.ipv4.addresses import prefix_mask
 from npexplore.golden.ipv4.delivery import Links
-from npexplore.golden.pairs import Pair
 
 
 def redirects(in_port: int, out_port: int, source: int, next_hop: int, source_routed: bool, links: Links) -> bool:
@@ -34,6 +33,3 @@ def redirects_many(
         here = came == (links.port[row] if links.port else row)
         same_network |= here & np.all([(end ^ address) & prefix_mask(length) == 0 for end in ends], axis=0)
     return np.asarray((in_port == out_port) & same_network & ~np.asarray(source_routed, np.bool_))
-
-
-PAIRS = [Pair(redirects, redirects_many, "forwardings", "link_tables")]

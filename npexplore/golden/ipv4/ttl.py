@@ -8,7 +8,6 @@ from npexplore.errors import InputError
 from npexplore.golden.checksum import update_checksum
 from npexplore.golden.columns import Packets
 from npexplore.golden.ipv4.header import SHORTEST
-from npexplore.golden.pairs import Pair
 from npexplore.golden.reasons import Reason
 
 
@@ -34,6 +33,3 @@ def decrement_ttls(packets: Packets, *, in_place: bool = False) -> tuple[NDArray
     out = np.empty(len(packets), np.uint8)
     kernels.decrement(changed.buffer, changed.offset, changed.length, out)
     return out, changed
-
-
-PAIRS = [Pair(decrement_ttl, decrement_ttls, "ipv4_packets")]

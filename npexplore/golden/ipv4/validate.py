@@ -11,7 +11,6 @@ from npexplore._kernels import golden_headers as kernels
 from npexplore.golden.checksum import internet_checksum
 from npexplore.golden.columns import Packets
 from npexplore.golden.ipv4.header import SHORTEST, read_header
-from npexplore.golden.pairs import Pair
 from npexplore.golden.reasons import Reason
 
 
@@ -40,6 +39,3 @@ def validate_ipv4_many(packets: Packets) -> NDArray[np.uint8]:
     out = np.empty(len(packets), np.uint8)
     kernels.validate(packets.buffer, packets.words, packets.offset, packets.length, out)
     return out
-
-
-PAIRS = [Pair(validate_ipv4, validate_ipv4_many, "ipv4_packets")]

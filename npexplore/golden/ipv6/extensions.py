@@ -15,7 +15,6 @@ from npexplore._kernels import golden_ipv6 as kernels
 from npexplore.golden.columns import Packets
 from npexplore.golden.ipv6.header import SHORTEST, read_header
 from npexplore.golden.ipv6.validate import validate
-from npexplore.golden.pairs import Pair
 from npexplore.golden.reasons import Reason
 
 T = TypeVar("T", int, NDArray[Any])
@@ -71,6 +70,3 @@ def read_chains(packets: Packets) -> "Chain[NDArray[Any]]":
     columns = np.zeros((len(Chain._fields), len(packets)), np.int64)
     kernels.chains(packets.buffer, packets.offset, packets.length, columns)
     return Chain(*columns)
-
-
-PAIRS = [Pair(read_chain, read_chains, "ipv6_packets")]

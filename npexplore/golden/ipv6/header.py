@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from npexplore._kernels import golden_ipv6 as kernels
 from npexplore.errors import InputError
 from npexplore.golden.columns import Packets
-from npexplore.golden.pairs import Pair
 
 T = TypeVar("T", int, NDArray[Any])
 SHORTEST = 40
@@ -73,6 +72,3 @@ def write_packet(
     first = (6 << 28 | traffic_class << 20 | flow_label).to_bytes(4, "big")
     head = first + len(payload).to_bytes(2, "big") + bytes([next_header, hop_limit])
     return head + source.to_bytes(16, "big") + destination.to_bytes(16, "big") + payload
-
-
-PAIRS = [Pair(read_header, read_headers, "ipv6_packets")]

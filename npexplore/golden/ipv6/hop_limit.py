@@ -6,7 +6,6 @@ from numpy.typing import NDArray
 from npexplore._kernels import golden_ipv6 as kernels
 from npexplore.golden.columns import Packets
 from npexplore.golden.ipv6.header import SHORTEST
-from npexplore.golden.pairs import Pair
 from npexplore.golden.reasons import Reason
 
 
@@ -25,6 +24,3 @@ def decrement_hop_limits(packets: Packets) -> tuple[NDArray[np.uint8], Packets]:
     out = np.empty(len(packets), np.uint8)
     kernels.decrement(changed.buffer, changed.offset, changed.length, out)
     return out, changed
-
-
-PAIRS = [Pair(decrement_hop_limit, decrement_hop_limits, "ipv6_packets")]

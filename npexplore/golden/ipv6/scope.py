@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from npexplore._kernels import golden_ipv6 as kernels
 from npexplore.golden.ipv6.addresses import address_column
-from npexplore.golden.pairs import Pair
 from npexplore.golden.reasons import Reason
 
 
@@ -56,9 +55,3 @@ def martian_many(source: NDArray[np.uint64], destination: NDArray[np.uint64]) ->
     out = np.where(np.isin(destinations, (Kind.UNSPECIFIED, Kind.LOOPBACK)), Reason.MARTIAN_DESTINATION6, Reason.NONE)
     bad = np.isin(sources, (Kind.UNSPECIFIED, Kind.LOOPBACK, Kind.MULTICAST))
     return np.where(bad, Reason.MARTIAN_SOURCE6, out).astype(np.uint8)
-
-
-PAIRS = [
-    Pair(address_kind, address_kinds, "addresses6"),
-    Pair(martian, martian_many, "address_pairs6"),
-]

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from npexplore._kernels import golden_ipv6 as kernels
 from npexplore.golden.columns import Packets
 from npexplore.golden.ipv6.header import SHORTEST, read_header
-from npexplore.golden.pairs import Pair
 from npexplore.golden.reasons import Reason
 
 
@@ -30,6 +29,3 @@ def validate_many(packets: Packets) -> NDArray[np.uint8]:
     out = np.empty(len(packets), np.uint8)
     kernels.validate(packets.buffer, packets.offset, packets.length, out)
     return out
-
-
-PAIRS = [Pair(validate, validate_many, "ipv6_packets")]

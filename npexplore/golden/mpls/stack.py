@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from npexplore._kernels import golden_mpls as kernels
 from npexplore.errors import InputError
 from npexplore.golden.columns import Packets
-from npexplore.golden.pairs import Pair
 from npexplore.golden.reasons import Reason
 
 T = TypeVar("T", int, NDArray[Any])
@@ -122,6 +121,3 @@ def check_outgoing(label: int) -> None:
 def entry_bytes(row: Label) -> bytes:
     """Return one entry as it stands."""
     return (row.label << 12 | row.traffic_class << 9 | row.bottom << 8 | row.ttl).to_bytes(ENTRY, "big")
-
-
-PAIRS = [Pair(read_stack, read_stacks, "label_stacks")]

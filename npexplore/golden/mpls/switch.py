@@ -40,7 +40,6 @@ from npexplore.golden.mpls.stack import (
     label_at,
     read_stack,
 )
-from npexplore.golden.pairs import Pair
 from npexplore.golden.reasons import Reason
 from npexplore.records import content_hash
 
@@ -254,6 +253,3 @@ def rewrite_rows(
         packets.buffer, packets.offset, packets.length, rows, *plan, columns.labels, columns.many, columns.uniform, at,
         out,
     )  # fmt: skip
-
-
-PAIRS = [Pair(switch_labels, switch_many, "label_stacks", "label_maps")]
