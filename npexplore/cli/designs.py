@@ -1,8 +1,21 @@
-"""`npexplore designs`: list the machines that can be explored."""
+"""`npexplore designs`: list the machines that can be explored; the lists of knobs and mixes that `explain` prints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from npexplore.cli.output import emit, json_option, table
+
+if TYPE_CHECKING:
+    from npexplore.machine.parameters import Parameters
+
+KNOB_COLUMNS = ("knob", "kind", "type", "default", "unit", "range", "about", "source")
+MIX_COLUMNS = {
+    "name": "name", "mean_packet_bytes": "mean bytes", "below_64": "share < 64", "longest_bytes": "longest",
+    "title": "title",
+}  # fmt: skip
 
 
 @click.command("designs")
@@ -22,3 +35,46 @@ def command(as_json: bool) -> None:
         })  # fmt: skip
     columns = {"name": "name", "knobs": "knobs", "parameters": "parameters", "paper": "paper", "title": "title"}
     emit({"designs": rows}, lambda: table(rows, columns), as_json=as_json)
+
+
+def show_knobs(name: str, parameters: Parameters, as_json: bool) -> None:
+    """Print what can be set on a design."""
+    from npexplore.machine.parameters import HOW_TO_ADD
+
+    rows = list_knobs(parameters)
+    none = f"{name} has no parameters to change; to have some, {HOW_TO_ADD}"
+    emit({"design": name, "knobs": rows}, lambda: table(rows, KNOB_COLUMNS) if rows else none, as_json=as_json)
+
+
+def list_knobs(parameters: Parameters) -> list[dict[str, Any]]:
+    """Return what can be set on a design, the paper's knobs first."""
+    rows = []
+    for name, p in parameters.file.parameter.items():
+        low, high = ("" if end is None else f"{end:g}" for end in (p.min, p.max))
+        kind = "choice" if p.choices else "integer" if isinstance(p.value, int) else "number"
+        span = ", ".join(map(str, p.choices)) if p.choices else f"{low}..{high}" if low or high else ""
+        rows.append({
+            "knob": name, "kind": p.kind, "type": kind, "value": parameters[name], "default": p.value,
+            "unit": p.unit, "range": span, "min": p.min, "max": p.max, "choices": p.choices or None,
+            "about": p.about, "source": p.source,
+        })  # fmt: skip
+    return sorted(rows, key=lambda row: row["kind"] != "knob")
+
+
+def list_mixes() -> list[dict[str, Any]]:
+    """Return the published mixes with their properties and sources."""
+    import numpy as np
+
+    from npexplore.machine.mixes import load_mix, mix_names
+
+    rows = []
+    for name in mix_names():
+        mix = load_mix(name)
+        lengths = np.arange(len(mix.probability))
+        rows.append({
+            "name": name, "title": mix.file.title, "mean_packet_bytes": float(np.sum(lengths * mix.probability)),
+            "below_64": float(mix.probability[:64].sum()), "longest_bytes": int(lengths[-1]),
+            "assumption": mix.file.assumption or None,
+            "sources": [part.source for part in mix.file.component],
+        })  # fmt: skip
+    return rows

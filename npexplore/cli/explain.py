@@ -8,12 +8,13 @@ from __future__ import annotations
 import shlex
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
 from npexplore.cli.completions import complete_design
+from npexplore.cli.designs import MIX_COLUMNS, list_mixes, show_knobs
 from npexplore.cli.files import OutputFile, write_page
 from npexplore.cli.options import (
     apply_settings,
@@ -33,7 +34,6 @@ from npexplore.progress import Task
 
 if TYPE_CHECKING:
     from npexplore.designs import Design
-    from npexplore.machine.parameters import Parameters
     from npexplore.machine.workload import Workload
     from npexplore.solve.formulas import Formulas
     from npexplore.solve.prediction import Prediction
@@ -86,14 +86,14 @@ def command(
         raise InputError(f"explain needs a DESIGN ({', '.join(LISTED)}) or --mixes")
     parameters = parameters_of(design) if knobs else None
     if parameters is not None:
-        _show_knobs(parameters.file.name, apply_settings(parameters, settings), as_json)
+        show_knobs(parameters.file.name, apply_settings(parameters, settings), as_json)
         return 0
     import npexplore.designs as designs
     from npexplore.study.explaining.words import NOT_ESTIMATED
 
     machine = apply_settings(designs.design(design), settings)
     if knobs:
-        _show_knobs(machine.name, machine.parameters, as_json)
+        show_knobs(machine.name, machine.parameters, as_json)
         return 0
     machine, trace = running(machine, program, trace, section, maps, costs, router), None if program else trace
     check_packets(machine, packets)
@@ -324,52 +324,3 @@ def _never_busy(best: Prediction) -> list[str]:
         elif idle:
             never_busy.append(idle[0] if len(idle) == 1 else f"{start} ({len(idle)})")
     return ["never busy: " + ", ".join(never_busy)] if never_busy else []
-
-
-KNOB_COLUMNS = ("knob", "kind", "type", "default", "unit", "range", "about", "source")
-MIX_COLUMNS = {
-    "name": "name", "mean_packet_bytes": "mean bytes", "below_64": "share < 64", "longest_bytes": "longest",
-    "title": "title",
-}  # fmt: skip
-
-
-def _show_knobs(name: str, parameters: Parameters, as_json: bool) -> None:
-    from npexplore.machine.parameters import HOW_TO_ADD
-
-    rows = list_knobs(parameters)
-    none = f"{name} has no parameters to change; to have some, {HOW_TO_ADD}"
-    emit({"design": name, "knobs": rows}, lambda: table(rows, KNOB_COLUMNS) if rows else none, as_json=as_json)
-
-
-def list_knobs(parameters: Parameters) -> list[dict[str, Any]]:
-    """Return what can be set on a design, the paper's knobs first."""
-    rows = []
-    for name, p in parameters.file.parameter.items():
-        low, high = ("" if end is None else f"{end:g}" for end in (p.min, p.max))
-        kind = "choice" if p.choices else "integer" if isinstance(p.value, int) else "number"
-        span = ", ".join(map(str, p.choices)) if p.choices else f"{low}..{high}" if low or high else ""
-        rows.append({
-            "knob": name, "kind": p.kind, "type": kind, "value": parameters[name], "default": p.value,
-            "unit": p.unit, "range": span, "min": p.min, "max": p.max, "choices": p.choices or None,
-            "about": p.about, "source": p.source,
-        })  # fmt: skip
-    return sorted(rows, key=lambda row: row["kind"] != "knob")
-
-
-def list_mixes() -> list[dict[str, Any]]:
-    """Return the published mixes with their properties and sources."""
-    import numpy as np
-
-    from npexplore.machine.mixes import load_mix, mix_names
-
-    rows = []
-    for name in mix_names():
-        mix = load_mix(name)
-        lengths = np.arange(len(mix.probability))
-        rows.append({
-            "name": name, "title": mix.file.title, "mean_packet_bytes": float(np.sum(lengths * mix.probability)),
-            "below_64": float(mix.probability[:64].sum()), "longest_bytes": int(lengths[-1]),
-            "assumption": mix.file.assumption or None,
-            "sources": [part.source for part in mix.file.component],
-        })  # fmt: skip
-    return rows

@@ -18,7 +18,8 @@ from npexplore.errors import InputError
 @json_option
 def command(file: Path, out: Path, as_json: bool) -> None:
     """Copy the finished rows of a sweep to another Parquet file; FILE is the --out file of the sweep."""
-    from npexplore.study.sweeping.store import read_rows, write_rows
+    from npexplore.study.sweeping.store import read_rows
+    from npexplore.study.sweeping.tables import write_rows
 
     if out.resolve() == file.resolve():
         raise InputError(f"{out}: is the sweep's own file; choose another one (npexplore doctor {file} completes it)")

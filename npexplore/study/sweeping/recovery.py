@@ -20,11 +20,10 @@ from npexplore.study.sweeping.store import (
     AnotherWriterError,
     database_path,
     decoded,
-    is_cut_off,
     open_store,
     read_rows,
 )
-from npexplore.study.sweeping.tables import digests
+from npexplore.study.sweeping.tables import digests, is_cut_off
 from npexplore.zstd import ZstdError
 
 SWEEPS = ("*.sqlite", "*.parquet")

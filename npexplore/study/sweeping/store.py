@@ -20,13 +20,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from npexplore.errors import InputError
-from npexplore.packets.output import replacing
-from npexplore.store import Database, Form, errors_named, only_writer
+from npexplore.store import Database, Form, only_writer
 from npexplore.study.sweeping.tables import (
-    IDENTITY,
     NO_DIGESTS,
     Digests,
     Positions,
@@ -35,14 +32,15 @@ from npexplore.study.sweeping.tables import (
     filled,
     places_in,
     ranked,
+    read_parquet,
     taken,
     with_units,
+    write_rows,
 )
 from npexplore.zstd import CompressionParameter, ZstdError, compress, decompress
 
 COMMIT_INTERVAL_S = 0.25  # a finished row waits at most this, and from one look at the tasks to the next
 MAX_JOINED_ROWS = 1 << 12  # tables in memory are joined up to so many rows: a table of few takes 20 KB for its columns
-ROW_GROUP_ROWS = 1 << 16
 FORM = Form(
     "a sweep's rows",
     0x6E707872,
@@ -294,39 +292,6 @@ def _read_database(path: Path) -> list[pa.Table]:
 def database_path(path: Path) -> Path:
     """Return where the database of a sweep's file is."""
     return path.with_name(f"{path.name}.sqlite")
-
-
-def read_parquet(path: Path) -> pa.Table | None:
-    """Return the rows of FILE.parquet, None if it is missing or empty; raises InputError if it is no sweep's file."""
-    if not path.exists():
-        return None
-    if not path.stat().st_size:
-        warnings.warn(f"{path}: is empty, as a power failure may leave a file; it is written anew", stacklevel=2)
-        return None
-    try:
-        with path.open("rb") as file:  # pyarrow itself opens no name that is not UTF-8
-            table = pq.ParquetFile(file).read()
-    except (pa.ArrowException, OSError) as error:
-        why = " or was cut off (npexplore doctor moves it aside)" if is_cut_off(path) else ""
-        raise InputError(f"{path}: not a Parquet file{why}: {error}") from None
-    missing = [name for name in IDENTITY if name not in table.column_names]
-    if missing:
-        raise InputError(f"{path}: not the table of a sweep: no column {missing[0]!r}")
-    return table
-
-
-def is_cut_off(path: Path) -> bool:
-    """Return whether a file begins as Parquet does, and ends otherwise."""
-    with path.open("rb") as file:
-        head = file.read(4)
-        file.seek(max(0, path.stat().st_size - 4))
-        return head == b"PAR1" and (path.stat().st_size < 12 or file.read(4) != b"PAR1")
-
-
-def write_rows(table: pa.Table, path: Path) -> None:
-    """Write a Parquet file that exists whole or not at all; raises InputError naming it, on a full disk say."""
-    with errors_named(path), replacing("-", path) as part, part.open("wb") as file:
-        pq.write_table(table, file, compression="zstd", row_group_size=ROW_GROUP_ROWS)
 
 
 def read_batches(connection: sqlite3.Connection, path: Path) -> Iterator[pa.Table]:

@@ -1,4 +1,4 @@
-"""Tables of a sweep's rows: what identifies a row, and many small tables as one in the order of the questions.
+"""Tables of a sweep's rows: what identifies a row, many small tables as one in the order of questions, Parquet files.
 
 A row is identified by IDENTITY, everything that could change its numbers; its digest is the BLAKE2b hash (16 bytes) of
 these values. Digests are held as NumPy arrays of dtype S16.
@@ -7,18 +7,26 @@ these values. Digests are held as NumPy arrays of dtype S16.
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from npexplore.errors import InputError
+from npexplore.packets.output import replacing
+from npexplore.store import errors_named
 
 IDENTITY = ("model", "workload_key", "solver", "seed", "packets", "version")
 DIGEST_BYTES = 16
 ATTRIBUTES = b"PANDAS_ATTRS"  # where pandas keeps DataFrame.attrs
+ROW_GROUP_ROWS = 1 << 16
 SLICE_ROWS = 2048  # rows that are Python objects at once
 Row = Mapping[str, Any]
 Digests = npt.NDArray[np.bytes_]
@@ -118,3 +126,36 @@ def filled(table: pa.Table, questions: pa.Table, rank: Positions) -> pa.Table:
                 k = table.column_names.index(name)
                 table = table.set_column(k, name, pc.coalesce(table[name], values.cast(table[name].type)))
     return table
+
+
+def read_parquet(path: Path) -> pa.Table | None:
+    """Return the rows of FILE.parquet, None if it is missing or empty; raises InputError if it is no sweep's file."""
+    if not path.exists():
+        return None
+    if not path.stat().st_size:
+        warnings.warn(f"{path}: is empty, as a power failure may leave a file; it is written anew", stacklevel=2)
+        return None
+    try:
+        with path.open("rb") as file:  # pyarrow itself opens no name that is not UTF-8
+            table = pq.ParquetFile(file).read()
+    except (pa.ArrowException, OSError) as error:
+        why = " or was cut off (npexplore doctor moves it aside)" if is_cut_off(path) else ""
+        raise InputError(f"{path}: not a Parquet file{why}: {error}") from None
+    missing = [name for name in IDENTITY if name not in table.column_names]
+    if missing:
+        raise InputError(f"{path}: not the table of a sweep: no column {missing[0]!r}")
+    return table
+
+
+def is_cut_off(path: Path) -> bool:
+    """Return whether a file begins as Parquet does, and ends otherwise."""
+    with path.open("rb") as file:
+        head = file.read(4)
+        file.seek(max(0, path.stat().st_size - 4))
+        return head == b"PAR1" and (path.stat().st_size < 12 or file.read(4) != b"PAR1")
+
+
+def write_rows(table: pa.Table, path: Path) -> None:
+    """Write a Parquet file that exists whole or not at all; raises InputError naming it, on a full disk say."""
+    with errors_named(path), replacing("-", path) as part, part.open("wb") as file:
+        pq.write_table(table, file, compression="zstd", row_group_size=ROW_GROUP_ROWS)
