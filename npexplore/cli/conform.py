@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from npexplore.cli.completions import one_of_words
 from npexplore.cli.files import OutputFile, write_page
+from npexplore.cli.options import profile_option
 from npexplore.cli.output import emit, json_option, note
 from npexplore.errors import InputError, one_of
 from npexplore.progress import Task
@@ -36,12 +36,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.command("conform", context_settings={"allow_interspersed_args": False})
 @click.option("--config", metavar="ROUTER.toml", type=FILE, help="The router's configuration, or an example's name.")
 @click.option("--as", "kind", metavar="KIND", default="captures", help="captures, links, function or kernel.")
-@click.option(
-    "--profile",
-    metavar="NAME",
-    shell_complete=one_of_words("rfc1812", "linux"),
-    help="rfc1812 or linux; default: as ROUTER.toml says.",
-)
+@profile_option
 @click.option(
     "--frames", metavar="N", type=click.IntRange(1), default=1000, help="Random frames after the fixed probes."
 )

@@ -25,7 +25,6 @@ from npexplore.cli.options import (
     workload_options,
 )  # fmt: skip
 from npexplore.cli.output import emit, json_option, table
-from npexplore.errors import InputError
 from npexplore.progress import Task
 
 if TYPE_CHECKING:
@@ -61,7 +60,6 @@ SHOWN = 40  # rows of the table for people
 @click.option("--packets", type=click.IntRange(min=1),
               help="Confirm by one simulation of so many packets a point, not by an estimate.")  # fmt: skip
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(min=0), help="Seed of the simulations.")
-@click.option("--estimate", is_flag=True, hidden=True, help="The default: confirm by estimates of 1 s a point.")
 @click.option("--workers", type=click.IntRange(min=1), help="Threads; default: one for each core.")
 @program_options
 @json_option
@@ -69,7 +67,7 @@ def command(
     design: str, settings: tuple[str, ...], trace: str | None, mix: str | None, packet_bytes: int | str | None,
     arrivals: str | None, rate: str | None, speed: float | None, price_files: tuple[str, ...],
     cost_names: tuple[str, ...], merits: tuple[str, ...], tolerance: float, queueing: int, simulations: int | None,
-    packets: int | None, seed: int, estimate: bool, workers: int | None, as_json: bool, program: str | None,
+    packets: int | None, seed: int, workers: int | None, as_json: bool, program: str | None,
     section: str | None, maps: tuple[str, ...], costs: str | None, router: str | None,
 ) -> int:  # fmt: skip
     """Find the machines of DESIGN that are best for their cost.
@@ -82,8 +80,6 @@ def command(
     from npexplore.study.optimising.prices import load_prices, sources_of
     from npexplore.study.sweeping.grid import listed
 
-    if estimate and packets is not None:
-        raise InputError("--estimate and --packets both say how points are confirmed; leave one out")
     knobs = {name: values_or_span(name, values) for name, values in split_settings(settings).items()}
     base, prices = designs.design(design), [load_prices(path) for path in price_files]
     for name, values in knobs.items():

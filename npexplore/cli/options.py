@@ -105,6 +105,15 @@ def _workload_options(function: F, several: bool) -> F:
     return cast(F, command)
 
 
+profile_option = click.option(
+    "--profile",
+    metavar="NAME",
+    shell_complete=one_of_words("rfc1812", "linux"),
+    help="rfc1812 or linux; default: as ROUTER.toml says.",
+)
+any_station_option = click.option(
+    "--any-station", is_flag=True, help="Accept frames addressed to other stations, for captures from elsewhere."
+)
 section_option = click.option("--section", metavar="NAME", help="The program or its section, where a file has several.")
 map_option = click.option("--map", "maps", metavar="NAME=FILE", multiple=True, help="Initial contents of a map.")
 router_option = click.option(

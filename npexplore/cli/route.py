@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from npexplore.cli.completions import one_of_words
 from npexplore.cli.files import OutputFile, write_page
+from npexplore.cli.options import any_station_option, profile_option
 from npexplore.cli.output import emit, facts, json_option, library_option, note, table, warn
 from npexplore.errors import InputError, shown
 from npexplore.progress import Task
@@ -37,15 +37,8 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.argument("more", metavar="[PORT=FILE]...", nargs=-1)
 @click.option("--out", metavar="DIR", type=FOLDER, help="Write DIR/PORT.pcap for each port that sends something.")
 @click.option("--drops", metavar="FILE.csv", type=OutputFile(), help="Write dropped packets with reason and clause.")
-@click.option(
-    "--profile",
-    metavar="NAME",
-    shell_complete=one_of_words("rfc1812", "linux"),
-    help="rfc1812 or linux; default: as ROUTER.toml says.",
-)
-@click.option(
-    "--any-station", is_flag=True, help="Accept frames addressed to other stations, for captures from elsewhere."
-)
+@profile_option
+@any_station_option
 @click.option("--compare", metavar="DIR", type=FOLDER, help="Compare another router's DIR/PORT.pcap with ours.")
 @click.option(
     "--report", metavar="FILE.html", type=OutputFile(), help="Write an offline page on where the packets went."

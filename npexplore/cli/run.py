@@ -14,7 +14,7 @@ import click
 
 from npexplore.cli.completions import complete_design
 from npexplore.cli.files import OutputFile, refuse_closed, write_page
-from npexplore.cli.options import DAMAGED, apply_settings, check_speed, set_option
+from npexplore.cli.options import DAMAGED, any_station_option, apply_settings, check_speed, set_option
 from npexplore.cli.output import bytes_read, emit, json_option, library_option, table, warn
 from npexplore.cli.route import split_inputs
 from npexplore.errors import InputError, one_of
@@ -61,9 +61,7 @@ if TYPE_CHECKING:
     "--port", "named", metavar="NAME[=FILE]", multiple=True,
     help="A capture that arrives at port NAME; repeatable. NAME alone: the router's port at which --trace arrives.",
 )  # fmt: skip
-@click.option(
-    "--any-station", is_flag=True, help="Accept frames addressed to other stations, for captures from elsewhere."
-)
+@any_station_option
 @json_option
 def command(
     design: str, settings: tuple[str, ...], trace: str | None, each: tuple[str, ...], workers: int | None,

@@ -16,7 +16,7 @@ from npexplore._kernels.capture_records import NO_TIME
 from npexplore.packets.columns import PacketTable
 from npexplore.packets.files import Files, open_captures
 from npexplore.packets.statistics.endpoints import Endpoints, endpoints
-from npexplore.packets.statistics.flows import numbered
+from npexplore.packets.statistics.flows import both_ways_key, numbered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,10 +78,7 @@ def directions(table: PacketTable) -> Directions:
     rows = ends.rows
     tuples = {"src": ends.src, "dst": ends.dst}
     tuples |= {name: table[name][rows].astype(np.int64) for name in ("ip_proto", "sport", "dport")}
-    forward = (tuples["src"] << 16 | tuples["sport"]) <= (tuples["dst"] << 16 | tuples["dport"])
-    key = dict(tuples)
-    for name, other in (("src", "dst"), ("dst", "src"), ("sport", "dport"), ("dport", "sport")):
-        key[name] = np.where(forward, tuples[name], tuples[other])
+    key, forward = both_ways_key(tuples)
     number = numbered(key)
     first = np.unique(number, return_index=True)[1]
     back = forward != forward[first][number] if len(number) else np.zeros(0, bool)

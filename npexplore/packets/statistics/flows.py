@@ -51,14 +51,7 @@ def flow_table(
     rows = ends.rows
     tuples = {"src": ends.src, "dst": ends.dst}
     tuples |= {name: table[name][rows].astype(np.int64) for name in ("ip_proto", "sport", "dport")}
-    forward = np.ones(len(rows), bool)
-    key = dict(tuples)
-    if both_ways:
-        low = tuples["src"] << 16 | tuples["sport"]
-        high = tuples["dst"] << 16 | tuples["dport"]
-        forward = low <= high
-        for name, other in (("src", "dst"), ("dst", "src"), ("sport", "dport"), ("dport", "sport")):
-            key[name] = np.where(forward, tuples[name], tuples[other])
+    key, forward = both_ways_key(tuples) if both_ways else (tuples, np.ones(len(rows), bool))
     number = numbered(key)
     time = table["t_ns"][rows]
     if timeout_s is not None or active_s is not None:
@@ -80,6 +73,17 @@ def flow_table(
         back = forward != forward[first][number]
         flows["packets_back"] = np.bincount(number, back, len(flows)).astype(np.int64)
     return flows.reset_index(drop=True)
+
+
+def both_ways_key(
+    tuples: dict[str, NDArray[np.int64]],
+) -> tuple[dict[str, NDArray[np.int64]], NDArray[np.bool_]]:
+    """Return 5-tuples that are equal for both directions, and whether each packet goes from the lower end."""
+    forward = (tuples["src"] << 16 | tuples["sport"]) <= (tuples["dst"] << 16 | tuples["dport"])
+    key = dict(tuples)
+    for name, other in (("src", "dst"), ("dst", "src"), ("sport", "dport"), ("dport", "sport")):
+        key[name] = np.where(forward, tuples[name], tuples[other])
+    return key, forward
 
 
 def numbered(key: dict[str, NDArray[np.int64]]) -> NDArray[np.int64]:
