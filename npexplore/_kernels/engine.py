@@ -48,8 +48,9 @@ def _bin(value):
 
 
 @kernel(forceinline=True, _nrt=False)
-def _set(x, a, b, token, now, S, T, G, table, table_at):
+def _set(x, a, b, token, now, state, model):
     """Return (value, ok) of a SET function."""
+    S, T, G = state.S, state.T, state.G
     if x == ADD:
         return a + b, True
     if x == SUB:
@@ -101,17 +102,15 @@ def _set(x, a, b, token, now, S, T, G, table, table_at):
 
 
 @kernel(_nrt=False)
-def advance(
-    P, stream, draws, S, T, R, H, G, clock, heap_time, heap_key, heap_token, ready_key, ready_token,
-    table, table_at, ring, ring_at, hist, done, counters, log, account, where, tally, ring_account, fate, D, D_at, orders,
-    until, until_done, stall,
-):  # fmt: skip
+def advance(model, state, agenda, totals, accounts, controllers, until, until_done, stall):
     """Run until the clock would pass `until` or `until_done` packets are done; return the status.
 
-    account, where, tally, ring_account: of packets whose time is accounted for (no account: nothing is).
-    fate: a row for each packet of table `clock[K_PACKETS]`, beside accounts (no rows: none is written).
-    D: blocks of the DRAM controllers, None where the machine has none; that is compiled apart, without the controller.
+    controllers: None where the machine has none; that is compiled apart, without the controller.
     """
+    P, table, table_at, clock = model.P, model.table, model.table_at, agenda.clock
+    S, T, R, H, G, ring, ring_at = state.S, state.T, state.R, state.H, state.G, state.ring, state.ring_at
+    hist, done, counters = totals
+    account, where, tally, ring_account, fate = accounts
     accounting = account.shape[0] > 0
     n_resources = S.shape[0]
     n_rows = P.shape[0]
@@ -129,24 +128,24 @@ def advance(
             from_ready = False
             if clock[K_READY] > 0:
                 head = clock[K_READY_HEAD]
-                from_ready = clock[K_HEAP] == 0 or heap_time[0] > now or heap_key[0] > ready_key[head]
+                from_ready = clock[K_HEAP] == 0 or agenda.time[0] > now or agenda.key[0] > agenda.ready_key[head]
             if from_ready:
-                token = ready_token[head]
-                clock[K_READY_HEAD] = head + 1 if head + 1 < ready_key.shape[0] else 0
+                token = agenda.ready_token[head]
+                clock[K_READY_HEAD] = head + 1 if head + 1 < agenda.ready_key.shape[0] else 0
                 clock[K_READY] -= 1
                 clock[K_INSTANT] += 1
                 if T[token, T_ACCOUNT] >= 0 and account[T[token, T_ACCOUNT], C_SINCE] < now:  # woken by a controller
-                    _charge_past(S, T, account, where, token, np.int64(-1), now)
+                    _charge_past(state, accounts, token, np.int64(-1), now)
                 if clock[K_INSTANT] > WAKES_LIMIT:
                     return _blame(clock, token, T[token, T_ROW], ENDLESS)
             else:
                 if clock[K_HEAP] == 0:
                     return FINISHED if clock[K_LIVE] == 0 else DEADLOCK
-                time = heap_time[0]
+                time = agenda.time[0]
                 if time > until:
                     clock[K_NOW] = until
                     return TIME_UP
-                token = heap_token[0]
+                token = agenda.token[0]
                 if time > now:
                     now = time
                     clock[K_NOW] = time
@@ -157,21 +156,20 @@ def advance(
                     clock[K_INSTANT] += 1
                     if clock[K_INSTANT] > WAKES_LIMIT:
                         return _blame(clock, token, T[token, T_ROW], ENDLESS)
-                _pop(heap_time, heap_key, heap_token, clock[K_HEAP])
-                clock[K_HEAP] -= 1
-                if D is not None:
+                _pop(agenda)
+                if controllers is not None:
                     if token < 0:
-                        _decide(D, D_at, -1 - token, T, clock, heap_time, heap_key, heap_token, ready_key, ready_token, orders, now)  # fmt: skip
+                        _decide(controllers, -1 - token, T, agenda, now)
                         continue
                 r = T[token, T_RELEASE]
                 if T[token, T_ACCOUNT] >= 0:
-                    _charge_past(S, T, account, where, token, r, now)
+                    _charge_past(state, accounts, token, r, now)
                 if r >= 0:
                     T[token, T_RELEASE] = -1
                     if S[r, S_DISCIPLINE] == SHARED:
-                        _share_leave(S, T, clock, heap_time, heap_key, heap_token, r, token, now, table, table_at)
+                        _share_leave(S, T, agenda, r, token, now, model)
                     else:
-                        _release(P, R, S, T, H, clock, heap_time, heap_key, heap_token, ready_key, ready_token, log, account, where, r, 1, now, token)  # fmt: skip
+                        _release(model, state, agenda, accounts, r, 1, now, token)
             clock[K_EVENTS] += 1
             T[token, T_WAITS] = RUNNING
         row = T[token, T_ROW]
@@ -185,7 +183,7 @@ def advance(
             b = P[row, B] + R[token, P[row, RB]]
             if op == SERVE:
                 c = P[row, C] + R[token, P[row, RC]]
-                duration = _draw(P[row, X], b, c, P[row, Y], now, draws, stream, row, table, table_at)
+                duration = _draw(P[row, X], b, c, P[row, Y], now, row, model, state)
                 if a < 0 or a >= n_resources or duration < 0:
                     return _blame(clock, token, row, BAD_OPERAND)
                 row += 1
@@ -195,24 +193,24 @@ def advance(
                     S[a, S_FREE] -= 1
                     S[a, S_GRANTS] += 1
                     S[a, S_TURN] = P[row - 1, Z]
-                    _record(log, clock, now, a, 1, token)
+                    _record(state, agenda, now, a, 1, token)
                     T[token, T_RELEASE] = a
-                    _sleep(T, clock, heap_time, heap_key, heap_token, token, now + duration)
+                    _sleep(T, agenda, token, now + duration)
                 else:
                     T[token, T_DURATION] = duration
                     T[token, T_NEED] = 1
                     T[token, T_KEY] = P[row - 1, Z]
-                    _enqueue(S, T, H, a, token, now)
+                    _enqueue(state, a, token, now)
                 break
             elif op == WAIT:
                 c = P[row, C] + R[token, P[row, RC]]
-                duration = _draw(P[row, X], a, b, c, now, draws, stream, row, table, table_at)
+                duration = _draw(P[row, X], a, b, c, now, row, model, state)
                 if duration < 0:
                     return _blame(clock, token, row, BAD_OPERAND)
                 row += 1
                 if duration > 0:
                     T[token, T_ROW] = row
-                    _sleep(T, clock, heap_time, heap_key, heap_token, token, now + duration)
+                    _sleep(T, agenda, token, now + duration)
                     break
             elif op == TAKE or op == TRY:
                 slot = P[row, SLOT]
@@ -223,9 +221,9 @@ def advance(
                     S[a, S_FREE] -= b
                     S[a, S_GRANTS] += 1
                     S[a, S_TURN] = P[row, C] + R[token, P[row, RC]]
-                    _record(log, clock, now, a, b, token)
+                    _record(state, agenda, now, a, b, token)
                     if slot >= 0:
-                        _hold(T, H, token, slot, a, b)
+                        _hold(state, token, slot, a, b)
                     if accounting and op == TRY and where[n_resources + row] > 0:
                         T[token, T_POLLS] = 0
                     row += 1
@@ -244,7 +242,7 @@ def advance(
                     T[token, T_NEED] = b
                     T[token, T_KEY] = P[row, C] + R[token, P[row, RC]]
                     T[token, T_SLOT] = slot
-                    _enqueue(S, T, H, a, token, now)
+                    _enqueue(state, a, token, now)
                     break
             elif op == GIVE:
                 slot = P[row, SLOT]
@@ -252,19 +250,19 @@ def advance(
                     return _blame(clock, token, row, BAD_OPERAND)
                 T[token, T_HELD] &= ~(np.int64(1) << slot)
                 row += 1
-                _release(P, R, S, T, H, clock, heap_time, heap_key, heap_token, ready_key, ready_token, log, account, where, H[token, slot], H[token, SLOTS + slot], now, token)  # fmt: skip
+                _release(model, state, agenda, accounts, H[token, slot], H[token, SLOTS + slot], now, token)
             elif op == PUT:
                 if a < 0 or a >= n_resources or b < 0:
                     return _blame(clock, token, row, BAD_OPERAND)
                 row += 1
-                _release(P, R, S, T, H, clock, heap_time, heap_key, heap_token, ready_key, ready_token, log, account, where, a, b, now, token)  # fmt: skip
+                _release(model, state, agenda, accounts, a, b, now, token)
             elif op == SET:
                 if P[row, X] == TABLE:  # column b of row c of table a
                     c = P[row, C] + R[token, P[row, RC]]
                     ok = 0 <= a < table_at.shape[0] and 0 <= c < table_at[a, 1] and 0 <= b < table_at[a, 2]
                     value = table[table_at[a, 0] + c * table_at[a, 2] + b] if ok else np.int64(0)
                 else:
-                    value, ok = _set(P[row, X], a, b, token, now, S, T, G, table, table_at)
+                    value, ok = _set(P[row, X], a, b, token, now, state, model)
                 if not ok or (P[row, X] == BORN and not 0 <= b <= n_resources):
                     return _blame(clock, token, row, BAD_OPERAND)
                 if P[row, SLOT] > 0:
@@ -301,7 +299,7 @@ def advance(
                     row += 1
             elif op == DRAW:
                 c = P[row, C] + R[token, P[row, RC]]
-                value = _draw(P[row, X], a, b, c, now, draws, stream, row, table, table_at)
+                value = _draw(P[row, X], a, b, c, now, row, model, state)
                 if value < 0:
                     return _blame(clock, token, row, BAD_OPERAND)
                 if P[row, SLOT] > 0:
@@ -344,8 +342,8 @@ def advance(
                     T[child, T_ACCOUNT] = _open_account(account, clock, like, now)
                 if slot >= 0:  # hand over what the slot holds; in the child it stands in slot 0
                     T[token, T_HELD] &= ~(np.int64(1) << slot)
-                    _hold(T, H, child, 0, H[token, slot], H[token, SLOTS + slot])
-                _ready(T, clock, heap_time, heap_key, heap_token, ready_key, ready_token, child)
+                    _hold(state, child, 0, H[token, slot], H[token, SLOTS + slot])
+                _ready(T, agenda, child)
                 row += 1
             elif op == LOAD:  # registers SLOT.. = row b of table a
                 if a < 0 or a >= table_at.shape[0] or b < 0 or b >= table_at[a, 1]:
@@ -369,7 +367,7 @@ def advance(
                 n = T[token, T_ACCOUNT]
                 if n >= 0:
                     if fate.shape[0] > 0:
-                        _end_fate(fate, account, n, T[token, T_BIRTH], now, np.int64(-1), a)
+                        _end_fate(accounts, n, T[token, T_BIRTH], now, np.int64(-1), a)
                     for k in range(account.shape[1] - C_FIRST):
                         if account[n, C_FIRST + k] != 0:
                             tally[a, place, k] += account[n, C_FIRST + k]
@@ -387,7 +385,7 @@ def advance(
                     return _blame(clock, token, row, BAD_OPERAND)
                 counters[a] += b
                 if fate.shape[0] > 0 and where[n_resources + row] > 0 and T[token, T_ACCOUNT] >= 0:
-                    _end_fate(fate, account, T[token, T_ACCOUNT], T[token, T_BIRTH], now, a, np.int64(-1))
+                    _end_fate(accounts, T[token, T_ACCOUNT], T[token, T_BIRTH], now, a, np.int64(-1))
                 row += 1
             elif op == END:
                 if T[token, T_HELD] or T[token, T_CHILDREN]:
@@ -401,10 +399,10 @@ def advance(
                 if parent >= 0:
                     T[parent, T_CHILDREN] -= 1
                     if T[parent, T_CHILDREN] == 0 and T[parent, T_WAITS] == JOINING:
-                        _mark_blocked(S, T, H, parent, now, -1)
+                        _mark_blocked(state, parent, now, -1)
                         if T[parent, T_ACCOUNT] >= 0:
                             _charge_parts(account, T[parent, T_ACCOUNT], own, now)
-                        _ready(T, clock, heap_time, heap_key, heap_token, ready_key, ready_token, parent)
+                        _ready(T, agenda, parent)
                 if own >= 0:
                     _close_account(account, clock, own)
                 break
@@ -413,7 +411,7 @@ def advance(
                 if T[token, T_CHILDREN] > 0:
                     T[token, T_ROW] = row
                     T[token, T_WAITS] = JOINING
-                    _mark_blocked(S, T, H, token, now, 1)
+                    _mark_blocked(state, token, now, 1)
                     break
             elif op == ALL:
                 count = P[row, X]
@@ -426,14 +424,14 @@ def advance(
                         bad = bad or P[other, A] + R[token, P[other, RA]] == r or (P[other, SLOT] == slot and slot >= 0)
                     if bad:
                         return _blame(clock, token, k, BAD_OPERAND)
-                fits = _members_fit(P, R, S, token, row, count)
+                fits = _members_fit(model, state, token, row, count)
                 if fits:
                     for k in range(row + 1, row + 1 + count):
                         if S[P[k, A] + R[token, P[k, RA]], S_LINE] > 0:
                             fits = False
                 T[token, T_ROW] = row + 1 + count
                 if fits:
-                    _take_members(P, R, S, T, H, clock, log, token, row, count, now)
+                    _take_members(model, state, agenda, token, row, count, now)
                     row += 1 + count
                 else:
                     T[token, T_WAITS] = POOLED
@@ -444,7 +442,7 @@ def advance(
                     else:
                         T[clock[K_POOL_TAIL], T_NEXT] = token
                     clock[K_POOL_TAIL] = token
-                    _mark_blocked(S, T, H, token, now, 1)
+                    _mark_blocked(state, token, now, 1)
                     for k in range(row + 1, row + 1 + count):
                         r = P[k, A] + R[token, P[k, RA]]
                         _touch(S, r, now)
@@ -467,7 +465,7 @@ def advance(
                     _touch(S, r, now)
                     S[r, S_FREE] -= units
                     S[r, S_GRANTS] += 1
-                    _record(log, clock, now, r, units, token)
+                    _record(state, agenda, now, r, units, token)
                 if P[row, SLOT] > 0:
                     R[token, P[row, SLOT]] = units
                 row += 1 + count
@@ -543,7 +541,7 @@ def advance(
                 row += 1
             elif op == SHARE:
                 c = P[row, C] + R[token, P[row, RC]]
-                work = _draw(P[row, X], b, c, P[row, Y], now, draws, stream, row, table, table_at)
+                work = _draw(P[row, X], b, c, P[row, Y], now, row, model, state)
                 speeds = abs(P[row, Z]) - 1
                 if (
                     a < 0
@@ -558,15 +556,15 @@ def advance(
                 T[token, T_ROW] = row
                 S[a, S_TURN] = P[row - 1, Z]
                 if accounting:
-                    T[token, T_MARK] = -((-work << SPEED) // _share_rate(S, a, 1, table, table_at))
-                _share_enter(S, T, clock, heap_time, heap_key, heap_token, a, token, work, now, table, table_at)
+                    T[token, T_MARK] = -((-work << SPEED) // _share_rate(S, a, 1, model))
+                _share_enter(S, T, agenda, a, token, work, now, model)
                 break
             elif op == ASK:  # DRAM controller a: bank b, row c; as many bursts as register SLOT says
                 c = P[row, C] + R[token, P[row, RC]]
                 bursts = R[token, P[row, SLOT]] if P[row, SLOT] > 0 else np.int64(1)
                 problem = BAD_OPERAND
-                if D is not None:
-                    problem = _ask(D, D_at, a, b, c, P[row, X], bursts, token, row, T, clock, heap_time, heap_key, heap_token, ready_key, ready_token, orders, now)  # fmt: skip
+                if controllers is not None:
+                    problem = _ask(controllers, a, b, c, P[row, X], bursts, token, row, T, agenda, now)
                 if problem >= 0:
                     return _blame(clock, token, row, problem)
                 break

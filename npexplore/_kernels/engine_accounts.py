@@ -14,8 +14,9 @@ def _charge(account, n, place, kind, now):
 
 
 @kernel(forceinline=True, _nrt=False)
-def _charge_line(S, T, account, where, token, r, blocked, now):
+def _charge_line(state, accounts, token, r, blocked, now):
     """Put the time in the line of r down to it; blocked: the units x time there whose holders waited themselves."""
+    S, T, account, where = state.S, state.T, accounts.account, accounts.where
     n = T[token, T_ACCOUNT]
     if T[token, T_POLLS] > 0:
         _charge(account, n, where[T[token, T_POLLS] - 1], WAITED, now)
@@ -29,8 +30,9 @@ def _charge_line(S, T, account, where, token, r, blocked, now):
 
 
 @kernel(forceinline=True, _nrt=False)
-def _charge_past(S, T, account, where, token, released, now):
+def _charge_past(state, accounts, token, released, now):
     """Put down what a token did that slept until now, at the resource it gives back (-1: none)."""
+    S, T, account, where = state.S, state.T, accounts.account, accounts.where
     n = T[token, T_ACCOUNT]
     if T[token, T_POLLS] > 0:
         _charge(account, n, where[T[token, T_POLLS] - 1], WAITED, now)
@@ -67,8 +69,9 @@ def _close_account(account, clock, n):
 
 
 @kernel(forceinline=True, _nrt=False)
-def _end_fate(fate, account, n, birth, now, drop, number):
+def _end_fate(accounts, n, birth, now, drop, number):
     """Write down that the packet of account n ends: it was finished (drop < 0, of class `number`) or lost there."""
+    fate, account = accounts.fate, accounts.account
     packet = account[n, C_PACKET]
     if packet >= 0:
         fate[packet, F_ENDS] += 1

@@ -1,87 +1,91 @@
-"""The heap of sleeping tokens of the event engine: three arrays, sorted by (time, key)."""
+"""The heap of sleeping tokens of the event engine: three arrays of the agenda, sorted by (time, key)."""
 
+from npexplore._kernels.engine_layout import *
 from npexplore.jit import kernel
 
 
 @kernel(forceinline=True, _nrt=False)
-def _push(heap_time, heap_key, heap_token, n, time, key, token):
-    i = n
+def _move(agenda, i, other):
+    """Copy the entry at place `other` to place i."""
+    agenda.time[i] = agenda.time[other]
+    agenda.key[i] = agenda.key[other]
+    agenda.token[i] = agenda.token[other]
+
+
+@kernel(forceinline=True, _nrt=False)
+def _write(agenda, i, time, key, token):
+    """Write an entry at place i."""
+    agenda.time[i] = time
+    agenda.key[i] = key
+    agenda.token[i] = token
+
+
+@kernel(forceinline=True, _nrt=False)
+def _free(agenda, i, time, key):
+    """Move entries that are later than (time, key) down from above the hole at place i; return where it is then."""
     while i > 0:
         parent = (i - 1) >> 1
-        pt = heap_time[parent]
-        if pt < time or (pt == time and heap_key[parent] < key):
+        before = agenda.time[parent]
+        if before < time or (before == time and agenda.key[parent] < key):
             break
-        heap_time[i] = pt
-        heap_key[i] = heap_key[parent]
-        heap_token[i] = heap_token[parent]
+        _move(agenda, i, parent)
         i = parent
-    heap_time[i] = time
-    heap_key[i] = key
-    heap_token[i] = token
+    return i
 
 
 @kernel(forceinline=True, _nrt=False)
-def _sink(heap_time, heap_key, heap_token, n, i, time, key, token):
-    """Put an entry at place i of a heap of n entries or below it."""
-    child = 2 * i + 1
-    while child < n:
-        other = child + 1
-        if other < n and (
-            heap_time[other] < heap_time[child]
-            or (heap_time[other] == heap_time[child] and heap_key[other] < heap_key[child])
-        ):
-            child = other
-        ct = heap_time[child]
-        if time < ct or (time == ct and key < heap_key[child]):
-            break
-        heap_time[i] = ct
-        heap_key[i] = heap_key[child]
-        heap_token[i] = heap_token[child]
-        i = child
-        child = 2 * i + 1
-    heap_time[i] = time
-    heap_key[i] = key
-    heap_token[i] = token
+def _push(agenda, time, key, token):
+    n = agenda.clock[K_HEAP]
+    _write(agenda, _free(agenda, n, time, key), time, key, token)
+    agenda.clock[K_HEAP] = n + 1
 
 
 @kernel(forceinline=True, _nrt=False)
-def _pop(heap_time, heap_key, heap_token, n):
-    """Remove the root of a heap of n entries (the caller has read it).
+def _pop(agenda):
+    """Remove the root (the caller has read it).
 
     The hole goes down along the smaller children, and the last entry up from there: that one is mostly a late one, so
     that a comparison with it on every level would cost more than it spares.
     """
-    last = n - 1
+    times, keys = agenda.time, agenda.key
+    last = agenda.clock[K_HEAP] - 1
     hole, child = 0, 1
     while child < last:
         other = child + 1
         if other < last:
-            t, u = heap_time[child], heap_time[other]
-            child += (u < t) | ((u == t) & (heap_key[other] < heap_key[child]))  # no branch: nobody could foresee it
-        heap_time[hole] = heap_time[child]
-        heap_key[hole] = heap_key[child]
-        heap_token[hole] = heap_token[child]
+            t, u = times[child], times[other]
+            child += (u < t) | ((u == t) & (keys[other] < keys[child]))  # no branch: nobody could foresee it
+        _move(agenda, hole, child)
         hole = child
         child = 2 * hole + 1
-    _push(heap_time, heap_key, heap_token, hole, heap_time[last], heap_key[last], heap_token[last])
+    time, key, token = times[last], keys[last], agenda.token[last]
+    _write(agenda, _free(agenda, hole, time, key), time, key, token)
+    agenda.clock[K_HEAP] = last
 
 
 @kernel(forceinline=True, _nrt=False)
-def _remove(heap_time, heap_key, heap_token, n, token):
-    """Take a token's entry out of a heap of n entries."""
+def _remove(agenda, token):
+    """Take a token's entry out; the last one takes the place: up, if it is earlier than its new parent, else down."""
     i = 0
-    while heap_token[i] != token:
+    while agenda.token[i] != token:
         i += 1
-    last = n - 1
+    last = agenda.clock[K_HEAP] - 1
+    agenda.clock[K_HEAP] = last
     if i == last:
         return
-    time, key, moved = heap_time[last], heap_key[last], heap_token[last]
-    while i > 0:  # the last entry takes the place: up, if it is earlier than its new parent, else down
-        parent = (i - 1) >> 1
-        if heap_time[parent] < time or (heap_time[parent] == time and heap_key[parent] < key):
+    times, keys = agenda.time, agenda.key
+    time, key, moved = times[last], keys[last], agenda.token[last]
+    i = _free(agenda, i, time, key)
+    child = 2 * i + 1
+    while child < last:
+        other = child + 1
+        if other < last and (
+            times[other] < times[child] or (times[other] == times[child] and keys[other] < keys[child])
+        ):
+            child = other
+        if time < times[child] or (time == times[child] and key < keys[child]):
             break
-        heap_time[i] = heap_time[parent]
-        heap_key[i] = heap_key[parent]
-        heap_token[i] = heap_token[parent]
-        i = parent
-    _sink(heap_time, heap_key, heap_token, last, i, time, key, moved)
+        _move(agenda, i, child)
+        i = child
+        child = 2 * i + 1
+    _write(agenda, i, time, key, moved)

@@ -10,8 +10,9 @@ from npexplore.jit import kernel
 
 
 @kernel(forceinline=True, _nrt=False)
-def _enqueue(S, T, H, r, token, now):
+def _enqueue(state, r, token, now):
     """Put a token into the line of r; the caller has set need, key, slot and duration."""
+    S, T = state.S, state.T
     _touch(S, r, now)
     T[token, T_WAITS] = r
     T[token, T_MARK] = S[r, S_INT_BLOCKED]
@@ -25,12 +26,13 @@ def _enqueue(S, T, H, r, token, now):
     _link(S, T, r, before, token)
     S[r, S_LINE] += 1
     S[r, S_MAX_LINE] = max(S[r, S_MAX_LINE], S[r, S_LINE] + S[r, S_POOL])
-    _mark_blocked(S, T, H, token, now, 1)
+    _mark_blocked(state, token, now, 1)
 
 
 @kernel(forceinline=True, _nrt=False)
-def _grant(S, T, H, clock, heap_time, heap_key, heap_token, ready_key, ready_token, log, account, where, r, now):
+def _grant(state, agenda, accounts, r, now):
     """Serve the line of r as long as its next token's need fits; integrals of r are up to date."""
+    S, T = state.S, state.T
     while S[r, S_LINE] > 0:
         before = np.int64(-1)
         token = S[r, S_HEAD]
@@ -49,36 +51,36 @@ def _grant(S, T, H, clock, heap_time, heap_key, heap_token, ready_key, ready_tok
         S[r, S_FREE] -= need
         S[r, S_GRANTS] += 1
         S[r, S_TURN] = T[token, T_KEY]
-        _record(log, clock, now, r, need, token)
-        _mark_blocked(S, T, H, token, now, -1)
+        _record(state, agenda, now, r, need, token)
+        _mark_blocked(state, token, now, -1)
         if T[token, T_ACCOUNT] >= 0:
-            _charge_line(S, T, account, where, token, r, S[r, S_INT_BLOCKED] - T[token, T_MARK], now)
+            _charge_line(state, accounts, token, r, S[r, S_INT_BLOCKED] - T[token, T_MARK], now)
         if T[token, T_DURATION] >= 0:
             T[token, T_RELEASE] = r
-            _sleep(T, clock, heap_time, heap_key, heap_token, token, now + T[token, T_DURATION])
+            _sleep(T, agenda, token, now + T[token, T_DURATION])
         else:
             if T[token, T_SLOT] >= 0:
-                _hold(T, H, token, T[token, T_SLOT], r, need)
-            _ready(T, clock, heap_time, heap_key, heap_token, ready_key, ready_token, token)
+                _hold(state, token, T[token, T_SLOT], r, need)
+            _ready(T, agenda, token)
 
 
 @kernel(forceinline=True, _nrt=False)
-def _share_rate(S, r, n, table, table_at):
+def _share_rate(S, r, n, model):
     """Return the work that each of n tokens at a SHARED resource (or the one served) gets a tick, in 2**-SPEED."""
     z = S[r, S_TURN]
     if z == 0:
         return (min(n, S[r, S_CAP]) << SPEED) // n
     speeds = abs(z) - 1
-    level = min(n, table_at[speeds, 1]) - 1
-    speed = table[table_at[speeds, 0] + level * table_at[speeds, 2]]
+    level = min(n, model.table_at[speeds, 1]) - 1
+    speed = model.table[model.table_at[speeds, 0] + level * model.table_at[speeds, 2]]
     return speed // n if z > 0 else speed
 
 
 @kernel(forceinline=True, _nrt=False)
-def _share_work(S, T, r, now, table, table_at):
+def _share_work(S, T, r, now, model):
     """Take the work done since the last change from those served at a SHARED resource; return how many are there."""
     n = S[r, S_CAP] - S[r, S_FREE] + S[r, S_LINE]
-    done = (now - S[r, S_SINCE]) * _share_rate(S, r, max(n, 1), table, table_at)
+    done = (now - S[r, S_SINCE]) * _share_rate(S, r, max(n, 1), model)
     at = S[r, S_HEAD]
     while at >= 0:
         T[at, T_KEY] -= done
@@ -96,22 +98,21 @@ def _share_count(S, r, n):
 
 
 @kernel(forceinline=True, _nrt=False)
-def _share_alarm(S, T, clock, heap_time, heap_key, heap_token, r, now, n, table, table_at):
+def _share_alarm(S, T, agenda, r, now, n, model):
     """Let the first of the line (with the least work left, or the only one served) sleep until it is done."""
     head = S[r, S_HEAD]
-    rate = _share_rate(S, r, n, table, table_at)
+    rate = _share_rate(S, r, n, model)
     left = max(T[head, T_KEY], 0)
     T[head, T_RELEASE] = r
-    _sleep(T, clock, heap_time, heap_key, heap_token, head, now - ((-left) // rate))
+    _sleep(T, agenda, head, now - ((-left) // rate))
     T[head, T_WAITS] = r
 
 
 @kernel(forceinline=True, _nrt=False)
-def _share_enter(S, T, clock, heap_time, heap_key, heap_token, r, token, work, now, table, table_at):
-    n = _share_work(S, T, r, now, table, table_at)
+def _share_enter(S, T, agenda, r, token, work, now, model):
+    n = _share_work(S, T, r, now, model)
     if n > 0:
-        _remove(heap_time, heap_key, heap_token, clock[K_HEAP], S[r, S_HEAD])
-        clock[K_HEAP] -= 1
+        _remove(agenda, S[r, S_HEAD])
         T[S[r, S_HEAD], T_RELEASE] = -1
     work = work << SPEED
     T[token, T_KEY] = work
@@ -125,20 +126,21 @@ def _share_enter(S, T, clock, heap_time, heap_key, heap_token, r, token, work, n
     _link(S, T, r, before, token)
     S[r, S_GRANTS] += 1
     _share_count(S, r, n + 1)
-    _share_alarm(S, T, clock, heap_time, heap_key, heap_token, r, now, n + 1, table, table_at)
+    _share_alarm(S, T, agenda, r, now, n + 1, model)
 
 
 @kernel(forceinline=True, _nrt=False)
-def _share_leave(S, T, clock, heap_time, heap_key, heap_token, r, token, now, table, table_at):
-    n = _share_work(S, T, r, now, table, table_at) - 1
+def _share_leave(S, T, agenda, r, token, now, model):
+    n = _share_work(S, T, r, now, model) - 1
     _unlink(S, T, r, -1, token)
     _share_count(S, r, n)
     if n > 0:
-        _share_alarm(S, T, clock, heap_time, heap_key, heap_token, r, now, n, table, table_at)
+        _share_alarm(S, T, agenda, r, now, n, model)
 
 
 @kernel(forceinline=True, _nrt=False)
-def _members_fit(P, R, S, token, row, count):
+def _members_fit(model, state, token, row, count):
+    P, R, S = model.P, state.R, state.S
     for k in range(row + 1, row + 1 + count):
         r = P[k, A] + R[token, P[k, RA]]
         if S[r, S_FREE] < P[k, B] + R[token, P[k, RB]]:
@@ -147,30 +149,30 @@ def _members_fit(P, R, S, token, row, count):
 
 
 @kernel(forceinline=True, _nrt=False)
-def _take_members(P, R, S, T, H, clock, log, token, row, count, now):
+def _take_members(model, state, agenda, token, row, count, now):
+    P, R, S = model.P, state.R, state.S
     for k in range(row + 1, row + 1 + count):
         r = P[k, A] + R[token, P[k, RA]]
         need = P[k, B] + R[token, P[k, RB]]
         _touch(S, r, now)
         S[r, S_FREE] -= need
         S[r, S_GRANTS] += 1
-        _record(log, clock, now, r, need, token)
+        _record(state, agenda, now, r, need, token)
         if P[k, SLOT] >= 0:
-            _hold(T, H, token, P[k, SLOT], r, need)
+            _hold(state, token, P[k, SLOT], r, need)
 
 
 @kernel(forceinline=True, _nrt=False)
-def _scan_pool(
-    P, R, S, T, H, clock, heap_time, heap_key, heap_token, ready_key, ready_token, log, account, where, r, now
-):
+def _scan_pool(model, state, agenda, accounts, r, now):
     """Let every waiting all-or-none request that fits go, oldest first; r was released."""
+    P, R, S, T, clock = model.P, state.R, state.S, state.T, agenda.clock
     before = np.int64(-1)
     token = clock[K_POOL_HEAD]
     while token >= 0:
         after = T[token, T_NEXT]
         row = T[token, T_ROW] - 1 - T[token, T_NEED]
         count = T[token, T_NEED]
-        if _members_fit(P, R, S, token, row, count):
+        if _members_fit(model, state, token, row, count):
             if before < 0:
                 clock[K_POOL_HEAD] = after
             else:
@@ -181,43 +183,23 @@ def _scan_pool(
                 member = P[k, A] + R[token, P[k, RA]]
                 _touch(S, member, now)
                 S[member, S_POOL] -= 1
-            _mark_blocked(S, T, H, token, now, -1)
+            _mark_blocked(state, token, now, -1)
             if T[token, T_ACCOUNT] >= 0:
-                _charge_line(S, T, account, where, token, r, np.int64(0), now)
-            _take_members(P, R, S, T, H, clock, log, token, row, count, now)
-            _ready(T, clock, heap_time, heap_key, heap_token, ready_key, ready_token, token)
+                _charge_line(state, accounts, token, r, np.int64(0), now)
+            _take_members(model, state, agenda, token, row, count, now)
+            _ready(T, agenda, token)
         else:
             before = token
         token = after
 
 
 @kernel(forceinline=True, _nrt=False)
-def _release(
-    P,
-    R,
-    S,
-    T,
-    H,
-    clock,
-    heap_time,
-    heap_key,
-    heap_token,
-    ready_key,
-    ready_token,
-    log,
-    account,
-    where,
-    r,
-    units,
-    now,
-    token,
-):
+def _release(model, state, agenda, accounts, r, units, now, token):
+    S = state.S
     _touch(S, r, now)
     S[r, S_FREE] += units
-    _record(log, clock, now, r, -units, token)
+    _record(state, agenda, now, r, -units, token)
     if S[r, S_LINE] > 0:
-        _grant(S, T, H, clock, heap_time, heap_key, heap_token, ready_key, ready_token, log, account, where, r, now)
+        _grant(state, agenda, accounts, r, now)
     if S[r, S_POOL] > 0:
-        _scan_pool(
-            P, R, S, T, H, clock, heap_time, heap_key, heap_token, ready_key, ready_token, log, account, where, r, now
-        )
+        _scan_pool(model, state, agenda, accounts, r, now)

@@ -17,11 +17,11 @@ U30, U27, U31, U11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 
 
 @kernel(forceinline=True, _nrt=False)
-def _uniform(draws, stream, row):
+def _uniform(model, state, row):
     """Return the next number in [0, 1) of the row's stream: SplitMix64 of (key + n golden)."""
-    n = draws[row]
-    draws[row] = n + 1
-    z = stream[row] + np.uint64(n) * GOLDEN
+    n = state.draws[row]
+    state.draws[row] = n + 1
+    z = model.stream[row] + np.uint64(n) * GOLDEN
     z = (z ^ (z >> U30)) * MIX1
     z = (z ^ (z >> U27)) * MIX2
     z = z ^ (z >> U31)
@@ -29,34 +29,35 @@ def _uniform(draws, stream, row):
 
 
 @kernel(forceinline=True, _nrt=False)
-def _draw(kind, a, b, c, now, draws, stream, row, table, table_at):
+def _draw(kind, a, b, c, now, row, model, state):
     """Return a duration or number of the given kind; -1 where the operands allow none."""
+    table, table_at = model.table, model.table_at
     if kind == FIXED:
         return a
     if kind == EXPONENTIAL:
-        return np.int64(round(-a * math.log(1.0 - _uniform(draws, stream, row))))
+        return np.int64(round(-a * math.log(1.0 - _uniform(model, state, row))))
     if kind == UNIFORM:
         if b < a:
             return np.int64(-1)
-        return a + np.int64(_uniform(draws, stream, row) * (b - a + 1))
+        return a + np.int64(_uniform(model, state, row) * (b - a + 1))
     if kind == ERLANG:
         if b < 1:
             return np.int64(-1)
         total = 0.0
         for _ in range(b):
-            total -= math.log(1.0 - _uniform(draws, stream, row))
+            total -= math.log(1.0 - _uniform(model, state, row))
         return np.int64(round(a * total / b))
     if kind == HYPEREXPONENTIAL:  # mean a with probability c / 2**30, else mean b
-        mean = a if _uniform(draws, stream, row) * 1073741824.0 < c else b
-        return np.int64(round(-mean * math.log(1.0 - _uniform(draws, stream, row))))
+        mean = a if _uniform(model, state, row) * 1073741824.0 < c else b
+        return np.int64(round(-mean * math.log(1.0 - _uniform(model, state, row))))
     if kind == BELOW:
         if a <= 0:
             return np.int64(-1)
-        return np.int64(_uniform(draws, stream, row) * a)
+        return np.int64(_uniform(model, state, row) * a)
     if kind == EMPIRICAL:  # rows of table a: value, cumulative weight out of 2**53
         if a < 0 or a >= table_at.shape[0] or table_at[a, 1] < 1 or table_at[a, 2] < 2:
             return np.int64(-1)
-        u = np.int64(_uniform(draws, stream, row) * 9007199254740992.0)
+        u = np.int64(_uniform(model, state, row) * 9007199254740992.0)
         start, rows, width = table_at[a, 0], table_at[a, 1], table_at[a, 2]
         low, high = 0, rows - 1
         while low < high:

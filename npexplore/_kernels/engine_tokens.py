@@ -19,9 +19,10 @@ def _touch(S, r, now):
 
 
 @kernel(forceinline=True, _nrt=False)
-def _mark_blocked(S, T, H, token, now, sign):
+def _mark_blocked(state, token, now, sign):
     """Count (sign 1) or uncount (sign -1) what the token holds as blocked while it waits."""
-    held = T[token, T_HELD]
+    S, H = state.S, state.H
+    held = state.T[token, T_HELD]
     slot = 0
     while held:
         if held & 1:
@@ -33,7 +34,8 @@ def _mark_blocked(S, T, H, token, now, sign):
 
 
 @kernel(forceinline=True, _nrt=False)
-def _record(log, clock, now, r, change, token):
+def _record(state, agenda, now, r, change, token):
+    log, clock = state.log, agenda.clock
     n = clock[K_LOG]
     if n < log.shape[0]:
         log[n, 0] = now
@@ -44,8 +46,9 @@ def _record(log, clock, now, r, change, token):
 
 
 @kernel(forceinline=True, _nrt=False)
-def _ready(T, clock, heap_time, heap_key, heap_token, ready_key, ready_token, token):
+def _ready(T, agenda, token):
     """Make a token runnable at this instant, behind everything scheduled before it with its priority."""
+    clock, ready_key = agenda.clock, agenda.ready_key
     sequence = clock[K_SEQUENCE]
     clock[K_SEQUENCE] = sequence + 1
     key = (T[token, T_PRIORITY] << PRIORITY_SHIFT) | sequence
@@ -56,29 +59,26 @@ def _ready(T, clock, heap_time, heap_key, heap_token, ready_key, ready_token, to
     if at >= size:  # a division would cost as much as the rest
         at -= size
     if n > 0 and ready_key[at - 1 if at > 0 else size - 1] > key:
-        _push(heap_time, heap_key, heap_token, clock[K_HEAP], clock[K_NOW], key, token)
-        clock[K_HEAP] += 1
+        _push(agenda, clock[K_NOW], key, token)
         return
     ready_key[at] = key
-    ready_token[at] = token
+    agenda.ready_token[at] = token
     clock[K_READY] = n + 1
 
 
 @kernel(forceinline=True, _nrt=False)
-def _sleep(T, clock, heap_time, heap_key, heap_token, token, until):
-    sequence = clock[K_SEQUENCE]
-    clock[K_SEQUENCE] = sequence + 1
+def _sleep(T, agenda, token, until):
+    sequence = agenda.clock[K_SEQUENCE]
+    agenda.clock[K_SEQUENCE] = sequence + 1
     T[token, T_WAITS] = SLEEPING
-    n = clock[K_HEAP]
-    _push(heap_time, heap_key, heap_token, n, until, (T[token, T_PRIORITY] << PRIORITY_SHIFT) | sequence, token)
-    clock[K_HEAP] = n + 1
+    _push(agenda, until, (T[token, T_PRIORITY] << PRIORITY_SHIFT) | sequence, token)
 
 
 @kernel(forceinline=True, _nrt=False)
-def _hold(T, H, token, slot, r, units):
-    H[token, slot] = r
-    H[token, SLOTS + slot] = units
-    T[token, T_HELD] |= np.int64(1) << slot
+def _hold(state, token, slot, r, units):
+    state.H[token, slot] = r
+    state.H[token, SLOTS + slot] = units
+    state.T[token, T_HELD] |= np.int64(1) << slot
 
 
 @kernel(forceinline=True, _nrt=False)

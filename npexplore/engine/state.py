@@ -211,12 +211,17 @@ class State:
 
     def _advance(self, until: int, until_done: int, stall: int) -> int:
         arguments = (
-            self.model.rows, self.stream, self.draws, self.S, self.T, self.R, self.H, self.G, self.clock,
-            self.heap_time, self.heap_key, self.heap_token, self.ready_key, self.ready_token, self.table, self.table_at,
-            self.ring, self.ring_at, self.histogram, self.done, self.counters, self.log, self.account, self.where,
-            self.tally, self.ring_account, self.fate,
-            self.D if self.model.controllers else None,  # that is compiled apart, in half of the time
-            self.D_at, self.orders, np.int64(until), np.int64(until_done), np.int64(stall),
+            engine.Model(self.model.rows, self.stream, self.table, self.table_at),
+            engine.State(
+                self.S, self.T, self.R, self.H, self.G, self.draws, self.ring, self.ring_at, self.log
+            ),
+            engine.Agenda(
+                self.clock, self.heap_time, self.heap_key, self.heap_token, self.ready_key, self.ready_token
+            ),
+            engine.Totals(self.histogram, self.done, self.counters),
+            engine.Accounts(self.account, self.where, self.tally, self.ring_account, self.fate),
+            engine.Controllers(self.D, self.D_at, self.orders) if self.model.controllers else None,
+            np.int64(until), np.int64(until_done), np.int64(stall),
         )  # fmt: skip
         loop = event_loop(arguments, bool(self.model.controllers), self.packets)
         return int(loop(*arguments))

@@ -85,11 +85,15 @@ class Arrays:
 
     def advance(self, until=FOREVER, until_done=FOREVER, stall=FOREVER):
         status = e.advance(
-            self.P, self.streams, self.draws, self.S, self.T, self.R, self.H, self.G, self.clock, *self.heap,
-            *self.ready, self.table, self.table_at, self.ring, self.ring_at, self.hist, self.done, self.counters,
-            self.log, self.account, self.where, self.tally, self.ring_account, np.zeros((0, e.F_FIRST), np.int64),
-            self.D if len(self.D_at) else None, self.D_at,
-            np.zeros((1, 4), np.int64), until, until_done, stall,
+            e.Model(self.P, self.streams, self.table, self.table_at),
+            e.State(self.S, self.T, self.R, self.H, self.G, self.draws, self.ring, self.ring_at, self.log),
+            e.Agenda(self.clock, *self.heap, *self.ready),
+            e.Totals(self.hist, self.done, self.counters),
+            e.Accounts(
+                self.account, self.where, self.tally, self.ring_account, np.zeros((0, e.F_FIRST), np.int64)
+            ),
+            e.Controllers(self.D, self.D_at, np.zeros((1, 4), np.int64)) if len(self.D_at) else None,
+            until, until_done, stall,
         )  # fmt: skip
         self.status = STATUS[status]
         return self.status
