@@ -16,27 +16,16 @@ from npexplore._kernels.petri_plain import _choice, _note, _plain
 from npexplore._kernels.petri_values import _bin, _carried, _degree, _ticks, _uniform, _value
 from npexplore.jit import kernel, types
 
-_i1 = types.int64[::1]
-_i2 = types.int64[:, ::1]
-_f1 = types.float64[::1]
-_f2 = types.float64[:, ::1]
-_u1 = types.uint64[::1]
-SIGNATURE = types.int64(
-    _i2, _f2, _i1, _i2, _i1, _i2, _i2, _i2, _i2, _i1, _i1, _i2, _i2, _i1, _i2, _f1, _i1, _f2,
-    _i2, _f1, _i2, _f1, _f1, _u1, _i1, _i1, _i2, _i2, _i1, _i2, _i1, _u1, _i1, _f1, _f1, _i2, _i2, _f1, _f2, _i2, types.int64, types.int64,
-)  # fmt: skip
 
-
-@kernel(SIGNATURE, _nrt=False)
-def advance(
-    T, TF, N, A, copies, sets, looks, limits, met, readers, guards, D, levels, order, code, consts, E, table,
-    P, area, S, rate, weight, bits, dirty, timers, K, F, near, HT, POS, rng, Q, V, stack, scratch, histogram, latency, moved, log, until, firings,
-):  # fmt: skip
+@kernel(types.int64(RULES, FORMULAS, STATE, types.int64[:, ::1], types.int64, types.int64), _nrt=False)
+def advance(rules, formulas, state, log, until, firings):
     """Run until a time or until so many firings have ended; return a status. Of NO_ROOM nothing was changed."""
+    T, TF, A, copies, D, met, levels = rules.T, rules.TF, rules.A, rules.copies, rules.D, rules.met, rules.levels
+    P, S, weight, K, F, HT, POS = state.P, state.S, state.weight, state.K, state.F, state.HT, state.POS
+    bits, dirty, timers, rng, Q, V = state.bits, state.dirty, state.timers, state.rng, state.Q, state.V
+    stack, scratch = state.stack, state.scratch
     if Q[Q_PLAIN]:
-        return _plain(
-            T, TF, N, D, met, P, area, S, levels, order, weight, bits, near, HT, POS, rng, Q, log, until, firings
-        )
+        return _plain(rules, state, log, until, firings)
     race = Q[Q_RACE] != 0
     n_fields = Q[Q_FIELDS]
     choices = len(rng) - 1
@@ -57,35 +46,35 @@ def advance(
                     _carried(T, A, copies, d, P, K, V)
                 if able:
                     for k in range(T[d, T_LOOK], T[d, T_LOOK_END]):
-                        p, w = looks[k, L_PLACE], np.float64(looks[k, L_WEIGHT])
-                        if looks[k, L_FORMULA] >= 0:
-                            w = _value(code, consts, E, looks[k, L_FORMULA], P, V, table, 0, rng, d, stack)
+                        p, w = rules.looks[k, L_PLACE], np.float64(rules.looks[k, L_WEIGHT])
+                        if rules.looks[k, L_FORMULA] >= 0:
+                            w = _value(formulas, rules.looks[k, L_FORMULA], state, 0, d)
                             if not (0 <= w <= MOST_TOKENS and w == math.floor(w)):
                                 Q[Q_WHO] = d
                                 return BAD_TOKENS
-                        if looks[k, L_TARGET] >= 0:
-                            p += np.int64(_value(code, consts, E, looks[k, L_TARGET], P, V, table, 0, rng, d, stack))
-                        if (P[p, P_TOKENS] >= w) == (looks[k, L_FEWER] == 1):
+                        if rules.looks[k, L_TARGET] >= 0:
+                            p += np.int64(_value(formulas, rules.looks[k, L_TARGET], state, 0, d))
+                        if (P[p, P_TOKENS] >= w) == (rules.looks[k, L_FEWER] == 1):
                             able = False
                             break
                 if able:
                     for k in range(T[d, T_GUARD], T[d, T_GUARD_END]):
-                        if _value(code, consts, E, guards[k], P, V, table, 0, rng, d, stack) == 0.0:
+                        if _value(formulas, rules.guards[k], state, 0, d) == 0.0:
                             able = False
                             break
                 if able:
                     for k in range(T[d, T_LIMIT], T[d, T_LIMIT_END]):
-                        change = np.float64(limits[k, C_GIVE] - limits[k, C_TAKE])
-                        if limits[k, C_GIVE_FORMULA] >= 0:
-                            change += _value(code, consts, E, limits[k, C_GIVE_FORMULA], P, V, table, 0, rng, d, stack)
-                        if limits[k, C_TAKE_FORMULA] >= 0:
-                            change -= _value(code, consts, E, limits[k, C_TAKE_FORMULA], P, V, table, 0, rng, d, stack)
-                        p = limits[k, C_PLACE]
-                        if change > 0 and P[p, P_TOKENS] + P[p, P_COMING] + change > limits[k, C_CAPACITY]:
+                        change = np.float64(rules.limits[k, C_GIVE] - rules.limits[k, C_TAKE])
+                        if rules.limits[k, C_GIVE_FORMULA] >= 0:
+                            change += _value(formulas, rules.limits[k, C_GIVE_FORMULA], state, 0, d)
+                        if rules.limits[k, C_TAKE_FORMULA] >= 0:
+                            change -= _value(formulas, rules.limits[k, C_TAKE_FORMULA], state, 0, d)
+                        p = rules.limits[k, C_PLACE]
+                        if change > 0 and P[p, P_TOKENS] + P[p, P_COMING] + change > rules.limits[k, C_CAPACITY]:
                             able = False
                             break
                 if able and T[d, T_WEIGHT] >= 0:
-                    weight[d] = _value(code, consts, E, T[d, T_WEIGHT], P, V, table, 0, rng, d, stack)
+                    weight[d] = _value(formulas, T[d, T_WEIGHT], state, 0, d)
                     if not (weight[d] >= 0 and weight[d] < math.inf):
                         Q[Q_WHO] = d
                         return BAD_RATE
@@ -101,7 +90,7 @@ def advance(
                     bits[T[d, T_WORD]] ^= ONE << np.uint64(T[d, T_BIT])
                     levels[T[d, T_LEVEL], V_COUNT] += 1 if able else -1
             saved = rng[choices]
-            t = _choice(levels, bits, order, weight, rng, choices)
+            t = _choice(rules, state, choices)
             if t < 0:
                 while Q[Q_TIMERS] > 0:  # clocks of a race
                     Q[Q_TIMERS] -= 1
@@ -113,22 +102,22 @@ def advance(
                         if T[d, T_FLAGS] & DATA:
                             _carried(T, A, copies, d, P, K, V)
                         if T[d, T_RATE] >= 0:
-                            r = _value(code, consts, E, T[d, T_RATE], P, V, table, 0, rng, d, stack)
+                            r = _value(formulas, T[d, T_RATE], state, 0, d)
                             if not (r >= 0 and r < math.inf):
                                 Q[Q_WHO] = d
                                 return BAD_RATE
                             speed = Q[Q_TICKS] / r if r > 0 else math.inf
                         if T[d, T_SERVERS] != 1:
-                            speed /= _degree(T, A, d, P, code, consts, E, V, table, rng, stack)
+                            speed /= _degree(rules, formulas, state, d)
                         if stack[STACK] != 0.0:
                             Q[Q_WHO] = d
                             return BAD_DIVISION
                         able = speed < math.inf
-                    if POS[d] >= 0 and (not able or speed != rate[d]):
+                    if POS[d] >= 0 and (not able or speed != state.rate[d]):
                         _remove(HT, POS, Q[Q_HEAP], POS[d])
                         Q[Q_HEAP] -= 1
                     if able and POS[d] < 0:
-                        rate[d] = speed
+                        state.rate[d] = speed
                         wait = _ticks(T, TF, d, speed, rng)
                         n = Q[Q_HEAP]
                         HT[n, 0] = now + wait
@@ -173,30 +162,34 @@ def advance(
                 own = rng[t]
                 row = 0
                 if flags & FEEDS:
-                    row = Q[Q_ROW] % len(table)
+                    row = Q[Q_ROW] % len(formulas.table)
                     Q[Q_ROW] += 1
                 for k in range(n_fields):
                     V[k] = 0.0
                 if flags & DATA:
                     _carried(T, A, copies, t, P, K, V)
                 for k in range(T[t, T_SET], T[t, T_SET_END]):
-                    x = _value(code, consts, E, sets[k, 1], P, V, table, row, rng, t, stack)
-                    if x != math.floor(x) or not abs(x) < 9e15 or (sets[k, 3] >= 0 and not (0 <= x <= sets[k, 3])):
+                    x = _value(formulas, rules.sets[k, 1], state, row, t)
+                    if (
+                        x != math.floor(x)
+                        or not abs(x) < 9e15
+                        or (rules.sets[k, 3] >= 0 and not (0 <= x <= rules.sets[k, 3]))
+                    ):
                         Q[Q_WHO] = t
                         return BAD_FIELD
-                    V[sets[k, 0]] = x
+                    V[rules.sets[k, 0]] = x
                 tokens_given = 0.0
                 for k in range(n_take + T[t, T_GIVE_END] - T[t, T_GIVE]):
                     a = T[t, T_TAKE] + k if k < n_take else T[t, T_GIVE] + k - n_take
                     w = np.float64(A[a, A_WEIGHT])
                     if A[a, A_FORMULA] >= 0:
-                        w = _value(code, consts, E, A[a, A_FORMULA], P, V, table, row, rng, t, stack)
+                        w = _value(formulas, A[a, A_FORMULA], state, row, t)
                         if not (0 <= w <= MOST_TOKENS and w == math.floor(w)):
                             Q[Q_WHO] = t
                             return BAD_TOKENS
                     p = A[a, A_PLACE]
                     if A[a, A_TARGET] >= 0:
-                        p += np.int64(_value(code, consts, E, A[a, A_TARGET], P, V, table, row, rng, t, stack))
+                        p += np.int64(_value(formulas, A[a, A_TARGET], state, row, t))
                     scratch[k, 0] = p
                     scratch[k, 1] = np.int64(w)
                     if A[a, A_DATA] and k >= n_take:
@@ -204,7 +197,7 @@ def advance(
                 wait = 0
                 if flags & TIMED and not race:
                     if T[t, T_KIND] == FORMULA:
-                        x = _value(code, consts, E, T[t, T_DELAY], P, V, table, row, rng, t, stack) * Q[Q_TICKS]
+                        x = _value(formulas, T[t, T_DELAY], state, row, t) * Q[Q_TICKS]
                         if not (x >= 0 and x < 9e15):
                             Q[Q_WHO] = t
                             return BAD_DELAY
@@ -328,7 +321,7 @@ def advance(
             p, change = D[k, 0], D[k, 1]
             a = P[p, P_TOKENS]
             b = a + change
-            area[p] += a * (now - P[p, P_SINCE])
+            state.area[p] += a * (now - P[p, P_SINCE])
             P[p, P_SINCE] = now
             P[p, P_TOKENS] = b
             for c in range(P[p, P_MET], P[p, P_MET_END]):
@@ -350,16 +343,16 @@ def advance(
                             bits[T[d, T_WORD]] ^= ONE << np.uint64(T[d, T_BIT])
                             levels[T[d, T_LEVEL], V_COUNT] += 1 if S[d, S_UNMET] == 0 else -1
             for c in range(P[p, P_READ], P[p, P_READ_END]):
-                _note(S, S_DIRTY, readers[c], dirty, Q, Q_DIRTY)
+                _note(S, S_DIRTY, rules.readers[c], dirty, Q, Q_DIRTY)
         if over:
             S[t, S_FIRED] += 1
             Q[Q_FIRED] += 1
             if not flags & FAST:
                 for k in range(n_fields):
-                    moved[t, k] += V[k]
+                    state.moved[t, k] += V[k]
             if flags & ENDS:
-                histogram[T[t, T_HISTOGRAM], _bin(now - birth)] += 1
-                latency[T[t, T_HISTOGRAM]] += now - birth
+                state.histogram[T[t, T_HISTOGRAM], _bin(now - birth)] += 1
+                state.latency[T[t, T_HISTOGRAM]] += now - birth
             if Q[Q_FIRED] >= firings:
                 return COUNT_UP
         if Q[Q_INSTANT] > INSTANT_LIMIT:

@@ -18,8 +18,9 @@ def _note(S, column, d, stack, Q, top):
 
 
 @kernel(forceinline=True, _nrt=False)
-def _choice(levels, bits, order, weight, rng, choices):
+def _choice(rules, state, choices):
     """Return what fires of all that may, -1 if nothing may: of the highest priority one by weight at random."""
+    levels, order, bits, weight, rng = rules.levels, rules.order, state.bits, state.weight, state.rng
     for v in range(len(levels)):
         count = levels[v, V_COUNT]
         if count == 0:
@@ -92,11 +93,14 @@ def _change(part, now, P, area, S, N, D, met, bits, levels):
 
 
 @kernel(_nrt=False)
-def _plain(T, TF, N, D, met, P, area, S, levels, order, weight, bits, near, HT, POS, rng, Q, log, until, firings):
+def _plain(rules, state, log, until, firings):
     """Run a net of durations whose tokens carry nothing and in which no formula or capacity decides; see `advance`."""
+    T, TF, N = rules.T, rules.TF, rules.N
+    area, bits, near, HT, POS = state.area, state.bits, state.near, state.HT, state.POS
+    rng, Q = state.rng, state.Q
     choices = len(rng) - 1
-    flat, state, arcs = P.reshape(-1), S.reshape(-1), D.reshape(-1)
-    conditions, counts = met.reshape(-1), levels.reshape(-1)
+    flat, fires, arcs = state.P.reshape(-1), state.S.reshape(-1), rules.D.reshape(-1)
+    conditions, counts = rules.met.reshape(-1), rules.levels.reshape(-1)
     now, fired, number, instant = Q[Q_NOW], Q[Q_FIRED], Q[Q_SEQUENCE], Q[Q_INSTANT]
     first, many, far, logged = np.uint64(Q[Q_NEAR_FIRST]), Q[Q_NEAR], Q[Q_HEAP], Q[Q_LOG]
     status = -1
@@ -117,7 +121,7 @@ def _plain(T, TF, N, D, met, P, area, S, levels, order, weight, bits, near, HT, 
             if far == len(HT):
                 status = NO_ROOM
                 break
-            chosen = _choice(levels, bits, order, weight, rng, choices)
+            chosen = _choice(rules, state, choices)
             if chosen < 0:
                 if many == 0:
                     status = DEAD
@@ -135,7 +139,7 @@ def _plain(T, TF, N, D, met, P, area, S, levels, order, weight, bits, near, HT, 
             wait = N[row + WAIT]
             if wait < 0:
                 wait = _ticks(T, TF, chosen, TF[chosen, 0], rng)
-            _change(row, now, flat, area, state, N, arcs, conditions, bits, counts)
+            _change(row, now, flat, area, fires, N, arcs, conditions, bits, counts)
             how, this = 0, number
             number += 1
             instant += 1
@@ -170,8 +174,8 @@ def _plain(T, TF, N, D, met, P, area, S, levels, order, weight, bits, near, HT, 
             log[logged, 0], log[logged, 1], log[logged, 2], log[logged, 3] = now, np.int64(t), this, how
             logged += 1
         if how > 0:
-            _change((t << N_SHIFT) + END, now, flat, area, state, N, arcs, conditions, bits, counts)
-            state[(t << S_SHIFT) + FIRED] += 1
+            _change((t << N_SHIFT) + END, now, flat, area, fires, N, arcs, conditions, bits, counts)
+            fires[(t << S_SHIFT) + FIRED] += 1
             fired += 1
             if fired >= firings:
                 status = COUNT_UP

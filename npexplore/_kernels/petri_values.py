@@ -29,12 +29,13 @@ def _ones(word):
 
 
 @kernel(_nrt=False)
-def _longer(code, consts, E, formula, P, V, table, row, rng, stream, stack):
+def _longer(formulas, formula, P, V, row, rng, stream, stack):
     """Return the value of a formula in postfix form.
 
     AND and OR stand behind their first operand, with how many rows the second has: it is passed over where the first
     decides. UNLESS passes over as many rows where its operand is 0, GO_ON always.
     """
+    code, consts, E = formulas.code, formulas.consts, formulas.E
     n = 0
     k, end = E[formula], E[formula + 1]
     while k < end:
@@ -50,7 +51,7 @@ def _longer(code, consts, E, formula, P, V, table, row, rng, stream, stack):
             stack[n] = V[x]
             n += 1
         elif op == FEED:
-            stack[n] = table[row, x]
+            stack[n] = formulas.table[row, x]
             n += 1
         elif op == TOKENS_AT:
             stack[n - 1] = P[x + np.int64(stack[n - 1]), P_TOKENS]
@@ -121,15 +122,15 @@ def _longer(code, consts, E, formula, P, V, table, row, rng, stream, stack):
 
 
 @kernel(forceinline=True, _nrt=False)
-def _value(code, consts, E, formula, P, V, table, row, rng, stream, stack):
+def _value(formulas, formula, state, row, stream):
     """Return the value of a formula; what is one number or field is not worth a call."""
-    k = E[formula]
-    if E[formula + 1] == k + 1:
-        if code[k, 0] == CONST:
-            return consts[code[k, 1]]
-        if code[k, 0] == FIELD:
-            return V[code[k, 1]]
-    return _longer(code, consts, E, formula, P, V, table, row, rng, stream, stack)
+    k = formulas.E[formula]
+    if formulas.E[formula + 1] == k + 1:
+        if formulas.code[k, 0] == CONST:
+            return formulas.consts[formulas.code[k, 1]]
+        if formulas.code[k, 0] == FIELD:
+            return state.V[formulas.code[k, 1]]
+    return _longer(formulas, formula, state.P, state.V, row, state.rng, stream, state.stack)
 
 
 @kernel(_nrt=False)
@@ -142,17 +143,18 @@ def _carried(T, A, copies, t, P, K, V):
                 V[copies[c]] = K[token, K_DATA + copies[c]]
 
 
-@kernel(_nrt=False)
-def _degree(T, A, t, P, code, consts, E, V, table, rng, stack):
+@kernel(forceinline=True, _nrt=False)
+def _degree(rules, formulas, state, t):
     """Return how many clocks of a transition run at once."""
+    T, A, P = rules.T, rules.A, state.P
     degree = T[t, T_SERVERS]
     for a in range(T[t, T_TAKE], T[t, T_TAKE_END]):
         w = A[a, A_WEIGHT]
         if A[a, A_FORMULA] >= 0:
-            w = np.int64(_value(code, consts, E, A[a, A_FORMULA], P, V, table, 0, rng, t, stack))
+            w = np.int64(_value(formulas, A[a, A_FORMULA], state, 0, t))
         p = A[a, A_PLACE]
         if A[a, A_TARGET] >= 0:
-            p += np.int64(_value(code, consts, E, A[a, A_TARGET], P, V, table, 0, rng, t, stack))
+            p += np.int64(_value(formulas, A[a, A_TARGET], state, 0, t))
         degree = min(degree, P[p, P_TOKENS] // max(w, 1))
     return degree
 

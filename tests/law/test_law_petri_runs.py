@@ -54,7 +54,7 @@ def test_kernel_equals_the_plain_interpreter_where_nothing_but_tokens_decides(co
     long = 0
     for seed in range(count):
         made = random_plain_net(rng)
-        assert Run.of(made).state["Q"][kernel.Q_PLAIN]
+        assert Run.of(made).state.Q[kernel.Q_PLAIN]
         long += compare(made, seed) >= FIRINGS - 2
     assert long > count / 5
 

@@ -132,7 +132,7 @@ def test_columns_are_fed_a_row_a_firing_as_the_plain_interpreter_does():
 def test_a_mix_comes_in_another_order_for_each_seed_and_whole():
     rows = {"bytes": np.arange(100), "kind": np.zeros(100)}
     made = net(**FED).fed(rows, ordered=False)
-    tables = [Run.of(made, seed).program.arrays[-1][:, 0] for seed in (1, 1, 2)]
+    tables = [Run.of(made, seed).program.formulas.table[:, 0] for seed in (1, 1, 2)]
     assert (tables[0] == tables[1]).all()
     assert (tables[0] != tables[2]).any()
     assert sorted(tables[2]) == list(range(100))

@@ -74,16 +74,18 @@ class _Build:
         readers = np.array([t for rows in self.readers for t in rows], dtype=np.int64)
         weights = [1.0 if isinstance(one.weight, Formula) else one.weight for one in net.transitions]
         postfix = self.postfix
-        arrays = (
+        rules = kernel.Rules(
             T, TF, N.ravel(), self.A.array(), self.copies.array().ravel(), self.sets.array(), self.L.array(),
             self.C.array(), met, readers, self.guards.array().ravel(), self.D.array(), levels, order,
+        )  # fmt: skip
+        formulas = kernel.Formulas(
             np.array(postfix.rows, dtype=np.int64).reshape(-1, 2), np.array(postfix.numbers, dtype=float),
             np.array(postfix.begins, dtype=np.int64), self.table(),
         )  # fmt: skip
         gives = max((len(one.give) for one in net.transitions), default=0)
         return Program(
-            net, arrays, self.ticks, self.slots, self.endings, met, P, np.array(weights, dtype=float), levels,
-            plain, words, gives,
+            net, rules, formulas, self.ticks, self.slots, self.endings, P, np.array(weights, dtype=float), plain, words,
+            gives,
         )  # fmt: skip
 
     def table(self) -> Array:

@@ -1,7 +1,6 @@
 """What a run of a net's kernel (`_kernels/petri`) needs: the net as arrays, and the state that it begins with.
 
-The state's arrays stand in the order of the kernel's arguments; random numbers come from one seed: a stream for each
-transition, one for choices.
+Random numbers come from one seed: a stream for each transition, one for choices.
 """
 
 from __future__ import annotations
@@ -22,23 +21,22 @@ class Program:
     """A net for one run of the kernel. ticks: in a unit of time. endings: whose tokens' ages are kept."""
 
     net: Net
-    arrays: tuple[Array, ...]
+    rules: kernel.Rules
+    formulas: kernel.Formulas
     ticks: float
     slots: dict[str, int]
     endings: list[int]
-    conditions: Array  # (n, 4): transition, tokens, 1 at least or 0 fewer, 0; by place
     places: Array
     weight: Array
-    levels: Array
     plain: bool  # durations without formulas, capacities and tokens with data
     words: int
     gives: int
 
-    def state(self, seed: int) -> tuple[Array, ...]:
+    def state(self, seed: int) -> kernel.State:
         """Return the state at first, with random numbers of a seed."""
         net, n = self.net, len(self.net.transitions)
-        T = self.arrays[0]
-        P, levels = self.places, self.levels
+        T = self.rules.T
+        P, levels = self.places, self.rules.levels
         S = np.zeros((n, kernel.S_WIDTH), dtype=np.int64)
         fields = len(self.slots)
         tokens = sum(place.tokens for place in net.places if place.of)
@@ -77,9 +75,9 @@ class Program:
             elif S[t, kernel.S_UNMET] == 0:
                 bits[T[t, kernel.T_WORD]] |= np.uint64(1) << np.uint64(T[t, kernel.T_BIT])
                 levels[T[t, kernel.T_LEVEL], kernel.V_COUNT] += 1
-        rng = np.random.SeedSequence(seed).generate_state(n + 1, np.uint64)
+        rng = np.random.SeedSequence(seed).generate_state(n + 1, np.uint64).astype(np.uint64)
         widest = max(len(one.take) + len(one.give) for one in net.transitions) if n else 0
-        return (
+        return kernel.State(
             P, np.zeros(len(P)), S, np.zeros(n), self.weight.copy(), bits, dirty, timers, K, F,
             np.zeros(kernel.NEAR_WIDTH * kernel.NEAR_MOST, dtype=np.int64),
             np.zeros((room, 3), dtype=np.int64), np.full(room, -1, dtype=np.int64), rng, Q, np.zeros(fields),
@@ -91,6 +89,6 @@ class Program:
     def _all_conditions(self, P: Array) -> list[tuple[int, tuple[int, int], bool]]:
         conditions = []
         for p in range(len(P)):
-            for t, least, sense, _ in self.conditions[P[p, kernel.P_MET] : P[p, kernel.P_MET_END]].tolist():
+            for t, least, sense, _ in self.rules.met[P[p, kernel.P_MET] : P[p, kernel.P_MET_END]].tolist():
                 conditions.append((t, (least, int(P[p, kernel.P_TOKENS])), bool(sense)))
         return conditions

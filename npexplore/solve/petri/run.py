@@ -17,10 +17,6 @@ from npexplore.solve.petri.program import Program
 Array = NDArray[Any]
 MOST_UNDER_WAY = 1 << 22  # tokens with data, or firings under way
 FOREVER = np.iinfo(np.int64).max // 4
-STATE = (
-    "P", "area", "S", "rate", "weight", "bits", "dirty", "timers", "K", "F", "near", "HT", "POS", "rng", "Q", "V",
-    "stack", "scratch", "histogram", "latency", "moved",
-)  # fmt: skip
 BEGINS, ENDS, AT_ONCE = 0, 1, 2
 
 
@@ -45,7 +41,7 @@ class Run:
     """
 
     program: Program
-    state: dict[str, Array]
+    state: kernel.State
     log: Array
     dead: bool = False
 
@@ -54,10 +50,10 @@ class Run:
         """Return a run of a net at its beginning; logged: firings that a log is kept of."""
         net_program = program(net)
         if not net.ordered:
-            *others, table = net_program.arrays
-            net_program.arrays = (*others, np.random.default_rng(seed).permutation(table))
-        state = dict(zip(STATE, net_program.state(seed), strict=True))
-        return Run(net_program, state, np.zeros((logged, kernel.LOG_DATA + len(net_program.slots)), dtype=np.int64))
+            fed = np.random.default_rng(seed).permutation(net_program.formulas.table)
+            net_program.formulas = net_program.formulas._replace(table=fed)
+        log = np.zeros((logged, kernel.LOG_DATA + len(net_program.slots)), dtype=np.int64)
+        return Run(net_program, net_program.state(seed), log)
 
     def advance(self, until: int = FOREVER, firings: int = FOREVER) -> None:
         """Go on until a time in ticks, or until so many more firings have ended; `dead` if nothing can fire any more.
@@ -65,9 +61,9 @@ class Run:
         Raises SimulationError for a loop without end in no time, InputError for formulas that give no sense.
         """
         run: Any = kernel.advance
-        target = int(self.state["Q"][kernel.Q_FIRED]) + firings
+        target = int(self.state.Q[kernel.Q_FIRED]) + firings
         while True:
-            status = run(*self.program.arrays, *(self.state[name] for name in STATE), self.log, until, target)
+            status = run(self.program.rules, self.program.formulas, self.state, self.log, until, target)
             if status == kernel.NO_ROOM:
                 self._grow()
                 continue
@@ -79,26 +75,26 @@ class Run:
     @property
     def firings(self) -> Array:
         """The log as far as it is written."""
-        return self.log[: self.state["Q"][kernel.Q_LOG]]
+        return self.log[: self.state.Q[kernel.Q_LOG]]
 
     def snapshot(self) -> Snapshot:
         """Return what was counted until now."""
-        P, now = self.state["P"], int(self.state["Q"][kernel.Q_NOW])
-        area = self.state["area"] + P[:, kernel.P_TOKENS] * (now - P[:, kernel.P_SINCE]).astype(float)
-        fired = self.state["S"][:, kernel.S_FIRED].copy()
+        P, now = self.state.P, int(self.state.Q[kernel.Q_NOW])
+        area = self.state.area + P[:, kernel.P_TOKENS] * (now - P[:, kernel.P_SINCE]).astype(float)
+        fired = self.state.S[:, kernel.S_FIRED].copy()
         return Snapshot(
             now,
             area,
             fired,
-            self.state["latency"].copy(),
-            self.state["moved"].copy(),
+            self.state.latency.copy(),
+            self.state.moved.copy(),
         )
 
     def _grow(self) -> None:
         """Double the room for tokens with data and for firings under way."""
-        net, Q = self.program.net, self.state["Q"]
-        if len(self.state["K"]) > MOST_UNDER_WAY or len(self.state["F"]) > MOST_UNDER_WAY:
-            fullest = int(np.argmax(self.state["P"][:, kernel.P_TOKENS]))
+        net, Q = self.program.net, self.state.Q
+        if len(self.state.K) > MOST_UNDER_WAY or len(self.state.F) > MOST_UNDER_WAY:
+            fullest = int(np.argmax(self.state.P[:, kernel.P_TOKENS]))
             raise InputError(
                 f"the net fills up without end: {MOST_UNDER_WAY} tokens and firings under way, most at place "
                 f"{net.places[fullest].name!r}"
@@ -107,24 +103,26 @@ class Run:
             ("K", kernel.Q_TOKEN, kernel.Q_TOKENS_LEFT, kernel.K_NEXT),
             ("F", kernel.Q_RECORD, kernel.Q_RECORDS_LEFT, kernel.F_TRANSITION),
         ):
-            old = self.state[name]
+            old = getattr(self.state, name)
             n = len(old)
             more = np.zeros_like(old)
             more[:, link] = np.arange(n + 1, 2 * n + 1)
             more[-1, link] = Q[free] if Q[left] else -1
-            self.state[name] = np.concatenate([old, more])
+            self.state = self.state._replace(**{name: np.concatenate([old, more])})
             Q[free] = n
             Q[left] += n
-        if len(self.state["F"]) > len(self.state["HT"]):
-            longer = len(self.state["F"]) - len(self.state["HT"])
-            self.state["HT"] = np.concatenate([self.state["HT"], np.zeros((longer, 3), dtype=np.int64)])
-            self.state["POS"] = np.concatenate([self.state["POS"], np.full(longer, -1, dtype=np.int64)])
+        if len(self.state.F) > len(self.state.HT):
+            longer = len(self.state.F) - len(self.state.HT)
+            self.state = self.state._replace(
+                HT=np.concatenate([self.state.HT, np.zeros((longer, 3), dtype=np.int64)]),
+                POS=np.concatenate([self.state.POS, np.full(longer, -1, dtype=np.int64)]),
+            )
 
     def _fault(self, status: int) -> Exception:
-        net, Q = self.program.net, self.state["Q"]
+        net, Q = self.program.net, self.state.Q
         one = net.transitions[int(Q[kernel.Q_WHO])].name
         time = f"at time {Q[kernel.Q_NOW] / self.program.ticks:g}"
-        marking = ", ".join(f"{name}: {n}" for name, n in net.marking(self.state["P"][:, kernel.P_TOKENS]).items())
+        marking = ", ".join(f"{name}: {n}" for name, n in net.marking(self.state.P[:, kernel.P_TOKENS]).items())
         if status == kernel.ENDLESS:
             return SimulationError(
                 "endless instant", f"transition {one!r} and others fire for ever in zero time {time} ({marking})"
@@ -136,6 +134,6 @@ class Run:
             kernel.BAD_RATE: "a rate or weight must be at least 0 and finite",
             kernel.BAD_DIVISION: "a formula divides by zero",
         }
-        if self.state["stack"][kernel.STACK]:
+        if self.state.stack[kernel.STACK]:
             status = kernel.BAD_DIVISION
         return InputError(f"transition.{one}: {said[status]}, {time} ({marking})")

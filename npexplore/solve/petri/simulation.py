@@ -20,6 +20,7 @@ from npexplore.records import content_hash
 from npexplore.solve.chains.chain import SeveralClassesError
 from npexplore.solve.petri.arrays import program
 from npexplore.solve.petri.ctmc import PlaceMean, Throughput, reduced
+from npexplore.solve.petri.firing import Array
 from npexplore.solve.petri.net_result import NetResult, means
 from npexplore.solve.petri.run import FOREVER, Run, Snapshot
 
@@ -134,25 +135,25 @@ def batches_of(net: Net, seeds: Sequence[int], firings: int, progress: Callable[
     if not seeds:
         raise InputError("a simulation needs at least one seed, got none")
     spans: list[tuple[Snapshot, Snapshot]] = []
-    histograms: list[Floats] = []
+    histograms: list[Array] = []
     for seed in seeds:
         run = Run.of(net, seed)
         run.advance(firings=max(round(firings * WARM_UP), 1))
-        run.state["histogram"][:] = 0
+        run.state.histogram[:] = 0
         before = first = run.snapshot()
         length = max(round(first.time / WARM_UP / BATCHES), 1)
         for batch in range(BATCHES):
             if not run.dead:
                 run.advance(until=min(first.time + (batch + 1) * length, FOREVER))
             if run.dead:
-                marking = net.marking(run.state["P"][:, kernel.P_TOKENS])
-                raise DeadError(Dead(seed, int(run.state["Q"][kernel.Q_NOW]) / run.program.ticks, marking))
+                marking = net.marking(run.state.P[:, kernel.P_TOKENS])
+                raise DeadError(Dead(seed, int(run.state.Q[kernel.Q_NOW]) / run.program.ticks, marking))
             after = run.snapshot()
             spans.append((before, after))
             before = after
             if progress:
                 progress(1)
-        histograms.append(run.state["histogram"])
+        histograms.append(run.state.histogram)
     ticks = run.program.ticks
 
     def more(name: str, scale: float = 1.0) -> Floats:
