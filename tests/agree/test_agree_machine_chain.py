@@ -259,9 +259,9 @@ def test_what_has_no_chain_is_named():
     made, load = small("shared")
     with pytest.raises(RefusedError, match=r"constant time of 6e-08 s at 'core' has no phases; phases=k"):
         machine_chain(made, load)
-    with pytest.raises(RefusedError, match=r"small has more than 5 states \(known so far: 6\)"):
+    with pytest.raises(RefusedError, match=r"small: more than 5 states \(known so far: 6\)"):
         machine_chain(made, load, 1, most_states=5)
-    with pytest.raises(RefusedError, match=r"more than 1 states, the next step needs .* GB of memory"):
+    with pytest.raises(RefusedError, match=r"small: more than \d+ states, the next step needs .* GB of memory"):
         machine_chain(made, load, 1, most_bytes=1000)
     for parts, program, why in (
         ([ReorderQueue("order", 4)], lambda m, p: m.order.leave(ticket=0), r"'order' \(a ticket leaves when"),

@@ -200,7 +200,7 @@ def test_the_chain_of_a_small_machine_is_a_fourth_answer(monkeypatch):
     monkeypatch.setattr("npexplore.solve.machine_chain.MOST_STATES", 3)
     refused = explain(one, LOAD, packets=200, elasticities=False, chain_phases=1).to_dict()
     assert refused["chain"] is None
-    assert refused["refused"]["chain"].startswith("chain: server has more than 3 states")
+    assert refused["refused"]["chain"].startswith("chain: server: more than 3 states")
 
 
 def test_queueing_solved_beside_the_changes_says_the_same_and_raises_its_errors(monkeypatch):

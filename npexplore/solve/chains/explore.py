@@ -30,18 +30,18 @@ def memory_left() -> int:
         return 1 << 30
 
 
-def refuse_memory(states: int, needs: int, most_bytes: int) -> None:
+def refuse_memory(states: int, needs: int, most_bytes: int, name: str = "chain") -> None:
     """Raise RefusedError if a chain of that many states needs more bytes than allowed."""
     if needs > most_bytes:
         raise RefusedError(
-            f"chain: more than {states} states, the next step needs {needs / 1e9:.2g} GB of memory, "
+            f"{name}: more than {states} states, the next step needs {needs / 1e9:.2g} GB of memory, "
             f"{most_bytes / 1e9:.2g} GB may be taken"
         )
 
 
 def explore(
     start: ArrayLike, successors: Successors, most_states: int = 10_000_000, most_bytes: int | None = None, *,
-    at_once: int = AT_ONCE, state_bytes: int = 0,
+    at_once: int = AT_ONCE, state_bytes: int = 0, name: str = "chain",
 ) -> tuple[Array, Chain]:  # fmt: skip
     """Return all states (n, width) that can be reached, 32-bit integers, `start` first; and their chain.
 
@@ -49,6 +49,7 @@ def explore(
     (a,), following (a, width), rate (a,)): arcs from rows of its argument to other states, with rates per second.
     most_states, most_bytes: how many states, and how much memory in bytes, may be used (None: half of what is free).
     at_once: how many states `successors` is asked for together. state_bytes: what the caller keeps of each state.
+    name: what messages begin with.
 
     Raises RefusedError before it would use more.
     """
@@ -65,7 +66,7 @@ def explore(
     def enter(rows: Array) -> Array:
         nonlocal states, slots, known
         most = known + len(rows)
-        refuse_memory(known, most * (4 * width + BYTES + state_bytes) + (taken + len(rows)) * ARC_BYTES, room)
+        refuse_memory(known, most * (4 * width + BYTES + state_bytes) + (taken + len(rows)) * ARC_BYTES, room, name)
         if most > len(states):
             states = np.concatenate([states, np.zeros((max(most, 2 * known) - len(states), width), np.int32)])
         if 2 * most > len(slots):
@@ -78,7 +79,7 @@ def explore(
     enter(first)
     while done < known:
         if known > most_states:
-            raise RefusedError(f"chain: more than {most_states} states (known so far: {known})")
+            raise RefusedError(f"{name}: more than {most_states} states (known so far: {known})")
         now = states[done : min(known, done + at_once)].copy()
         origin, following, rate = successors(now)
         arcs.append((origin.astype(np.int32) + np.int32(done), enter(following), rate))

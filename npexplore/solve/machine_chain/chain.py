@@ -22,8 +22,8 @@ from npexplore.machine.workload import Workload
 from npexplore.records import by_content
 from npexplore.rows.distributions import Batch, Deterministic, Distribution, Exponential, OnOff
 from npexplore.rows.expressions import Variable
-from npexplore.solve.chains import Chain, chain, memory_left, stationary
-from npexplore.solve.chains.explore import refuse_memory
+from npexplore.solve.chains import Chain, explore, stationary
+from npexplore.solve.chains.chain import Array
 from npexplore.solve.chains.stationary import Stationary
 from npexplore.solve.machine_chain.operations import Operations
 from npexplore.solve.machine_chain.tokens import (
@@ -42,7 +42,7 @@ from npexplore.solve.prediction import Latency, Prediction, Queue, Utilization, 
 from npexplore.solve.queueing.inputs import Floats
 
 MOST_STATES = 100_000
-STATE_BYTES, ARC_BYTES = 2500, 300  # of rows of Python's own numbers
+STATE_BYTES, AT_ONCE = 2500, 1024  # of what Python keeps of a state; states that are followed together
 INSIDE, FIRST = 4, 5  # columns of rewards: packets inside, then busy units and lines of each member
 
 
@@ -73,44 +73,38 @@ def machine_chain(
     Raises RefusedError, naming what has no states, and for more states or memory than allowed, before they are used.
     """
     tokens, start = _compiled(machine, workload, phases)
-    room = memory_left() if most_bytes is None else most_bytes
     number: dict[State, int] = {}
     states: list[State] = []
+    gains: list[list[float]] = []
 
-    def enter(state: State) -> int:
-        index = number.setdefault(state, len(states))
+    def enter(instant: Instant) -> int:
+        index = number.setdefault(state := instant.state(), len(states))
         if index == len(states):
             states.append(state)
         return index
 
-    for instant in tokens.settle(start):
-        enter(instant.state())
-    source: list[int] = []
-    target: list[int] = []
-    rate: list[float] = []
-    gains: list[list[float]] = []
-    done = 0
-    while done < len(states):
-        if len(states) > most_states:
-            raise RefusedError(
-                f"chain: {machine.name} has more than {most_states} states (known so far: {len(states)})"
-            )
-        if done % 1024 == 0:
-            refuse_memory(len(states), len(states) * STATE_BYTES + len(rate) * ARC_BYTES, room)
-        arcs = _arcs(tokens, states[done])
-        if not arcs:
-            raise RefusedError(f"chain: {machine.name} is stuck for ever in state {done}: no time passes")
-        earned = [0.0] * 4
-        for pace, instant in arcs:
-            source.append(done)
-            target.append(enter(instant.state()))
-            rate.append(pace)
-            for column, gain in enumerate(instant.gains):
-                earned[column] += pace * gain
-        gains.append(earned)
-        done += 1
+    def successors(rows: Array) -> tuple[Array, Array, Floats]:
+        origin, following, rate = list[int](), list[int](), list[float]()
+        for row, index in enumerate(rows[:, 0].tolist()):
+            earned = [0.0] * 4
+            for pace, instant in _arcs(tokens, states[index]):
+                origin.append(row)
+                following.append(enter(instant))
+                rate.append(pace)
+                for column, gain in enumerate(instant.gains):
+                    earned[column] += pace * gain
+            if row not in origin[-1:]:
+                raise tokens.code.refuse(f"stuck for ever in state {index}: no time passes")
+            gains.append(earned)
+        return np.array(origin), np.array(following)[:, None], np.array(rate)
+
+    first = np.array([enter(one) for one in tokens.settle(start)])[:, None]
+    _, arcs = explore(
+        first, successors, most_states, most_bytes, at_once=AT_ONCE, state_bytes=STATE_BYTES,
+        name=f"chain: {machine.name}",
+    )  # fmt: skip
     rewards = np.hstack([np.array(gains), _levels(tokens, machine, workload, states)])
-    return MachineChain(tokens, states, chain(len(states), source, target, rate), rewards)
+    return MachineChain(tokens, states, arcs, rewards)
 
 
 def ctmc(
