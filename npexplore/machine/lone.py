@@ -9,7 +9,6 @@ it took along is kept for longer, and `overlap` says how much of the time spent 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
 
@@ -207,10 +206,6 @@ class _Lone(Walk):
         hold = Hold(server, whole, visits=path.share, member=member, squares=squares, variance=variance)
         self.uses.holds.append(hold)
         return hold
-
-    def occupied(self, hold: Hold, seen: Progress, step: Visit) -> None:
-        weighted = {name: getattr(hold, name) * seen.share for name in ("seconds", "visits", "squares", "variance")}
-        self.uses.holds.append(replace(hold, **weighted))
 
     def meets(self, path: Progress, server: Server, begin: Value, seconds: Value) -> None:
         """Note a visit of a single server, once there are strands that may meet there."""

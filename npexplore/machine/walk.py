@@ -9,6 +9,7 @@ a workload (machine/demands.py: a program). A visit is a nested body: what it us
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -80,8 +81,9 @@ class Walk:
                 self.way[name] = self.way.get(name, 0.0) + np.where(last == number, seconds, 0.0)
 
     def occupied(self, hold: Hold, seen: Progress, step: Visit) -> None:
-        """Add a server that an inner visit occupies."""
-        raise NotImplementedError
+        """Add a server that an inner visit occupies, by the share of packets that come to it."""
+        weighted = {name: getattr(hold, name) * seen.share for name in ("seconds", "visits", "squares", "variance")}
+        self.uses.holds.append(replace(hold, **weighted))
 
     # ---- what is added up
 

@@ -7,9 +7,9 @@ threads, and packets arrive in the same way; then only numbers differ. Bounds an
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,6 @@ from npexplore.solve.batch_structure import made_once, offered, structure
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
-K = TypeVar("K", bound=Hashable)
 LEAST_DIVISOR = 1e-30  # weights and latencies that are divided by: none is 0
 ROUNDING = 1e-9
 FULLEST = 14  # power of how busy a resource is, by which its spread counts
@@ -75,22 +74,21 @@ class Batch:
             raise InputError("the points of a batch must be of one structure")
         return _stacked(points)
 
+    def _each(self, change: Callable[[Floats], Floats]) -> Batch:
+        """Return the batch with every array changed alike."""
+
+        def changed(value: Any) -> Any:
+            if isinstance(value, Mapping):
+                return {name: changed(one) for name, one in value.items()}
+            if isinstance(value, Batch):
+                return value._each(change)
+            return change(value) if isinstance(value, np.ndarray) else value
+
+        return replace(self, **{one.name: changed(getattr(self, one.name)) for one in fields(self)})
+
     def taken(self, rows: Integers) -> Batch:
         """Return the points with these numbers (Q,), each as often as it is named."""
-
-        def each(table: Mapping[K, Floats]) -> dict[K, Floats]:
-            return {name: values[rows] for name, values in table.items()}
-
-        return replace(
-            self, seconds=each(self.seconds), visits=each(self.visits), scv=each(self.scv), largest=each(self.largest),
-            members=each(self.members), spent=each(self.spent), early=each(self.early),
-            overlap=each(self.overlap), aside=each(self.aside),
-            residence=each(self.residence), counts=each(self.counts), latency=self.latency[rows],
-            variance=self.variance[rows],
-            spread=each(self.spread), finished=self.finished[rows], counted_bits=self.counted_bits[rows],
-            offered=self.offered[rows] if len(self.offered) else self.offered,
-            parts={name: part.taken(rows) for name, part in self.parts.items()},
-        )  # fmt: skip
+        return self._each(lambda values: values[rows] if len(values) else values)
 
     def scaled(self, factors: Mapping[str, npt.ArrayLike], offered: npt.ArrayLike | None = None) -> Batch:
         """Return the points with all visits to some servers taking `factors` times as long (P,), all else the same.
@@ -115,34 +113,23 @@ class Batch:
                 rows[name] = rows.get(name, np.ones(1)) + seconds / self.seconds[name]
         longer = sum(extra.values(), np.zeros(shape))
 
-        def wide(values: Floats, name: str = "") -> Floats:
-            return np.broadcast_to(values * rows[name] if name in rows else values, shape)
+        def wide(values: npt.ArrayLike) -> Floats:
+            return np.broadcast_to(values, (*shape, *np.shape(values)[1:]))
 
-        def by_server(table: Mapping[str, Floats]) -> dict[str, Floats]:
-            return {name: wide(values, name) for name, values in table.items()}
+        def longer_at(table: Mapping[str, Floats]) -> dict[str, Floats]:
+            factors = {name: rows[name].reshape(-1, *[1] * (table[name].ndim - 1)) for name in rows}
+            return {name: wide(values * factors[name] if name in rows else values) for name, values in table.items()}
 
         return replace(
-            self,
-            seconds=by_server(self.seconds),
-            visits={name: wide(values) for name, values in self.visits.items()},
-            largest=by_server(self.largest),
-            members={
-                name: np.broadcast_to(table * rows[name][:, None] if name in rows else table, (*shape, table.shape[1]))
-                for name, table in self.members.items()
-            },
+            self._each(wide),
+            seconds=longer_at(self.seconds),
+            largest=longer_at(self.largest),
+            members=longer_at(self.members),
             spent={place: wide(values + extra.get(place, 0.0)) for place, values in self.spent.items()},
             early={place: wide(v * rows.get(place[1], 1.0)) for place, v in self.early.items()},
-            overlap={chain: wide(values) for chain, values in self.overlap.items()},
-            aside={name: wide(values) for name, values in self.aside.items()},
-            scv={name: wide(values) for name, values in self.scv.items()},
             residence={name: wide(values) + longer for name, values in self.residence.items()},
-            counts={name: wide(values) for name, values in self.counts.items()},
             latency=wide(self.latency) + longer,
-            variance=wide(self.variance),
-            spread={name: wide(values) for name, values in self.spread.items()},
-            finished=wide(self.finished),
-            counted_bits=wide(self.counted_bits),
-            offered=np.broadcast_to(loads, shape),
+            offered=wide(loads),
         )
 
     def ceilings(self) -> dict[str, Floats]:

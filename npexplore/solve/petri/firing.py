@@ -46,11 +46,6 @@ class Firing:
             able &= self.level[:, None] == best
         return able
 
-    def successors(self, states: Array) -> tuple[Array, Array, Floats]:
-        """Return (origin, following, strength) of all firings in markings (m, P): rates, or weights."""
-        origin, following, strength, _ = self.firings(states)
-        return origin, following, strength
-
     def firings(self, states: Array) -> tuple[Array, Array, Floats, Array]:
         """Return (origin, following, strength, transition) of all firings in markings (m, P)."""
         columns = np.ascontiguousarray(states.T)
