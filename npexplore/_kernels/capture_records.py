@@ -41,6 +41,12 @@ def _u32(b, o, big):
 
 
 @kernel()
+def _stop(state, status, value, bound):
+    """Say why no record follows here."""
+    state[1], state[2], state[3] = status, value, bound
+
+
+@kernel()
 def frame_pcap(
     b: Array,
     start: int,
@@ -66,21 +72,17 @@ def frame_pcap(
     state[1] = OUT_FULL
     while n < len(t_ns):
         if end - o < header_bytes:
-            state[1] = MORE
-            state[2] = header_bytes
+            _stop(state, MORE, header_bytes, 0)
             break
         first = _u32(b, o + 8, big)
         second = _u32(b, o + 12, big)
         if order == 1 or (order == 2 and first > second):
             first, second = second, first
         if first > limit:
-            state[1] = TOO_LONG
-            state[2] = first
-            state[3] = limit
+            _stop(state, TOO_LONG, first, limit)
             break
         if end - o - header_bytes < first:
-            state[1] = MORE
-            state[2] = header_bytes + first
+            _stop(state, MORE, header_bytes + first, 0)
             break
         t_ns[n] = _u32(b, o, big) * 1_000_000_000 + _u32(b, o + 4, big) * ns_per_tick
         captured[n] = first
@@ -167,24 +169,20 @@ def frame_pcapng(
     state[1] = OUT_FULL
     while n < len(t_ns):
         if end - o < 12:
-            state[1] = MORE
-            state[2] = 12
+            _stop(state, MORE, 12, 0)
             break
         kind = _u32(b, o, big)
         total = _u32(b, o + 4, big)
-        state[2] = total
         if kind == SECTION_BLOCK:
-            state[1] = SECTION
+            _stop(state, SECTION, total, 0)
             break
         if total < 12:
-            state[1] = BLOCK_TOO_SHORT
-            state[3] = 12
+            _stop(state, BLOCK_TOO_SHORT, total, 12)
             break
         padded = (total + 3) & ~3
         packet = kind == ENHANCED_BLOCK or kind == PACKET_BLOCK or kind == SIMPLE_BLOCK
         if (packet or kind == INTERFACE_BLOCK) and padded > MAX_BLOCK_BYTES:
-            state[1] = BLOCK_TOO_LONG
-            state[3] = MAX_BLOCK_BYTES
+            _stop(state, BLOCK_TOO_LONG, total, MAX_BLOCK_BYTES)
             break
         smallest = 12
         if packet:
@@ -192,20 +190,17 @@ def frame_pcapng(
         elif kind == INTERFACE_BLOCK:
             smallest = 20
         if total < smallest:
-            state[1] = BLOCK_TOO_SHORT
-            state[3] = smallest
+            _stop(state, BLOCK_TOO_SHORT, total, smallest)
             break
         if end - o < padded:
-            state[1] = MORE if packet or kind == INTERFACE_BLOCK else SKIP
-            state[2] = padded
+            _stop(state, MORE if packet or kind == INTERFACE_BLOCK else SKIP, padded, 0)
             break
         trailer = _u32(b, o + padded - 4, big)
         if trailer != total:
-            state[1] = TRAILER_DIFFERS
-            state[3] = trailer
+            _stop(state, TRAILER_DIFFERS, total, trailer)
             break
         if kind == INTERFACE_BLOCK:
-            state[1] = INTERFACE
+            _stop(state, INTERFACE, total, 0)
             break
         if packet:
             number = np.int64(0)
@@ -215,9 +210,7 @@ def frame_pcapng(
                 pair = _u32(b, o + 8, big)
                 number = pair >> 16 if big else pair & 0xFFFF
             if number >= known:
-                state[1] = NO_SUCH_INTERFACE
-                state[2] = number
-                state[3] = known
+                _stop(state, NO_SUCH_INTERFACE, number, known)
                 break
             if kind == SIMPLE_BLOCK:
                 at = o + 12
@@ -239,14 +232,10 @@ def frame_pcapng(
                     interfaces[number, OFFSET_S],
                 )
             if included > interfaces[number, LIMIT]:
-                state[1] = TOO_LONG
-                state[2] = included
-                state[3] = interfaces[number, LIMIT]
+                _stop(state, TOO_LONG, included, interfaces[number, LIMIT])
                 break
             if at + included > o + padded - 4:
-                state[1] = DATA_OVERRUNS
-                state[2] = included
-                state[3] = padded - 4 - (at - o)
+                _stop(state, DATA_OVERRUNS, included, padded - 4 - (at - o))
                 break
             t_ns[n] = time
             captured[n] = included
@@ -286,20 +275,16 @@ def frame_erf(
     state[1] = OUT_FULL
     while n < len(t_ns):
         if end - o < 16:
-            state[1] = MORE
-            state[2] = 16
+            _stop(state, MORE, 16, 0)
             break
         kind = np.int64(b[o + 8]) & 0x7F
         size = np.int64(b[o + 10]) << 8 | np.int64(b[o + 11])
         smallest = 16 if kind == 48 else 17
         if size < smallest:
-            state[1] = RECORD_TOO_SHORT
-            state[2] = size
-            state[3] = smallest
+            _stop(state, RECORD_TOO_SHORT, size, smallest)
             break
         if end - o < size:
-            state[1] = MORE
-            state[2] = size
+            _stop(state, MORE, size, 0)
             break
         if kind == 48:
             o += size
@@ -311,14 +296,11 @@ def frame_erf(
             at += 8
         at += 8 if more else subheaders[kind]
         if at > size:
-            state[1] = RECORD_TOO_SHORT
-            state[2] = size
-            state[3] = at
+            _stop(state, RECORD_TOO_SHORT, size, at)
             break
         port = np.int64(b[o + 9]) & 3
         if interfaces[kind, port] < 0:
-            state[1] = INTERFACE
-            state[2] = 4 * kind + port
+            _stop(state, INTERFACE, 4 * kind + port, 0)
             break
         wire = np.int64(b[o + 14]) << 8 | np.int64(b[o + 15])
         fraction = _u32(b, o, False) * 1_000_000_000
