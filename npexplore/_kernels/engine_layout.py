@@ -1,9 +1,8 @@
 """The numbers and arrays of the event engine: operations, columns, statuses, and records of arrays; docs/engine.md."""
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
-import numpy.typing as npt
 
 # ---- program rows: op, A, ra, B, rb, C, rc, target, slot, x, y, z; operand a = A + R[ra], b = B + R[rb], c = C + R[rc]
 ROW = 12
@@ -82,67 +81,17 @@ WAKES_LIMIT = 20_000_000
 
 PRIORITY_SHIFT = np.int64(48)
 
-Integers = npt.NDArray[np.int64]
-
-
-class Model(NamedTuple):
-    """What does not change: rows, keys of their random numbers, all tables in one array and where each begins."""
-
-    P: Integers
-    stream: npt.NDArray[np.uint64]
-    table: Integers
-    table_at: Integers
-
-
-class State(NamedTuple):
-    """Resources, tokens with registers and holds, globals, numbers drawn by each row, messages between tokens, a log."""
-
-    S: Integers
-    T: Integers
-    R: Integers
-    H: Integers
-    G: Integers
-    draws: Integers
-    ring: Integers
-    ring_at: Integers
-    log: Integers
-
-
-class Agenda(NamedTuple):
-    """Who runs next: the clock, the heap of those that sleep, the line of those that are ready."""
-
-    clock: Integers
-    time: Integers
-    key: Integers
-    token: Integers
-    ready_key: Integers
-    ready_token: Integers
-
-
-class Totals(NamedTuple):
-    """What is counted of packets: latencies, totals by class, counters."""
-
-    hist: Integers
-    done: Integers
-    counters: Integers
-
-
-class Accounts(NamedTuple):
-    """Of packets whose time is accounted for (no account: nothing is): where it went.
-
-    fate: a row for each packet of table `clock[K_PACKETS]`, beside accounts (no rows: none is written).
-    """
-
-    account: Integers
-    where: Integers
-    tally: Integers
-    ring_account: Integers
-    fate: Integers
-
-
-class Controllers(NamedTuple):
-    """Blocks of the DRAM controllers one behind the other, where each begins, and the log of their commands."""
-
-    D: Integers
-    D_at: Integers
-    orders: Integers
+# ---- records of arrays
+# what does not change: rows, keys of their random numbers, all tables in one array and where each begins
+Model = namedtuple("Model", ["P", "stream", "table", "table_at"])
+# resources, tokens with registers and holds, globals, numbers drawn by each row, messages between tokens, a log
+State = namedtuple("State", ["S", "T", "R", "H", "G", "draws", "ring", "ring_at", "log"])
+# who runs next: the clock, the heap of those that sleep, the line of those that are ready
+Agenda = namedtuple("Agenda", ["clock", "time", "key", "token", "ready_key", "ready_token"])
+# what is counted of packets: latencies, totals by class, counters
+Totals = namedtuple("Totals", ["hist", "done", "counters"])
+# of packets whose time is accounted for (no account: nothing is): where it went; fate: a row for each packet of table
+# clock[K_PACKETS], beside accounts (no rows: none is written)
+Accounts = namedtuple("Accounts", ["account", "where", "tally", "ring_account", "fate"])
+# blocks of the DRAM controllers one behind the other, where each begins, the log of their commands
+Controllers = namedtuple("Controllers", ["D", "D_at", "orders"])

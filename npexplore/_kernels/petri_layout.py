@@ -1,9 +1,8 @@
 """The numbers and arrays of the Petri net kernel: columns, statuses, operations of formulas, records of arrays."""
 
-from typing import NamedTuple
+from collections import namedtuple
 
 import numpy as np
-import numpy.typing as npt
 
 from npexplore.jit import types
 
@@ -69,72 +68,21 @@ SINCE, MET, MET_END = np.uint64(P_SINCE), np.uint64(P_MET), np.uint64(P_MET_END)
 END, LEVEL, WORD = np.uint64(N_END), np.uint64(N_LEVEL), np.uint64(N_WORD)
 MASK, WAIT, FIRED = np.uint64(N_MASK), np.uint64(N_WAIT), np.uint64(S_FIRED)
 
-Integers = npt.NDArray[np.int64]
-Reals = npt.NDArray[np.float64]
-Words = npt.NDArray[np.uint64]
+# ---- records of arrays
+# what a net says: transitions, plain ones, arcs, conditions, changes of places, levels of priority
+Rules = namedtuple("Rules", [
+    "T", "TF", "N", "A", "copies", "sets", "looks", "limits", "met", "readers", "guards", "D", "levels", "order",
+])  # fmt: skip
+# all formulas: rows, numbers, where each begins, the table that feeds them
+Formulas = namedtuple("Formulas", ["code", "consts", "E", "table"])
+# places, transitions with what may fire, tokens with data, firings under way, random numbers, the clock, what was counted
+State = namedtuple("State", [
+    "P", "area", "S", "rate", "weight", "bits", "dirty", "timers", "K", "F", "near", "HT", "POS", "rng", "Q", "V",
+    "stack", "scratch", "histogram", "latency", "moved",
+])  # fmt: skip
 
-
-class Rules(NamedTuple):
-    """What a net says: transitions, plain ones, arcs, conditions, changes of places, levels of priority."""
-
-    T: Integers
-    TF: Reals
-    N: Integers
-    A: Integers
-    copies: Integers
-    sets: Integers
-    looks: Integers
-    limits: Integers
-    met: Integers
-    readers: Integers
-    guards: Integers
-    D: Integers
-    levels: Integers
-    order: Integers
-
-
-class Formulas(NamedTuple):
-    """All formulas: rows, numbers, where each begins, the table that feeds them."""
-
-    code: Integers
-    consts: Reals
-    E: Integers
-    table: Reals
-
-
-class State(NamedTuple):
-    """Places, transitions with what may fire, tokens with data, firings under way, random numbers, the clock."""
-
-    P: Integers
-    area: Reals
-    S: Integers
-    rate: Reals
-    weight: Reals
-    bits: Words
-    dirty: Integers
-    timers: Integers
-    K: Integers
-    F: Integers
-    near: Integers
-    HT: Integers
-    POS: Integers
-    rng: Words
-    Q: Integers
-    V: Reals
-    stack: Reals
-    scratch: Integers
-    histogram: Integers
-    latency: Reals
-    moved: Reals
-
-
-_i1, _i2, _f1, _f2, _u1 = (
-    types.int64[::1],
-    types.int64[:, ::1],
-    types.float64[::1],
-    types.float64[:, ::1],
-    types.uint64[::1],
-)
+_i1, _i2, _u1 = types.int64[::1], types.int64[:, ::1], types.uint64[::1]
+_f1, _f2 = types.float64[::1], types.float64[:, ::1]
 RULES = types.NamedTuple((_i2, _f2, _i1, _i2, _i1, _i2, _i2, _i2, _i2, _i1, _i1, _i2, _i2, _i1), Rules)
 FORMULAS = types.NamedTuple((_i2, _f1, _i1, _f2), Formulas)
 STATE = types.NamedTuple(
