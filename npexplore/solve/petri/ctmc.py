@@ -54,12 +54,12 @@ class NetChain(NetResult):
         120
     """
 
-    refused: str | None
-    states: int | None
-    vanishing: int | None
-    places: dict[str, PlaceMean] | None
-    transitions: dict[str, Throughput] | None
-    error: float | None
+    refused: str | None = None
+    states: int | None = None
+    vanishing: int | None = None
+    places: dict[str, PlaceMean] | None = None
+    transitions: dict[str, Throughput] | None = None
+    error: float | None = None
 
     solver = "ctmc"
     __hash__ = content_hash
@@ -90,7 +90,7 @@ def solve_chain(
     try:
         return _solved(net, most_states, most_bytes, tolerance, only)
     except RefusedError as error:
-        return NetChain(str(error), None, None, None, None, None)
+        return NetChain(str(error))
 
 
 def _solved(
@@ -101,7 +101,6 @@ def _solved(
     means = list(zip(answer.mean.tolist(), answer.low.tolist(), answer.high.tolist(), strict=True))
     at = len(reduction.places)
     return NetChain(
-        refused=None,
         states=reduction.chain.states,
         vanishing=reduction.vanishing,
         places={name: PlaceMean(*mean) for name, mean in zip(reduction.places, means[:at], strict=True)},

@@ -49,16 +49,16 @@ class Markings(NetResult):
         2
     """
 
-    refused: str | None
-    states: int | None
-    arcs: int | None
-    vanishing: int | None
-    dead_markings: int | None
-    deadlock: Deadlock | None
-    max_tokens_in_place: int | None
-    max_tokens_in_marking: int | None
-    bounded: bool | None
-    witness: Growth | None
+    refused: str | None = None
+    states: int | None = None
+    arcs: int | None = None
+    vanishing: int | None = None
+    dead_markings: int | None = None
+    deadlock: Deadlock | None = None
+    max_tokens_in_place: int | None = None
+    max_tokens_in_marking: int | None = None
+    bounded: bool | None = None
+    witness: Growth | None = None
 
     solver = "markings"
     __hash__ = content_hash
@@ -77,17 +77,16 @@ def find_markings(net: Net, most_states: int = MOST_STATES, most_bytes: int | No
     try:
         growth = find_growth(net)
         if growth:
-            return Markings(None, None, None, None, None, None, None, None, False, growth)
+            return Markings(bounded=False, witness=growth)
         graph = find_graph(net, most_states, most_bytes)
     except RefusedError as error:
-        return Markings(str(error), None, None, None, None, None, None, None, None, None)
+        return Markings(str(error))
     deadlock = None
     if len(graph.dead):
         first = int(graph.dead[0])
         deadlock = Deadlock(net.marking(graph.some(slice(first, first + 1))[0]), graph.way(first))
     in_place, in_marking = graph.most()
     return Markings(
-        refused=None,
         states=len(graph.held),
         arcs=graph.arcs,
         vanishing=int(graph.vanishing.sum()),
@@ -96,7 +95,6 @@ def find_markings(net: Net, most_states: int = MOST_STATES, most_bytes: int | No
         max_tokens_in_place=in_place,
         max_tokens_in_marking=in_marking,
         bounded=True,
-        witness=None,
     )
 
 

@@ -74,13 +74,13 @@ class NetSimulation(NetResult):
 
     refused: str | None
     seeds: list[int]
-    firings: int | None
-    time: float | None
-    places: dict[str, PlaceMean] | None
-    transitions: dict[str, Throughput] | None
-    utilization: dict[str, Busy] | None
-    latency: dict[str, Age] | None
-    dead: Dead | None
+    firings: int | None = None
+    time: float | None = None
+    places: dict[str, PlaceMean] | None = None
+    transitions: dict[str, Throughput] | None = None
+    utilization: dict[str, Busy] | None = None
+    latency: dict[str, Age] | None = None
+    dead: Dead | None = None
 
     solver = "simulation"
     __hash__ = content_hash
@@ -182,9 +182,9 @@ def simulate_net(
         batches = batches_of(net, chosen, firings, progress)
         _check_classes(net)
     except DeadError as error:
-        return NetSimulation(None, chosen, None, None, None, None, None, None, error.dead)
+        return NetSimulation(None, chosen, dead=error.dead)
     except RefusedError as error:
-        return NetSimulation(str(error), chosen, None, None, None, None, None, None, None)
+        return NetSimulation(str(error), chosen)
     seconds = batches.seconds
     return NetSimulation(
         None,
@@ -199,7 +199,6 @@ def simulate_net(
             if one.resource and one.tokens
         },
         _ages(net, batches),
-        None,
     )
 
 

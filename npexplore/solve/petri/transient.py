@@ -42,10 +42,10 @@ class NetTransient(NetResult):
 
     refused: str | None
     times: tuple[float, ...]
-    states: int | None
-    places: dict[str, list[PlaceMean]] | None
-    transitions: dict[str, list[Throughput]] | None
-    error: float | None
+    states: int | None = None
+    places: dict[str, list[PlaceMean]] | None = None
+    transitions: dict[str, list[Throughput]] | None = None
+    error: float | None = None
 
     solver = "transient"
     __hash__ = content_hash
@@ -82,7 +82,7 @@ def solve_transient(
         reduction = reduced(net, most_states, most_bytes, only)
         low, mean, high = _means(reduction.chain, reduction.start, reduction.rewards, instants)
     except RefusedError as error:
-        return NetTransient(str(error), instants, None, None, None, None)
+        return NetTransient(str(error), instants)
     rows = [list(zip(*one, strict=True)) for one in zip(mean.T.tolist(), low.T.tolist(), high.T.tolist(), strict=True)]
     at = len(reduction.places)
     return NetTransient(
