@@ -7,6 +7,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from reference.markov import stationary
 from reference.small_machines import NS, Exponential, dram, machine, packets
 
 from npexplore.machine.program import visit
@@ -106,10 +107,7 @@ def hand_over_chain(threads, think, section, wake, per_waiter):
             else:  # the lock is free until the first of all threads comes
                 step[n, 0] += chance
                 length[n] += chance * think / threads
-    move = grow @ step
-    equations = np.vstack([move.T - np.eye(threads), np.ones(threads)])
-    p = np.linalg.lstsq(equations, np.append(np.zeros(threads), 1.0), rcond=None)[0]
-    return 1 / float(p @ grow @ length)
+    return 1 / float(stationary(grow @ step) @ grow @ length)
 
 
 @pytest.mark.parametrize(

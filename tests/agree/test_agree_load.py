@@ -1,10 +1,9 @@
 """The searched rate within a loss, and the curve of loss and latency, of M/M/1/K and M/D/1/K machines: closed forms."""
 
-import numpy as np
 import pytest
+from reference.markov import loss_of_constant_service
 from reference.small_machines import NS, machine
 from scipy.optimize import brentq
-from scipy.stats import poisson
 
 from npexplore.designs import Design
 from npexplore.machine.parameters import MachineFile, Parameters
@@ -32,19 +31,11 @@ def made(kind):
 
 
 def loss_of(kind, rate):
-    """M/M/1/K: (1 - r) r^K / (1 - r^(K+1)). M/D/1/K: 1 - 1 / (p0 + r), p of the chain embedded at departures."""
+    """M/M/1/K: (1 - r) r^K / (1 - r^(K+1)). M/D/1/K: by its chain."""
     if kind == "M/M/1/K":
         r = rate * MEAN
         return (1 - r) * r**K / (1 - r ** (K + 1))
-    chain = np.zeros((K, K))
-    for left in range(K):
-        here = max(left, 1) - 1
-        come = poisson.pmf(np.arange(K - here), rate * MEAN)
-        chain[left, here:] = come
-        chain[left, -1] += 1 - come.sum()
-    a = np.vstack([chain.T - np.eye(K), np.ones(K)])
-    p = np.linalg.lstsq(a, np.append(np.zeros(K), 1.0), rcond=None)[0]
-    return 1 - 1 / (p[0] + rate * MEAN)
+    return loss_of_constant_service(rate * MEAN, K)
 
 
 def rate_of(kind, loss):

@@ -4,10 +4,10 @@ Where there is randomness, tolerances are four standard errors of the replicatio
 """
 
 import itertools
-import math
 
 import numpy as np
 import pytest
+from reference.markov import loss_of_constant_service
 from reference.small_machines import NS, OPTIONS, Exponential, dram, machine, packets
 
 from npexplore.designs import design
@@ -90,18 +90,6 @@ def test_pollaczek_khinchine(kind, factor, load):
     busy, error = replicated(made, offered, 4000, lambda answer: answer.utilization["server"].busy)
     assert busy == pytest.approx(load, abs=error)
     assert queueing(made, offered).latency_s.mean == pytest.approx(expected, rel=1e-6)
-
-
-def loss_of_constant_service(load, places):
-    """Return the share lost by M/D/1/K from the chain of those left behind at departures (Cooper 1981, Sec. 5.8)."""
-    came = np.exp(-load) * load ** np.arange(places) / np.array([math.factorial(k) for k in range(places)])
-    left = np.zeros((places, places))
-    for before in range(places):
-        start = max(before - 1, 0)
-        left[before, start:-1] = came[: places - 1 - start]
-        left[before, -1] = 1 - left[before].sum()
-    shares = np.linalg.lstsq(np.vstack([left.T - np.eye(places), np.ones(places)]), np.eye(places + 1)[-1])[0]
-    return 1 - 1 / (shares[0] + load)
 
 
 @pytest.mark.parametrize("room", [4, 12])

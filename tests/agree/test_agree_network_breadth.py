@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 from reference.chain_against_simulation import assert_agrees, network_of
-from reference.network_truths import exponential, poisson, queue, renewal, ring, steady, value
+from reference.markov import steady
+from reference.network_truths import exponential, poisson, queue, renewal, ring, value
 from scipy.special import stdtrit
 from scipy.stats import lognorm, pareto, weibull_min
 

@@ -5,6 +5,7 @@ Where there is randomness, tolerances are four standard errors of the replicatio
 
 import numpy as np
 import pytest
+from reference.markov import loss_of_constant_service, steady
 from reference.small_machines import NS, Exponential, machine, packets
 
 from npexplore.engine.model import build
@@ -45,19 +46,6 @@ def tandem(first_ns, second_ns, capacity, when_full="stall", buffer_packets=1000
     )  # fmt: skip
 
 
-def stationary(rates):
-    """Distribution of a Markov chain from {(state, state): rate}."""
-    states = sorted({state for pair in rates for state in pair})
-    at = {state: k for k, state in enumerate(states)}
-    generator = np.zeros((len(states), len(states)))
-    for (a, b), rate in rates.items():
-        generator[at[a], at[b]] += rate
-        generator[at[a], at[a]] -= rate
-    left = np.vstack([generator.T, np.ones(len(states))])
-    p = np.linalg.lstsq(left, np.append(np.zeros(len(states)), 1.0), rcond=None)[0]
-    return {state: float(p[k]) for state, k in at.items()}
-
-
 def blocking_chain(arrival, first, second, room, capacity):
     """States (in stage one, behind it): up to 1 + room there; behind it one served, `capacity` queued, one blocked."""
     rates = {}
@@ -73,7 +61,7 @@ def blocking_chain(arrival, first, second, room, capacity):
                 rates[(i, n), (i if last else i - 1, n + 1)] = first
             if n:
                 rates[(i, n), (i - 1 if blocked else i, n - 1)] = second
-    return stationary(rates)
+    return steady(rates)
 
 
 @pytest.mark.parametrize("capacity", [1, 4])
@@ -139,19 +127,6 @@ def test_loss_of_a_queue_that_drops(capacity, load):
     inside = float(np.arange(capacity + 2) @ shares / shares.sum())
     latency, error = replicated(made, offered, lambda a: a.latency_s.mean)
     assert latency == pytest.approx(inside / (load * 1e7 * (1 - expected)), abs=error)
-
-
-def loss_of_constant_service(load, places):
-    """Share of packets lost by M/D/1/places, from the chain embedded at the ends of services (Gross and Harris 5.1)."""
-    arrivals = [np.exp(-load) * load**k / np.prod(np.arange(1, k + 1, dtype=float)) for k in range(places)]
-    step = np.zeros((places, places))
-    for n in range(places):
-        left = max(n - 1, 0)
-        step[n, left:-1] = arrivals[: places - 1 - left]
-        step[n, -1] = 1 - step[n, :-1].sum()
-    left = np.vstack([step.T - np.eye(places), np.ones(places)])
-    p = np.linalg.lstsq(left, np.append(np.zeros(places), 1.0), rcond=None)[0]
-    return 1 - 1 / (p[0] + load)
 
 
 @pytest.mark.parametrize("places", [2, 5])

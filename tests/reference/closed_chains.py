@@ -4,19 +4,7 @@ import math
 from itertools import product
 
 import numpy as np
-from scipy.sparse import coo_array, csc_array
-from scipy.sparse.linalg import spsolve
-
-
-def stationary(transitions, count):
-    """Stationary distribution of a chain given as {(from, to): rate} over `count` states."""
-    rows, columns, rates = zip(*((a, b, r) for (a, b), r in transitions.items()), strict=True)
-    flow = coo_array((rates, (rows, columns)), shape=(count, count)).toarray()
-    balance = flow.T - np.diag(flow.sum(axis=1))
-    balance[0] = 1.0
-    right = np.zeros(count)
-    right[0] = 1.0
-    return spsolve(csc_array(balance), right)
+from reference.markov import stationary
 
 
 def spread(customers, places):
@@ -31,7 +19,7 @@ def closed_chain(demands, population, think, rates):
     K, R = len(demands), len(population)
     states = list(product(*(spread(population[r], K + 1) for r in range(R))))
     index = {state: i for i, state in enumerate(states)}
-    transitions, leaving = {}, np.zeros((len(states), R))
+    flow, leaving = np.zeros((len(states), len(states))), np.zeros((len(states), R))
     for state, i in index.items():
         for r in range(R):
             for k in range(K + 1):
@@ -50,8 +38,8 @@ def closed_chain(demands, population, think, rates):
                 moved[k] -= 1
                 moved[(k + 1) % (K + 1)] += 1
                 after = index[(*state[:r], tuple(moved), *state[r + 1 :])]
-                transitions[i, after] = transitions.get((i, after), 0.0) + rate
-    p = stationary(transitions, len(states))
+                flow[i, after] += rate
+    p = stationary(flow)
     numbers = np.array([[[state[r][k] for r in range(R)] for k in range(K)] for state in states])
     return p @ leaving, np.einsum("i,ikr->kr", p, numbers)
 

@@ -7,6 +7,7 @@ with the station whose server they keep. Disciplines fifo, priority, ps and dela
 from collections import defaultdict
 
 import numpy as np
+from reference.markov import stationary
 
 from npexplore.networks.times import phases
 
@@ -158,9 +159,7 @@ class Plain:
         Q = np.zeros((len(states), len(states)))
         for a, b, rate in arcs:
             Q[a, b] += rate
-        Q -= np.diag(Q.sum(axis=1))
-        left = np.vstack([Q.T, np.ones(len(states))])
-        p = np.linalg.lstsq(left, np.append(np.zeros(len(states)), 1.0), rcond=None)[0]
+        p = stationary(Q)
         numbers = defaultdict(float)
         for share, (lines, _) in zip(p, states, strict=True):
             for station, line in lines.items():

@@ -10,6 +10,7 @@ from functools import cache
 
 import msgspec
 import numpy as np
+from reference.markov import steady
 from scipy.optimize import brentq
 
 from npexplore.networks.description import load_network
@@ -17,18 +18,6 @@ from npexplore.networks.records import Network
 from npexplore.paths import share
 
 # ---- chains
-
-
-def steady(rates):
-    """Stationary probabilities by state of a chain given as {(from, to): rate}."""
-    states = sorted({state for pair in rates for state in pair})
-    index = {state: k for k, state in enumerate(states)}
-    Q = np.zeros((len(states), len(states)))
-    for (a, b), rate in rates.items():
-        Q[index[a], index[b]] += rate
-    Q -= np.diag(Q.sum(axis=1))
-    A = np.vstack([Q.T, np.ones(len(states))])
-    return dict(zip(states, np.linalg.lstsq(A, np.append(np.zeros(len(states)), 1), rcond=None)[0], strict=True))
 
 
 def births_and_deaths(births, deaths):

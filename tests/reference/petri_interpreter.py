@@ -1,6 +1,7 @@
 """A plain interpreter of nets: one marking at a time, as the definitions say, with rates solved as a jump chain."""
 
 import numpy as np
+from reference.markov import stationary
 
 from npexplore.machine.petri import Formula
 
@@ -81,8 +82,7 @@ def steady(net, ways):
         stay[number[marking]] = 1 / total if arcs[0][0].timed else 0.0
         for _, after, s in arcs:
             P[number[marking], number[after]] += s / total
-    A = np.vstack([P.T - np.eye(n), np.ones(n)])
-    visits = np.linalg.lstsq(A, np.append(np.zeros(n), 1.0), rcond=None)[0]
+    visits = stationary(P)
     visits /= visits @ stay
     rates = {one.name: 0.0 for one in net.transitions}
     for marking, arcs in ways.items():

@@ -4,6 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from reference.markov import stationary
 
 from npexplore.errors import InputError, RefusedError, UnknownNameError
 from npexplore.solve.queueing import bank_bandwidth, crossbar_limit, mva
@@ -23,10 +24,7 @@ def placements(n, m):
             for bank in choice:
                 after[bank] += 1
             move[i, index[tuple(after)]] += m**-served
-    balance = move.T - np.eye(len(states))
-    balance[0] = 1.0
-    p = np.linalg.solve(balance, np.eye(len(states))[0])
-    return p @ [sum(count > 0 for count in state) for state in states]
+    return stationary(move) @ [sum(count > 0 for count in state) for state in states]
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (1, 4), (4, 1), (2, 2), (3, 2), (2, 3), (4, 3), (3, 4), (5, 2)])

@@ -4,9 +4,8 @@ import inspect
 
 import numpy as np
 import pytest
+from reference.markov import stationary
 from scipy.integrate import quad
-from scipy.sparse import diags_array
-from scipy.sparse.linalg import spsolve
 
 from npexplore.errors import InputError, RefusedError, UnknownNameError
 from npexplore.solve import queueing
@@ -27,14 +26,8 @@ from npexplore.solve.queueing import (
 
 
 def chain(birth, death):
-    """Stationary probabilities by a sparse linear solve of the balance equations."""
-    n = len(birth) + 1
-    generator = diags_array([np.asarray(birth, float), np.asarray(death, float)], offsets=[1, -1], shape=(n, n)).tocsr()
-    balance = (generator - diags_array(np.asarray(generator.sum(axis=1)).ravel())).T.tolil()
-    balance[0] = 1.0
-    right = np.zeros(n)
-    right[0] = 1.0
-    return spsolve(balance.tocsc(), right)
+    """Stationary probabilities of births and deaths."""
+    return stationary(np.diag(np.asarray(birth, float), 1) + np.diag(np.asarray(death, float), -1))
 
 
 def truncated(rate, service, servers, room):
@@ -104,10 +97,7 @@ def erlang_service_chain(rate, service, stages, room):
             generator[left, left + stages] += rate
         if left:
             generator[left, left - 1] += stages / service
-    balance = (generator - np.diag(generator.sum(axis=1))).T
-    balance[0] = 1.0
-    p = np.linalg.solve(balance, np.eye(size)[0])
-    return p @ np.ceil(np.arange(size) / stages)
+    return stationary(generator) @ np.ceil(np.arange(size) / stages)
 
 
 @pytest.mark.parametrize("stages", [1, 2, 5])
@@ -142,10 +132,7 @@ def priority_chain(rates, services, room):
             a2, b2 = (a - 1, b) if c == 1 else (a, b - 1)
             after = (1, a2, b2) if a2 else (2, a2, b2) if b2 else (0, 0, 0)
             rows[i, index[after]] += 1 / services[c - 1]
-    balance = (rows - np.diag(rows.sum(axis=1))).T
-    balance[0] = 1.0
-    p = np.linalg.solve(balance, np.eye(len(states))[0])
-    return p @ np.array([s[1:] for s in states])
+    return stationary(rows) @ np.array([s[1:] for s in states])
 
 
 def test_non_preemptive_priority_against_its_chain():

@@ -1,6 +1,7 @@
 """Results: the document that a command prints, a table with units, a look in notebooks; one as a labelled array."""
 
 import json
+from functools import cache
 from importlib import import_module
 from pkgutil import walk_packages
 
@@ -27,36 +28,51 @@ from npexplore.study.loading.mlrsearch import Found, Goal
 
 NIC = npx.design("smartnic")
 CAPTURE = str(share("data", "captures", "zeek_wikipedia.pcap"))
-EXPLAINED = npx.explain(NIC.with_(cores=2), 64, packets=200, elasticities=False)
-MATTERS = Sensitivity((Elasticity("cores", "knob", 2, 1.9, 2.1, "", 1.0, 0.9, None, None, -1.0, 1.0),))
-CHANGES = WhatIf((Change("cores", "knob", 2, 4, "", 1.0, 0.9, 1.1, "simulation", "core"),))
 NET = load_net("tandem")
-CURVE = load_curve(NIC, 64, rates=[1e6, 30e6], packets=300)
-BEST = npx.optimise(NIC, 64, knobs={"cores": [1, 2]}, queueing=1, simulations=2, packets=200, confirm="simulation")
-SIMULATED = EXPLAINED.predictions["simulated"]
-CAPTURED = npx.read_capture(CAPTURE)
-SEARCHED = LoadSearch("nic", "64 bytes", "periodic", (Found(Goal(), 2e6, 1e6, 3e6, None, 1e6),), CURVE.points[:1],
-                      CURVE.saturation["simulation"])  # fmt: skip
-LABORATORY = npx.resource("hash_unit").explore(threads=[1, 2])
-CHECKED = npx.check(["ixp2400_dram"], seeds=2, packets=100)
-RESULTS = [
-    *EXPLAINED.predictions.values(), EXPLAINED, MATTERS, CHANGES, SIMULATED.breakdown, CURVE, LABORATORY,
-    Measurement(read_costs("epyc_zen4"), (), 1.0), CURVE.points[0], SEARCHED,
-    BEST, study_machine("smartnic", workloads=[64], changes=False),
-    CAPTURED.length_cdf(), CHECKED, NIC.run(CAPTURE), find_structure(NET), find_markings(NET),
-    solve_chain(NET), solve_transient(NET, [0.0, 1.0]), simulate_net(NET, [1], 500),
-    *solve_network(load_network("closed_multiclass"), ("bounds", "queueing", "simulation"), (1,), 500),
-]  # fmt: skip
-SHOWN = [*RESULTS, NIC, NIC.parameters, NIC.machine(), npx.workload(64), CAPTURED, SIMULATED.latency_s]
 
 
-@pytest.mark.parametrize("result", RESULTS, ids=lambda one: type(one).__name__)
-def test_every_result_has_a_document_and_a_table(result):
-    document, table = result.to_dict(), result.to_frame()
-    assert json.loads(json.dumps(document, allow_nan=False)) == document
-    assert isinstance(table, pd.DataFrame)
-    assert set(table.attrs["units"]) <= set(table.columns)
-    assert {table.attrs["units"][name] for name in table if str(name).endswith("_ns")} <= {"ns"}
+@cache
+def explained():
+    return npx.explain(NIC.with_(cores=2), 64, packets=200, elasticities=False)
+
+
+@cache
+def curve():
+    return load_curve(NIC, 64, rates=[1e6, 30e6], packets=300)
+
+
+@cache
+def best():
+    knobs = {"cores": [1, 2]}
+    return npx.optimise(NIC, 64, knobs=knobs, queueing=1, simulations=2, packets=200, confirm="simulation")
+
+
+@cache
+def results():
+    """One of every kind."""
+    matters = Sensitivity((Elasticity("cores", "knob", 2, 1.9, 2.1, "", 1.0, 0.9, None, None, -1.0, 1.0),))
+    changes = WhatIf((Change("cores", "knob", 2, 4, "", 1.0, 0.9, 1.1, "simulation", "core"),))
+    searched = LoadSearch("nic", "64 bytes", "periodic", (Found(Goal(), 2e6, 1e6, 3e6, None, 1e6),), curve().points[:1],
+                          curve().saturation["simulation"])  # fmt: skip
+    predictions = explained().predictions
+    return [
+        *predictions.values(), explained(), matters, changes, predictions["simulated"].breakdown, curve(),
+        npx.resource("hash_unit").explore(threads=[1, 2]), Measurement(read_costs("epyc_zen4"), (), 1.0),
+        curve().points[0], searched, best(), study_machine("smartnic", workloads=[64], changes=False),
+        npx.read_capture(CAPTURE).length_cdf(), npx.check(["ixp2400_dram"], seeds=2, packets=100), NIC.run(CAPTURE),
+        find_structure(NET), find_markings(NET), solve_chain(NET), solve_transient(NET, [0.0, 1.0]),
+        simulate_net(NET, [1], 500),
+        *solve_network(load_network("closed_multiclass"), ("bounds", "queueing", "simulation"), (1,), 500),
+    ]  # fmt: skip
+
+
+def test_every_result_has_a_document_and_a_table():
+    for result in results():
+        document, table = result.to_dict(), result.to_frame()
+        assert json.loads(json.dumps(document, allow_nan=False)) == document
+        assert isinstance(table, pd.DataFrame)
+        assert set(table.attrs["units"]) <= set(table.columns)
+        assert {table.attrs["units"][name] for name in table if str(name).endswith("_ns")} <= {"ns"}
 
 
 def test_every_kind_of_result_is_among_those():
@@ -67,7 +83,7 @@ def test_every_kind_of_result_is_among_those():
     def kinds(of):
         return {of}.union(*(kinds(kind) for kind in of.__subclasses__()))
 
-    known = {type(one).__name__ for one in RESULTS}
+    known = {type(one).__name__ for one in results()}
     assert {kind.__name__ for kind in kinds(Result)} - known == {
         "Result",
         "NetResult",
@@ -77,12 +93,14 @@ def test_every_kind_of_result_is_among_those():
     }
 
 
-@pytest.mark.parametrize("one", SHOWN, ids=lambda one: type(one).__name__)
-def test_what_a_notebook_shows_last_is_html(one):
-    page = one._repr_html_()
-    assert "<t" in page
-    assert "object at 0x" not in page + repr(one)
-    assert "e-0" not in page  # a time in seconds that has no unit of sensible size
+def test_what_a_notebook_shows_last_is_html():
+    latency = explained().predictions["simulated"].latency_s
+    others = [NIC, NIC.parameters, NIC.machine(), npx.workload(64), npx.read_capture(CAPTURE), latency]
+    for one in (*results(), *others):
+        page = one._repr_html_()
+        assert "<t" in page
+        assert "object at 0x" not in page + repr(one)
+        assert "e-0" not in page  # a time in seconds that has no unit of sensible size
 
 
 def asked(capsys, command):
@@ -92,16 +110,16 @@ def asked(capsys, command):
 
 def test_documents_are_those_that_the_commands_print(capsys):
     said = asked(capsys, "explain smartnic --set cores=2 --packet-bytes 64 --packets 200 --no-sensitivity")
-    mine = EXPLAINED
+    mine = explained()
     assert said == mine.to_dict()
     assert said["solvers"] == {name: one.to_dict() for name, one in mine.predictions.items()}
     assert said["breakdown"]["simulated"] == mine.predictions["simulated"].breakdown.to_dict()
-    assert asked(capsys, "load smartnic --packet-bytes 64 --rates 1Mpps,30Mpps --packets 300") == CURVE.to_dict()
-    assert asked(capsys, f"trace stats {CAPTURE}") == CAPTURED.to_dict()
-    best = asked(
+    assert asked(capsys, "load smartnic --packet-bytes 64 --rates 1Mpps,30Mpps --packets 300") == curve().to_dict()
+    assert asked(capsys, f"trace stats {CAPTURE}") == npx.read_capture(CAPTURE).to_dict()
+    printed = asked(
         capsys, "optimise smartnic --packet-bytes 64 --set cores=1,2 --queueing 1 --simulations 2 --packets 200"
     )
-    assert {name: best[name] for name in BEST.to_dict()} == BEST.to_dict()
+    assert {name: printed[name] for name in best().to_dict()} == best().to_dict()
     methods = ("bounds", "queueing", "simulation")
     network = solve_network(load_network("mm1"), methods, (1,), 500)
     said = asked(capsys, "solve mm1 --seeds 1 --customers 500")
@@ -128,8 +146,9 @@ def test_predictions_become_one_tidy_table():
     named = npx.to_frame({"small": designs[0].bounds(64), "large": designs[1].bounds(64)})
     assert named["name"].tolist() == ["small", "large"]
     assert npx.to_frame([designs[0].bounds(64)]).iloc[0]["rate_mpps"] == designs[0].bounds(64).to_series()["rate_mpps"]
-    assert npx.to_frame([EXPLAINED, EXPLAINED])["solver"].tolist() == 2 * [*EXPLAINED.predictions, *EXPLAINED.refused]
-    assert npx.to_frame(CURVE).equals(CURVE.to_frame())
+    one = explained()
+    assert npx.to_frame([one, one])["solver"].tolist() == 2 * [*one.predictions, *one.refused]
+    assert npx.to_frame(curve()).equals(curve().to_frame())
     for wrong in (3, "amp", [3], [None]):
         with pytest.raises(InputError, match="a table needs results such as predictions, got"):
             npx.to_frame(wrong)
