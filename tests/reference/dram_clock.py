@@ -5,6 +5,7 @@ are kept ahead, nothing is skipped. Rules are in edges of the device (half clock
 """
 
 from dataclasses import dataclass, field
+from functools import cache
 from math import ceil, floor
 
 
@@ -40,6 +41,7 @@ class Controller:
 
     def __init__(self, device, policy):
         d, self.p = device, policy
+        self.t, self.apart = cache(self.t), cache(self.apart)
         self.d, self.half = d, 2 if d.row_clocks % 1 or d.close_clocks % 1 else 1
         h = self.half
         self.length = {
@@ -67,6 +69,7 @@ class Controller:
         self.drain, self.writing, self.sequence = 0, False, {}
 
     def t(self, name, instead=None):
+        """Return a time of the device in edges."""
         value = getattr(self.d, name) or (getattr(self.d, instead) if instead else 0)
         return ceil(value / self.d.t_ck - 1e-6) * self.half
 
@@ -79,24 +82,21 @@ class Controller:
     # ---- whether a command may begin at an edge; rules count between the last edges of commands
 
     def row_may(self, b, now):
-        bank, u = self.banks[b], self.unit(b)
-        end = now + self.length["row"] - 1
-        own = (
-            now % self.half == 0
-            and end - bank.opened >= max(self.t("t_rc"), self.t("t_ras") + self.t("t_rp"))
+        if now % self.half or self.buses[0] > now:
+            return False
+        bank, u, group = self.banks[b], self.unit(b), self.group(b)
+        end, before = now + self.length["row"] - 1, self.rows[u]
+        return (
+            end - bank.opened >= max(self.t("t_rc"), self.t("t_ras") + self.t("t_rp"))
             and end - bank.closed >= self.t("t_rp")
             and end - bank.refreshed >= self.rfc()
+            and (len(before) < 4 or end - before[-4][0] >= self.t("t_faw"))
+            and (self.sets < 2 or all(end - time >= self.t("t_rrefd") for time in self.fresh[u][-1:]))
+            and all(
+                end - time >= (self.t("t_rrd_l", "t_rrd") if self.group(other) == group else self.t("t_rrd"))
+                for time, other in before[-8:]
+            )
         )
-        before = self.rows[u]
-        apart = all(
-            end - time >= self.t("t_rrd_l", "t_rrd")
-            if self.group(other) == self.group(b)
-            else end - time >= self.t("t_rrd")
-            for time, other in before[-8:]
-        )
-        four = len(before) < 4 or end - before[-4][0] >= self.t("t_faw")
-        elsewhere = self.sets < 2 or all(end - time >= self.t("t_rrefd") for time in self.fresh[u][-1:])
-        return own and apart and four and elsewhere and self.buses[0] <= now
 
     def rfc(self):
         return self.t("t_rfc" if self.p.refresh == "all-bank" else "t_rfc_bank")
@@ -119,23 +119,21 @@ class Controller:
             return False
         if end - bank.opened < (self.t("t_rcd_write", "t_rcd") if write else self.t("t_rcd")):
             return False
-        turn = self.t("t_cl") + self.burst + self.t("t_rtw") - self.t("t_wl")
-        for time, other, wrote in self.columns[u][-24:]:
-            near = self.group(other) == self.group(b)
-            if wrote == write:
-                least = self.t("t_ccd")
-                if near:
-                    least = self.t("t_ccd_l", "t_ccd")
-                    if write and self.d.t_ccd_l_write:
-                        least = self.t("t_ccd_l_write")
-            elif write:
-                least = turn
-            else:
-                wtr, ccd = ("t_wtr_l", "t_wtr"), ("t_ccd_l", "t_ccd")
-                least = max(self.t("t_wl") + self.burst + self.t(*wtr[not near :]), self.t(*ccd[not near :]))
-            if end - time < least:
+        group = self.group(b)
+        for time, other, wrote in reversed(self.columns[u][-24:]):  # the last one says it mostly
+            if end - time < self.apart(wrote, write, self.group(other) == group):
                 return False
         return True
+
+    def apart(self, wrote, write, near):
+        """Return the least edges from a column command to another; near: in the same group of banks."""
+        if wrote == write:
+            of_writes = near and write and self.d.t_ccd_l_write
+            return self.t("t_ccd_l_write") if of_writes else self.t("t_ccd_l", "t_ccd") if near else self.t("t_ccd")
+        if write:
+            return self.t("t_cl") + self.burst + self.t("t_rtw") - self.t("t_wl")
+        wtr, ccd = ("t_wtr_l", "t_wtr"), ("t_ccd_l", "t_ccd")
+        return max(self.t("t_wl") + self.burst + self.t(*wtr[not near :]), self.t(*ccd[not near :]))
 
     # ---- entries
 

@@ -13,12 +13,7 @@ class InTurn(Controller):
 
     def __init__(self, device, policy):
         super().__init__(device, policy)
-        self.at, self.known = 0, {}
-
-    def t(self, name, instead=None):
-        if (name, instead) not in self.known:
-            self.known[name, instead] = super().t(name, instead)
-        return self.known[name, instead]
+        self.at = 0
 
     def first(self, b, now):
         """What the first access of a bank's line that can go needs: kind of command and access."""
