@@ -7,28 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-import npexplore
-
 ROOT = Path(__file__).parents[2]
 
 
 def tracked(*patterns):
     listing = subprocess.run(["git", "ls-files", "--", *patterns], cwd=ROOT, capture_output=True, text=True, check=True)
     return [ROOT / line for line in listing.stdout.splitlines() if (ROOT / line).exists()]
-
-
-@pytest.mark.parametrize("name", npexplore.__all__)
-def test_every_public_name_is_there_and_documented(name):
-    thing = getattr(npexplore, name)
-    assert thing.__doc__
-    assert name in dir(npexplore)
-
-
-def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="'simulat'"):
-        npexplore.simulat  # noqa: B018
 
 
 def test_no_address_in_lock_and_build_files():

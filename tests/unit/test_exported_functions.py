@@ -46,6 +46,16 @@ def test_all_modules_with_public_names_are_looked_at():
 
 
 @pytest.mark.parametrize("package", PACKAGES)
+def test_every_public_name_is_there_and_documented_and_no_other_is(package):
+    found = importlib.import_module(package)
+    for name in found.__all__:
+        assert getattr(found, name).__doc__, name
+        assert name in dir(found), name
+    with pytest.raises(AttributeError, match="'no_such_name'"):
+        found.no_such_name  # noqa: B018
+
+
+@pytest.mark.parametrize("package", PACKAGES)
 def test_no_module_takes_the_place_of_a_public_name(package):
     """A module of the same name would, where names are imported when they are first used and it is imported before."""
     found = importlib.import_module(package)

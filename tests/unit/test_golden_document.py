@@ -6,7 +6,6 @@ import pytest
 from reference.golden_tables import PAGES, PLACES, TABLES, renewed
 from reference.kernel_recording import lines_of
 
-from npexplore import golden
 from npexplore.golden.captures.routed import forward_captures
 from npexplore.golden.router.configuration import load_router, router_schema
 from npexplore.paths import share
@@ -40,12 +39,6 @@ def test_every_field_of_the_document_is_told():
     fields = {"config", "compare", *forward_captures(load_router("office"), {"office": capture}).document()}
     told = re.search(r"one document: `([^`]+)`", TEXT)[1].split(", ")
     assert set(told) == fields
-
-
-@pytest.mark.parametrize("name", golden.__all__)
-def test_every_public_name_is_there_and_documented(name):
-    assert getattr(golden, name).__doc__
-    assert name in dir(golden)
 
 
 def test_the_document_counts_the_recordings():

@@ -7,7 +7,6 @@ import pytest
 from reference.route_tables import bundled_table, largest_table
 
 import npexplore
-from npexplore import golden
 from npexplore.errors import InputError, TableFullError
 from npexplore.golden.ipv4.addresses import address_text
 from npexplore.golden.lookup import LPMS, Dir24_8, LinearLpm, Trie20_4_8, route_cache_hit_ratio
@@ -15,17 +14,6 @@ from npexplore.golden.lookup.base import Read
 from npexplore.golden.lookup.room import with_room
 from npexplore.packets.statistics import destination_locality
 from npexplore.paths import share
-
-
-@pytest.mark.parametrize("name", sorted(golden.__all__))
-def test_every_public_name_is_there_and_documented(name):
-    assert getattr(golden, name).__doc__
-    assert name in dir(golden)
-
-
-def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="'Dir16_8_8'"):
-        golden.Dir16_8_8  # noqa: B018
 
 
 @pytest.mark.parametrize("name", sorted(LPMS))

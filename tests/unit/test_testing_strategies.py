@@ -6,7 +6,6 @@ import sys
 import pytest
 from hypothesis import Phase, find, given, settings
 
-import npexplore.testing
 from npexplore.golden.ipv4.addresses import prefix_pair
 from npexplore.golden.ipv4.validate import validate_ipv4
 from npexplore.golden.reasons import Reason
@@ -19,17 +18,6 @@ QUICK = settings(phases=[Phase.generate], max_examples=2_000, database=None)
 def drawn(strategy, condition):
     """Return something that a strategy draws, not the smallest."""
     return find(strategy, condition, settings=QUICK)
-
-
-@pytest.mark.parametrize("name", sorted(npexplore.testing.__all__))
-def test_every_public_name_is_there_and_documented(name):
-    assert getattr(npexplore.testing, name).__doc__
-    assert name in dir(npexplore.testing)
-
-
-def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="'ipv5_packets'"):
-        npexplore.testing.ipv5_packets  # noqa: B018
 
 
 def test_without_hypothesis_the_extra_is_named():
