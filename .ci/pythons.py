@@ -67,10 +67,10 @@ def run(words: list[str], folder: Path, **environment: str) -> None:
 def install(python: str, wheel: Path, pins: Path, folder: Path) -> Path:
     """Return the folder of programs of a new environment that has the wheel."""
     programs = folder / "venv" / "bin"
-    run([python, "-m", "venv", str(folder / "venv")], folder)
+    run([python, "-m", "venv", "--without-pip", str(folder / "venv")], folder)
     uv, own = shutil.which("uv"), str(programs / "python")
-    pip = [own, "-m", "pip", "--disable-pip-version-check", "install", "--no-compile"]  # five commands need few modules
-    tool = [uv, "pip", "install", "--python", own] if uv else pip
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", own, "install", "--no-compile"]
+    tool = [uv, "pip", "install", "--python", own] if uv else pip  # five commands need few modules' bytecode
     run([*tool, "--quiet", "--constraint", str(pins), str(wheel)], folder)
     return programs
 
