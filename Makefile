@@ -5,7 +5,7 @@
 # make pythons  the wheel's tour on each Python of pyproject.toml that is here
 # make bench    benchmarks as ratios, into reports/bench.json
 # make fuzz HOURS=n  searches for inputs of every kind that fail, from fresh seeds
-# make laws PART=k/n TIMES=20  tests of properties with so many times their examples, from fresh seeds; a part of them
+# make laws PART=k/n TIMES=40  tests of properties with so many times their examples, from fresh seeds; a part of them
 # make accuracy  writes reports/accuracy.md anew
 # make kernel-programs the long comparison of packet programs with this machine's kernel (root): 400,000 runs
 # make precomputed computes the stored results of long computations again
@@ -28,7 +28,7 @@ INSTALL = $(if $(shell uv --version 2>/dev/null),uv pip install --quiet --python
   { $(call HALVES,$(1)); $(call HALF,0) & first=$$!; $(call HALF,1) && wait $$first; }
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: accuracy kernel-programs docs fuzz laws precomputed report test quick test-rest test-all pythons lab bench lock check clean click-peer
+.PHONY: accuracy kernel-programs docs fuzz laws precomputed report test quick slow brief test-rest test-all pythons lab bench lock check clean click-peer
 .DELETE_ON_ERROR:
 
 # Kernels compile as pages ask for them: the first pages stand before all kernels would be compiled.
@@ -49,7 +49,9 @@ kernel-programs: .venv/warm
 	$(BIN)/python tests/reference/ebpf_fib.py 20000 $(SEED)
 	$(BIN)/python -m pytest -q tests/law/test_law_ebpf.py
 
-test: check quick
+# mypy needs one processor for half a minute: the tests use what it leaves.
+test: .venv/ok .venv/warm
+	$(MAKE) --jobs=2 check quick
 
 quick: .venv/ok .venv/warm
 	$(BIN)/python -m pytest $(WORKERS) -m "not slow and not oracle and not fuzz"
@@ -57,10 +59,15 @@ quick: .venv/ok .venv/warm
 # Benchmarks that are not measured show that they work: with fewer packets and points.
 FEW := NPEXPLORE_BENCH_PACKETS=100_000 NPEXPLORE_BENCH_POINTS=2_000 NPEXPLORE_BENCH_CLOCKS=1
 
-# What `make test` leaves out; asking for both runs nothing twice.
+# What `make test` leaves out; asking for both runs nothing twice. Benchmarks take the time in which slow tests wait.
 test-rest: .venv/ok .venv/warm .venv/peers
+	$(MAKE) --jobs=2 --output-sync=target slow brief
+
+slow: .venv/ok .venv/warm .venv/peers
 	$(BIN)/python -m pytest $(MORE_WORKERS) -m "slow or oracle or fuzz"
-	$(FEW) $(BIN)/python -m pytest $(WORKERS) benchmarks --benchmark-disable
+
+brief: .venv/ok .venv/warm .venv/peers
+	$(FEW) $(BIN)/python -m pytest -n 1 benchmarks --benchmark-disable
 
 test-all: test test-rest
 
@@ -71,7 +78,7 @@ fuzz: .venv/ok .venv/warm
 	NPEXPLORE_FUZZ_SECONDS=$$(awk "BEGIN {print int($(HOURS) * 3600 * $$(nproc) / $(TARGETS))}") $(BIN)/python -m pytest $(WORKERS) tests/fuzz
 
 PART ?= 1/1
-TIMES ?= 20
+TIMES ?= 40
 laws: .venv/ok .venv/warm
 	CI= NPEXPLORE_LAWS_TIMES=$(TIMES) NPEXPLORE_LAWS_PART=$(PART) $(BIN)/python -m pytest $(WORKERS) tests
 
