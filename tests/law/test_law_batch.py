@@ -78,7 +78,7 @@ def near(name, seed, count):
 @pytest.mark.parametrize("name", npexplore.design_names())
 def test_a_point_is_answered_as_alone_whatever_else_is_asked(name):
     loads = [SMALL, workload(mix="amp")] if npexplore.design(name).own is None else [None]
-    asked = [SweepPoint(design, load, "queueing") for design in near(name, 3, 6) for load in loads]
+    asked = [SweepPoint(design, load, "queueing") for design in near(name, 3, 4) for load in loads]
     order = np.random.default_rng(4).permutation(len(asked))
     found = dict(zip(order.tolist(), answer_all([asked[k] for k in order], 100), strict=True))
     for k, point in enumerate(asked):

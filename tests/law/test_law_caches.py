@@ -46,7 +46,7 @@ def test_the_kernel_is_the_plain_cache(data, geometry, cores, inclusive, random)
     assert got.tolist() == plain_levels(accesses, levels, cores, inclusive, device_ways, draws if random else None)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=200), st.integers(1, 4), st.integers(1, 6))
 def test_stack_distances_within_sets_are_exact_lru_of_every_number_of_ways(lines, sets, ways):
     distance = set_distances(np.array(lines), sets)

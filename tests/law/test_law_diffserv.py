@@ -32,7 +32,7 @@ def test_columns_equal_the_reference(case):
 
 
 @pytest.mark.slow
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(routers())
 def test_columns_equal_the_reference_in_many_cases(case):
     router, arrivals = case

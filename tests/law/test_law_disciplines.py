@@ -93,7 +93,7 @@ def wishes(classes):
 
 
 @pytest.mark.parametrize("name", disciplines())
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(data=st.data(), classes=st.integers(1, 4))
 def test_rows_choose_as_golden_code_does(name, data, classes):
     weights = data.draw(st.lists(st.integers(1, 20) | st.integers(60, 2000), min_size=classes, max_size=classes))

@@ -66,7 +66,7 @@ def assert_same_commands(device, policy, clocks, bank, row, write, bursts):
 
 
 @pytest.mark.parametrize("name", sorted(dram_devices()))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_commands_are_those_of_a_controller_written_apart(name, data):
     assert_same_commands(*data.draw(cases(name)))
@@ -85,7 +85,7 @@ def test_after_a_pause_reads_are_first(name):
     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_tokens_that_ask_go_on_when_those_of_the_plain_engine_do(data):
     """Threads wait, ask for a random bank and row, write or read, and finish packets: the same times to the tick."""

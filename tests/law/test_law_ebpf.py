@@ -156,7 +156,7 @@ OPERATIONS = st.tuples(*(st.integers(0, most) for most in (3, 3, 33, 3, 255)))
 
 
 @pytest.mark.parametrize(("name", "size"), KINDS)
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(entries=st.integers(1, 5), operations=st.lists(OPERATIONS, min_size=20, max_size=60))
 def test_maps_equal_dictionaries(name, size, entries, operations):
     program = npx.program(MAP_PROGRAM.format(kind=name, key=size, entries=entries, value=4 + size))

@@ -403,7 +403,7 @@ def agree(description, cuts, stall):
     return status
 
 
-@settings(max_examples=250, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, suppress_health_check=list(HealthCheck))
 @given(runs())
 def test_kernel_and_plain_engine_agree(run):
     agree(*run)

@@ -99,7 +99,7 @@ def agrees(made, found, seen):
 
 
 @pytest.mark.parametrize("kind", sorted(DRAW))
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(seed=SEEDS)
 def test_a_lone_visit_takes_what_its_demands_tell(kind, seed):
     assert holds_alone(kind, seed)
@@ -202,7 +202,7 @@ def mixed(kinds, seed):
     return parts, r.choices(parts, k=r.randint(1, 4))
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(kinds=MIXES, seed=SEEDS, threads=st.integers(1, 16))
 @example(kinds=["line_card"], seed=16777216, threads=1)
 def test_busy_times_latencies_and_rates_keep_to_the_demands(kinds, seed, threads):
@@ -221,7 +221,7 @@ def test_busy_times_latencies_and_rates_keep_to_the_demands(kinds, seed, threads
         assert busy[name] >= seconds * (1 - 1e-6 - 2 * under_way) - 50 * TICK, name
 
 
-@settings(max_examples=250)
+@settings(max_examples=120)
 @given(kinds=MIXES, seed=SEEDS, threads=st.integers(1, 16))
 @example(kinds=["banked_memory"], seed=332, threads=1)
 def test_queueing_stays_below_the_roofline_and_meets_it_with_one_thread(kinds, seed, threads):

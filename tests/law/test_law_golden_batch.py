@@ -49,7 +49,7 @@ def test_batch_equals_reference(profile, rows):
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.data())
 def test_batch_equals_reference_for_any_router(profile, data):
     router = data.draw(router_configurations(labels=data.draw(st.booleans())))

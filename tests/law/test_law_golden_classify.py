@@ -42,7 +42,7 @@ def sets_and_headers(draw):
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(sets_and_headers())
 def test_first_match_wins_and_batches_equal_single_headers(name, case):
     rule_set, headers = case
@@ -54,7 +54,7 @@ def test_first_match_wins_and_batches_equal_single_headers(name, case):
 
 
 @pytest.mark.parametrize("name", CLASSIFIERS)
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(sets_and_headers(), st.lists(st.tuples(rules(), st.integers(0, 30)), max_size=5))
 def test_insertions_and_removals_end_where_building_anew_does(name, case, changes):
     rule_set, headers = case
@@ -110,7 +110,7 @@ def test_flows_that_differ_in_every_field_cut_the_most_intervals(count):
     assert set(list(matcher.intervals.values())[:4]) == {2 * count - 1}
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(sets_and_headers(), st.sampled_from((8, 16, 32, 64)))
 def test_reading_to_the_first_set_bit_never_reads_more_words(case, word_bits):
     rule_set, headers = case

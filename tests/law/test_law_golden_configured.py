@@ -43,7 +43,7 @@ def cases(draw, profile):
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_batch_equals_reference(profile, data):
     router, rows = data.draw(cases(profile))

@@ -16,7 +16,7 @@ from npexplore.golden.router.profiles import PROFILES
 from npexplore.testing import frames, router_configurations
 from npexplore.testing.strategies import malformed
 
-usual = settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+usual = settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 def draw_case(data, **options):

@@ -104,7 +104,7 @@ def test_taking_everything_away_leaves_nothing_behind(tables, of, name, data):
 
 
 @pytest.mark.parametrize(("of", "name"), ALL)
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(data=st.data())
 def test_a_batch_answers_and_reads_as_single_lookups(tables, of, name, data):
     family, kinds, _, drawn, more, _ = FAMILIES[of]

@@ -85,7 +85,7 @@ def as_number(value):
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair[0].__name__)
-@settings(max_examples=30)  # of up to 12 packets each
+@settings(max_examples=15)  # of up to 12 packets each
 @given(data=st.data())
 def test_batch_equals_reference(pair, data):
     reference, batch, strategy, *contexts = pair

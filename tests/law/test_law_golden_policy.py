@@ -19,7 +19,7 @@ policies = st.builds(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.data())
 def test_batch_equals_reference_with_any_switches(data):
     drawn = data.draw(router_configurations())

@@ -81,7 +81,7 @@ def begins_of(data, program):
     return {name: data.draw(st.integers(lo, hi)) for name, lo, hi in program.registers if name in program.begins}
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(st.data())
 def test_any_program_is_the_same_on_shared_places(data):
     program = data.draw(programs())

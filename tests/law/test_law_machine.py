@@ -265,7 +265,7 @@ def play(m, packet, steps, names):
 MESH_PACE = 1.5  # times as long as a message of few flits: (hop + 1) / depth of the mesh here
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(steps=PROGRAMS, rows=ROWS, options=st.sampled_from(OPTIONS), processor=st.sampled_from(PROCESSORS))
 @example([("branch", "lt", [("matrix", 1, 4)], []), ("matrix", 1, 4)], [(1, 0, 0)], OPTIONS[0], PROCESSORS[0])
 def test_one_thread_takes_the_time_that_demands_tell(steps, rows, options, processor):
@@ -340,7 +340,7 @@ def recorded(program, rows):
     return body, dict(zip(columns.values(), (size, a, b), strict=True))
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(steps=PROGRAMS, held=st.lists(st.sampled_from(list(HELD)), max_size=2, unique=True), rows=ROWS,
        at_once=st.sampled_from([2, 5, 7, 4096]))  # fmt: skip
 @example(steps=[], held=["more than given"], rows=[(1, 2, 2)], at_once=7)

@@ -90,7 +90,7 @@ def traffic(draw):
     ]  # fmt: skip
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(
     sent=traffic(), depth=st.sampled_from([1, 1, 2, 3, 4, 4, 8, 24]), hop=st.sampled_from([1, 1, 2, 3]),
     arbitration=st.sampled_from(["oldest", "rotating", "fixed"]),
@@ -135,7 +135,7 @@ def paths(draw):
     return columns, rows, [way[tile] for tile in chosen]
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(
     path=paths(), depth=st.integers(0, 6), hop=st.sampled_from([1, 1, 2, 3]),
     sends=st.lists(st.tuples(st.integers(0, 12), LENGTHS), min_size=1, max_size=5), data=st.data(),
