@@ -59,9 +59,10 @@ quick: .venv/ok .venv/warm
 # Benchmarks that are not measured show that they work: with fewer packets and points.
 FEW := NPEXPLORE_BENCH_PACKETS=100_000 NPEXPLORE_BENCH_POINTS=2_000 NPEXPLORE_BENCH_CLOCKS=1
 
-# What `make test` leaves out; asking for both runs nothing twice. Benchmarks take the time in which slow tests wait.
+# What `make test` leaves out; asking for both runs nothing twice. Benchmarks, and what BESIDE names, take the time
+# in which slow tests wait.
 test-rest: .venv/ok .venv/warm .venv/peers
-	$(MAKE) --jobs=2 --output-sync=target slow brief
+	$(MAKE) --jobs=3 --output-sync=target slow brief $(BESIDE)
 
 slow: .venv/ok .venv/warm .venv/peers
 	$(BIN)/python -m pytest $(MORE_WORKERS) -m "slow or oracle or fuzz"

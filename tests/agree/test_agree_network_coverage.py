@@ -11,9 +11,10 @@ from npexplore.networks.solve import solve_network
 SEEDS = 200
 CUSTOMERS, OF_BATCHES = 12_000, 40_000  # customers of one batch tell less than as many alone
 NETWORKS = all_networks()
-ALIKE = {  # what others have, too: mm1, md1; times of another spread under the same discipline; closed_multiclass
+ALIKE = {  # what others have, too: mm1, md1; other times under the same discipline; rates or room alone
     "fifo exponential", "fifo deterministic", "fifo erlang", "fifo uniform", "ps exponential", "ps deterministic",
-    "ps erlang", "ps uniform", "delay uniform", "closed",
+    "ps erlang", "ps uniform", "ps empirical", "delay uniform", "closed", "closed, servers and thinking",
+    "ps rates, full", "fifo rates, full", "two servers full",
 }  # fmt: skip
 MOST_ERRORS = 5  # standard errors of the mean of all seeds
 ROUNDING = 5e-4  # a clock of ten thousand ticks in the shortest mean, and the start from empty

@@ -184,8 +184,8 @@ def test_random_updates_on_real_routes(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FAST)
-def test_30_000_random_updates_on_the_largest_table(name):
-    random_updates(name, largest_table(), 30_000, 2)
+def test_10_000_random_updates_on_the_largest_table(name):
+    random_updates(name, largest_table(), 10_000, 2)
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), st.sampled_from((24, 30, 32)), st.integers(-1, 9)), max_size=200))
