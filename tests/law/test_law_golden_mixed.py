@@ -69,7 +69,7 @@ def assert_alike(profile, rows, limit=lambda: None, router=None):
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-@settings(max_examples=20)
+@settings(max_examples=40)
 @given(rows=st.lists(frames(), max_size=6))
 def test_batch_equals_reference(profile, rows):
     assert_alike(profile, [(port, frame, k) for k, (port, frame) in enumerate(rows)])
