@@ -11,6 +11,7 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from npexplore.errors import InputError, UnknownNameError
@@ -56,6 +57,7 @@ class Unit:
         return self.counted or NAMES.get(self.like, f"s^{self.time} bit^{self.data}")
 
 
+@lru_cache(maxsize=256)
 def unit_named(name: str | None) -> Unit | None:
     """Return the unit of a name of units.UNITS; None for names that formulas compute with as plain numbers."""
     name = SPOKEN.get(name or "", name or "")

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from npexplore.errors import ModelError
+from npexplore.machine.amounts import repeated, total_of
 from npexplore.machine.lone import uses_of
 from npexplore.machine.loop_turns import TooManyTurnsError
 from npexplore.machine.program import HOME
@@ -189,11 +190,9 @@ class _Program(Walk):
 
     def of(self, path: Progress, amount: Value) -> float:
         """Return the sum over packets of amounts (shape n, or one for all) by their shares."""
-        return (
-            float((path.share * amount).sum())
-            if type(amount) is np.ndarray and amount.ndim
-            else path.total * float(amount)
-        )
+        if type(amount) is np.ndarray and amount.ndim:
+            return total_of(path.share * amount)
+        return path.total * float(amount)
 
     # ---- blocks
 
@@ -226,7 +225,7 @@ class _Program(Walk):
         begun = path.side_by_side(np.float64(1) * (np.broadcast_to(count, path.clock.shape) > index[:, None]))
         inside = replace(begun, units=dict(begun.units))
         side_by_side = {
-            variable: values if values is None or np.ndim(values) == 0 else np.tile(values, len(index))
+            variable: repeated(values, len(index)) if type(values) is np.ndarray and values.ndim else values
             for variable, values in known.items()
         }
         side_by_side[step.index] = np.repeat(index, len(path.clock))
@@ -335,7 +334,7 @@ class _Program(Walk):
         self, uses: Uses, step: Visit, values: Mapping[str, Values | None], path: Progress, each: Callable[[Any], Any]
     ) -> None:
         """Let a packet wait for the member that it left busy: the same drawn number names the same one."""
-        drawn = frozenset(step.operands[name] for name, value in values.items() if value is None)
+        drawn = frozenset([step.operands[name] for name, value in values.items() if value is None])
         for hold in uses.holds if drawn else ():
             server, seconds = step.resource.reached[hold.server], each(hold.seconds)
             if server.units != 1 or server.members == 1 or hold.member is not None or np.any(hold.visits != 1.0):
@@ -376,7 +375,7 @@ class _Program(Walk):
         """Add the time that a server is occupied, and what is held inside the visit."""
         demand, server = self.result.servers.setdefault(hold.server, Demand()), step.resource.reached[hold.server]
         place = f"{step.resource.name}.{step.method}: {hold.server}"
-        visits, seconds, squares = (self.of(seen, part) for part in (hold.visits, hold.seconds, hold.squares))
+        visits, seconds, squares = self.of(seen, hold.visits), self.of(seen, hold.seconds), self.of(seen, hold.squares)
         member, counter = hold.member, self.counter(step, server.members) if hold.member is None else ""
         first, line_s = self.turned.get(hold.server, (counter, 0.0))
         if counter != first:  # turns of two counters meet at members as if they were drawn
@@ -397,9 +396,11 @@ class _Program(Walk):
 
     def counter(self, step: Visit, members: int) -> str:
         """Return by which counter packets take the members of a server in turn, all of them ("": they do not)."""
+        if members == 1 or not self.in_turn:
+            return ""
         random = [value for value in step.operands.values() if isinstance(value, Variable) and value in self.in_turn]
         source, below = self.in_turn[random[0]] if len(random) == 1 else ("", 0)
-        return source if members > 1 and below == members else ""
+        return source if below == members else ""
 
 
 def _distinct(
@@ -409,8 +410,10 @@ def _distinct(
 
     Where one operand alone differs between packets, and is a small whole number (bytes), few of them are distinct.
     """
+    if len(path.clock) < MIN_GROUPED_PACKETS or isinstance(resource, OwnFaces):
+        return values, path, lambda own: own
     arrays = [(name, value) for name, value in values.items() if type(value) is np.ndarray and value.ndim]
-    if len(arrays) != 1 or len(path.clock) < MIN_GROUPED_PACKETS or isinstance(resource, OwnFaces):
+    if len(arrays) != 1:
         return values, path, lambda own: own
     name, value = arrays[0]
     number = np.where(path.live, value, 0.0).astype(np.int64)

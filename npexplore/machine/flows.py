@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore.errors import RefusedError
+from npexplore.machine.amounts import for_each
 from npexplore.machine.demands import Demands, demands
 from npexplore.machine.machine import Machine, Recorded
-from npexplore.machine.pools import visits
 from npexplore.machine.sections import SMALL, Demand
 from npexplore.rows.expressions import Values
 
@@ -121,7 +121,7 @@ def _in_order(pools: list[Recorded]) -> list[Recorded]:
             )
     while len(order) < len(pools):
         rest = [pool for pool in pools if pool not in order]
-        filled = {visit.resource.name for pool in rest for visit, _ in visits(pool.body)}
+        filled = set().union(*(pool.visited for pool in rest))
         ready = [pool for pool in rest if pool.pool.gets is None or pool.pool.gets not in filled]
         if not ready:
             names = " and ".join(pool.pool.name for pool in rest)
@@ -144,7 +144,7 @@ def _join(before: Arrived | None, puts: list[Arrived], known: Mapping[str, Value
 def _behind(before: Values | None, more: Values | None, live: npt.NDArray[np.bool_]) -> Values | None:
     if before is None or more is None:
         return None  # left to chance
-    return np.concatenate([before, np.broadcast_to(more, live.shape)[live]])
+    return np.concatenate([before, for_each(more, live)[live]])
 
 
 def _sum(total: Demands, part: Demands) -> Demands:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from npexplore.errors import ModelError
+from npexplore.machine.amounts import any_of
 from npexplore.machine.program import HOME, THREAD
 from npexplore.machine.resources.base import LEAST_LOADED, Hold, OwnFaces, Resource, Server, Taken, Uses
 from npexplore.machine.sections import TINY, Chain, Held, Progress, Value
@@ -34,7 +35,7 @@ from npexplore.machine.tree import (
     Within,
 )
 from npexplore.machine.visits import recorded
-from npexplore.machine.walk import Known, Walk, any_of, share_of
+from npexplore.machine.walk import Known, Walk, share_of
 from npexplore.rows.distributions import Time
 from npexplore.rows.expressions import Constant, Expression, Values, evaluate
 
@@ -84,8 +85,9 @@ def check_polls(resource: Resource, method: str, operands: Iterable[str]) -> Non
 
 def _once(method: str, values: dict[str, Values | None]) -> object:
     """Return what tells a visit with numbers as operands from others of its resource; None with an array among them."""
-    if any(type(value) is np.ndarray for value in values.values()):
-        return None
+    for value in values.values():
+        if type(value) is np.ndarray:
+            return None
     return method, *values.items()
 
 

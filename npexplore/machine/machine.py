@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from npexplore.display import html_table
 from npexplore.errors import Faults, ModelError, NpexploreError, UnknownNameError, one_of, positive
 from npexplore.machine.lone import check_polls
 from npexplore.machine.pools import Pool, Start, visits
-from npexplore.machine.program import Body, Recorder, record, visit
+from npexplore.machine.program import Body, Recorder, Visit, record, visit
 from npexplore.machine.resources.base import Resource, Server, count_of, time_of
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.resources.queue import BoundedQueue
@@ -30,6 +31,16 @@ class Recorded:
     pool: Pool
     columns: Mapping[str, Variable]
     body: Body
+
+    @cached_property
+    def visits(self) -> list[tuple[Visit, bool]]:
+        """All visits, and whether each belongs to work that goes on beside the thread."""
+        return list(visits(self.body))
+
+    @cached_property
+    def visited(self) -> set[str]:
+        """The names of the resources that are visited."""
+        return {step.resource.name for step, _ in self.visits}
 
 
 def never_frees(name: str, ingress: Ingress) -> str:
@@ -166,8 +177,9 @@ class Machine:
         except Exception as error:  # the program is a function of the user's own
             said = f"{type(error).__name__}: {error}"
             raise ModelError(f"{self.name}: program of pool {chosen.name!r}: {said}") from error
-        frees = any(step.resource is self.ingress for step, _ in visits(body))
-        if chosen.gets is not None or self.ingress.limited or frees:
+        if chosen.gets is not None or self.ingress.limited:
+            return body
+        if any(step.resource is self.ingress for step, _ in visits(body)):
             return body
         return [visit(self.ingress, "free", bytes=columns["packet_bytes"]), *body]  # an unlimited buffer is never short
 
@@ -177,24 +189,26 @@ class Machine:
         Raises ModelError for a packet that is handed on by work beside its thread, a queue nobody puts into, and a
         limited receive buffer that nobody frees.
         """
-        recorded, faults, programs, workload, fed = [], Faults(), [], list(names), set()
+        faults, workload, fed = Faults(), list(names), set[str]()
+        programs, kinds = list[Recorded](), set[tuple[str, ...]]()
         for pool in self.pools:
             carried = self.queues()[pool.gets].carries if pool.gets is not None else ()
             columns = {name: column(name) for name in dict.fromkeys([*workload, *carried])}
             with faults.one():
-                recorded.append((pool, columns, self.record(columns, pool)))
+                programs.append(Recorded(pool, columns, self.record(columns, pool)))
         faults.tell()
-        for pool, columns, body in recorded:
-            for step, aside in visits(body):
-                check_polls(step.resource, step.method, step.operands)
-                what = f"{step.resource.name}.{step.method}"
+        for program in programs:
+            for step, aside in program.visits:
+                kind = (step.resource.name, step.method, *step.operands)
+                if kind not in kinds:
+                    kinds.add(kind)
+                    check_polls(step.resource, step.method, step.operands)
                 if aside and step.resource.ends(step.method) != "never":
                     raise ModelError(
-                        f"{self.name}: {what} must not stand in a fork or a parallel part: the thread's packet would go"
-                        " on twice"
+                        f"{self.name}: {step.resource.name}.{step.method} must not stand in a fork or a parallel part: "
+                        "the thread's packet would go on twice"
                     )
-                fed.add(step.resource.name)
-            programs.append(Recorded(pool, columns, body))
+            fed |= program.visited
         if self.ingress.limited and self.ingress.name not in fed:
             raise ModelError(never_frees(self.name, self.ingress))
         for pool in self.pools:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore.errors import ModelError
+from npexplore.machine.amounts import for_each, repeated, total_of
 from npexplore.machine.resources.base import Hold, Server
 from npexplore.rows.expressions import Values
 
@@ -50,7 +51,7 @@ class Demand:
 
     def add(self, seconds: Values, member: Values | None, live: Flags, members: int, place: str) -> float:
         """Add weighted seconds (shape n) at a member and return their sum; raises ModelError for an unknown member."""
-        total = float(seconds.sum())
+        total = total_of(seconds)
         self.seconds += total
         if member is None:
             self.spread += total
@@ -61,7 +62,7 @@ class Demand:
         if np.isnan(member).any():
             self.chosen += total
             return total
-        at = np.broadcast_to(np.asarray(member), seconds.shape).astype(np.int64)
+        at = for_each(member, seconds).astype(np.int64)
         outside = live & ((at < 0) | (at >= members))
         if outside.any():
             raise ModelError(f"{place} has members 0..{members - 1}, got {at[outside][0]}")
@@ -169,12 +170,12 @@ class Progress:
     @cached_property
     def total(self) -> float:
         """The sum of the shares."""
-        return float(self.share.sum())
+        return total_of(self.share)
 
     @property
     def chain(self) -> Chain:
         """The servers held here, in the order in which they were taken."""
-        return tuple(held.server.name for held in self.open)
+        return tuple([held.server.name for held in self.open]) if self.open else ()
 
     def where(self, part: Value) -> Progress:
         """Return the progress of a part of the packets (shape n, or one probability)."""
@@ -192,9 +193,9 @@ class Progress:
     def side_by_side(self, goes_on: Values) -> Progress:
         """Return the progress of turns that start here; goes_on: who takes part in each (0 or 1, shape turns x n)."""
         turns = len(goes_on)
-        units = {name: np.tile(np.broadcast_to(held, self.clock.shape), turns) for name, held in self.units.items()}
+        units = {name: repeated(for_each(held, self.clock), turns) for name, held in self.units.items()}
         return replace(
-            self, share=(self.share * goes_on).ravel(), clock=np.tile(self.clock, turns), units=units,
+            self, share=(self.share * goes_on).ravel(), clock=repeated(self.clock, turns), units=units,
             turns=self.turns * turns, base=len(self.open),
         )  # fmt: skip
 
@@ -209,10 +210,8 @@ class Progress:
 
     def strand(self, forked: bool, open_: tuple[Held, ...], base: int, aside: bool = False) -> Progress:
         """Return the progress of work that starts here and goes on side by side."""
-        away = aside or self.aside
-        return replace(
-            self, units=dict(self.units), open=open_, forked=forked or self.forked, aside=away, base=base
-        )  # fmt: skip
+        forked, aside = forked or self.forked, aside or self.aside
+        return Progress(self.clock, self.share, dict(self.units), open_, forked, self.turns, aside, base, self.come)
 
     def without(self, held: Held) -> None:
         """Hold this no longer."""
@@ -231,7 +230,7 @@ class Sections:
         totals = self.by_server.setdefault(server, Section())
         if not path.total:
             return
-        taken = np.broadcast_to(units, path.live.shape)
+        taken = for_each(units, path.live)
         seen = taken[path.live]
         totals.least, totals.most = min(totals.least, float(seen.min())), max(totals.most, float(seen.max()))
         totals.at_a_time = max(totals.at_a_time, float(seen.max()))
@@ -249,10 +248,10 @@ class Sections:
         server, live, most = section.server, path.live, section.server.units
         totals = self.by_server.setdefault(server.name, Section())
         totals.in_visits = False
-        units = np.broadcast_to(section.units, live.shape)
+        units = for_each(section.units, live)
         taken = units[live]
-        outside = taken[(taken < least) | (taken > most)]
-        if len(outside):
+        if ((taken < least) | (taken > most)).any():
+            outside = taken[(taken < least) | (taken > most)]
             raise ModelError(f"{place}: units of {server.name} must be in {least}..{most}, got {outside[0]:g}")
         self._add(totals, path, section, -1.0, place)
         totals.demand.visits += path.total
@@ -268,7 +267,7 @@ class Sections:
         totals.least, totals.most = min(totals.least, float(taken.min())), max(totals.most, float(taken.max()))
         totals.count(path, units)
         self.take_in_all(server.name, units, path)
-        totals.at_a_time = max(totals.at_a_time, float(np.max(np.broadcast_to(held, live.shape)[live])))
+        totals.at_a_time = max(totals.at_a_time, float(for_each(held, live)[live].max()))
 
     def end(self, path: Progress, section: Held, place: str) -> None:
         """Give units."""
@@ -283,7 +282,7 @@ class Sections:
             totals.demand.squares += float((held**2 * path.share)[live].sum()) + max(chance, 0.0)
         if same:
             self.close(path, same[-1])
-        elif np.any(np.broadcast_to(section.units, live.shape)[live]):
+        elif for_each(section.units, live)[live].any():
             totals.scattered = True
 
     def _add(self, totals: Section, path: Progress, section: Held, sign: float, place: str) -> None:
@@ -314,9 +313,10 @@ class Sections:
             if held is before:
                 continue
             gained, section = (held - before) * path.share, self.by_server[name]
-            section.untied |= bool(np.any(gained > SMALL))
-            section.lent |= bool(np.any(gained > SMALL))
-            section.outlives |= bool(np.any(np.abs(gained) > SMALL)) and not parallel
+            more = bool((gained > SMALL).any())
+            section.untied |= more
+            section.lent |= more
+            section.outlives |= not parallel and bool((np.abs(gained) > SMALL).any())
         path.units = strand.units
 
     def settle(self, path: Progress) -> None:
@@ -338,7 +338,7 @@ def _same(a: Held, b: Held, path: Progress) -> bool:
     if a.key != b.key:
         return False
     live = path.live
-    same = (np.broadcast_to(a.units, live.shape) == np.broadcast_to(b.units, live.shape))[live]
+    same = (for_each(a.units, live) == for_each(b.units, live))[live]
     equal = bool(same.all())
     if path.turns > 1 and ((not equal and same.any()) or not _equal(a.member, b.member)):
         raise TurnsDifferError

@@ -52,6 +52,8 @@ class Emitter:
 
     def of(self, value: Operand) -> Expression:
         """Return an expression with what variables of the visit stand for."""
+        if type(value) is Constant:
+            return value
         if isinstance(value, Home):
             return expression(self.asm.home(value.server))
         return bound(value, self.names)
@@ -59,6 +61,8 @@ class Emitter:
     def ticks(self, time: Operand) -> Expression:
         """Return a time in ticks, each term of a sum rounded by itself; moments are in ticks already."""
         value, tick = expression(time), self.asm.tick
+        if type(value) is Constant:
+            return scaled(value, 1.0 / tick)
         if isinstance(value, Moment):
             return self.of(value)
         if isinstance(value, Function):

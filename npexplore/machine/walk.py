@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from npexplore.errors import ModelError
+from npexplore.machine.amounts import any_of
 from npexplore.machine.holding import Holding
 from npexplore.machine.loop_turns import LoopTurns
 from npexplore.machine.own_work import OwnWork
@@ -224,11 +225,6 @@ class Walk:
         known[step.variable] = None
 
     turn = draw
-
-
-def any_of(flags: Value) -> bool:
-    """Say whether a flag, or one of several, is set."""
-    return bool(flags.any()) if type(flags) is np.ndarray else bool(flags)
 
 
 def share_of(condition: Condition | float, known: Known, shares: Sequence[Expression | float] = ()) -> Value:

@@ -65,18 +65,23 @@ class EngineRow:
 
 
 class Scope:
-    """Gives registers back at its end; there are dozens for each visit, so that a generator would cost too much."""
+    """Gives registers back at its end; there are dozens for each visit, so that a generator would cost too much.
 
-    __slots__ = ("free", "registers", "rows")
+    Tables are copied when a register is given inside: most scopes give none.
+    """
+
+    __slots__ = ("before", "rows")
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
 
     def __enter__(self) -> None:
-        self.registers, self.free = self.rows._registers.copy(), self.rows._free.copy()
+        rows = self.rows
+        self.before = rows._registers, rows._free, rows._kept
+        rows._kept = True
 
     def __exit__(self, *error: object) -> None:
-        self.rows._registers, self.rows._free = self.registers, self.free
+        self.rows._registers, self.rows._free, self.rows._kept = self.before
 
 
 @dataclass
@@ -93,6 +98,7 @@ class Rows:
     _below: dict[Variable, int] = field(default_factory=dict)  # variables known to be in [0, limit)
     _registers: dict[Variable, int] = field(default_factory=dict)
     _free: list[int] = field(default_factory=lambda: list(range(engine.REGISTERS - 1, 0, -1)))
+    _kept: bool = False  # whether a scope around wants both tables back as they are
 
     def copied(self) -> Self:
         """Return a copy to which rows can be added without changing this one."""
@@ -129,9 +135,15 @@ class Rows:
         """Give a variable a register (kept until the scope ends) and return its number."""
         if not self._free:
             raise ModelError(f"the program keeps more than {engine.REGISTERS - 1} numbers at once ({variable.name!r})")
+        self._own()
         number = self._free.pop()
         self._registers[variable] = number
         return number
+
+    def _own(self) -> None:
+        """Leave the tables of registers as they are to the scope around, and go on with copies."""
+        if self._kept:
+            self._registers, self._free, self._kept = self._registers.copy(), self._free.copy(), False
 
     def ticks(self, value: Operand, seconds: float = 1.0) -> Expression:
         """Return value * seconds as a whole number of ticks."""
@@ -142,19 +154,22 @@ class Rows:
         if type(value) is int:
             return value, 0
         if isinstance(value, Variable):
-            if value not in self._registers:
+            known = self._registers.get(value)
+            if known is None:
                 raise ModelError(f"{value.name!r} is used outside the loop or branch that computes it")
-            return 0, self._registers[value]
+            return 0, known
         value = expression(value)
-        if isinstance(value, Constant):
-            if abs(value.value - round(value.value)) > 1e-9 * max(1.0, abs(value.value)):
-                raise ModelError(f"{self.place_name or 'the program'} needs whole numbers here, got {value.value!r}")
-            return round(value.value), 0
+        if type(value) is Constant:
+            number = value.value
+            whole = round(number)
+            if number != whole and abs(number - whole) > 1e-9 * max(1.0, abs(number)):
+                raise ModelError(f"{self.place_name or 'the program'} needs whole numbers here, got {number!r}")
+            return whole, 0
         offset = _offset(value)
         if offset is not None:
-            rest, number, sign = offset
-            constant, register = self.operand(rest)
-            return constant + sign * self.operand(number)[0], register
+            rest, added, sign = offset
+            constant, known = self.operand(rest)
+            return constant + sign * self.operand(added)[0], known
         a, b, x = self._last(value)
         register = self.register(Variable("computed"))
         self.emit(engine.SET, a, b, slot=register, x=x)
@@ -162,7 +177,7 @@ class Rows:
 
     def _last(self, value: Operand) -> tuple[tuple[int, int], tuple[int, int], int]:
         """Return operands and function of the last SET row of an expression; emits the rows before it."""
-        if not isinstance(value, Function) or _offset(value) is not None:
+        if type(value) is not Function or _offset(value) is not None:
             return self.operand(value), (0, 0), engine.ADD
         return self.operand(value.left), self.operand(value.right), SET_OF[value.name]
 
@@ -240,6 +255,7 @@ class Rows:
         for first in range(1, engine.REGISTERS - len(names) + 1):
             numbers = list(range(first, first + len(names)))
             if set(numbers) <= set(self._free):
+                self._own()
                 self._free = [number for number in self._free if number not in numbers]
                 variables = [Variable(name) for name in names]
                 self._registers.update(zip(variables, numbers, strict=True))
@@ -296,7 +312,7 @@ class Rows:
 
 def _offset(value: Expression) -> tuple[Expression, Constant, int] | None:
     """Return (expression, number, sign) of an expression plus or minus a number, else None."""
-    if not isinstance(value, Function) or value.name not in ("add", "sub"):
+    if type(value) is not Function or value.name not in ("add", "sub"):
         return None
     if isinstance(value.right, Constant):
         return value.left, value.right, 1 if value.name == "add" else -1

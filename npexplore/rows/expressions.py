@@ -158,6 +158,8 @@ def expression(value: Measured) -> Expression:
     """Return a number as a constant, an expression as it is; raises ModelError for anything else."""
     if isinstance(value, Expression):
         return value
+    if type(value) is int:
+        return Constant(float(value))
     if isinstance(value, Quantity):
         return expression(in_unit_of(value, None, "an operand"))
     try:

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import mesh_flits, stream_words
-from reference.small_machines import machine
+from reference.small_machines import machine, packets
 
 from npexplore._kernels import engine
 from npexplore.engine.model import build
@@ -19,6 +19,8 @@ from npexplore.engine.state import State
 from npexplore.engine.timeline import holds
 from npexplore.machine.resources import Mesh, StaticStreams
 from npexplore.machine.resources.base import OwnFaces, Uses
+from npexplore.machine.resources.grid import grid_of
+from npexplore.machine.resources.mesh import servers_of
 from npexplore.machine.workload import Workload
 
 CLOCK, TICKS = 1e9, 1000  # a cycle is 1 ns, 1000 ticks
@@ -163,3 +165,37 @@ def test_streams_move_as_word_by_word(path, depth, hop, sends, data):
     if len(set(tile)) > 1 or tile[0] >= 0:
         found = seen(streams, program, {"tile": tile, "words": words}, when)
         assert found.noted == stream_words.play(routes, depth, hop, jobs)
+
+
+SHAPES = st.fixed_dictionaries(
+    {
+        "name": st.sampled_from(["net", "other"]), "columns": st.integers(1, 3), "rows": st.integers(1, 2),
+        "fifo_depth": st.integers(2, 4), "hop_cycles": st.integers(1, 2), "clock_hz": st.sampled_from([1e9, 5e8]),
+        "arbitration": st.sampled_from(["oldest", "rotating", "fixed"]),
+        "ports": st.lists(st.just(0), max_size=2),
+    }
+)  # fmt: skip
+
+
+def told(shape):
+    """Return all that solvers read of a mesh: servers, links, next hops, what a visit uses and its rows."""
+    mesh, ends = Mesh(**shape), {"source": 0, "target": shape["columns"] * shape["rows"] - 1, "words": 5}
+
+    def program(m, packet):
+        getattr(m, mesh.name).deliver(**ends)
+
+    made = machine([mesh], program)
+    uses = mesh.uses("deliver", {name: np.float64(value) for name, value in ends.items()})
+    used = [(hold.server, float(hold.seconds), float(hold.visits)) for hold in uses.holds]
+    hops = mesh.grid.hops.tobytes(), mesh.grid.entries.tobytes(), float(uses.latency)
+    return mesh.servers(), mesh.links(), hops, used, build(made, packets(64)).rows.tobytes()
+
+
+@settings(max_examples=60, deadline=None)
+@given(before=SHAPES, shape=SHAPES)
+def test_a_mesh_made_after_another_is_as_one_made_first(before, shape):
+    told(before)
+    after = told(shape)
+    grid_of.cache_clear()
+    servers_of.cache_clear()
+    assert told(shape) == after

@@ -9,6 +9,7 @@ import ast
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from npexplore import syntax
@@ -130,6 +131,7 @@ def _measured_call(name: str, operands: list[Any]) -> Any:
     return between(function, *operands)
 
 
+@lru_cache(maxsize=4096)
 def _is_literal(node: ast.expr) -> bool:
     """Whether a piece of syntax is numbers alone, such as `1e9 / 8`."""
     return not any(isinstance(part, ast.Name | ast.Call) for part in ast.walk(node))

@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import lru_cache
 from textwrap import dedent
 from typing import Any
 
@@ -197,11 +198,17 @@ class _Recording(Formulas):
     def plain_operands(self, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
         """Return the operands of a call as plain numbers, each in the unit that its name tells."""
         unnamed, named = self.operands(node)
-        place = ast.unparse(node.func)
+        place = _text_of(node.func)
         return (
             [in_unit_of(one, None, place) for one in unnamed],
             {key: _measured(one, unit_of(key), f"{place}: {key}") for key, one in named.items()},
         )
+
+
+@lru_cache(maxsize=4096)
+def _text_of(node: ast.expr) -> str:
+    """Return the text of a piece of syntax."""
+    return ast.unparse(node)
 
 
 def _measured(operand: Any, unit: str | None, place: str) -> Any:

@@ -13,6 +13,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass
+from functools import lru_cache
 from typing import Any, Protocol, get_args, get_type_hints
 
 import msgspec
@@ -294,9 +295,13 @@ def _in_seconds(times: Mapping[str, Any], place: str) -> dict[str, Any]:
 
 def operands(kind: Callable[..., Any], without: Mapping[str, Any] | None = None) -> dict[str, tuple[Any, bool]]:
     """Return the operands of a class: name -> (type, whether it must be given)."""
+    return {name: operand for name, operand in _operands(kind).items() if name not in (without or {})}
+
+
+@lru_cache(maxsize=256)
+def _operands(kind: Callable[..., Any]) -> dict[str, tuple[Any, bool]]:
     hints = get_type_hints(kind if is_dataclass(kind) else kind.__init__)
     return {
         name: (hints[name], parameter.default is inspect.Parameter.empty)
         for name, parameter in inspect.signature(kind).parameters.items()
-        if name not in (without or {})
     }

@@ -21,6 +21,7 @@ import numpy as np
 from npexplore.dimensions import number_in
 from npexplore.display import ShownByArguments
 from npexplore.errors import ModelError, one_of
+from npexplore.machine.amounts import any_of
 from npexplore.rows.expressions import Expression, Operand, Values
 from npexplore.rows.server import Server as Server
 
@@ -226,7 +227,7 @@ def check_member(resource: Resource, method: str, operands: Container[str], memb
 def known(resource: Resource, method: str, operand: str, values: Mapping[str, Values | None]) -> Values:
     """Return an operand's values; raises ModelError if they depend on a random choice."""
     value = values[operand]
-    if value is None or np.any(np.isnan(value)):
+    if value is None or any_of(np.isnan(value)):
         raise ModelError(f"operand {operand!r} of {resource.name}.{method} must not depend on a random choice")
     return value
 

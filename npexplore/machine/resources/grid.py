@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,12 @@ class Link:
     name: str
     source: int | None
     target: int | None
+
+
+@lru_cache(maxsize=64)
+def grid_of(name: str, columns: int, rows: int, ports: tuple[int, ...] = ()) -> Grid:
+    """Return the grid of this shape: one for all machines, as its links and routes depend on nothing else."""
+    return Grid(name, columns, rows, ports)
 
 
 class Grid:

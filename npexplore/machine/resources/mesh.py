@@ -13,14 +13,16 @@ Alone, one route: M/D/1 at the first link, as later ones of equal rate add no wa
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
 
 from npexplore.errors import ModelError, one_of
+from npexplore.machine.amounts import any_of
 from npexplore.machine.resources.base import Example, Hold, OwnFaces, Server, Uses, count_of, known, rate_of
 from npexplore.machine.resources.flits import cycles_for, ticks_of
-from npexplore.machine.resources.grid import Grid, Link
+from npexplore.machine.resources.grid import Grid, Link, grid_of
 from npexplore.machine.resources.worm import Worm
 from npexplore.rows.assembler import Assembler
 from npexplore.rows.expressions import Expression, Values
@@ -29,6 +31,19 @@ Arbitration = Literal["oldest", "rotating", "fixed"]
 LINES: dict[str, Literal["fifo", "keyed", "cyclic"]] = {"oldest": "fifo", "rotating": "cyclic", "fixed": "keyed"}
 STORED = "messages stored and forwarded link by link, without back pressure"
 MOST_HEADS = 64  # heads in one FIFO, and callers that wait for an arrival, that tokens are kept for
+
+
+@lru_cache(maxsize=64)
+def servers_of(grid: Grid, line: Literal["fifo", "keyed", "cyclic"], depth: int) -> list[Server]:
+    """Return one server per link, and per FIFO the place of the first message, the flits and the free places."""
+    name, members = grid.name, grid.buffers
+    names = tuple(link.name.removeprefix(f"{name}.") for link in grid.links[:members])
+    return [
+        *(Server(link.name, discipline=line, approximation=STORED, kept_waiting=True) for link in grid.links),
+        Server(f"{name}.first", members=members, role="hidden", labels=names),
+        Server(f"{name}.items", members=members, units=0, role="hidden", labels=names),
+        Server(f"{name}.space", members=members, units=depth, role="hidden", labels=names, refilled_by=f"{name}.first"),
+    ]
 
 
 class Mesh(OwnFaces, kind="mesh"):
@@ -61,21 +76,13 @@ class Mesh(OwnFaces, kind="mesh"):
         hop_cycles: int = 1, ports: Sequence[int] = (), arbitration: Arbitration = "oldest",
     ) -> None:  # fmt: skip
         super().__init__(name)
-        self.grid = Grid(name, columns, rows, ports)
+        self.grid = grid_of(name, columns, rows, tuple(ports))
         self.cycle = 1.0 / rate_of(f"{name}: clock", clock_hz)
         self.depth = count_of(f"{name}: fifo_depth", fifo_depth)
         self.header = count_of(f"{name}: header_words", header_words)
         self.hop = count_of(f"{name}: hop_cycles", hop_cycles)
         self.line = LINES[one_of(f"{name}: arbitration", arbitration, get_args(Arbitration))]
-        grid = self.grid
-        names = tuple(link.name.removeprefix(f"{name}.") for link in grid.links[: grid.buffers])
-        self._servers = [
-            *(Server(link.name, discipline=self.line, approximation=STORED, kept_waiting=True) for link in grid.links),
-            Server(f"{name}.first", members=grid.buffers, role="hidden", labels=names),
-            Server(f"{name}.items", members=grid.buffers, units=0, role="hidden", labels=names),
-            Server(f"{name}.space", members=grid.buffers, units=self.depth, role="hidden", labels=names,
-                   refilled_by=f"{name}.first"),
-        ]  # fmt: skip
+        self._servers = [*servers_of(self.grid, self.line, self.depth)]
 
     def links(self) -> list[Link]:
         """All directed links by the names of their servers."""
@@ -86,7 +93,7 @@ class Mesh(OwnFaces, kind="mesh"):
         return {} if needed else {"cycle": self.cycle}
 
     def servers(self) -> list[Server]:
-        """One server per link; per FIFO the place of the first message, the flits and the free places."""
+        """Those of its grid."""
         return self._servers
 
     # ---- what a visit occupies
@@ -95,7 +102,7 @@ class Mesh(OwnFaces, kind="mesh"):
         if value is None:
             return None
         wrong = (value < 0) | (value >= self.grid.terminals) | (value != np.floor(value))
-        if np.any(wrong):
+        if any_of(wrong):
             raise ModelError(
                 f"{self.name}.{method}: {operand} must be a terminal of 0..{self.grid.terminals - 1}, "
                 f"got {np.atleast_1d(value)[np.atleast_1d(wrong)][0]:g}"
@@ -124,6 +131,9 @@ class Mesh(OwnFaces, kind="mesh"):
         kinds = self.grid.terminals + 1  # of ends: any tile, or one of the terminals
         first, last = (np.int64(0) if end is None else end.astype(np.int64) + 1 for end in (source, target))
         pair = first * kinds + last
+        if not pair.ndim:
+            row = self.grid.crossings(*(end - 1 if end else None for end in divmod(int(pair), kinds)))
+            return {self.grid.links[link].name: row[link] for link in np.flatnonzero(row).tolist()}, row.sum()
         pairs = np.unique(pair)
         which = np.searchsorted(pairs, pair)
         ends = [divmod(int(one), kinds) for one in pairs]

@@ -20,9 +20,10 @@ import numpy as np
 
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
+from npexplore.machine.amounts import any_of
 from npexplore.machine.resources.base import Example, Hold, OwnFaces, Server, Uses, count_of, known, rate_of
 from npexplore.machine.resources.flits import Burst, fresh, ticks_of
-from npexplore.machine.resources.grid import Grid, Link
+from npexplore.machine.resources.grid import Link, grid_of
 from npexplore.machine.resources.routes import Tree, checked_turns, refuse_circles, refuse_crossings, shared, tree_of
 from npexplore.rows.assembler import Assembler, HoldSlot, Label
 from npexplore.rows.expressions import Constant, Expression, Operand, Values
@@ -64,7 +65,7 @@ class StaticStreams(OwnFaces, kind="streams"):
         turns: Sequence[Sequence[int]] = (),
     ) -> None:  # fmt: skip
         super().__init__(name)
-        self.grid = Grid(name, columns, rows)
+        self.grid = grid_of(name, columns, rows)
         self.cycle = 1.0 / rate_of(f"{name}: clock", clock_hz)
         self.hop = count_of(f"{name}: hop_cycles", hop_cycles)
         self.depth = count_of(f"{name}: fifo_depth", fifo_depth, least=self.hop + 1)  # or a word a cycle cannot be
@@ -153,7 +154,7 @@ class StaticStreams(OwnFaces, kind="streams"):
                 self.out[k, t]: (tile == t) & (True if of is None else (of == -1) | (of == k)) for k, t in self.port
             }
             return Uses(seconds, [Hold(out, seconds * there, visits=1.0 * there)
-                                  for out, there in here.items() if np.any(there)])  # fmt: skip
+                                  for out, there in here.items() if any_of(there)])  # fmt: skip
         path = values["path"]
         if path is not None:
             self._refuse(method, path, list(range(len(self.trees))), "path")
@@ -161,7 +162,7 @@ class StaticStreams(OwnFaces, kind="streams"):
         way: Values = np.zeros_like(seconds)
         for k, tree in enumerate(self.trees):
             share: Values = np.asarray(1.0 / len(self.trees) if path is None else 1.0 * (path == k))
-            if not np.any(share):
+            if not any_of(share):
                 continue
             far = (max(tree.depth(tile) for tile in tree.targets) + 2) * self.hop * self.cycle
             way = way + share * far * (words > 0)
