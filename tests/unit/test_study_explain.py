@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import npexplore
+from npexplore.designs import Design
 from npexplore.errors import InputError
 from npexplore.machine.workload import Workload
 from npexplore.study.explaining.explain import explain
@@ -217,6 +218,20 @@ def test_queueing_solved_beside_the_changes_says_the_same_and_raises_its_errors(
     monkeypatch.setattr("npexplore.designs.base.Design.queueing", broken)
     with pytest.raises(ZeroDivisionError, match="of this test"):
         explain(DESIGN, LOAD, **options, changes=True, knees=False)
+
+
+def test_the_machine_as_it_is_is_estimated_once(monkeypatch):
+    asked, estimate = [], Design.estimate
+
+    def counted(design, *args, **options):
+        asked.append(design.parameters.changed())
+        return estimate(design, *args, **options)
+
+    monkeypatch.setattr(Design, "estimate", counted)
+    one = npexplore.design("gorilla").with_(clusters=1)  # a window ends its runs: estimates settle what a change gains
+    explain(one, elasticities=False, changes="best", knees=False, workers=1)
+    assert asked.count({"clusters": 1}) == 1
+    assert len(asked) > 1
 
 
 def test_a_run_without_progress_leaves_the_other_answers(monkeypatch):
