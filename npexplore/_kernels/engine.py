@@ -179,10 +179,10 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
             if row < 0 or row >= n_rows:
                 return _blame(clock, token, row, BAD_OPERAND)
             op = P[row, OP]
-            a = P[row, A] + R[token, P[row, RA]]
-            b = P[row, B] + R[token, P[row, RB]]
+            a = P[row, A] + R[token, np.uint64(P[row, RA])]  # unsigned: not compared with 0, as Python's indices are
+            b = P[row, B] + R[token, np.uint64(P[row, RB])]
             if op == SERVE:
-                c = P[row, C] + R[token, P[row, RC]]
+                c = P[row, C] + R[token, np.uint64(P[row, RC])]
                 duration = _draw(P[row, X], b, c, P[row, Y], now, row, model, state)
                 if a < 0 or a >= n_resources or duration < 0:
                     return _blame(clock, token, row, BAD_OPERAND)
@@ -203,7 +203,7 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
                     _enqueue(state, a, token, now)
                 break
             elif op == WAIT:
-                c = P[row, C] + R[token, P[row, RC]]
+                c = P[row, C] + R[token, np.uint64(P[row, RC])]
                 duration = _draw(P[row, X], a, b, c, now, row, model, state)
                 if duration < 0:
                     return _blame(clock, token, row, BAD_OPERAND)
@@ -220,7 +220,7 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
                     _touch(S, a, now)
                     S[a, S_FREE] -= b
                     S[a, S_GRANTS] += 1
-                    S[a, S_TURN] = P[row, C] + R[token, P[row, RC]]
+                    S[a, S_TURN] = P[row, C] + R[token, np.uint64(P[row, RC])]
                     _record(state, agenda, now, a, b, token)
                     if slot >= 0:
                         _hold(state, token, slot, a, b)
@@ -240,7 +240,7 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
                     T[token, T_ROW] = row + 1
                     T[token, T_DURATION] = -1
                     T[token, T_NEED] = b
-                    T[token, T_KEY] = P[row, C] + R[token, P[row, RC]]
+                    T[token, T_KEY] = P[row, C] + R[token, np.uint64(P[row, RC])]
                     T[token, T_SLOT] = slot
                     _enqueue(state, a, token, now)
                     break
@@ -258,7 +258,7 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
                 _release(model, state, agenda, accounts, a, b, now, token)
             elif op == SET:
                 if P[row, X] == TABLE:  # column b of row c of table a
-                    c = P[row, C] + R[token, P[row, RC]]
+                    c = P[row, C] + R[token, np.uint64(P[row, RC])]
                     ok = 0 <= a < table_at.shape[0] and 0 <= c < table_at[a, 1] and 0 <= b < table_at[a, 2]
                     value = table[table_at[a, 0] + c * table_at[a, 2] + b] if ok else np.int64(0)
                 else:
@@ -280,16 +280,7 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
                         _charge(account, n, ELSEWHERE, WAITED, now)
                 row += 1
             elif op == JUMP:
-                x = P[row, X]
-                if (
-                    x == ALWAYS
-                    or (x == LT and a < b)
-                    or (x == LE and a <= b)
-                    or (x == EQ and a == b)
-                    or (x == NE and a != b)
-                    or (x == GE and a >= b)
-                    or (x == GT and a > b)
-                ):
+                if JUMPS >> (3 * P[row, X] + np.int64(a >= b) + np.int64(a > b)) & 1:
                     if P[row, TARGET] <= row:
                         jumps += 1
                         if jumps > JUMPS_LIMIT:
@@ -298,7 +289,7 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
                 else:
                     row += 1
             elif op == DRAW:
-                c = P[row, C] + R[token, P[row, RC]]
+                c = P[row, C] + R[token, np.uint64(P[row, RC])]
                 value = _draw(P[row, X], a, b, c, now, row, model, state)
                 if value < 0:
                     return _blame(clock, token, row, BAD_OPERAND)
@@ -360,7 +351,7 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
             elif op == DONE:
                 if a < 0 or a >= done.shape[0]:
                     return _blame(clock, token, row, BAD_OPERAND)
-                c = P[row, C] + R[token, P[row, RC]]
+                c = P[row, C] + R[token, np.uint64(P[row, RC])]
                 latency = now - T[token, T_BIRTH]
                 place = _bin(latency)
                 hist[a, place] += 1
@@ -540,7 +531,7 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
                     R[token, P[row, SLOT]] = chosen
                 row += 1
             elif op == SHARE:
-                c = P[row, C] + R[token, P[row, RC]]
+                c = P[row, C] + R[token, np.uint64(P[row, RC])]
                 work = _draw(P[row, X], b, c, P[row, Y], now, row, model, state)
                 speeds = abs(P[row, Z]) - 1
                 if (
@@ -560,7 +551,7 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
                 _share_enter(S, T, agenda, a, token, work, now, model)
                 break
             elif op == ASK:  # DRAM controller a: bank b, row c; as many bursts as register SLOT says
-                c = P[row, C] + R[token, P[row, RC]]
+                c = P[row, C] + R[token, np.uint64(P[row, RC])]
                 bursts = R[token, P[row, SLOT]] if P[row, SLOT] > 0 else np.int64(1)
                 problem = BAD_OPERAND
                 if controllers is not None:

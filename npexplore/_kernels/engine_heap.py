@@ -1,7 +1,14 @@
-"""The heap of sleeping tokens of the event engine: three arrays of the agenda, sorted by (time, key)."""
+"""The heap of sleeping tokens of the event engine: three arrays of the agenda, sorted by (time, key).
+
+Indices are unsigned: a signed one is compared with 0 at each access, for Python counts negative ones from the end.
+"""
+
+import numpy as np
 
 from npexplore._kernels.engine_layout import *
 from npexplore.jit import kernel
+
+ONE = np.uint64(1)
 
 
 @kernel(forceinline=True, _nrt=False)
@@ -24,7 +31,7 @@ def _write(agenda, i, time, key, token):
 def _free(agenda, i, time, key):
     """Move entries that are later than (time, key) down from above the hole at place i; return where it is then."""
     while i > 0:
-        parent = (i - 1) >> 1
+        parent = (i - ONE) >> ONE
         before = agenda.time[parent]
         if before < time or (before == time and agenda.key[parent] < key):
             break
@@ -36,7 +43,7 @@ def _free(agenda, i, time, key):
 @kernel(forceinline=True, _nrt=False)
 def _push(agenda, time, key, token):
     n = agenda.clock[K_HEAP]
-    _write(agenda, _free(agenda, n, time, key), time, key, token)
+    _write(agenda, _free(agenda, np.uint64(n), time, key), time, key, token)
     agenda.clock[K_HEAP] = n + 1
 
 
@@ -48,37 +55,37 @@ def _pop(agenda):
     that a comparison with it on every level would cost more than it spares.
     """
     times, keys = agenda.time, agenda.key
-    last = agenda.clock[K_HEAP] - 1
-    hole, child = 0, 1
+    last = np.uint64(agenda.clock[K_HEAP]) - ONE
+    hole, child = np.uint64(0), ONE
     while child < last:
-        other = child + 1
+        other = child + ONE
         if other < last:
             t, u = times[child], times[other]
-            child += (u < t) | ((u == t) & (keys[other] < keys[child]))  # no branch: nobody could foresee it
+            child += np.uint64((u < t) | ((u == t) & (keys[other] < keys[child])))  # no branch: nobody could foresee it
         _move(agenda, hole, child)
         hole = child
-        child = 2 * hole + 1
+        child = hole + hole + ONE
     time, key, token = times[last], keys[last], agenda.token[last]
     _write(agenda, _free(agenda, hole, time, key), time, key, token)
-    agenda.clock[K_HEAP] = last
+    agenda.clock[K_HEAP] -= 1
 
 
 @kernel(forceinline=True, _nrt=False)
 def _remove(agenda, token):
     """Take a token's entry out; the last one takes the place: up, if it is earlier than its new parent, else down."""
-    i = 0
+    i = np.uint64(0)
     while agenda.token[i] != token:
-        i += 1
-    last = agenda.clock[K_HEAP] - 1
-    agenda.clock[K_HEAP] = last
+        i += ONE
+    last = np.uint64(agenda.clock[K_HEAP]) - ONE
+    agenda.clock[K_HEAP] -= 1
     if i == last:
         return
     times, keys = agenda.time, agenda.key
     time, key, moved = times[last], keys[last], agenda.token[last]
     i = _free(agenda, i, time, key)
-    child = 2 * i + 1
+    child = i + i + ONE
     while child < last:
-        other = child + 1
+        other = child + ONE
         if other < last and (
             times[other] < times[child] or (times[other] == times[child] and keys[other] < keys[child])
         ):
@@ -87,5 +94,5 @@ def _remove(agenda, token):
             break
         _move(agenda, i, child)
         i = child
-        child = 2 * i + 1
+        child = i + i + ONE
     _write(agenda, i, time, key, moved)

@@ -27,6 +27,7 @@ ADD, SUB, MUL, DIV, CEILDIV, MOD, MIN, MAX, LEFT, RIGHT, NOW, BIRTH, LINE, FREE,
 
 # ---- conditions of JUMP (x)
 ALWAYS, LT, LE, EQ, NE, GE, GT = range(7)
+JUMPS = 0o4652317  # an octal digit of each, the last is that of ALWAYS; its bits: jumps where a < b, a == b, a > b
 
 # ---- modes of FORK (x)
 DETACHED, JOINED, NEW_PACKET = range(3)
