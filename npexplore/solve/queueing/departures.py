@@ -1,69 +1,56 @@
-"""How irregularly customers come to each node of an open network, by what leaves the nodes before.
+"""How many more customers than usual come shortly before one comes, in streams between the nodes of an open network.
 
-    c_d^2 = 1 + (1 - rho^2) (c_a^2 - 1) + rho^2 / sqrt(m) (max(c_s^2, 0.2) - 1)     departures of m servers
-    c^2 = 1 + q (c_d^2 - 1)                                                         of a share q of them
-    c_a^2 = 1 + w sum of p (c^2 - 1)                                                of several, each a part p
+    G(t) = integral of (h(u) - rate) exp(-t u) du         h(u): arrivals a second at time u before an arrival
+    independent times between them, of transform f: G = f(t) / (1 - f(t)) - rate / t
+    of a share q of them, each by chance: q G             what leaves a queue: w*(tau) G + (1 - w*) G of its services
 
-(Whitt, The Queueing Network Analyzer, Bell System Technical Journal 62, 1983). To a node that is busier than the one
-before, bursts come as they came to that one: with c_d^2 + w*(tau) (c_a^2 - c_d^2) instead, tau the time
-scale of the later node's waits in those of the earlier one (Whitt and You, Queueing Systems 90, 2018, heavy-traffic
-weight w* of departures). A delay mixes what comes as far as its times vary: c_d^2 = c_a^2 + min(1, 2 (rate sd)^2)
-(1 - c_a^2). Poisson arrivals and exponential times stay Poisson everywhere.
+G is 0 of Poisson arrivals and (scv - 1) / 2 for t -> 0: it is the squared coefficient of variation at the time scale of
+who waits. w*: heavy-traffic weight of departures, by the time scale t of the later node in those of the earlier one
+(Whitt and You, Queueing Systems 90, 2018).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from npexplore.solve.queueing.inputs import Booleans, Floats
+from npexplore.solve.queueing.inputs import Floats
 
-LEAST_SCV = 0.2  # of service, as if it were no less: what leaves a queue is never so regular
-MOST_ROUNDS, TOLERANCE, TINY = 500, 1e-12, 1e-300
+LEAST_SCV = 0.005  # of independent times: as if they varied no less
 
 
-def arrival_scv(
-    flow: Floats, external: Floats, external_scv: Floats, load: Floats, servers: Floats, scv: Floats, sd: Floats,
-    delay: Booleans,
-) -> Floats:  # fmt: skip
-    """Return the squared coefficients of variation (N,) of the times between customers who come to each of N nodes.
+def renewal_excess(mean: float, scv: float, discount: Floats) -> Floats:
+    """Return G of independent times of a mean (seconds) and an scv, by the phases of `phase_queue.two_moments`.
 
-    flow: customers a second from node to node (N, N). external, external_scv: of those who come from outside (N,).
-    load: busy share of each server (N,), 0 of nodes that take no time. servers, scv, sd: how many there are, squared
-    coefficient of variation and standard deviation of service (N,). delay: nodes without a line (N,).
+    discount: t, per second.
     """
-    rate = flow.sum(axis=0) + external
-    there = np.maximum(rate, TINY)
-    parts, first, leaves = flow / there, external / there, flow / np.maximum(rate, TINY)[:, None]
-    streams = 1.0 / np.maximum((parts**2).sum(axis=0) + first**2, TINY)
-    weight = 1.0 / (1.0 + 4.0 * (1.0 - load) ** 2 * (streams - 1.0))
-    mixed = np.where(delay, np.minimum(1.0, 2.0 * (rate * sd) ** 2), 0.0)
-    busy, spread = np.where(delay, 0.0, load), np.maximum(scv, LEAST_SCV)
-    c = np.ones(len(rate))
-    for _ in range(MOST_ROUNDS):
-        carried = passed_on(rate, load, servers, c, scv, delay)
-        leave = 1.0 + (1.0 - busy**2) * (c - 1.0) + busy**2 / np.sqrt(servers) * (spread - 1.0)
-        leave = np.where(delay, c + mixed * (1.0 - c), leave)
-        between = leave[:, None] + np.where(delay[:, None], 0.0, carried) * (c - leave)[:, None]
-        come = (parts * leaves * (between - 1.0)).sum(axis=0) + first * (external_scv - 1.0)
-        new = np.maximum(1.0 + weight * come, 0.0)
-        change, c = float(np.max(np.abs(new - c), initial=0.0)), (c + new) / 2
-        if change < TOLERANCE:
-            break
-    return c
+    if scv > 1.0:
+        p = (1 + np.sqrt((scv - 1) / (scv + 1))) / 2
+        transform = sum(share / (1 + discount * mean / (2 * share)) for share in (p, 1 - p))
+        wait = sum(share * mean / (2 * share) / (1 + discount * mean / (2 * share)) for share in (p, 1 - p))
+        return np.asarray((transform - wait / mean) / (discount * wait))
+    scv = max(scv, LEAST_SCV)
+    stages = max(int(np.ceil(1 / scv - 1e-9)), 1)
+    fewer = (stages * scv - np.sqrt(max(stages * (1 + scv) - stages**2 * scv, 0.0))) / (1 + scv) if stages > 1 else 0.0
+    step = np.log1p(discount * mean / (stages - fewer))
+    transform = np.exp(-stages * step) * (1 - fewer + fewer * np.exp(step))
+    return excess_of(transform, mean, discount)
 
 
-def passed_on(
-    rate: Floats, load: Floats, servers: Floats, arrival: Floats, scv: Floats, delay: Booleans
-) -> Floats:  # fmt: skip
-    """Return how much of what leaves each of N nodes varies, for the waits at each, like what came to it (N, N).
+def excess_of(transform: Floats, mean: float, discount: Floats) -> Floats:
+    """Return G of independent times of a transform at each discount and a mean (seconds)."""
+    return np.asarray(transform / (1 - transform) - 1 / (discount * mean))
 
-    rate: customers a second (N,). arrival: squared coefficient of variation between them (N,). Others as above.
-    """
-    busy = np.where(delay, 0.0, load)
-    both = np.maximum(arrival + scv, LEAST_SCV)
-    lasts = busy * both / (2.0 * np.maximum((1.0 - busy) ** 2, TINY) * np.maximum(rate, TINY))  # of changes of waits
-    scale = (1.0 - busy) ** 2 * rate / np.maximum(busy * both, TINY)
-    return departure_weight(scale[:, None] * lasts[None, :])
+
+def phase_excess(quiet: Floats, arrive: Floats, discount: Floats) -> Floats:
+    """Return G of arrivals by a Markov chain; quiet, arrive: rates between phases without and with an arrival."""
+    n = len(quiet)
+    whole = quiet + arrive
+    held = whole.copy()
+    held[:, 0] = 1.0
+    seen = np.linalg.solve(held.T, np.eye(n)[0]) @ arrive
+    rate, come = float(seen.sum()), arrive.sum(axis=1)
+    later = np.linalg.solve(discount[:, None, None] * np.eye(n) - whole, (come - rate)[:, None])[..., 0]
+    return np.asarray(later @ seen / rate)
 
 
 def departure_weight(tau: Floats) -> Floats:

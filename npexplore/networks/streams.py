@@ -1,0 +1,297 @@
+"""Waits at all stations of an open network together: each station hears of others by the streams that come from them.
+
+    W_r = V + sum over r' of s_r' G_rr'         a customer of class r waits for more than the mean work V by those of
+    V = sum of rate s^2 (1 + c^2) / 2 + rho W   class r' that came before; Brumelle, J. Appl. Prob. 8, 1971
+    t = rho / V (1 - load of the others)        what came u ago still matters with exp(-t u)
+
+Exact for Poisson arrivals of any classes, batches and GI/M/1, where V has the exponential tail of rate t; near for
+several streams that each forget at their own arrivals. Who comes again to a station over quicker ones counts as who
+stays for all his visits (Whitt and You, INFORMS J. Computing 34, 2022); how much quicker they are decides the weight:
+
+    service of all visits: mean s / (1 - q), scv (1 - q) c^2 + q          wait of a visit: (1 - q) W of first visits
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+
+from npexplore.networks.arrivals import AnyArrivals, arrival_phases, interval_of
+from npexplore.networks.chains import cache_chances, nodes_of
+from npexplore.networks.records import IN, OUT, ahead
+from npexplore.networks.traffic import Traffic
+from npexplore.rows.distributions import Batch, Deterministic, Poisson
+from npexplore.rows.phases import Phases
+from npexplore.solve.queueing.departures import departure_weight, excess_of, phase_excess, renewal_excess
+from npexplore.solve.queueing.inputs import Booleans, Floats
+from npexplore.solve.queueing.markovian import mmc
+from npexplore.solve.queueing.phase_queue import FEWEST_SCV, of_several, two_moments, wait
+from npexplore.solve.queueing.renewal import mxgc
+
+MOST_ROUNDS, TOLERANCE, TINY, LEAST_CHANCE, ROUNDING = 500, 1e-11, 1e-300, 1e-9, 1e-9
+SCALES = 3.0  # departures are looked at for this many times 1 / t: the best of 1, 3 and 9 for random networks
+
+
+@dataclass(frozen=True)
+class Streams:
+    """Customers a second between N nodes by R classes of the file, and their service as at one quick server."""
+
+    rate: Floats  # (N, R)
+    external: Floats  # (N, R), of them from outside
+    excess: dict[tuple[int, int], Callable[[Floats], Floats]]  # G of those from outside, by (node, class)
+    edges: dict[tuple[int, int], Floats]  # chances (R, R) to go on as a class, by (node, next node)
+    mean: Floats  # (N, R), seconds, over the servers
+    scv: Floats  # (N, R)
+    servers: Floats  # (N,)
+    line: Booleans  # (N,), nodes where customers wait
+
+    @property
+    def load(self) -> Floats:
+        """Return the load of a server by each class (N, R), 0 where nobody waits."""
+        return np.where(self.line[:, None], self.rate * self.mean, 0.0)
+
+
+@dataclass
+class Line:
+    """A station's customers: `again`: as if who comes again stayed, by the chances (R,) of that.
+
+    The rest is what they meet: work, how much more each class (R,), and the discount of what came before (R,), per
+    second; `passes`: how much of it varies as it came to each node before, (R, N).
+    """
+
+    node: int
+    chance: Floats
+    rate: Floats
+    mean: Floats
+    scv: Floats
+    work: float
+    more: Floats
+    discount: Floats
+    passes: Floats
+    external: Floats  # share (N, R) of those on the way to it who come from outside
+    back: dict[tuple[int, int], Floats]  # where they come from: chances (R, R) by edge
+    seen: Floats  # (R, N, R, R), G before those on the way who are to be a class here: (at a node, class, others)
+
+    @property
+    def variability(self) -> float:
+        """Return the squared coefficient of variation of service over all classes."""
+        square = float(self.rate @ (self.mean**2 * (1 + self.scv)))
+        return max(square * float(self.rate.sum()) / float(self.rate @ self.mean) ** 2 - 1, 0.0)
+
+    @property
+    def own(self) -> float:
+        """Return the work (seconds) of Poisson arrivals but for waiting: rate s^2 (1 + c^2) / 2 over all classes."""
+        return float(self.rate @ (self.mean**2 * (1 + self.scv))) / 2
+
+
+def streams_of(flows: Traffic) -> Streams:
+    """Return the streams of an open network."""
+    file, nodes = flows.file, nodes_of(flows.file)
+    names, shape = list(file.classes), (len(nodes), len(file.classes))
+    external, edges, excess = np.zeros(shape), dict[tuple[int, int], Floats](), {}
+    mean, scv, servers, line = np.zeros(shape), np.ones(shape), np.ones(shape[0]), np.zeros(shape[0], dtype=np.bool_)
+    caches = cache_chances(file)
+    for r, (name, customers) in enumerate(file.classes.items()):
+        for start, route in file.routes(name).items():
+            for target, other, chance in route:
+                for node in ahead(target, file) if target != OUT else ():
+                    n, into, share = nodes.index(node), names.index(other), chance * caches.get(node, 1.0)
+                    if start != IN:
+                        edges.setdefault((nodes.index(start), n), np.zeros((shape[1],) * 2))[r, into] += share
+                    elif customers.arrivals:
+                        external[n, into] += customers.arrivals.rate * share
+                        excess[n, into] = _excess(customers.arrivals, share)
+    for name, station in file.station.items():
+        n = nodes.index(name)
+        servers[n], line[n] = station.servers, station.discipline != "delay"
+        for r, customers in enumerate(file.classes.values()):
+            if name in customers.service:
+                mean[n, r], scv[n, r] = customers.service[name].moments()
+    rate = flows.rate[flows.chains.of] * flows.chains.visits
+    return Streams(rate, external, excess, edges, mean / servers[:, None], scv, servers, line)
+
+
+def _excess(arrivals: AnyArrivals, share: float) -> Callable[[Floats], Floats]:
+    """Return G of a share of arrivals as a function of the discounts."""
+    if isinstance(arrivals, Batch):
+        inside = (arrivals.dispersion() - 1.0) / 2.0
+        return lambda discount: np.full(discount.shape, share * inside)
+    interval, ways = interval_of(arrivals), None if isinstance(arrivals, Poisson) else arrival_phases(arrivals)
+    if ways is not None:
+        return lambda discount: share * phase_excess(*ways, discount)
+    mean, scv = 1 / arrivals.rate, arrivals.dispersion()
+    if isinstance(interval, Deterministic):
+        return lambda discount: share * excess_of(np.exp(-discount * mean), mean, discount)
+    return lambda discount: share * renewal_excess(mean, scv, discount)
+
+
+def lines_of(streams: Streams) -> list[list[Line]]:
+    """Return the lines of each node: none, one, or a second one of those who stay for all visits."""
+    lines: list[list[Line]] = []
+    for node, load in enumerate(streams.load):
+        chances = [np.zeros(len(load))] if load.any() else []
+        if chances and (again := _chance(streams, node)).any():
+            chances.append(again)
+        lines.append([_line(streams, node, chance) for chance in chances])
+    _settle(streams, lines)
+    return lines
+
+
+def _table(streams: Streams, left_out: int | None = None) -> Floats:
+    """Return the chances to go on, (N R, N R), from all nodes but one."""
+    n, r = streams.rate.shape
+    table = np.zeros((n, r, n, r))
+    for (i, m), chances in streams.edges.items():
+        if i != left_out:
+            table[i, :, m] = chances
+    return table.reshape(n * r, n * r)
+
+
+def _ways_back(streams: Streams, node: int) -> tuple[Floats, Floats]:
+    """Return the chances (R, R) to come to a node again, and the visits between to others of who does (R, N)."""
+    (n, r), table = streams.rate.shape, _table(streams)
+    at = slice(node * r, (node + 1) * r)
+    leave, come, between = table[at], table[:, at].copy(), table.copy()
+    between[at], between[:, at], come[at] = 0.0, 0.0, np.eye(r)
+    inverse = np.linalg.inv(np.eye(n * r) - between)
+    reached = inverse @ come
+    ways = (leave @ inverse).reshape(r, n, r) * reached.reshape(n, r, r).transpose(2, 0, 1)
+    ways[:, node] = 0.0
+    return leave @ reached, np.asarray(ways.sum(axis=2))
+
+
+def _chance(streams: Streams, node: int) -> Floats:
+    """Return the chances (R,) to come to a node again as the same class; 0 for all if some come as others."""
+    again = _ways_back(streams, node)[0]
+    changed = np.any(again - np.diag(np.diag(again)) > LEAST_CHANCE)
+    return np.zeros(len(again)) if changed else np.clip(np.diag(again), 0.0, 1.0)
+
+
+def _line(streams: Streams, node: int, chance: Floats) -> Line:
+    (n, r), stays = streams.rate.shape, 1.0 - chance
+    left_out = node if chance.any() else None
+    rate = streams.rate.copy()
+    if left_out is not None:  # who has been there does not count any more
+        rate[:] = np.linalg.solve(np.eye(n * r) - _table(streams, node).T, streams.external.ravel()).reshape(n, r)
+    back = {
+        (i, m): (rate[i][:, None] * chances / np.maximum(rate[m], TINY)).T
+        for (i, m), chances in streams.edges.items()
+        if i != left_out
+    }
+    mean, scv = streams.mean[node] / stays, stays * streams.scv[node] + chance
+    line = Line(
+        node, chance, streams.rate[node] * stays, mean, scv, 0.0, np.zeros(r), np.ones(r), np.ones((r, n)),
+        streams.external / np.maximum(rate, TINY), back, np.zeros((r, n, r, r)),
+    )  # fmt: skip
+    line.work = line.own / (1.0 - float(streams.load[node].sum()))
+    return line
+
+
+def _settle(streams: Streams, lines: list[list[Line]]) -> None:
+    """Let all lines hear of each other until nothing changes."""
+    total = np.maximum(streams.rate.sum(axis=1), TINY)
+    share, load = streams.rate / total[:, None], streams.load.sum(axis=1)
+    variability = np.array([some[0].variability if some else 1.0 for some in lines])
+    several = np.array([_several(streams, some[0]) if some else 1.0 for some in lines])
+    late = total * 0.0  # seconds by which services change the order
+    for n in range(len(load)):
+        if not streams.line[n] or streams.servers[n] > 1:
+            square = share[n] @ (streams.mean[n] ** 2 * (1 + streams.scv[n])) - (share[n] @ streams.mean[n]) ** 2
+            late[n] = streams.servers[n] * max(square, 0.0) ** 0.5
+    steady = {edge: _steady(streams, edge, variability[edge[0]]) for edge in streams.edges}
+    for _ in range(MOST_ROUNDS):
+        work = np.array([some[-1].work if some else 1.0 for some in lines]) * several
+        pace = np.where(load > 0, (1 - load) * load / np.maximum(work, TINY), np.inf)
+        change = 0.0
+        for line in (line for some in lines for line in some):
+            own = streams.load[line.node]
+            line.discount = own.sum() / line.work * (1 - own.sum() + own)
+            tau = SCALES / 2 * pace / line.discount[:, None]
+            line.passes = np.where(load > 0, departure_weight(np.minimum(tau, 1e6)), 1.0)
+            regular = np.array([renewal_excess(*pair, line.discount) for pair in zip(
+                streams.servers / total, variability, strict=True)]).T  # fmt: skip
+            held = line.passes + (1 - line.passes) * (1 - load)
+            left = (held / (1 + line.discount[:, None] * late))[..., None, None] * line.seen
+            left += ((1 - held) * regular)[..., None, None] * share[:, None, :]
+            seen = np.zeros_like(line.seen)
+            for (n, r), excess in streams.excess.items():
+                seen[:, n, r, r] = line.external[n, r] * excess(line.discount)
+            for (i, m), back in line.back.items():
+                goes = left[:, i]
+                if steady[i, m] and lines[i]:
+                    goes = goes + steady[i, m] * (_spaced(line, lines[i][0], share[i]) - goes)
+                seen[:, m] += back @ goes @ streams.edges[i, m]
+            classes = np.arange(len(own))
+            line.more = np.maximum(seen[classes, line.node, classes] @ line.mean, -line.work)
+            new = max((line.own + own @ line.more) / (1 - own.sum()), line.own)
+            change = max(change, float(np.max(np.abs(seen - line.seen))), abs(new / line.work - 1))
+            line.seen, line.work = (seen + line.seen) / 2, (new * line.work) ** 0.5
+        if change < TOLERANCE:
+            break
+
+
+def _steady(streams: Streams, edge: tuple[int, int], variability: float) -> float:
+    """Return how far those who waited at a node wait less at the next: 1 of one constant server that feeds one node."""
+    (i, m), total = edge, np.maximum(streams.rate.sum(axis=1), TINY)
+    flow = float((streams.rate[i] @ streams.edges[edge]).sum())
+    alone = streams.line[i] and streams.servers[i] == 1
+    return max(1.0 - variability, 0.0) * flow**2 / float(total[i] * total[m]) if alone else 0.0
+
+
+def _spaced(line: Line, before: Line, share: Floats) -> Floats:
+    """Return G before those who leave a constant server for a line: who waited there waits so much less here.
+
+    The wait in a row of constant servers is that at the slowest (Friedman, Operations Research 13, 1965).
+    """
+    mean, load = float(share @ line.mean), float(line.rate @ line.mean)
+    seen = line.seen[:, before.node]
+    waited = (before.work - before.own) / float(before.rate @ before.mean)
+    ahead = seen @ line.mean
+    less = ahead - np.maximum(ahead - waited * (1 - load), -load * mean / 2)
+    return np.asarray(seen - less[..., None] * share / max(mean, TINY))
+
+
+def _several(streams: Streams, line: Line) -> float:
+    """Return the wait at the station's servers over that at one as quick as all, of Poisson arrivals."""
+    rate, load, c = float(line.rate.sum()), float(streams.load[line.node].sum()), int(streams.servers[line.node])
+    return (mmc(rate, load / rate * c, c).mean_wait / mmc(rate, load / rate, 1).mean_wait).item()
+
+
+def waits(streams: Streams, line: Line) -> Floats:
+    """Return the mean waits (R,) of a visit.
+
+    Who waits has as much to do as who comes first, and finds of the work that of one visit each: V is shared alike.
+    """
+    own, c = streams.load[line.node], int(streams.servers[line.node])
+    rate, load, stays = float(line.rate.sum()), float(own.sum()), 1 - line.chance
+    mean, visits = load / rate, float(np.sum(own / stays))
+    each = np.maximum(line.work * load / visits + stays * line.more, 0.0)
+    total = float(own @ line.more) / load / mean
+    if total > -ROUNDING:
+        several = 1.0 if c == 1 else (
+            mxgc(rate, mean * c, 1.0, c, 1 + total, True) / mxgc(rate, mean, 1.0, 1, 1 + total, True)
+        )  # fmt: skip
+        return each * several
+    discount = np.array([own @ line.discount / load])  # regular: as independent times of the same G
+
+    def gap(scv: float) -> float:
+        return renewal_excess(1 / rate, scv, discount).item() - total
+
+    scv = 0.0 if gap(0.0) >= 0 else brentq(gap, 0.0, 1.0, xtol=1e-12)
+    each = np.maximum(each + (wait(rate, mean, scv, line.variability) * load - float(own / stays @ each)) / visits, 0.0)
+    return each * of_several(two_moments(1 / rate, max(scv, FEWEST_SCV)), mean * c, c)
+
+
+def weight(streams: Streams, line: Line) -> Floats:
+    """Return how surely customers of each class (R,) come again as if at once."""
+    between = _ways_back(streams, line.node)[1]
+    return np.asarray(np.min(np.where(between > LEAST_CHANCE, line.passes, 1.0), axis=1))
+
+
+def all_visits(service: Phases, chance: float) -> Phases:
+    """Return the phases of the service of all visits of customers who come again by a chance."""
+    ends = -service.rates.sum(axis=1)
+    return Phases(service.first, service.rates + chance * np.outer(ends, service.first)) if chance else service
