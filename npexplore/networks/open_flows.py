@@ -10,7 +10,7 @@ from npexplore.networks.arrivals import arrival_phases, interval_of
 from npexplore.networks.chains import nodes_of
 from npexplore.networks.records import IN, CustomerClass, Station
 from npexplore.networks.result import NetworkResult
-from npexplore.networks.streams import Line, Streams, all_visits, lines_of, streams_of, waits, weight
+from npexplore.networks.streams import Line, Streams, all_visits, lines_of, meets_again, streams_of, waits, weight
 from npexplore.networks.times import phases
 from npexplore.networks.traffic import Traffic
 from npexplore.rows.distributions import Batch, Poisson
@@ -22,6 +22,7 @@ from npexplore.solve.queueing.renewal import mxg1, mxgc
 APPROXIMATION = "phases by two moments"
 SHARED = "sharing by the work of one line"
 INSIDE = "flows inside the network by their variability"
+MEETING = "ways that split and meet again as if independent: waits there may be far too short behind bursts"
 TINY = 1e-300
 MOST_PHASES = 100  # of arrivals x service, of a queue that is solved exactly
 SHARING = ("ps", "last_preempts")
@@ -58,6 +59,8 @@ def open_general(flows: Traffic) -> NetworkResult:
             answers[k, chain] = visits @ each / max(float(visits.sum()), TINY)
         names += [approximated] if approximated else []
     inside = [] if alone else [INSIDE]
+    if any(one.arrivals and one.arrivals.dispersion() != 1 for one in _classes(flows)) and meets_again(streams):
+        inside.append(MEETING)
     return by_wait(flows, answers, ", ".join([*dict.fromkeys(names), *inside]) or None)
 
 

@@ -291,6 +291,22 @@ def weight(streams: Streams, line: Line) -> Floats:
     return np.asarray(np.min(np.where(between > LEAST_CHANCE, line.passes, 1.0), axis=1))
 
 
+def meets_again(streams: Streams) -> bool:
+    """Say whether some stream splits and comes together again at a station by way of different nodes."""
+    (n, r), comes = streams.rate.shape, streams.external > 0
+    for m in np.flatnonzero(streams.line):
+        reach = np.linalg.inv(np.eye(n * r) - _table(streams, int(m))) > LEAST_CHANCE
+        passed, begun = np.zeros(n * r), np.zeros(r)  # feeders of m that a stream passes before, or begins towards
+        for (i, to), chances in streams.edges.items():
+            if to == m and i != m:
+                before = reach[:, i * r + np.flatnonzero(chances.any(axis=1))].any(axis=1).reshape(n, r)
+                before = before & (streams.rate > 0) & (np.arange(n) != m)[:, None]
+                passed, begun = passed + before.ravel(), begun + (before & comes).any(axis=0)
+        if passed.max() > 1 or np.max(begun + comes[m]) > 1:
+            return True
+    return False
+
+
 def all_visits(service: Phases, chance: float) -> Phases:
     """Return the phases of the service of all visits of customers who come again by a chance."""
     ends = -service.rates.sum(axis=1)

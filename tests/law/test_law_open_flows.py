@@ -8,7 +8,7 @@ from reference.chain_against_simulation import network_of
 from reference.random_networks import HARD, compared, harsh_network
 
 from npexplore.networks.ctmc import solve_ctmc
-from npexplore.networks.open_flows import open_general
+from npexplore.networks.open_flows import MEETING, open_general
 from npexplore.networks.solve import solve_network
 from npexplore.networks.streams import lines_of, streams_of
 from npexplore.networks.traffic import traffic
@@ -234,6 +234,24 @@ def test_waits_grow_with_the_load(seed):
         found = responses(other)
         assert responses_before is None or all(a < b for a, b in zip(responses_before, found, strict=True))
         responses_before = found
+
+
+@pytest.mark.parametrize(
+    ("route", "said"),
+    [
+        ({"in": {"a": 1.0}, "a": {"b": 0.5, "c": 0.5}, "b": {"d": 1.0}, "c": {"d": 1.0}, "d": {"out": 1.0}}, True),
+        ({"in": {"a": 1.0}, "a": {"b": 0.5, "d": 0.5}, "b": {"d": 1.0}, "d": {"out": 1.0}}, True),
+        ({"in": {"b": 0.5, "c": 0.5}, "b": {"d": 1.0}, "c": {"d": 1.0}, "d": {"out": 1.0}}, True),
+        ({"in": {"a": 1.0}, "a": {"b": 0.5, "d": 0.5}, "b": {"out": 1.0}, "d": {"out": 1.0}}, False),
+        ({"in": {"a": 1.0}, "a": {"b": 1.0}, "b": {"a": 0.5, "out": 0.5}}, False),
+    ],
+)
+def test_ways_that_meet_again_are_told(route, said):
+    names = sorted(route.keys() - {"in"})
+    one = {"arrivals": {"process": "on_off", "rate": 1.0, "on": 20.0, "off": 40.0}, "route": route}
+    one["service"] = {name: {"distribution": "exponential", "mean": 0.3} for name in names}
+    (answer,) = solve_network(network_of({"station": {name: {} for name in names}, "class": {"c": one}}), ["queueing"])
+    assert (MEETING in answer.approximation) == said
 
 
 def test_harsh_networks_are_near_their_simulations():
