@@ -76,6 +76,16 @@ def test_one_queue_is_exact_at_its_limits():
     assert phase_wait(h2.rates, arrive, two_moments(1.0, 1.0)) == pytest.approx(float(exact), rel=1e-9)
 
 
+@pytest.mark.parametrize("fast", [1.36, 1.56])
+def test_a_queue_behind_slow_modulation_has_an_answer(fast):
+    """The rounding of its chain is above the tolerance; short of that load, it is solved without."""
+    service, waits = two_moments(1.0, 0.05), []
+    for rate in (0.79, 0.8, 0.81):
+        a, b = fast * rate / 0.8, (1.6 - fast) * rate / 0.8
+        waits.append(phase_wait(np.array([[-a - 0.02, 0.02], [0.02, -b - 0.02]]), np.diag([a, b]), service))
+    assert waits[0] < waits[1] < waits[2] < 2 * waits[0]
+
+
 @pytest.mark.parametrize(("geometric", "size"), [(False, 3), (True, 2)])
 def test_batches_at_several_servers_are_exact(geometric, size):
     arrivals = {"process": "batch", "rate": 1.4, "size": size, "sizes": "geometric" if geometric else "fixed"}

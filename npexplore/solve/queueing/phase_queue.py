@@ -47,7 +47,7 @@ def phase_wait(quiet: Floats, arrive: Floats, service: Phases) -> float:
         u = np.eye(a * s) - high @ low - low @ high
         low, high = np.linalg.solve(u, low @ low), np.linalg.solve(u, high @ high)
         g, t = g + t @ low, t @ high
-        if np.max(np.abs(1.0 - g.sum(axis=1))) < TOLERANCE:
+        if np.max(np.abs(1.0 - g.sum(axis=1))) < TOLERANCE or np.max(t) < TOLERANCE**2:
             break
     r = up @ np.linalg.inv(-(within + up @ g))
     whole = np.linalg.inv(np.eye(a * s) - r)
