@@ -10,7 +10,7 @@ from npexplore.networks.arrivals import arrival_phases, interval_of
 from npexplore.networks.chains import nodes_of
 from npexplore.networks.records import IN, CustomerClass, Station
 from npexplore.networks.result import NetworkResult
-from npexplore.networks.streams import Line, Streams, all_visits, lines_of, meets_again, streams_of, waits, weight
+from npexplore.networks.streams import Line, Streams, lines_of, streams_of, too_many_meet, waits, weight
 from npexplore.networks.times import phases
 from npexplore.networks.traffic import Traffic
 from npexplore.rows.distributions import Batch, Poisson
@@ -59,7 +59,7 @@ def open_general(flows: Traffic) -> NetworkResult:
             answers[k, chain] = visits @ each / max(float(visits.sum()), TINY)
         names += [approximated] if approximated else []
     inside = [] if alone else [INSIDE]
-    if any(one.arrivals and one.arrivals.dispersion() != 1 for one in _classes(flows)) and meets_again(streams):
+    if any(one.arrivals and one.arrivals.dispersion() != 1 for one in _classes(flows)) and too_many_meet(streams):
         inside.append(MEETING)
     return by_wait(flows, answers, ", ".join([*dict.fromkeys(names), *inside]) or None)
 
@@ -108,7 +108,7 @@ def _direct(flows: Traffic, k: int, station: Station, again: float) -> tuple[flo
         exact = abs(scv - 1) < 1e-12
         return mxgc(rate, mean, scv, station.servers, size, geometric), "" if exact else "M^X/M/c by its variability"
     arrivals, visit = arrival_phases(customers.arrivals), phases(customers.service[name])
-    service = None if visit is None else all_visits(visit, again)
+    service = None if visit is None else _all_visits(visit, again)
     interval = interval_of(customers.arrivals)
     alike = None if interval is None else phases(interval)  # of renewals: what several servers change is known
     if arrivals is None or station.discipline not in ("fifo", *SHARING) or (station.servers > 1 and alike is None):
@@ -120,3 +120,9 @@ def _direct(flows: Traffic, k: int, station: Station, again: float) -> tuple[flo
         return longer * wait_of(*arrivals, each, scv), several or "phases of service by two moments"
     quicker = Phases(service.first, service.rates * station.servers)
     return longer * phase_wait(*arrivals, quicker), several
+
+
+def _all_visits(service: Phases, chance: float) -> Phases:
+    """Return the phases of the service of all visits of customers who come again by a chance."""
+    ends = -service.rates.sum(axis=1)
+    return Phases(service.first, service.rates + chance * np.outer(ends, service.first)) if chance else service

@@ -24,7 +24,6 @@ from npexplore.networks.chains import cache_chances, nodes_of
 from npexplore.networks.records import IN, OUT, ahead
 from npexplore.networks.traffic import Traffic
 from npexplore.rows.distributions import Batch, Deterministic, Poisson
-from npexplore.rows.phases import Phases
 from npexplore.solve.queueing.departures import departure_weight, excess_of, phase_excess, renewal_excess
 from npexplore.solve.queueing.inputs import Booleans, Floats
 from npexplore.solve.queueing.markovian import mmc
@@ -32,6 +31,7 @@ from npexplore.solve.queueing.phase_queue import FEWEST_SCV, of_several, two_mom
 from npexplore.solve.queueing.renewal import mxgc
 
 MOST_ROUNDS, TOLERANCE, TINY, LEAST_CHANCE, ROUNDING = 500, 1e-11, 1e-300, 1e-9, 1e-9
+MOST_TYPES = 40  # nodes x classes, up to which ways that meet again are followed
 SCALES = 3.0  # departures are looked at for this many times 1 / t: the best of 1, 3 and 9 for random networks
 
 
@@ -73,6 +73,7 @@ class Line:
     passes: Floats
     external: Floats  # share (N, R) of those on the way to it who come from outside
     back: dict[tuple[int, int], Floats]  # where they come from: chances (R, R) by edge
+    pairs: Floats  # as in `_met`
     seen: Floats  # (R, N, R, R), G before those on the way who are to be a class here: (at a node, class, others)
 
     @property
@@ -184,7 +185,7 @@ def _line(streams: Streams, node: int, chance: Floats) -> Line:
     mean, scv = streams.mean[node] / stays, stays * streams.scv[node] + chance
     line = Line(
         node, chance, streams.rate[node] * stays, mean, scv, 0.0, np.zeros(r), np.ones(r), np.ones((r, n)),
-        streams.external / np.maximum(rate, TINY), back, np.zeros((r, n, r, r)),
+        streams.external / np.maximum(rate, TINY), back, np.zeros(0), np.zeros((r, n, r, r)),
     )  # fmt: skip
     line.work = line.own / (1.0 - float(streams.load[node].sum()))
     return line
@@ -202,6 +203,7 @@ def _settle(streams: Streams, lines: list[list[Line]]) -> None:
             square = share[n] @ (streams.mean[n] ** 2 * (1 + streams.scv[n])) - (share[n] @ streams.mean[n]) ** 2
             late[n] = streams.servers[n] * max(square, 0.0) ** 0.5
     steady = {edge: _steady(streams, edge, variability[edge[0]]) for edge in streams.edges}
+    meeting = meets_again(streams) and streams.rate.size <= MOST_TYPES
     for _ in range(MOST_ROUNDS):
         work = np.array([some[-1].work if some else 1.0 for some in lines]) * several
         pace = np.where(load > 0, (1 - load) * load / np.maximum(work, TINY), np.inf)
@@ -224,6 +226,8 @@ def _settle(streams: Streams, lines: list[list[Line]]) -> None:
                 if steady[i, m] and lines[i]:
                     goes = goes + steady[i, m] * (_spaced(line, lines[i][0], share[i]) - goes)
                 seen[:, m] += back @ goes @ streams.edges[i, m]
+            if meeting:
+                seen += _met(streams, line, left, held / (1 + line.discount[:, None] * late))
             classes = np.arange(len(own))
             line.more = np.maximum(seen[classes, line.node, classes] @ line.mean, -line.work)
             new = max((line.own + own @ line.more) / (1 - own.sum()), line.own)
@@ -231,6 +235,33 @@ def _settle(streams: Streams, lines: list[list[Line]]) -> None:
             line.seen, line.work = (seen + line.seen) / 2, (new * line.work) ** 0.5
         if change < TOLERANCE:
             break
+
+
+def _met(streams: Streams, line: Line, left: Floats, held: Floats) -> Floats:
+    """Return what G before those who come to each node has of the same stream by way of other nodes, as `Line.seen`.
+
+    line.pairs: G before who leaves a node of who leaves another; behind the nodes are the sources of who comes.
+    """
+    (n, r), count = streams.rate.shape, streams.rate.size
+    back, onward, alone = np.eye(2 * count), np.eye(2 * count), np.zeros((r, 2 * count, 2 * count))
+    back[:count], onward[:, :count] = 0.0, 0.0
+    for (i, m), chances in line.back.items():
+        here, there = slice(i * r, i * r + r), slice(m * r, m * r + r)
+        back[there, here], onward[here, there] = chances, streams.edges[i, m]
+    for i in range(n):
+        alone[:, i * r : i * r + r, i * r : i * r + r] = left[:, i]
+    for (i, k), excess in streams.excess.items():
+        at = i * r + k
+        back[at, count + at], onward[count + at, at] = line.external[i, k], 1.0
+        alone[:, count + at, count + at] = excess(line.discount)
+    if line.pairs.shape != alone.shape:
+        line.pairs = np.zeros_like(alone)
+    kept = np.concatenate([np.repeat(held, r, axis=1), np.ones((r, count))], axis=1)
+    apart = np.kron(1 - np.eye(2 * n), np.ones((r, r)))
+    come = back @ (alone + line.pairs) @ onward
+    met = back @ line.pairs @ onward
+    line.pairs = (line.pairs + apart * kept[:, :, None] * kept[:, None, :] * come) / 2
+    return np.stack([met[:, i * r : i * r + r, i * r : i * r + r] for i in range(n)], axis=1)
 
 
 def _steady(streams: Streams, edge: tuple[int, int], variability: float) -> float:
@@ -291,6 +322,11 @@ def weight(streams: Streams, line: Line) -> Floats:
     return np.asarray(np.min(np.where(between > LEAST_CHANCE, line.passes, 1.0), axis=1))
 
 
+def too_many_meet(streams: Streams) -> bool:
+    """Say whether ways meet again in a network too large to follow them."""
+    return streams.rate.size > MOST_TYPES and meets_again(streams)
+
+
 def meets_again(streams: Streams) -> bool:
     """Say whether some stream splits and comes together again at a station by way of different nodes."""
     (n, r), comes = streams.rate.shape, streams.external > 0
@@ -305,9 +341,3 @@ def meets_again(streams: Streams) -> bool:
         if passed.max() > 1 or np.max(begun + comes[m]) > 1:
             return True
     return False
-
-
-def all_visits(service: Phases, chance: float) -> Phases:
-    """Return the phases of the service of all visits of customers who come again by a chance."""
-    ends = -service.rates.sum(axis=1)
-    return Phases(service.first, service.rates + chance * np.outer(ends, service.first)) if chance else service

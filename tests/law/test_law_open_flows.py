@@ -256,7 +256,8 @@ def test_waits_grow_with_the_load(seed):
         ({"in": {"a": 1.0}, "a": {"b": 1.0}, "b": {"a": 0.5, "out": 0.5}}, False),
     ],
 )
-def test_ways_that_meet_again_are_told(route, said):
+def test_ways_that_meet_again_are_told(route, said, monkeypatch):
+    monkeypatch.setattr("npexplore.networks.streams.MOST_TYPES", 1)
     names = sorted(route.keys() - {"in"})
     one = {"arrivals": {"process": "on_off", "rate": 1.0, "on": 20.0, "off": 40.0}, "route": route}
     one["service"] = {name: {"distribution": "exponential", "mean": 0.3} for name in names}
@@ -264,8 +265,21 @@ def test_ways_that_meet_again_are_told(route, said):
     assert (MEETING in answer.approximation) == said
 
 
+@pytest.mark.parametrize("process", [{"process": "on_off", "on": 20.0, "off": 40.0}, {"process": "batch", "size": 8}])
+def test_ways_that_take_no_time_are_none(process):
+    """As if the halves were independent, bursts were up to 64 % short where they meet again."""
+    route, means = {"in": {"a": 1.0}, "a": {"d": 1.0}, "d": {"out": 1.0}}, {"a": 0.5, "d": 0.8, "b": 1e-6, "c": 1e-6}
+    found = []
+    for ways in (route, route | {"a": {"b": 0.5, "c": 0.5}, "b": {"d": 1.0}, "c": {"d": 1.0}}):
+        names = sorted(ways.keys() - {"in"})
+        service = {name: {"distribution": "deterministic", "mean": means[name]} for name in names}
+        one = {"arrivals": {"rate": 1.0, **process}, "service": service, "route": ways}
+        found += responses({"station": {name: {} for name in names}, "class": {"c": one}})
+    assert found[1] == pytest.approx(found[0], rel=0.15)
+
+
 def test_harsh_networks_are_near_their_simulations():
-    """Of all that are stored, 90 % are within 10 %; the farthest is 21 % off."""
+    """Of all that are stored, 91 % are within 10 %; the farthest is 18 % off."""
     errors = [abs(error) for _, _, error in compared(HARD, HARD + 60)]
     assert len(errors) > 50
     assert sum(error <= 0.1 for error in errors) >= 0.85 * len(errors)
