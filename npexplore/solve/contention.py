@@ -27,6 +27,7 @@ class Contention(Nesting):
     """How many times longer visits take, and what packets wait beside the stations, at a rate that is told."""
 
     slowed: dict[str, Floats] = field(default_factory=dict)  # by server, how many times longer visits take
+    left: dict[str, Floats] = field(default_factory=dict)  # by server where packets wait, what others' work leaves (P,)
     variances: dict[str, Floats] = field(default_factory=dict)  # by server, of a packet's waits for others' work
     by_chance: bool = False  # whether packets that arrive put threads out of step
     exponential: bool = False  # whether all service is taken for exponential

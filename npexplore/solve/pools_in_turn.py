@@ -290,7 +290,8 @@ def _pass(
             rates, stays, busy = carried, nothing, np.ones(len(batch))
         else:
             longer, busy = np.maximum((spread + scv) / 2, MIN_VARIABILITY), np.minimum(comes / carried, 1.0)
-            turns = levels[pool.name].batch.scv_in_turns(ceilings, carried, levels[pool.name].more_variance)
+            one = levels[pool.name]
+            turns = one.batch.scv_in_turns(one.left, carried, one.more_variance)
             within = np.maximum((spread + turns) / 2, MIN_VARIABILITY)
             passed.behind[pool.name] = comes, longer, within
             rates, stays, _ = finite_queues(comes, curve, pool.count + room, longer, 1.0 / curve[:, 0], within)
@@ -314,7 +315,8 @@ def _scv(levels: Levels, ceilings: Mapping[str, Floats], curve: Floats, pool: Po
     """Return the squared coefficient of variation (P,) of times in a pool, waits for other pools' work in them."""
     batch, more = levels.batch, levels.more_variance
     more[threads_of(pool)] = sum(levels.variances.values(), 0.0 * curve[:, 0]) * curve[:, 0] ** 2
-    return batch.scv_at_fullest(ceilings, curve[:, -1], pool.count, threads_of(pool), more)
+    most = levels.left | {threads_of(pool): ceilings[threads_of(pool)]}
+    return batch.scv_at_fullest(most, curve[:, -1], pool.count, threads_of(pool), more)
 
 
 def _short_of_buffer(

@@ -17,7 +17,7 @@ from npexplore.solve.batch import Batch
 from npexplore.solve.batch_decisions import agreed
 from npexplore.solve.levels import Levels
 from npexplore.solve.pool_flows import feeders, meetings
-from npexplore.solve.regularity import slowed
+from npexplore.solve.regularity import MAX_UTILIZATION, slowed
 from npexplore.solve.stations import Floats
 
 NEGLIGIBLE = 1e-12  # seconds, visits or shares of them: rounding
@@ -60,8 +60,10 @@ def meets_of(levels: Mapping[str, Levels], batch: Batch, ceilings: Mapping[str, 
 def _slow(
     name: str, one: Levels, ceilings: Mapping[str, Floats], meets: Mapping[str, Others], rates: Mapping[str, Floats]
 ) -> None:
-    """Let the work of other pools at their rates slow one pool where both visit a server."""
+    """Let the work of other pools at their rates slow one pool where both visit a server, and leave it some rate."""
     least = np.min([*rates.values()], axis=0)  # of a pool whose packets do nothing but fork
+    one.left = {server: ceilings[server] for server in one.batch.seconds
+                if server in ceilings and server not in one.batch.aside}  # fmt: skip
     for server, met in meets.items():
         more = [
             (rates.get(other, least) * part, each, count)
@@ -80,9 +82,12 @@ def _slow(
         one.slowed[server] = slowed(busy, one.servers[server].units, longer, np.maximum(visitors, 1.0), own)
         # nobody waits where each has a unit
         one.slowed[server][visitors + one.customers <= one.servers[server].units] = 1.0
+        spent = sum((part for other, part, _, count in met if other == name and count < np.inf), nothing)
+        one.left[server] = (1.0 - np.minimum(busy, MAX_UTILIZATION)) * ceilings[server] / np.maximum(spent, NEGLIGIBLE)
         waits, busy = each * (one.slowed[server] - 1.0), np.minimum(busy, 1.0)
         # of exponential waits that a share `busy` has, in each visit
-        one.variances[server] = one.batch.visits[server] * waits**2 * (2.0 / np.maximum(busy, NEGLIGIBLE) - 1.0)
+        waiting = one.batch.visits[server] * (1.0 - one.batch.aside.get(server, nothing) / one.batch.seconds[server])
+        one.variances[server] = waiting * waits**2 * (2.0 / np.maximum(busy, NEGLIGIBLE) - 1.0)
 
 
 def full_curves(
@@ -93,7 +98,8 @@ def full_curves(
     for name, one in levels.items():
         _slow(name, one, ceilings, meets[name], rates)
         one.divide(rates[name])
-        throughput[name] = one.solve()[1].throughput
+        most = np.min([np.full(len(one.batch), np.inf), *one.left.values()], axis=0)
+        throughput[name] = np.minimum(one.solve()[1].throughput, most[:, None])
     return throughput
 
 
