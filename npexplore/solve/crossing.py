@@ -20,7 +20,10 @@ def crossing(excess: Callable[[Floats], Floats], low: Floats, high: Floats) -> F
 
     The last call of the function is at the returned x.
     """
-    below, above = excess(low), excess(high)
+    above = excess(high)
+    if (above >= 0).all():
+        return high
+    below = excess(low)
     root = np.where(above >= 0, high, low)
     done = (above >= 0) | (below <= 0)
     if done.all():

@@ -134,15 +134,22 @@ class _Passed(NamedTuple):
 
 
 def _rate_together(
-    levels: Mapping[str, Levels], ceilings: Mapping[str, Floats], meets: Meets, highest: Floats
-) -> Floats:
-    """Return the rate (P,), up to the highest, at which pools slowed by each other's work still carry it."""
+    levels: Mapping[str, Levels], ceilings: Mapping[str, Floats], meets: Meets, highest: Floats,
+    alone: Mapping[str, Floats],
+) -> tuple[Floats, dict[str, Floats]]:  # fmt: skip
+    """Return the rate (P,), up to the highest, at which pools slowed by each other's work still carry it.
+
+    Also their throughput at that rate; alone: that of pools which meet nobody.
+    """
+    highest = np.min([highest, *(curve[:, -1] for curve in alone.values())], axis=0)
+    carried: dict[str, Floats] = {}
 
     def carried_beyond(rate: Floats) -> Floats:
-        carried = full_curves(levels, ceilings, meets, dict.fromkeys(levels, rate))
+        carried.update(full_curves(levels, ceilings, meets, dict.fromkeys(levels, rate)))
         return np.asarray(np.min([curve[:, -1] for curve in carried.values()], axis=0) - rate)
 
-    return crossing(carried_beyond, np.zeros_like(highest), highest)  # nobody is slowed by work that does not come
+    # nobody is slowed by work that does not come
+    return crossing(carried_beyond, np.zeros_like(highest), highest), carried
 
 
 def _rate_of_leaving(batch: Batch, rates: Mapping[str, Floats], most: Floats) -> Floats:
@@ -172,12 +179,13 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
     }
     most = np.min([*ceilings.values()], axis=0)
     meets = meets_of(levels, batch, ceilings)
-    curves = curves_of(levels, ceilings, meets, dict.fromkeys(levels, most * 0.0))
+    rates = dict.fromkeys(levels, most * 0.0)
+    curves = full_curves(levels, ceilings, meets, rates)
     shared = any(meets[name] or one.divided or one.reorders for name, one in levels.items())
     if shared:
-        full = np.minimum(most, np.min([curve[:, -1] for curve in curves.values()], axis=0))
-        rate = _rate_together(levels, ceilings, meets, np.minimum(full, batch.offered))
-        curves = curves_of(levels, ceilings, meets, dict.fromkeys(levels, rate))
+        rate, curves = _rate_together(levels, ceilings, meets, np.minimum(most, batch.offered), curves)
+        rates = dict.fromkeys(levels, rate)
+    curves = curves_of(levels, ceilings, meets, rates, curves)
     check_pools(batch, levels)
     held = in_receive_buffer(batch, levels)
     room = sum(one.count + room_before(batch, one.gets) for one in held)
@@ -187,8 +195,7 @@ def in_turn(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) ->
     passed = _pass(batch, levels, curves, ceilings, places, eased)
     behind_all = carried_behind(machine, levels, passed.carried)
     if shared and any(queue.when_full == "drop" for queue in machine.queues().values()):
-        rates = dict.fromkeys(levels, rate)  # pools before a queue that drops do work for packets that are lost there
-        for _ in range(ROUNDS):
+        for _ in range(ROUNDS):  # pools before a queue that drops do work for packets that are lost there
             change = {name: np.minimum(passed.rates[name], behind_all[name]) - one for name, one in rates.items()}
             if all(np.all(np.abs(more) <= CLOSE * rates[name]) for name, more in change.items()):
                 break

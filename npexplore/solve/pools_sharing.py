@@ -104,10 +104,14 @@ def full_curves(
 
 
 def curves_of(
-    levels: Mapping[str, Levels], ceilings: Mapping[str, Floats], meets: Meets, rates: Mapping[str, Floats]
-) -> dict[str, Floats]:
-    """Return the throughput (P, threads) of each pool with 1.. threads while the others work at their rates."""
-    throughput = full_curves(levels, ceilings, meets, rates)
+    levels: Mapping[str, Levels], ceilings: Mapping[str, Floats], meets: Meets, rates: Mapping[str, Floats],
+    full: Mapping[str, Floats] | None = None,
+) -> dict[str, Floats]:  # fmt: skip
+    """Return the throughput (P, threads) of each pool with 1.. threads while the others work at their rates.
+
+    full: `full_curves` at these rates, solved last (None: they are solved here).
+    """
+    throughput = dict(full or full_curves(levels, ceilings, meets, rates))
     for name, one in levels.items():
         if one.batch.like.workload.arrivals != "saturated":
             # all threads at work keep out of each other's way, few do not
@@ -124,7 +128,11 @@ def eased_by(
     """Return by pair of pools, joined by a queue and at one server, how many times faster one is without the other."""
     faster = {}
     rates = dict.fromkeys(levels, rate)
+    drops = {name for name, queue in batch.like.machine.queues().items() if queue.when_full == "drop"}
+    gets = {pool.name: pool.gets for pool in batch.like.machine.pools}
     for name, source in feeders(batch, levels).items():
+        if gets[name] in drops:
+            continue  # it stops nobody
         for own, other in [pair for one in source for pair in ((name, one.name), (one.name, name))]:
             if any(other == met for others in meets[own].values() for met, *_ in others):
                 alone = full_curves({own: levels[own]}, ceilings, meets, rates | {other: 0.0 * rate})[own][:, -1]

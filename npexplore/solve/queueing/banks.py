@@ -7,6 +7,7 @@ requests are the cells at the heads of the lines (Karol, Hluchyj, Morgan, IEEE T
 """
 
 from collections import Counter
+from functools import lru_cache
 from math import sqrt
 
 import numpy as np
@@ -72,6 +73,7 @@ def _count_partitions(total: int, parts: int) -> int:
     return counts[total]
 
 
+@lru_cache(maxsize=1024)
 def _exact(n: int, m: int) -> float:
     states = _count_partitions(n, m)
     if states > MAX_STATES:
