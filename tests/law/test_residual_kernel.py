@@ -33,3 +33,11 @@ def test_the_kernel_equals_the_plain_recursion(seed, points, stations, customers
     assert full.queue_length == pytest.approx(plain.queue_length[0], rel=1e-12)
     assert 0 < mean.throughput <= chances[1:] @ plain.throughput[0] * (1 + 1e-12)  # where the curve may not fall
     assert all(here.sum() == pytest.approx(1.0) for here in mean.chances.values())
+
+
+def test_customers_in_turn_may_be_more_than_belong_to_servers():
+    """Banks that recover count as customers more: four of three in turn are two on one server, one on each other."""
+    numbers = Home(3, 3, "in_turn").shared(7)
+    for n, row in enumerate(numbers, 1):
+        assert row[:, 1].sum() == 3
+        assert row[:, 0] @ row[:, 1] == n

@@ -75,8 +75,8 @@ class Home(NamedTuple):
         whole = self.customers
         if whole * self.servers > MOST_COUNTED:
             whole = -(-whole // self.servers) * self.servers  # as if each had as many
-        line = np.arange(2 * whole) % whole % self.servers
-        before = np.zeros((2 * whole + 1, self.servers), dtype=np.int64)
+        line = np.arange(most + whole) % whole % self.servers
+        before = np.zeros((len(line) + 1, self.servers), dtype=np.int64)
         np.cumsum(line[:, None] == np.arange(self.servers), axis=0, out=before[1:])
         starts = np.arange(whole if whole % self.servers else 1)
         successive = np.zeros((most, 3, 2))
