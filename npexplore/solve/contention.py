@@ -104,4 +104,24 @@ class Contention(Nesting):
         if self.open_load or self.exponential or self.by_chance:
             return 1.0
         variance = self.batch.variance if self.wandering is None else self.batch.variance + self.wandering
-        return share_of_wait(self.batch, name, units, name == self.home, variance)
+        local = self._part_of_variance(name) if self.customers == 2 else 1.0
+        return share_of_wait(self.batch, name, units, name == self.home, variance, self.customers, local)
+
+    def _part_of_variance(self, name: str) -> Floats:
+        """Return the part (P,) of a cycle's variance that tells at a server: two threads that met at one are apart.
+
+        By the square of the seconds there; nobody meets under a hold of one unit.
+        """
+        nothing = 0.0 * self.batch.latency
+        squares: dict[str, Floats] = {}
+        for one, chains in {**self._home, **self._around}.items():
+            server = self.servers[one]
+            if server.units == 1 and not (one == self.home and server.members > 1):
+                seconds = [
+                    self._alone_under((*chain, one)) if one in self._around else self._spent[chain, one]
+                    for chain in chains
+                    if all(self.servers[held].units * self.servers[held].members > 1 for held in chain)
+                ]
+                squares[one] = sum(seconds, nothing) ** 2 / server.members
+        total = sum(squares.values(), nothing)
+        return np.where(total > 0, squares.get(name, total) / np.maximum(total, TINY**2), 1.0)

@@ -26,7 +26,7 @@ from npexplore.solve.queueing.mva import flow_equivalent, mva
 from npexplore.solve.queueing.recovery import recovering, recovering_open
 from npexplore.solve.queueing.residual import Home, Occupancy, Residual, residual
 from npexplore.solve.regularity import is_by_chance
-from npexplore.solve.stations import ROUNDING, Floats, LoadDependent, Network
+from npexplore.solve.stations import ROUNDING, Floats, LoadDependent, Network, scv_met
 
 TINY = 1e-12
 ALIKE = 1e-3  # members differ by no more
@@ -333,8 +333,11 @@ class Levels(Contention):
         if server.polled is not None:
             longer = longer + self._polled(server.polled, visits, inside)
         falling = station.seconds[:, None] / longer
-        waits = np.minimum(self._regular(server.name, 1) * (1.0 + self._scv(server.name)) / 2, 1.0)
-        if server.per_waiter_s and self.customers > 1:  # the rest of one service, and the whole of the others'
+        waits = (1.0 + scv_met(self._scv(server.name), station.seconds / np.maximum(self.batch.latency, TINY))) / 2
+        if self.customers == 2:  # the rest of a service, and the whole hand-over, of two services and two hand-overs
+            waits = 1.0 + (waits - 1.0) * falling[:, 1] / (2.0 - falling[:, 1])
+        waits = np.minimum(self._regular(server.name, 1) * waits, 1.0)
+        if server.per_waiter_s and self.customers > 2:  # the rest of one service, and the whole of the others'
             waits = (self.customers - 2 + waits) / (self.customers - 1)
         return LoadDependent(station.name, station.seconds, falling, 1.0, None, 1.0 if server.polled else waits)
 

@@ -20,6 +20,8 @@ from npexplore.solve.queueing.markovian import erlang_b
 from npexplore.solve.stations import Floats
 
 MOST_BUSY = 0.9  # share of the time: beyond, as many wait as in a closed network
+OVERSHOOT = 0.5826  # of a random walk over a barrier, in standard deviations of a step: -zeta(1/2) / sqrt(2 pi)
+IDLE_DECAY = 1.4  # of idle times, per standard deviation by which a visit is longer than the rest (fitted)
 MAX_UTILIZATION = 0.999  # by an open load: beyond, nobody is slowed more
 NEGLIGIBLE_S = 1e-12  # seconds that are rounding
 
@@ -41,10 +43,13 @@ def variance_of_waits(batch: Batch, name: str, rate: Floats) -> Floats:
     return np.asarray(visits * wait * (wait + each * 2 / 3))
 
 
-def share_of_wait(batch: Batch, name: str, units: float, own_members: bool, wandering: Floats) -> Floats | float:
+def share_of_wait(
+    batch: Batch, name: str, units: float, own_members: bool, wandering: Floats, customers: int, local: Floats | float
+) -> Floats | float:  # fmt: skip
     """Return w (P,) at a server; units: visits at once. own_members: whether each thread has its member.
 
-    wandering: the variance (P,) of a packet's time.
+    wandering: the variance (P,) of a packet's time. customers: how many threads there are. local: the part of that
+    variance, but for that of visits here, that tells here (of two threads).
 
     Several units are a load-dependent station with exponential service: there w is (c_a^2 + c^2) / 2 (Allen and
     Cunneen 1978).
@@ -56,10 +61,28 @@ def share_of_wait(batch: Batch, name: str, units: float, own_members: bool, wand
     visits, latency = visits / batch.share, batch.latency / batch.share  # of one of the pool's packets
     part = visits % 1.0  # packets that come once more than others do so by chance
     variance = wandering / np.minimum(visits, 1.0) + latency**2 * part * (1.0 - part) / visits**3
+    if units == 1 and customers == 2:
+        here = scv * each**2
+        return _share_of_two(latency / visits, each, scv, here + local * np.maximum(variance - here, 0.0))
     arrivals = np.minimum(2.0 * variance / np.maximum(each**2, NEGLIGIBLE_S**2), 1.0)
     if units > 1:
         return np.asarray((arrivals + np.minimum(scv, 1.0)) / 2)
     return np.asarray((arrivals + scv) / (1.0 + scv))
+
+
+def _share_of_two(cycle: Floats, each: Floats, scv: Floats, variance: Floats) -> Floats:
+    """Return w (P,) of two threads that come to a server every `cycle` seconds: their gap walks between two barriers.
+
+    It overshoots each by 0.5826 standard deviations of a step (Siegmund, Advances in Applied Probability 11, 1979).
+    Where a visit takes longer than the rest of the cycle, one mostly waits. Gamma times: within 3 % of the rate.
+    """
+    sd, free, share = np.sqrt(variance), cycle - 2.0 * each, np.minimum(each / cycle, 1.0)
+    apart = variance / np.maximum(np.maximum(free, 0.0) + 2.0**1.5 * OVERSHOOT * sd, NEGLIGIBLE_S)
+    always = np.maximum(-free, 0.0)
+    wait = always + apart * np.exp(-IDLE_DECAY * always / np.maximum(sd, NEGLIGIBLE_S))
+    by_chance = each * share * (1.0 + (scv - 1.0) * (1.0 - share) / 2.0)  # behind whoever comes at random
+    irregular = scv / (1.0 + scv)  # visits of different lengths, though always the same
+    return np.asarray(np.clip(wait / np.maximum(by_chance, NEGLIGIBLE_S**2), irregular, 1.0))
 
 
 def slowed(

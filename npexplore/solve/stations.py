@@ -56,12 +56,17 @@ class Network(NamedTuple):
         return residual(self.seconds, most, self.think, self.rates, self.scv_met(), self.homes, occupancy, self.waits)
 
     def scv_met(self) -> Floats:
-        """Return the squared coefficients of variation (P, K) as those tell who come round in a closed network.
-
-        Who finds another in service waits for a residual time if he comes at random, and for all of it if both have
-        nowhere else to be: 1 + (c^2 - 1) (1 - u), u the share of a customer's time that he is at the station, alone.
-        Two customers, constant service D and exponential think time Z wait D - Z (1 - e^(-D/Z)): within 5 % of this.
-        """
+        """Return the squared coefficients of variation (P, K) as those tell who come round in a closed network."""
         first = self.seconds / self.rates[:, :, 0]
         alone = np.maximum(self.think + first.sum(axis=1), ROUNDING)
-        return np.asarray(1.0 + (self.scv - 1.0) * (1.0 - np.minimum(first / alone[:, None], 1.0)))
+        return scv_met(self.scv, first / alone[:, None])
+
+
+def scv_met(scv: Floats | float, share: Floats) -> Floats:
+    """Return the squared coefficient of variation that tells who come round; share: of a cycle alone at the station.
+
+    Who finds another in service waits for a residual time if he comes at random, and for all of it if both have nowhere
+    else to be: 1 + (c^2 - 1) (1 - share). Two customers, constant service D and exponential think time Z wait
+    D - Z (1 - e^(-D/Z)): within 5 % of this.
+    """
+    return np.asarray(1.0 + (scv - 1.0) * (1.0 - np.minimum(share, 1.0)))

@@ -40,6 +40,30 @@ def test_waits_grow_with_the_variance_of_a_cycle(threads, spread_ns, locked):
     assert answer.rate_pps == pytest.approx(simulated.rate_pps, rel=0.05)
 
 
+@pytest.mark.parametrize("locked", [False, True])
+@pytest.mark.parametrize(("spread_ns", "busy_ns"), [(30, 100), (60, 130), (100, 150), (100, 170)])
+def test_two_threads_wait_as_their_gap_walks(spread_ns, busy_ns, locked):
+    """Where a visit takes about as long as the rest of a cycle, it is neither by chance nor regular."""
+    made = ring(2, spread_ns, busy_ns, think_ns=100, locked=locked)
+    answer, simulated = queueing(made, LOAD), simulate(made, LOAD, packets=20_000, breakdown=False)
+    assert answer.rate_pps == pytest.approx(simulated.rate_pps, rel=0.03)
+
+
+def test_two_threads_hand_a_lock_over():
+    """A hand-over is waited for once: of both threads, one has the rest of a section and the hand-over before it."""
+    parts = [Delay("chance", Exponential(mean=130 * NS)), Lock("lock", clock_hz=1e9, wake_cycles=20), Delay("inside")]
+
+    def program(m, packet):
+        m.chance.wait()
+        m.lock.acquire()
+        m.inside.wait(seconds=133 * NS)
+        m.lock.release()
+
+    made = machine(parts, program, threads=2)
+    answer, simulated = queueing(made, LOAD), simulate(made, LOAD, packets=20_000, breakdown=False)
+    assert answer.rate_pps == pytest.approx(simulated.rate_pps, rel=0.03)
+
+
 def test_without_chance_nobody_waits_up_to_the_asymptotic_bound():
     for threads in (1, 3, 4, 9):
         assert queueing(ring(threads, 1e-6), LOAD).rate_pps == pytest.approx(min(threads / 200, 1 / 50) / NS, rel=1e-3)
