@@ -45,7 +45,7 @@ MAX_UTILIZATION = 0.999  # utilization by an open load: nobody is slowed more
 FULL_IN_ORDER = 0.8  # share of a reorder queue's places: beyond, packets wait to enter for those who may not leave
 SLACK = 1e-9  # what rounding may do
 TESTED_LOAD = 0.95  # up to which waits for members that recover were held against simulation
-RECOVERING_LOAD = 0.25  # utilization of members that recover inside slots, up to which their waits hardly tell
+RECOVERING_LOAD = 0.25  # utilization of members that recover, up to which their waits hardly tell
 REFRESHED_LOAD = 0.55  # the same, where what is visited inside is away at times
 HAND_OVER = 0.1  # share of the rate that waits for a lock may cost where chance decides nothing
 SPARE_THREADS = 1.5  # times as many as packets there, so that none waits for a thread
@@ -171,7 +171,9 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
     machine, servers = batch.like.machine, batch.like.servers
     threads = machine.threads
     levels = Levels(batch, threads, machine.pools[0].home)
-    if levels.recovers and places is not None:
+    busiest = np.max([batch.offered * batch.largest[name] for name in levels.recovering] or [np.zeros(1)], axis=0)
+    rarely = agreed(busiest <= RECOVERING_LOAD) and not batch.like.demands.side_by_side
+    if levels.recovers and places is not None and (not rarely or _members_keep_up(levels, batch, ceilings)):
         return _behind_members(levels, batch, ceilings)
     busy_behind = any(held.outlives for held in levels.sections.values()) or any(
         agreed(one != 0) for one in batch.overlap.values()

@@ -32,12 +32,15 @@ QUICK = [10, 11, 13, 14, 17, 18, 20, 22]
 REFUSED = [  # by queueing
     11, 14, 15, 16, 19, 21, 28, 30, 36, 41, 42, 44, 46, 49, 52, 53, 60, 65, 67, 69, 72, 77, 181, 233,
 ]  # fmt: skip
-SLOW = [pytest.param(seed, marks=pytest.mark.slow) for seed in [9, *range(12, 80), 181, 210, 233] if seed not in QUICK]
+SLOW = [
+    pytest.param(seed, marks=pytest.mark.slow)
+    for seed in [9, *range(12, 80), 181, 210, 233, 1228, 1800]
+    if seed not in QUICK
+]
 BEHIND_ARRIVALS = {
     9: "again while work",
     25: "again while work",
     27: "again while work",
-    61: "stays busy behind a packet",
 }  # refused there
 
 
