@@ -99,21 +99,24 @@ class Stay(NamedTuple):
 
 def check_steep(batch: Batch, stays: Sequence[Stay], ceilings: Mapping[str, Floats]) -> None:
     """Raise RefusedError where an error that the rate may have changes the latency behind arrivals a lot."""
-    before, after = np.zeros(len(batch)), np.zeros(len(batch))
+    less, before, after = np.zeros((3, len(batch)))
     carried = np.full(len(batch), np.inf)
     for stay in stays:
         if stay.arrivals is None or stay.curve is None or stay.longer is None:
             return  # full: packets wait for as long as there is room
         carried = np.minimum(carried, stay.curve[:, -1])
-        for total, arrivals in ((before, stay.arrivals), (after, stay.arrivals * (1.0 + RATE_ERROR))):
+        for total, share in ((less, 1.0 - RATE_ERROR), (before, 1.0), (after, 1.0 + RATE_ERROR)):
             places = stay.levels.customers + max(stay.room, 0)
-            total += finite_queues(arrivals, stay.curve, places, stay.longer, 1.0 / stay.curve[:, 0], stay.within)[1]
+            total += finite_queues(
+                stay.arrivals * share, stay.curve, places, stay.longer, 1.0 / stay.curve[:, 0], stay.within
+            )[1]
     most = LATENCY_CHANGE if len(stays) == 1 else LATENCY_CHANGE_OF_POOLS
-    steep = (after > (1.0 + most) * before) & (carried < APPROXIMATE_RATE * np.min([*ceilings.values()], axis=0))
+    longer = np.maximum(after / before, before / less)
+    steep = (longer > 1.0 + most) & (carried < APPROXIMATE_RATE * np.min([*ceilings.values()], axis=0))
     if np.any(steep):
         raise RefusedError(
             f"queueing: {batch.like.machine.name}: arrivals are close to the approximate saturated rate: an error of "
-            f"{RATE_ERROR:.0%} in that rate changes the latency by {float(np.max((after / before)[steep])) - 1.0:.0%}"
+            f"{RATE_ERROR:.0%} in that rate changes the latency by {float(np.max(longer[steep])) - 1.0:.0%}"
         )
 
 

@@ -122,6 +122,8 @@ def test_a_latency_that_an_error_of_the_rate_decides_is_refused():
     assert drawn.design.queueing(drawn.workload("poisson", 0.6 * rate)).latency_s.mean > 0
     with pytest.raises(RefusedError, match=r"error of 5% in that rate changes the latency by \d+%; use `estimate`$"):
         drawn.design.queueing(drawn.workload("poisson", 0.97 * rate))
+    with pytest.raises(RefusedError, match=r"error of 5% in that rate changes the latency by"):
+        drawn.design.queueing(drawn.workload("poisson", 1.02 * rate))  # may be below the true rate
 
 
 def test_pools_whose_meetings_decide_their_latency_are_refused_unless_packets_are_rare():
