@@ -64,6 +64,8 @@ class Demands:
     untied: set[str] = field(default_factory=set)  # servers whose units are not given as they are taken: no demand
     loose: dict[str, tuple[float, Values]] = field(default_factory=dict)  # of these: gives less takes, units x seconds
     spent: dict[tuple[Chain, str], float] = field(default_factory=dict)
+    visited: dict[tuple[Chain, str], Values] = field(default_factory=dict)  # as in machine/visit_counts.py
+    order: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     overlap: dict[Chain, float] = field(default_factory=dict)
     aside: dict[str, float] = field(default_factory=dict)
     handed: dict[str, list[tuple[Values, dict[str, Values | None]]]] = field(default_factory=dict)
@@ -141,6 +143,7 @@ def _demands(
     for name, section in result.sections.items():
         result.servers.setdefault(name, Demand()).merge(section.demand)
     result.spent, result.counts = without(uses.spent, result.untied), uses.counts
+    result.visited, result.order = without(walk.sections.counts.visited, result.untied), walk.sections.counts.order
     if result.freed > 0:
         result.early = {place: seconds / result.freed for place, seconds in without(walk.early, result.untied).items()}
     result.overlap = {chain: s for (chain, _), s in without(_apart(uses.overlap), result.untied).items()}
@@ -230,6 +233,7 @@ class _Program(Walk):
         }
         side_by_side[step.index] = np.repeat(index, len(path.clock))
         freed, before, fresh = self.result.freed, dict(self.uses.spent), self.fresh
+        visited = self.sections.counts.lengths()
         self.fresh = set()
         self.body(step.body, side_by_side, inside)
         self.fresh |= fresh
@@ -237,6 +241,7 @@ class _Program(Walk):
         if path.turns == 1 and self.result.freed > freed:  # in the mean behind half of the turns
             middle = {place: (before.get(place, 0.0) + s) / 2 for place, s in self.uses.spent.items()}
             self.leaves(self.result.freed - freed, middle)
+        self.sections.counts.repeat(visited, len(index))
         path.after(inside, begun)
 
     def moved(self, held: Held, path: Progress) -> None:
@@ -305,6 +310,11 @@ class _Program(Walk):
             times = (path.share * each(hold.seconds)).reshape(-1, self.rows).sum(axis=0)
             self.result.apart[hold.server] = self.result.apart.get(hold.server, 0.0) + times
         self.merge(uses, path, seen, step)
+        if not path.aside:
+            spent = {at: self.of(seen, seconds) for at, seconds in uses.spent.items()}
+            for hold in uses.holds:
+                visits, seconds, squares = (self.of(seen, part) for part in (hold.visits, hold.seconds, hold.squares))
+                self.sections.counts.add(hold.server, visits, seconds, squares, path.chain, spent)
         for hold in uses.holds:
             if hold.units is not None and path.total:
                 self.sections.take_in_all(hold.server, each(hold.units), path)  # of all turns, not of distinct packets

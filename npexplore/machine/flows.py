@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -152,6 +152,7 @@ def _sum(total: Demands, part: Demands) -> Demands:
         total.servers.setdefault(name, Demand()).merge(demand)
     _add(total.counts, part.counts)
     _add(total.spent, part.spent)
+    _add(total.visited, part.visited)
     _add(total.overlap, part.overlap)
     _add(total.aside, part.aside)
     _add(total.way, part.way)
@@ -162,6 +163,6 @@ def _sum(total: Demands, part: Demands) -> Demands:
     return total
 
 
-def _add(table: dict[K, float], more: Mapping[K, float]) -> None:
+def _add(table: dict[K, Any], more: Mapping[K, Any]) -> None:
     for key, amount in more.items():
         table[key] = table.get(key, 0.0) + amount

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from npexplore.errors import ModelError
 from npexplore.machine.amounts import for_each, repeated, total_of
 from npexplore.machine.resources.base import Hold, Server
+from npexplore.machine.visit_counts import VisitCounts
 from npexplore.rows.expressions import Values
 
 Value = Any  # a number, or an array over packets
@@ -224,6 +225,7 @@ class Sections:
     """Sections by server."""
 
     by_server: dict[str, Section] = field(default_factory=dict)
+    counts: VisitCounts = field(default_factory=VisitCounts)
 
     def inside(self, server: str, units: Values, hold: Hold, path: Progress) -> None:
         """Note what a visit holds over other things, from its take to its give."""
@@ -255,6 +257,7 @@ class Sections:
             raise ModelError(f"{place}: units of {server.name} must be in {least}..{most}, got {outside[0]:g}")
         self._add(totals, path, section, -1.0, place)
         totals.demand.visits += path.total
+        self.counts.count((path.chain, server.name), path.total, 0.0)
         held = path.units[server.name]
         if taken.all():
             path.open = (*path.open, section)
@@ -279,7 +282,9 @@ class Sections:
         begun = path.open[same[-1]] if same else section
         if begun.since is not None and begun.since.shape == path.clock.shape:
             held, chance = section.units * (path.clock - begun.since), section.variance - begun.variance
-            totals.demand.squares += float((held**2 * path.share)[live].sum()) + max(chance, 0.0)
+            squares = float((held**2 * path.share)[live].sum()) + max(chance, 0.0)
+            totals.demand.squares += squares
+            self.counts.count((tuple(one.server.name for one in begun.around), server.name), 0.0, squares)
         if same:
             self.close(path, same[-1])
         elif for_each(section.units, live)[live].any():
@@ -325,9 +330,9 @@ class Sections:
             self.by_server[name].untied |= bool(np.any(np.abs(held * path.share) > SMALL))
 
 
-def without(spent: dict[tuple[Chain, str], float], names: set[str]) -> dict[tuple[Chain, str], float]:
+def without(spent: dict[tuple[Chain, str], Any], names: set[str]) -> dict[tuple[Chain, str], Any]:
     """Return where time is spent if holding these servers is left out of account."""
-    result: dict[tuple[Chain, str], float] = {}
+    result: dict[tuple[Chain, str], Any] = {}
     for (chain, server), seconds in spent.items():
         place = tuple(name for name in chain if name not in names), server
         result[place] = result.get(place, 0.0) + seconds

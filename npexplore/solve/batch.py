@@ -19,11 +19,13 @@ from npexplore.machine.sections import Chain
 from npexplore.machine.under_load import UnderLoad, ceilings
 from npexplore.records import by_content
 from npexplore.solve.batch_structure import made_once, offered, structure
+from npexplore.solve.queueing.feedback import by_position, share_of_order
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 LEAST_DIVISOR = 1e-30  # weights and latencies that are divided by: none is 0
 ROUNDING = 1e-9
+MAX_LOAD = 0.999  # utilization: nobody waits longer
 FULLEST = 14  # power of how busy a resource is, by which its spread counts
 MAX_BATCH_POINTS = 2048  # points at once: more would leave the cache
 
@@ -39,7 +41,9 @@ class Batch:
     (P, members), those of work `aside`; by server and "threads": the `spread` of a packet's time, squared coefficients
     of variation. variance: of the whole time of one of a pool's packets. spent: by (servers held, server or "" for
     none), early: those of it before the receive buffer is left, overlap: by servers held (machine/sections.py).
-    residence: by pool. parts: what each of several pools asks for. offered: packets a second, or infinite.
+    visited: by place, as spent, visits and the sum of their squared times (P, 2). order: by server, seconds of a
+    packet's visits one after the other (P, MAX_POSITIONS). residence: by pool. parts: what each of several pools asks
+    for. offered: packets a second, or infinite.
     """
 
     like: UnderLoad
@@ -49,6 +53,8 @@ class Batch:
     largest: Mapping[str, Floats]
     members: Mapping[str, Floats]
     spent: Mapping[tuple[Chain, str], Floats]
+    visited: Mapping[tuple[Chain, str], Floats]
+    order: Mapping[str, Floats]
     early: Mapping[tuple[Chain, str], Floats]
     overlap: Mapping[Chain, Floats]
     aside: Mapping[str, Floats]
@@ -126,6 +132,12 @@ class Batch:
             largest=longer_at(self.largest),
             members=longer_at(self.members),
             spent={place: wide(values + extra.get(place, 0.0)) for place, values in self.spent.items()},
+            visited={
+                place: wide(both * np.stack([np.ones_like(rows[place[1]]), rows[place[1]] ** 2], axis=1))
+                if place[1] in rows
+                else wide(both)
+                for place, both in self.visited.items()
+            },
             early={place: wide(v * rows.get(place[1], 1.0)) for place, v in self.early.items()},
             residence={name: wide(values) + longer for name, values in self.residence.items()},
             latency=wide(self.latency) + longer,
@@ -158,10 +170,20 @@ class Batch:
         names = [name for name in ceilings if name in self.seconds]
         if not names:
             return np.ones(len(self))
-        weights = [np.minimum(rate / ceilings[name], 1.0) ** FULLEST + LEAST_DIVISOR for name in names]
-        return _mean([self.scv_by_turns(name, self.spread[name] + more.get(name, 0.0)) for name in names], weights)
+        load = np.minimum(rate, self.offered) if len(self.offered) else rate
+        weights = [self._wait(name, np.minimum(load / ceilings[name], MAX_LOAD)) for name in names]
+        rows = [
+            self.scv_by_turns(name, self.spread[name] + more.get(name, 0.0), load / ceilings[name]) for name in names
+        ]
+        return _mean(rows, weights)
 
-    def scv_by_turns(self, name: str, scv: Floats) -> Floats:
+    def _wait(self, name: str, load: Floats) -> Floats:
+        """Return about how long packets wait (P,) at a server for exponential times (Sakasegawa 1977), more than 0."""
+        units = max(self.like.servers[name].units, 1)
+        power = np.sqrt(2.0 * (units + 1.0)) - 1.0
+        return np.asarray(self.seconds[name] * load**power / (1.0 - load) / units + LEAST_DIVISOR)
+
+    def scv_by_turns(self, name: str, scv: Floats, load: Floats | None = None) -> Floats:
         """Return the scv (P,) of single visits behind which packets wait as long as behind those who come by turns.
 
         scv: of a packet's work S there. Who comes K times without a pause goes behind all others each time, as in round
@@ -177,6 +199,8 @@ class Batch:
         visits = np.maximum(self.visits[name] / self.share, 1.0)
         square = 1.0 + scv
         again = square / (np.maximum(square - self.scv[name] / visits, 1.0) + 1.0 / visits)
+        if load is not None and name in self.order:
+            again = again * share_of_order(self.order[name], visits, load)
         there = np.minimum(
             (self.seconds[name] - self.aside.get(name, 0.0)) / np.maximum(self.latency, LEAST_DIVISOR), 1.0
         )
@@ -261,6 +285,10 @@ def _columns(points: Sequence[UnderLoad]) -> Batch:
         largest={k: column([one[k] for one in largest]) for k in largest[0]},
         members={k: members(k) for k in names},
         spent={k: column([d.spent[k] for d in demands]) for k in like.demands.spent},
+        visited={k: np.array([d.visited[k] for d in demands]) for k in like.demands.visited},
+        order={
+            k: np.array([by_position(d.order.get(k, []), d.share or 1.0) for d in demands]) for k in like.demands.order
+        },
         early={k: column([d.early.get(k, 0.0) for d in demands]) for k in like.demands.spent},
         overlap={k: column([d.overlap[k] for d in demands]) for k in like.demands.overlap},
         aside={k: column([d.aside[k] for d in demands]) for k in like.demands.aside},

@@ -52,14 +52,31 @@ class Contention(Nesting):
         self.reorder(rate)
         met = 1.0 - 1.0 / self.customers
         for name in self.divided:
-            server, largest = self.servers[name], self.batch.largest[name]
+            server, largest, there = self.servers[name], self.batch.largest[name], self.customers
             if name == self.home:
-                largest = self.batch.seconds[name] * Home(server.members, self.customers).met()
-            waits, scv = self._regular(name, server.units), self._scv(name)
+                home = Home(server.members, self.customers)
+                largest, there = self.batch.seconds[name] * home.met(), int(home.own.max())
+            waits = self._regular(name, server.units)
             for chain in self._home[name]:
                 others = 1.0 - self._spent[chain, name] / np.maximum(self.batch.seconds[name], TINY)
                 busy = rate * largest * others * met / server.units
-                self._longer[chain, name] = slowed(busy, server.units, waits * (1.0 + scv) / 2)
+                self._longer[chain, name] = slowed(
+                    busy, server.units, waits * self._remaining(chain, name), max(there - 1, 1)
+                )
+
+    def _remaining(self, chain: Chain, name: str) -> Floats | float:
+        """Return what is left of a visit of others that is met (P,), in mean visits under these holds."""
+        if self.servers[name].discipline == "shared":
+            return 1.0  # sharing minds no visits
+        visits = squares = others = 0.0 * self.batch.latency
+        for (holds, server), counted in self.batch.visited.items():
+            if server == name and tuple(one for one in holds if one in self._around) == chain:
+                visits = visits + counted[:, 0]
+            elif server == name:
+                squares = squares + counted[:, 1]
+        own = self._spent[chain, name]
+        others = self.batch.seconds[name] - own
+        return squares / np.maximum(2.0 * others, TINY) * visits / np.maximum(own, TINY)
 
     def _by_chance(self) -> list[str]:
         return [name for name in self.batch.seconds if name != self.home and is_by_chance(self.batch, name)]

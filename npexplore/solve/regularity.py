@@ -3,12 +3,12 @@
     wait = s^2 (n - 1) / (T - n d)       w = (min(1, 2 s^2 / d^2) + c^2) / (1 + c^2) of the wait behind Poisson arrivals
 
 n threads come to one server every T seconds and stay d there, with squared coefficient of variation c^2; s^2 is the
-variance of a thread's time from one visit to the next. Gaps between threads wander by 2 s^2 a cycle, all of them are
-equally likely, and a gap that would close makes the later thread wait: Brownian queues in a circle (Harrison and
-Williams, Annals of Probability 15, 1987), which is Kingman's formula (1962) with 2 s^2 for the arrivals' variance.
-From s^2 = d^2 / 2 on, arrivals are as good as Poisson. Exact for constant service and small s; without chance, a cycle
-of single visits runs at its asymptotic bound (Muntz and Wong 1974). Members that are chosen by chance, or share their
-time, put no distance between threads: w = 1.
+variance of a thread's time from one visit to the next, at least that of a visit. Gaps between threads wander by 2 s^2 a
+cycle, all of them are equally likely, and a gap that would close makes the later thread wait: Brownian queues in a
+circle (Harrison and Williams, Annals of Probability 15, 1987), which is Kingman's formula (1962) with 2 s^2 for the
+arrivals' variance. From s^2 = d^2 / 2 on, arrivals are as good as Poisson. Exact for constant service and small s;
+without chance, a cycle of single visits runs at its asymptotic bound (Muntz and Wong 1974). Members that are chosen by
+chance, or share their time, put no distance between threads: w = 1.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ def share_of_wait(
     if units == 1 and customers == 2:
         here = scv * each**2
         return _share_of_two(latency / visits, each, scv, here + local * np.maximum(variance - here, 0.0))
+    variance = np.maximum(variance, scv * each**2)
     arrivals = np.minimum(2.0 * variance / np.maximum(each**2, NEGLIGIBLE_S**2), 1.0)
     if units > 1:
         return np.asarray((arrivals + np.minimum(scv, 1.0)) / 2)
