@@ -256,11 +256,11 @@ def _met(streams: Streams, line: Line, left: Floats, held: Floats) -> Floats:
         alone[:, count + at, count + at] = excess(line.discount)
     if line.pairs.shape != alone.shape:
         line.pairs = np.zeros_like(alone)
-    kept = np.concatenate([np.repeat(held, r, axis=1), np.ones((r, count))], axis=1)
+    staying = np.concatenate([np.repeat(held, r, axis=1), np.ones((r, count))], axis=1)
     apart = np.kron(1 - np.eye(2 * n), np.ones((r, r)))
     come = back @ (alone + line.pairs) @ onward
     met = back @ line.pairs @ onward
-    line.pairs = (line.pairs + apart * kept[:, :, None] * kept[:, None, :] * come) / 2
+    line.pairs = (line.pairs + apart * staying[:, :, None] * staying[:, None, :] * come) / 2
     return np.stack([met[:, i * r : i * r + r, i * r : i * r + r] for i in range(n)], axis=1)
 
 

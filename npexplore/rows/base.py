@@ -77,11 +77,11 @@ class Scope:
 
     def __enter__(self) -> None:
         rows = self.rows
-        self.before = rows._registers, rows._free, rows._kept
-        rows._kept = True
+        self.before = rows._registers, rows._free, rows._scope_waits
+        rows._scope_waits = True
 
     def __exit__(self, *error: object) -> None:
-        self.rows._registers, self.rows._free, self.rows._kept = self.before
+        self.rows._registers, self.rows._free, self.rows._scope_waits = self.before
 
 
 @dataclass
@@ -98,7 +98,7 @@ class Rows:
     _below: dict[Variable, int] = field(default_factory=dict)  # variables known to be in [0, limit)
     _registers: dict[Variable, int] = field(default_factory=dict)
     _free: list[int] = field(default_factory=lambda: list(range(engine.REGISTERS - 1, 0, -1)))
-    _kept: bool = False  # whether a scope around wants both tables back as they are
+    _scope_waits: bool = False  # whether a scope around wants both tables back as they are
 
     def copied(self) -> Self:
         """Return a copy to which rows can be added without changing this one."""
@@ -142,8 +142,8 @@ class Rows:
 
     def _own(self) -> None:
         """Leave the tables of registers as they are to the scope around, and go on with copies."""
-        if self._kept:
-            self._registers, self._free, self._kept = self._registers.copy(), self._free.copy(), False
+        if self._scope_waits:
+            self._registers, self._free, self._scope_waits = self._registers.copy(), self._free.copy(), False
 
     def ticks(self, value: Operand, seconds: float = 1.0) -> Expression:
         """Return value * seconds as a whole number of ticks."""

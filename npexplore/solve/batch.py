@@ -207,7 +207,8 @@ class Batch:
         if server.members > 1 and name not in {pool.home for pool in self.like.machine.pools}:
             there = there / server.members
         far = self.scv[name]
-        return np.asarray(np.where(visits > 1.0 + ROUNDING, far + there * (2.0 * again - 1.0 - far), scv))
+        once = np.minimum(scv, far + np.maximum(scv - self.spread[name], 0.0))  # also of packets that come or do not
+        return np.asarray(np.where(visits > 1.0 + ROUNDING, far + there * (2.0 * again - 1.0 - far), once))
 
     @property
     def share(self) -> float:

@@ -52,17 +52,14 @@ class Contention(Nesting):
         self.reorder(rate)
         met = 1.0 - 1.0 / self.customers
         for name in self.divided:
-            server, largest, there = self.servers[name], self.batch.largest[name], self.customers
+            server, largest = self.servers[name], self.batch.largest[name]
             if name == self.home:
-                home = Home(server.members, self.customers)
-                largest, there = self.batch.seconds[name] * home.met(), int(home.own.max())
+                largest = self.batch.seconds[name] * Home(server.members, self.customers).met()
             waits = self._regular(name, server.units)
             for chain in self._home[name]:
                 others = 1.0 - self._spent[chain, name] / np.maximum(self.batch.seconds[name], TINY)
                 busy = rate * largest * others * met / server.units
-                self._longer[chain, name] = slowed(
-                    busy, server.units, waits * self._remaining(chain, name), max(there - 1, 1)
-                )
+                self._longer[chain, name] = slowed(busy, server.units, waits * self._remaining(chain, name))
 
     def _remaining(self, chain: Chain, name: str) -> Floats | float:
         """Return what is left of a visit of others that is met (P,), in mean visits under these holds."""
