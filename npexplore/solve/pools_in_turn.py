@@ -12,7 +12,6 @@ drops what it has no room for.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -34,9 +33,10 @@ from npexplore.solve.pool_flows import (
     units_of_others,
 )
 from npexplore.solve.pools_sharing import Meets, check_meetings, curves_of, eased_by, full_curves, least_eased, meets_of
-from npexplore.solve.queueing.finite_queue import chances, finite_queues
+from npexplore.solve.queueing.finite_queue import finite_queues
 from npexplore.solve.queueing.residual import residual
 from npexplore.solve.stations import Floats
+from npexplore.solve.stays import Found, Stay
 from npexplore.solve.validity import check_losses, check_pools
 
 BOTTLENECK_SHARE = 0.999  # of X: who carries no more sets it
@@ -45,79 +45,12 @@ ROUNDS, STEP, CLOSE = 12, 0.3, 1e-4  # of rates before and behind queues that dr
 AMPLE = 2000  # packets that wait before a full queue
 MIN_VARIABILITY = 1e-3  # of variability: without any, nobody would ever wait
 ALL_LEAVE = 0.99  # share of packets: a full pool loses more
-APPROXIMATE_RATE = 0.98  # of the lowest ceiling: a rate below it is of an approximation, and may be off by RATE_ERROR
-RATE_ERROR = 0.05  # of four rates in five
-LATENCY_CHANGE, LATENCY_CHANGE_OF_POOLS = 0.3, 0.2  # by such an error, of one pool and of several
 
 
 def dispersion(batch: Batch) -> float:
     """Return the index of dispersion of arrivals (1: Poisson, 0: periodic)."""
     process = batch.like.workload.process()
     return 1.0 if process is None else process.dispersion()
-
-
-class Found(NamedTuple):
-    """Packets of the workload a second, mean time in the machine, share lost in front of it: arrays (P,).
-
-    levels: of each pool. slower: by server that takes longer the more wait for it, the share of time that this costs.
-    stays: by pool, where its packets are.
-    """
-
-    rate: Floats
-    latency: Floats
-    loss: Floats
-    levels: Sequence[Levels]
-    slower: Mapping[str, Floats] = MappingProxyType({})
-    stays: Sequence[Stay] = ()
-
-
-class Stay(NamedTuple):
-    """Packets of one pool at the first point: its network, their seconds there and in front of it (P,).
-
-    name: of its threads. arrivals: packets a second that come (None: there are always more than threads), curve: what
-    1.. of them are worked at with, longer: how many times more wait than if all times were exponential, within: the
-    same of those with a thread (each (P,..)).
-    """
-
-    name: str
-    levels: Levels
-    seconds: Floats
-    room: int = 0  # packets in front
-    arrivals: Floats | None = None
-    curve: Floats | None = None
-    longer: Floats | None = None
-    within: Floats | None = None
-
-    def chances(self) -> Floats:
-        """Return the chances (n + 1,) of 0..n packets there and in front."""
-        places = self.levels.customers + self.room
-        if self.arrivals is None or self.curve is None or self.longer is None:
-            return np.append(np.zeros(places), 1.0)
-        probabilities: Floats = chances(self.arrivals[:1], self.curve[:1], places, self.longer[:1])[0]
-        return probabilities
-
-
-def check_steep(batch: Batch, stays: Sequence[Stay], ceilings: Mapping[str, Floats]) -> None:
-    """Raise RefusedError where an error that the rate may have changes the latency behind arrivals a lot."""
-    less, before, after = np.zeros((3, len(batch)))
-    carried = np.full(len(batch), np.inf)
-    for stay in stays:
-        if stay.arrivals is None or stay.curve is None or stay.longer is None:
-            return  # full: packets wait for as long as there is room
-        carried = np.minimum(carried, stay.curve[:, -1])
-        for total, share in ((less, 1.0 - RATE_ERROR), (before, 1.0), (after, 1.0 + RATE_ERROR)):
-            places = stay.levels.customers + max(stay.room, 0)
-            total += finite_queues(
-                stay.arrivals * share, stay.curve, places, stay.longer, 1.0 / stay.curve[:, 0], stay.within
-            )[1]
-    most = LATENCY_CHANGE if len(stays) == 1 else LATENCY_CHANGE_OF_POOLS
-    longer = np.maximum(after / before, before / less)
-    steep = (longer > 1.0 + most) & (carried < APPROXIMATE_RATE * np.min([*ceilings.values()], axis=0))
-    if np.any(steep):
-        raise RefusedError(
-            f"queueing: {batch.like.machine.name}: arrivals are close to the approximate saturated rate: an error of "
-            f"{RATE_ERROR:.0%} in that rate changes the latency by {float(np.max(longer[steep])) - 1.0:.0%}"
-        )
 
 
 class _Passed(NamedTuple):

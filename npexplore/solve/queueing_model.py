@@ -29,7 +29,7 @@ from npexplore.solve.crossing import crossing
 from npexplore.solve.event_graph import NEAR_FULL, is_event_graph, latency, takes_turns
 from npexplore.solve.levels import ALIKE, Levels
 from npexplore.solve.lone_resource import Alone, alone, may_be_alone
-from npexplore.solve.pools_in_turn import MIN_VARIABILITY, Found, Stay, check_steep, dispersion, in_turn
+from npexplore.solve.pools_in_turn import MIN_VARIABILITY, dispersion, in_turn
 from npexplore.solve.prediction import Latency, Prediction
 from npexplore.solve.queueing.finite_queue import finite_queues
 from npexplore.solve.queueing.residual import Residual
@@ -37,7 +37,8 @@ from npexplore.solve.queueing.tails import found_quantiles
 from npexplore.solve.receive_buffer import Answer, Rows, in_room, room
 from npexplore.solve.residence import before_packets, brought_by, under_contention
 from npexplore.solve.stations import LoadDependent
-from npexplore.solve.validity import check_alone, check_arrivals, check_unseen
+from npexplore.solve.stays import Found, Stay
+from npexplore.solve.validity import check_alone, check_arrivals, check_steep, check_unseen
 
 Floats = npt.NDArray[np.float64]
 FEW_VISITS = 3.0  # of a packet at a server: more are a loop

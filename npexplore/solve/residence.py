@@ -25,8 +25,8 @@ from npexplore.solve.breakdown import Breakdown, Part
 
 if TYPE_CHECKING:
     from npexplore.solve.levels import Levels
-    from npexplore.solve.pools_in_turn import Stay
     from npexplore.solve.queueing.inputs import Floats
+    from npexplore.solve.stays import Stay
 
 Waits = dict[str, tuple[float, float]]  # by resource, the number of packets that wait in line, and of those held up
 

@@ -5,7 +5,7 @@ What concerns the holds of a program is refused where they are placed (nesting.p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -20,13 +20,19 @@ from npexplore.rows.distributions import OnOff
 from npexplore.solve.batch import Batch
 from npexplore.solve.levels import Levels
 from npexplore.solve.pool_flows import room_before
+from npexplore.solve.queueing.finite_queue import finite_queues
 from npexplore.solve.stations import Floats
+from npexplore.solve.stays import Stay
 
 SLACK = 1e-9  # what rounding may do
 UNSEEN_LOAD = 0.2  # utilization by work that demands do not know (misses of open rows), from which it may bind
 UNSEEN_SHARE = 0.1  # of a thread's cycle or a latency, of time that demands do not know
 LOST_SHARE = 0.05  # of packets in front of a pool: more tell in what leaves the machine
 FEW_THREADS = 1  # so few wait for what a packet left busy, or find it free, and do not keep it busy all the time
+APPROXIMATE_RATE = 0.98  # of the lowest ceiling: a rate below it is of an approximation, and may be off by RATE_ERROR
+RATE_ERROR = 0.05  # of four rates in five
+FARTHEST_RATE = 1.4  # times an approximate one: no machine is faster
+LATENCY_CHANGE, LATENCY_CHANGE_OF_POOLS = 0.3, 0.2  # by such an error, of one pool and of several
 ALONE_TOLERANCE = 0.05  # of the latency of a packet alone; what is compared is the most that it may wait
 
 
@@ -177,3 +183,32 @@ def _before(batch: Batch, queue: str | None) -> set[str]:
         return set()
     feeders = [pool for pool in batch.like.machine.pools if queue in batch.like.by_pool[pool.name].handed]
     return {pool.name for pool in feeders}.union(*(_before(batch, pool.gets) for pool in feeders))
+
+
+def check_steep(batch: Batch, stays: Sequence[Stay], ceilings: Mapping[str, Floats]) -> None:
+    """Raise RefusedError where an error that the rate may have changes the latency behind arrivals, or loses them."""
+    less, before, after = np.zeros((3, len(batch)))
+    carried = np.full(len(batch), np.inf)
+    for stay in stays:
+        if stay.arrivals is None or stay.curve is None or stay.longer is None:
+            return  # full: packets wait for as long as there is room
+        carried = np.minimum(carried, stay.curve[:, -1])
+        for total, share in ((less, 1.0 - RATE_ERROR), (before, 1.0), (after, 1.0 + RATE_ERROR)):
+            places = stay.levels.customers + max(stay.room, 0)
+            total += finite_queues(
+                stay.arrivals * share, stay.curve, places, stay.longer, 1.0 / stay.curve[:, 0], stay.within
+            )[1]
+    most = LATENCY_CHANGE if len(stays) == 1 else LATENCY_CHANGE_OF_POOLS
+    longer = np.maximum(after / before, before / less)
+    bound = APPROXIMATE_RATE * np.min([*ceilings.values()], axis=0)
+    if np.any((batch.offered >= carried) & (batch.offered < np.minimum(bound, FARTHEST_RATE * carried))):
+        raise RefusedError(
+            f"queueing: {batch.like.machine.name}: arrivals are above the approximate saturated rate, but below what "
+            "each resource allows: whether packets are lost is not known"
+        )
+    steep = (longer > 1.0 + most) & (carried < bound)
+    if np.any(steep):
+        raise RefusedError(
+            f"queueing: {batch.like.machine.name}: arrivals are close to the approximate saturated rate: an error of "
+            f"{RATE_ERROR:.0%} in that rate changes the latency by {float(np.max(longer[steep])) - 1.0:.0%}"
+        )

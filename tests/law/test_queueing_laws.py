@@ -122,8 +122,11 @@ def test_a_latency_that_an_error_of_the_rate_decides_is_refused():
     assert drawn.design.queueing(drawn.workload("poisson", 0.6 * rate)).latency_s.mean > 0
     with pytest.raises(RefusedError, match=r"error of 5% in that rate changes the latency by \d+%; use `estimate`$"):
         drawn.design.queueing(drawn.workload("poisson", 0.97 * rate))
-    with pytest.raises(RefusedError, match=r"error of 5% in that rate changes the latency by"):
-        drawn.design.queueing(drawn.workload("poisson", 1.02 * rate))  # may be below the true rate
+    for share in (1.02, 1.2):  # may be below the true rate
+        with pytest.raises(RefusedError, match=r"above the approximate saturated rate, but below what each resource"):
+            drawn.design.queueing(drawn.workload("poisson", share * rate))
+    ceiling = drawn.design.bounds(drawn.workload()).rate_pps
+    assert drawn.design.queueing(drawn.workload("poisson", 1.1 * ceiling)).about["loss"] > 0
 
 
 def test_pools_whose_meetings_decide_their_latency_are_refused_unless_packets_are_rare():
