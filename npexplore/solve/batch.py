@@ -199,8 +199,8 @@ class Batch:
         visits = np.maximum(self.visits[name] / self.share, 1.0)
         square = 1.0 + scv
         again = square / (np.maximum(square - self.scv[name] / visits, 1.0) + 1.0 / visits)
-        if load is not None and name in self.order:
-            again = again * share_of_order(self.order[name], visits, load)
+        if load is not None:
+            again = again * self.share_of_order(name, load)
         there = np.minimum(
             (self.seconds[name] - self.aside.get(name, 0.0)) / np.maximum(self.latency, LEAST_DIVISOR), 1.0
         )
@@ -209,6 +209,11 @@ class Batch:
         far = self.scv[name]
         once = np.minimum(scv, far + np.maximum(scv - self.spread[name], 0.0))  # also of packets that come or do not
         return np.asarray(np.where(visits > 1.0 + ROUNDING, far + there * (2.0 * again - 1.0 - far), once))
+
+    def share_of_order(self, name: str, load: Floats) -> Floats:
+        """Return how many times longer packets wait (P,) at a server, at a utilization, as long visits come first."""
+        visits = np.maximum(self.visits[name] / self.share, 1.0)
+        return share_of_order(self.order[name], visits, load) if name in self.order else np.ones(len(self))
 
     @property
     def share(self) -> float:

@@ -38,7 +38,7 @@ from npexplore.solve.receive_buffer import Answer, Rows, in_room, room
 from npexplore.solve.residence import before_packets, brought_by, under_contention
 from npexplore.solve.stations import LoadDependent
 from npexplore.solve.stays import Found, Stay
-from npexplore.solve.validity import check_alone, check_arrivals, check_steep, check_unseen
+from npexplore.solve.validity import check_alone, check_arrivals, check_bunching, check_steep, check_unseen
 
 Floats = npt.NDArray[np.float64]
 FEW_VISITS = 3.0  # of a packet at a server: more are a loop
@@ -125,6 +125,8 @@ def _cycles(batch: Batch) -> tuple[Answers, Found]:
         raise ModelError(f"{machine.name}: the program takes no time at any resource")
     places = None  # of packets in the receive buffer, where they can be short
     if workload.arrivals != "saturated":
+        if lone is None:
+            check_bunching(batch, ceilings)
         cell = machine.ingress.cell_bytes
         places = int(machine.ingress.capacity / float(np.mean(-(-workload.packet_bytes // cell) * cell)))
     many = len(machine.pools) > 1

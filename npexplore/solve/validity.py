@@ -28,6 +28,7 @@ SLACK = 1e-9  # what rounding may do
 UNSEEN_LOAD = 0.2  # utilization by work that demands do not know (misses of open rows), from which it may bind
 UNSEEN_SHARE = 0.1  # of a thread's cycle or a latency, of time that demands do not know
 LOST_SHARE = 0.05  # of packets in front of a pool: more tell in what leaves the machine
+BUNCHED_THREADS, BUNCHED_ORDER, BUNCHED_LOAD = 6, 1.15, 0.2  # of an engine; how many times longer waits; utilization
 FEW_THREADS = 1  # so few wait for what a packet left busy, or find it free, and do not keep it busy all the time
 APPROXIMATE_RATE = 0.98  # of the lowest ceiling: a rate below it is of an approximation, and may be off by RATE_ERROR
 RATE_ERROR = 0.05  # of four rates in five
@@ -183,6 +184,31 @@ def _before(batch: Batch, queue: str | None) -> set[str]:
         return set()
     feeders = [pool for pool in batch.like.machine.pools if queue in batch.like.by_pool[pool.name].handed]
     return {pool.name for pool in feeders}.union(*(_before(batch, pool.gets) for pool in feeders))
+
+
+def check_bunching(batch: Batch, ceilings: Mapping[str, Floats]) -> None:
+    """Raise RefusedError where packets that arrive may come to one engine after the other in bunches.
+
+    Idle threads wait in one line. Where long visits come first, packets of an engine end one after the other, and so
+    do their threads take the packets that come next.
+    """
+    for pool in batch.like.machine.pools:
+        part, name = batch.parts.get(pool.name, batch), pool.home
+        if name is None or name not in part.seconds:
+            continue
+        members = batch.like.servers[name].members
+        load = np.minimum(batch.offered / ceilings[name], 1.0) if name in ceilings else np.zeros(len(batch))
+        there = part.seconds[name] / np.maximum(part.latency, part.seconds[name])
+        longer = 1.0 + there * (part.share_of_order(name, load) - 1.0)
+        if (
+            members > 1
+            and pool.count >= BUNCHED_THREADS * members
+            and np.any((longer > BUNCHED_ORDER) & (load > BUNCHED_LOAD))
+        ):
+            raise RefusedError(
+                f"queueing: packets return to {name!r}, long visits first, and each of its {members} members has "
+                f"{pool.count // members} threads: those of one take packets in bunches"
+            )
 
 
 def check_steep(batch: Batch, stays: Sequence[Stay], ceilings: Mapping[str, Floats]) -> None:

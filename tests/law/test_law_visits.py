@@ -5,6 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from npexplore import workload
+from npexplore.errors import RefusedError
 from npexplore.machine import Delay, FifoServer, Ingress, Machine, Pool, Processor
 from npexplore.solvers import queueing, simulate
 
@@ -44,6 +45,21 @@ def test_packets_that_come_again_wait_by_the_order_of_their_visits(visits, load)
     given_load = behind_poisson(machine, load, sum(visits) * NS)
     simulated = simulate(machine, given_load, packets=120_000).latency_s.mean
     assert queueing(machine, given_load).latency_s.mean == pytest.approx(simulated, rel=0.08)
+
+
+@pytest.mark.parametrize(("threads", "engines"), [(32, 4), (64, 8)])
+def test_bunches_of_packets_of_one_engine_are_refused(threads, engines):
+    """Where long visits come first packets take 2.3 times as long as engines in turn would need."""
+    simulated, answers = [], []
+    for visits in ([300, 20, 50, 30], [30, 50, 20, 300]):
+        machine = returning(visits, threads, engines)
+        load = behind_poisson(machine, 0.8, sum(visits) * NS / engines)
+        simulated.append(simulate(machine, load, packets=60_000).latency_s.mean)
+        answers.append(lambda machine=machine, load=load: queueing(machine, load).latency_s.mean)
+    assert simulated[0] > 1.8 * simulated[1]
+    with pytest.raises(RefusedError, match="packets return to 'me', long visits first"):
+        answers[0]()
+    assert answers[1]() == pytest.approx(simulated[1], rel=0.15)
 
 
 @pytest.mark.parametrize("turns", [2, 5])
