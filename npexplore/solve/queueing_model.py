@@ -38,7 +38,14 @@ from npexplore.solve.receive_buffer import Answer, Rows, in_room, room
 from npexplore.solve.residence import before_packets, brought_by, under_contention
 from npexplore.solve.stations import LoadDependent
 from npexplore.solve.stays import Found, Stay
-from npexplore.solve.validity import check_alone, check_arrivals, check_bunching, check_steep, check_unseen
+from npexplore.solve.validity import (
+    check_alone,
+    check_arrivals,
+    check_bunching,
+    check_own_forks,
+    check_steep,
+    check_unseen,
+)
 
 Floats = npt.NDArray[np.float64]
 FEW_VISITS = 3.0  # of a packet at a server: more are a loop
@@ -202,6 +209,7 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
     most = np.ones(len(batch)) if places is None else room(levels, stations, solved, places)
     slower: dict[str, Floats] = {}
     if places is None:
+        check_own_forks(batch, rate, ceilings)
         for number, name in enumerate(station.name for station in stations):
             if name in levels.handed_over:
                 server, waiting = servers[name], np.maximum(solved.queue_length[:, number] - 1, 0.0)

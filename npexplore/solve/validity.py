@@ -89,6 +89,17 @@ def check_alone(d: UnderLoad) -> None:
         )
 
 
+def check_own_forks(batch: Batch, rate: Floats, ceilings: Mapping[str, Floats]) -> None:
+    """Raise RefusedError where one thread waits, at a rate (P,), for what its own packets fork."""
+    waits = 1.0 / rate > (1.0 + UNSEEN_SHARE) * batch.latency / batch.share
+    below = rate < APPROXIMATE_RATE * np.min([*ceilings.values()], axis=0)
+    if batch.aside and batch.like.machine.threads == FEW_THREADS and np.any(waits & below):
+        raise RefusedError(
+            f"queueing: {batch.like.machine.name}: its one thread meets what its packets fork, at "
+            f"{sorted(batch.aside)[0]!r}, in an order that is not random"
+        )
+
+
 def check_unseen(batch: Batch, rate: Floats, latency: Floats) -> None:
     """Raise RefusedError where what demands do not know may bind at a rate (P,), or lengthen a latency (P,) much."""
     d, servers = batch.like, batch.like.servers

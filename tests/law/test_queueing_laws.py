@@ -129,6 +129,13 @@ def test_a_latency_that_an_error_of_the_rate_decides_is_refused():
     assert drawn.design.queueing(drawn.workload("poisson", 1.1 * ceiling)).about["loss"] > 0
 
 
+@pytest.mark.parametrize("seed", [70140, 70165])
+def test_one_thread_that_meets_its_own_forked_work_is_refused(seed):
+    """As an open load it halved the rate of one, and took a fifth from the other."""
+    with pytest.raises(RefusedError, match="its one thread meets what its packets fork, at "):
+        random_machine(seed).design.queueing(random_machine(seed).workload())
+
+
 def test_pools_whose_meetings_decide_their_latency_are_refused_unless_packets_are_rare():
     drawn = random_machine(2354)
     rate = drawn.design.queueing(drawn.workload()).rate_pps
