@@ -24,7 +24,7 @@ from npexplore.solve.queueing.finite_queue import finite_queues
 from npexplore.solve.stations import Floats
 from npexplore.solve.stays import Stay
 
-SLACK = 1e-9  # what rounding may do
+SLACK, SHORTEST_S = 1e-9, 1e-15  # what rounding may do, relative and in seconds
 UNSEEN_LOAD = 0.2  # utilization by work that demands do not know (misses of open rows), from which it may bind
 UNSEEN_SHARE = 0.1  # of a thread's cycle or a latency, of time that demands do not know
 LOST_SHARE = 0.05  # of packets in front of a pool: more tell in what leaves the machine
@@ -209,7 +209,7 @@ def check_bunching(batch: Batch, ceilings: Mapping[str, Floats]) -> None:
             continue
         members = batch.like.servers[name].members
         load = np.minimum(batch.offered / ceilings[name], 1.0) if name in ceilings else np.zeros(len(batch))
-        there = part.seconds[name] / np.maximum(part.latency, part.seconds[name])
+        there = part.seconds[name] / np.maximum(np.maximum(part.latency, part.seconds[name]), SHORTEST_S)
         longer = 1.0 + there * (part.share_of_order(name, load) - 1.0)
         if (
             members > 1
