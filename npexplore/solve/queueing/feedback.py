@@ -37,22 +37,29 @@ def share_of_order(seconds: Floats, visits: Floats, load: Floats) -> Floats:
 
     seconds (P, MAX_POSITIONS): of visits in their order. visits, load (P,): of a packet, and utilization.
     """
-    there: Floats = np.clip(np.minimum(visits, MAX_POSITIONS)[:, None] - np.arange(MAX_POSITIONS), 0.0, 1.0)
-    alike: Floats = there * (seconds.sum(axis=1) / np.maximum(there.sum(axis=1), TINY))[:, None]
-    waits, of_alike = _waits(seconds, there, load), _waits(alike, there, load)
-    return np.asarray(np.where(of_alike > TINY, waits / np.maximum(of_alike, TINY), 1.0))
+    share, told_apart = np.ones(len(visits)), np.minimum(visits, MAX_POSITIONS)
+    positions = np.ceil(told_apart).astype(np.int64)
+    for most in np.unique(positions[positions > 1]).tolist():
+        rows = positions == most
+        there: Floats = np.clip(told_apart[rows, None] - np.arange(most), 0.0, 1.0)
+        own = seconds[rows, :most]
+        alike: Floats = there * (own.sum(axis=1) / np.maximum(there.sum(axis=1), TINY))[:, None]
+        waits, of_alike = _waits(own, there, load[rows]), _waits(alike, there, load[rows])
+        share[rows] = np.where(of_alike > TINY, waits / np.maximum(of_alike, TINY), 1.0)
+    return share
 
 
 def _waits(seconds: Floats, there: Floats, load: Floats) -> Floats:
     """Return the waits (P,) of all visits of a packet, in its seconds; there: share of packets that make each."""
     of_all = seconds / np.maximum(seconds.sum(axis=1), TINY)[:, None] * np.minimum(load, MAX_LOAD)[:, None]
-    first, then = np.indices((MAX_POSITIONS, MAX_POSITIONS))
-    met = np.zeros((len(seconds), MAX_POSITIONS, MAX_POSITIONS))  # by the visit that waits, and T of which visit
-    for i in range(MAX_POSITIONS):
+    positions = seconds.shape[1]
+    first, then = np.indices((positions, positions))
+    met = np.zeros((len(seconds), positions, positions))  # by the visit that waits, and T of which visit
+    for i in range(positions):
         met[:, i + 1 :, :] += np.where(first[i + 1 :] - i - 1 == then[i + 1 :], of_all[:, i, None, None], 0.0)
         met[:, : i + 1, :] += np.where(i - first[: i + 1] == then[: i + 1], of_all[:, i, None, None], 0.0)
-    each = seconds / np.maximum(there, TINY) * (there > 0)
+    each = seconds / np.maximum(there, TINY)
     known = each.copy()
     known[:, 0] -= (of_all * each).sum(axis=1) / 2
-    times = np.linalg.solve(np.eye(MAX_POSITIONS) - met, known[:, :, None])[:, :, 0]
+    times = np.linalg.solve(np.eye(positions) - met, known[:, :, None])[:, :, 0]
     return np.asarray((there * (times - each)).sum(axis=1) / np.maximum(seconds.sum(axis=1), TINY))
