@@ -10,7 +10,7 @@ from sphinx.application import Sphinx
 
 import npexplore
 from npexplore.cli import COMMANDS, GROUPS
-from npexplore.cli.explain import list_knobs
+from npexplore.cli.designs import list_knobs
 from npexplore.cli.schema import kinds, schema
 
 KINDS = {ModuleType: "module", type: "class", FunctionType: "function"}
