@@ -23,7 +23,7 @@ APPROXIMATION = "phases by two moments"
 SHARED = "sharing by the work of one line"
 INSIDE = "flows inside the network by their variability"
 MEETING = "ways that split and meet again as if independent: waits there may be far too short behind bursts"
-TINY = 1e-300
+LEAST_DIVISOR = 1e-300  # visits that are divided by: none is 0
 MOST_PHASES = 100  # of arrivals x service, of a queue that is solved exactly
 SHARING = ("ps", "last_preempts")
 
@@ -56,7 +56,7 @@ def open_general(flows: Traffic) -> NetworkResult:
             approximated = ""
         for chain in range(len(flows.rate)):
             visits = flows.class_visits[k] * (flows.chains.of == chain)
-            answers[k, chain] = visits @ each / max(float(visits.sum()), TINY)
+            answers[k, chain] = visits @ each / max(float(visits.sum()), LEAST_DIVISOR)
         names += [approximated] if approximated else []
     inside = [] if alone else [INSIDE]
     if any(one.arrivals and one.arrivals.dispersion() != 1 for one in _classes(flows)) and too_many_meet(streams):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 MAX_POSITIONS = 16  # visits of a packet that are told apart: of more, several are one
 MAX_LOAD = 0.95  # beyond, the share is as at this load
-TINY = 1e-30
+LEAST_DIVISOR = 1e-30  # weights and seconds that are divided by: none is 0
 
 
 def by_position(visits: list[tuple[float, float]], of_packets: float) -> Floats:
@@ -27,7 +27,7 @@ def by_position(visits: list[tuple[float, float]], of_packets: float) -> Floats:
     """
     number, seconds = np.array(visits, dtype=np.float64).reshape(-1, 2).T / of_packets
     begun = np.concatenate([[0.0], np.cumsum(number)])
-    begun *= min(1.0, MAX_POSITIONS / max(begun[-1], TINY))
+    begun *= min(1.0, MAX_POSITIONS / max(begun[-1], LEAST_DIVISOR))
     spent = np.concatenate([[0.0], np.cumsum(seconds)])
     return np.diff(np.interp(np.arange(MAX_POSITIONS + 1.0), begun, spent))
 
@@ -43,23 +43,23 @@ def share_of_order(seconds: Floats, visits: Floats, load: Floats) -> Floats:
         rows = positions == most
         there: Floats = np.clip(told_apart[rows, None] - np.arange(most), 0.0, 1.0)
         own = seconds[rows, :most]
-        alike: Floats = there * (own.sum(axis=1) / np.maximum(there.sum(axis=1), TINY))[:, None]
+        alike: Floats = there * (own.sum(axis=1) / np.maximum(there.sum(axis=1), LEAST_DIVISOR))[:, None]
         waits, of_alike = _waits(own, there, load[rows]), _waits(alike, there, load[rows])
-        share[rows] = np.where(of_alike > TINY, waits / np.maximum(of_alike, TINY), 1.0)
+        share[rows] = np.where(of_alike > LEAST_DIVISOR, waits / np.maximum(of_alike, LEAST_DIVISOR), 1.0)
     return share
 
 
 def _waits(seconds: Floats, there: Floats, load: Floats) -> Floats:
     """Return the waits (P,) of all visits of a packet, in its seconds; there: share of packets that make each."""
-    of_all = seconds / np.maximum(seconds.sum(axis=1), TINY)[:, None] * np.minimum(load, MAX_LOAD)[:, None]
+    of_all = seconds / np.maximum(seconds.sum(axis=1), LEAST_DIVISOR)[:, None] * np.minimum(load, MAX_LOAD)[:, None]
     positions = seconds.shape[1]
     first, then = np.indices((positions, positions))
     met = np.zeros((len(seconds), positions, positions))  # by the visit that waits, and T of which visit
     for i in range(positions):
         met[:, i + 1 :, :] += np.where(first[i + 1 :] - i - 1 == then[i + 1 :], of_all[:, i, None, None], 0.0)
         met[:, : i + 1, :] += np.where(i - first[: i + 1] == then[: i + 1], of_all[:, i, None, None], 0.0)
-    each = seconds / np.maximum(there, TINY)
+    each = seconds / np.maximum(there, LEAST_DIVISOR)
     known = each.copy()
     known[:, 0] -= (of_all * each).sum(axis=1) / 2
     times = np.linalg.solve(np.eye(positions) - met, known[:, :, None])[:, :, 0]
-    return np.asarray((there * (times - each)).sum(axis=1) / np.maximum(seconds.sum(axis=1), TINY))
+    return np.asarray((there * (times - each)).sum(axis=1) / np.maximum(seconds.sum(axis=1), LEAST_DIVISOR))
