@@ -1,7 +1,5 @@
 """What the queueing model assumed of a machine, in words: the approximation that its answers name."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from npexplore.machine.under_load import UnderLoad

@@ -3,8 +3,6 @@
 So a point's answer does not depend on the points that are answered with it.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

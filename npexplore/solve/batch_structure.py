@@ -1,7 +1,5 @@
 """What points must have in common to be answered together, and what they share if their demands were taken once."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 
 import numpy as np

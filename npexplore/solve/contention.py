@@ -5,8 +5,6 @@ Visits under different holds and work of others are an open load; threads whose 
 before.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -3,8 +3,6 @@
 Dowell and Jarratt, BIT 11, 1971: the end that stays twice counts half, so that both ends close in.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

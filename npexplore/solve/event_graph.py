@@ -10,8 +10,6 @@ runs at its roofline:
     periodic latency = that of a packet alone, below the rate
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

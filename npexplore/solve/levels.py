@@ -7,8 +7,6 @@ behind is taken off its time away from stations; forked work that holds nothing 
 an open load. All points of a batch, which have one structure, are solved at once.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

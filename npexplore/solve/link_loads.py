@@ -4,8 +4,6 @@ Load = the share of time in which words move over the link: what it is held less
 second over the clock).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple, Protocol
 
 from npexplore.machine.resources.grid import Link

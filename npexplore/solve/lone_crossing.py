@@ -9,8 +9,6 @@
 Elsewhere in a machine, changes and turns are left out (`Server.approximation`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from npexplore.errors import RefusedError

@@ -5,8 +5,6 @@ hand-over takes time (queueing/hand_over.py); closed, or behind Poisson arrivals
 banks drawn at random (queueing/bank_chain.py).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@
 Constant work lets a run keep the order in which its threads met a lock. Intervals of one run do not see the others.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol

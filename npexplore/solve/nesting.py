@@ -6,8 +6,6 @@ beside those that they are held over, with all of their time, and what is counte
 stations (queueing/overlap.py). A hold over time alone is a visit; one for which nobody ever waits is left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -7,8 +7,6 @@ reordered (RFC 4737, 3.3)     s < NextExp: one that came later left before it; e
                               places behind the first such one
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

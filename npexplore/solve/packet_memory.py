@@ -1,7 +1,5 @@
 """The memory that a run of packets with their rows takes: own measurement, docs/packet_run.md."""
 
-from __future__ import annotations
-
 from npexplore._kernels import engine
 from npexplore.mapped_arrays import in_files
 from npexplore.packets.memory import check_fits

@@ -6,8 +6,6 @@ sent_bytes    what leaves because of it: its own bytes if it is forwarded, and t
 The router decides at the arrivals. Queues of its ports are behind the machine and lose packets later (packet_router).
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 

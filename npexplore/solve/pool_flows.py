@@ -1,7 +1,5 @@
 """Who puts packets into whose queue among the pools of a machine, with what room, and how irregularly they come."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

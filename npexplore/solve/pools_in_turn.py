@@ -9,8 +9,6 @@ exponential servers). A pool that carries no more is full, with all queues and p
 drops what it has no room for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

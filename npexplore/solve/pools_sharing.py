@@ -5,8 +5,6 @@
 Shadow servers (Sevcik, IFIP 1977), of which a few threads are met as `slowed` tells (regularity.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -9,8 +9,6 @@ buffer gets full), by the share of a packet's seconds there that lie before the 
 less, that part of the time there is one more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import numpy as np

@@ -11,8 +11,6 @@ without chance, a cycle of single visits runs at its asymptotic bound (Muntz and
 chance, or share their time, put no distance between threads: w = 1.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from npexplore.solve.batch import Batch

@@ -1,7 +1,5 @@
 """Simulations of a machine with several seeds: means, intervals by Student's t over the runs, modes of their rates."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple

@@ -3,8 +3,6 @@
 Exact mean value analysis applies where all service is exponential, all wait for all, and no time overlaps.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 What concerns the holds of a program is refused where they are placed (nesting.py, levels.py).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ half width     Student's t over runs; at least a tenth of that without a control
                nobody or are always there)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter

@@ -12,8 +12,6 @@ mean wait V is exact: M/G/1 (Pollaczek 1930), M^X/G/1 (Burke, Operations Researc
 d the positive root of N besides 0. Other arrivals have no formula here: a long recursion gives V with an error.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """An estimate as a JSON document, the same in every command: numbers, their 95 % intervals, and how they came about."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -11,8 +11,6 @@ does not help, as behind losses. How long runs are follows from the load (plan.p
 number of the engine's events, not for time on a clock: seed, precision and budget give the same answer anywhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter

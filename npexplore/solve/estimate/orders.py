@@ -4,8 +4,6 @@ The order is that of a run's last takes of the lock at which most threads wait, 
 alike but for the member of their home that they live on, so that members are named, from the smallest rotation on.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace

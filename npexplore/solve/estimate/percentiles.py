@@ -5,8 +5,6 @@
 A mean of the runs' own percentiles is biased where runs are short against the time that queues take to change.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ A saturated run is measured over a number of packets after its warm-up; an open 
 recorded time stamps from its first packet to its last. A machine with a time window of its own is measured over that.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor

@@ -11,8 +11,6 @@ many threads if these are fewer.
     saturated              c / E[s], N / rate inside for N threads (Little)
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

@@ -5,8 +5,6 @@ branches become jumps, visits what they record; numbers that a block computed ar
 that will do the same are the same. What depends on the clock, or on others in ways without states, is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any

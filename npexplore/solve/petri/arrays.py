@@ -3,8 +3,6 @@
 A tick is a power of ten of the net's unit of time, at least a million to the shortest mean that the net says.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -4,8 +4,6 @@ Without conflicts no firing can take away what another would start with, so noth
 durations give a Markov chain whose states also count the firings under way.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 

@@ -5,8 +5,6 @@ Marsan et al., Modelling with Generalized Stochastic Petri Nets, 1995, 3.3). Dur
 and gives at once.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

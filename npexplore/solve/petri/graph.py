@@ -3,8 +3,6 @@
 Markings are numbered breadth first, the first is 0; the firings of one stand together, by falling level.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

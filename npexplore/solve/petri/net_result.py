@@ -1,7 +1,5 @@
 """What answers about a net have in common: the document that `npexplore solve` prints, rows of means."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

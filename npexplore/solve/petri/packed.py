@@ -4,8 +4,6 @@ Every place has as many bits as its tokens need at first. Where a firing puts mo
 known by then are packed again with one bit more, and the search goes on where it was.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

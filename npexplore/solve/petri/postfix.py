@@ -3,8 +3,6 @@
 Formulas are those of `machine/petri/formulas`; what depends on constants and indexes alone is worked out here.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress

@@ -3,8 +3,6 @@
 Random numbers come from one seed: a stream for each transition, one for choices.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ With V the chances from vanishing to vanishing and T those to tangible markings,
 marking ends, and rates become R_tt + R_tv B (Ajmone Marsan et al., Generalized Stochastic Petri Nets, 1995, 6.1).
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.sparse import csr_matrix, diags, hstack
 from scipy.sparse.csgraph import connected_components

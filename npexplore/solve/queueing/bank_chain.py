@@ -7,8 +7,6 @@ are alike, so they have no names. The chain of D. P. Bhandarkar (IEEE Trans. Com
 a unit and without recovery.
 """
 
-from __future__ import annotations
-
 from math import gcd
 from typing import NamedTuple
 

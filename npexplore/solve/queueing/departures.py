@@ -9,8 +9,6 @@ who waits. w*: heavy-traffic weight of departures, by the time scale t of the la
 (Whitt and You, Queueing Systems 90, 2018).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from npexplore.solve.queueing.inputs import Floats

@@ -9,8 +9,6 @@ orders of visits do the same work, but packets wait longest where the longest vi
 with little left.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

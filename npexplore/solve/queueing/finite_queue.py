@@ -7,8 +7,6 @@ place takes what finds it full as behind Poisson arrivals (Keilson 1965). Exact 
 Where there are no more places than rates, nobody waits outside, and all who wait do so inside (`_few`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from npexplore.solve.queueing.inputs import Floats

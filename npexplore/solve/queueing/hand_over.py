@@ -9,8 +9,6 @@ Poisson  m asleep at the end of a hold -> m - 1 + Poisson(held) at the release -
          With a part for each who sleeps there is no steady state: some crowd is large enough to grow
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the queueing functions accept: arrays of points, checked once, with errors that name station and value."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -8,8 +8,6 @@ recursion over messages in the order in which they come (Baccelli, Cohen, Olsder
 Linearity", 1992); messages that overtake each other on their way to a crossing are not followed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -10,8 +10,6 @@ into r units, and the leader (the renewal function; Feller, An Introduction to P
 many units half of what whoever is next takes beyond one unit, met in proportion to the size, lies idle.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import numpy as np

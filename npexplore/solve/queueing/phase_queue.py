@@ -8,8 +8,6 @@ mixtures of Erlang times (scv below 1) or of two exponential times with balanced
 Models, 1994, chapter 4.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from npexplore.rows.phases import Phases, in_a_row

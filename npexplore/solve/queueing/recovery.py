@@ -27,8 +27,6 @@ to 19 % above where times are multiples of each other. Behind arrivals of
 to 25 % above where m s = D just so, of two or three members, and 25 % below where m s is just above D at 95 %.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import comb
 

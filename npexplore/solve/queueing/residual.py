@@ -14,8 +14,6 @@ stands at two of them at once. Exact for exponential service and Z >= 0; else an
 no customer more makes a network slower; and none is faster than its slowest station: X(n) <= max a_k / D_k.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 

@@ -13,8 +13,6 @@ Poisson  messages left behind at the ends of messages (Kendall 1953), whose hold
          with as many waiting
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 

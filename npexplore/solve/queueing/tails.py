@@ -11,8 +11,6 @@ and given n the stay is a gamma time of its mean and variance (Tijms, A First Co
 appendix B). Exact for M/M/1 and M/M/1/K, near for M/G/c; the mean is the caller's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -8,8 +8,6 @@ lacks a whole token, which is where depth packets would still be served (Berger,
 a = rate x seconds of a token.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from npexplore.solve.queueing.inputs import Floats
