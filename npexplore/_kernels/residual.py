@@ -1,7 +1,4 @@
-"""Closed networks by residual-time mean value analysis, population by population (solve/queueing/residual.py).
-
-The plainly written function that this kernel equals is `populations` there; the formulas stand there as well.
-"""
+"""Closed networks by residual-time mean value analysis, population by population (solve/queueing/residual.py)."""
 
 from typing import Any
 
@@ -16,18 +13,18 @@ _counts = types.Array(types.int64, 1, "C", readonly=True)
 _points = types.Array(types.float64, 1, "C", readonly=True)
 _table = types.Array(types.float64, 2, "C", readonly=True)
 _cube = types.Array(types.float64, 3, "C", readonly=True)
-_out2 = types.float64[:, ::1]
-
-
+_out1, _out2 = types.float64[::1], types.float64[:, ::1]
 _numbers = types.Array(types.int64, 2, "C", readonly=True)
 
 
 @kernel(types.void(
-    _table, _points, _cube, _table, _cube, _table, _numbers, _counts, _counts, _counts, _cube, types.int64, _out2, _out2
+    _table, _points, _cube, _table, _cube, _table, _numbers, _counts, _counts, _counts, _cube, types.int64, _points,
+    _out2, _out2, _out1, _out2,
 ))  # fmt: skip
 def residual_curve(
     demands: Array, away: Array, rates: Array, extra: Array, met: Array, slowest: Array, worst: Array, varying: Array,
-    inside: Array, members: Array, shared: Array, rising: int, throughput: Array, queue_length: Array,
+    inside: Array, members: Array, shared: Array, rising: int, weights: Array, throughput: Array, queue_length: Array,
+    means: Array, chances_met: Array,
 ) -> None:  # fmt: skip
     """Write X (P, N) with 1..N customers and Q (P, K) with N.
 
@@ -35,6 +32,8 @@ def residual_curve(
     varying: stations whose rates are not all 1; inside: of varying stations, how many do not wait in front; members: empty, or station, servers and
     customers of a home, for which met is the share of the wait alone; shared (N, W, 2): with 1..N customers, how many of
     them are on one server, and how many servers have as many (W = 0: the same part of each server's own); rising: whether no rate falls.
+    weights (N + 1,) of 0..N customers, or none: added up by them are, of the first network, throughput and queues into
+    means (K + 1,), and into chances_met (L, N + 1) how many are at the varying stations.
     """
     P, K = demands.shape
     N, L, M = throughput.shape[1], len(varying), rates.shape[2]
@@ -45,6 +44,8 @@ def residual_curve(
         queue[:], there[:], flow[:] = 0.0, 0.0, 0.0
         chances[:, 0] = 1.0
         x, best = 0.0, 0.0
+        if p == 0 and len(weights):
+            chances_met[:, 0] = weights[0]
         for n in range(1, N + 1):
             total = away[p]
             for k in range(K):
@@ -105,4 +106,11 @@ def residual_curve(
                 if busy > 1.0:
                     for j in range(1, n + 1):
                         chances[at, j] /= busy
+            if p == 0 and len(weights) and weights[n] != 0.0:
+                means[0] += weights[n] * x
+                for k in range(K):
+                    means[1 + k] += weights[n] * queue[k]
+                for at in range(L):
+                    for j in range(n + 1):
+                        chances_met[at, j] += weights[n] * chances[at, j]
         queue_length[p] = queue

@@ -120,8 +120,9 @@ class Levels(Contention):
 
     def occupancy(self, chain: Chain, chances: Floats) -> tuple[list[LoadDependent], Occupancy]:
         """Return the stations under these holds, and where customers are, with chances (n + 1,) of 0..n of them."""
-        network, occupancy = self._network(chain), Occupancy(chances)
-        network.residual(len(chances) - 1, occupancy)
+        network = self._network(chain)
+        occupancy = network.residual(len(chances) - 1, chances).occupancy
+        assert occupancy is not None
         return network.stations, occupancy
 
     def _solved(self, chain: Chain, most: int) -> tuple[list[LoadDependent], Residual]:

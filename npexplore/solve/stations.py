@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore.solve.batch_decisions import agreed
-from npexplore.solve.queueing.residual import Home, Occupancy, Residual, residual
+from npexplore.solve.queueing.residual import Home, Residual, residual
 
 Floats = npt.NDArray[np.float64]
 ROUNDING = 1e-12
@@ -49,9 +49,9 @@ class Network(NamedTuple):
         overlaps, varies = agreed(self.think < 0), agreed(np.any(unlike & (self.seconds > 0), axis=1))
         return not (any(self.homes) or overlaps or varies)
 
-    def residual(self, most: int, occupancy: Occupancy | None = None) -> Residual:
-        """Return the network with 1..most customers by residual times; occupancy: is told where they are."""
-        return residual(self.seconds, most, self.think, self.rates, self.scv_met(), self.homes, occupancy, self.waits)
+    def residual(self, most: int, weights: Floats | None = None) -> Residual:
+        """Return the network with 1..most customers by residual times; weights: over which `occupancy` is a mean."""
+        return residual(self.seconds, most, self.think, self.rates, self.scv_met(), self.homes, weights, self.waits)
 
     def scv_met(self) -> Floats:
         """Return the squared coefficients of variation (P, K) as those tell who come round in a closed network."""

@@ -1,11 +1,15 @@
 """The compiled recursion by residual times equals the plain one, for any networks."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from reference.plain_residual import residual_curve
 
-from npexplore.solve.queueing.residual import Home, Occupancy, residual
+from npexplore.solve.queueing import residual as module
+from npexplore.solve.queueing.residual import Home, residual
 
 
 @settings(max_examples=60, deadline=None)
@@ -24,15 +28,21 @@ def test_the_kernel_equals_the_plain_recursion(seed, points, stations, customers
     if not demands.sum(axis=1).all():
         think = np.abs(think)
     chances = r.dirichlet(np.ones(customers + 1))
-    mean, full = Occupancy(chances), Occupancy(np.eye(customers + 1)[-1])
-    residual(demands, customers, think, rates, scv, homes, full, waits)
-    plain = residual(demands, customers, think, rates, scv, homes, mean, waits)
-    compiled = residual(demands, customers, think, rates, scv, homes, None, waits)
+    arguments = demands, customers, think, rates, scv, homes
+    compiled, last = residual(*arguments, chances, waits), residual(*arguments, np.eye(customers + 1)[-1], waits)
+    with patch.object(module, "residual_curve", residual_curve):
+        plain = residual(*arguments, chances, waits)
     assert compiled.throughput == pytest.approx(plain.throughput, rel=1e-9)
     assert compiled.queue_length == pytest.approx(plain.queue_length, rel=1e-9, abs=1e-13)
-    assert full.queue_length == pytest.approx(plain.queue_length[0], rel=1e-12)
-    assert 0 < mean.throughput <= chances[1:] @ plain.throughput[0] * (1 + 1e-12)  # where the curve may not fall
-    assert all(here.sum() == pytest.approx(1.0) for here in mean.chances.values())
+    mean, of_plain = compiled.occupancy, plain.occupancy
+    assert mean.throughput == pytest.approx(of_plain.throughput, rel=1e-9)
+    assert mean.queue_length == pytest.approx(of_plain.queue_length, rel=1e-9, abs=1e-13)
+    assert last.occupancy.queue_length == pytest.approx(compiled.queue_length[0], rel=1e-12)
+    assert 0 < mean.throughput <= chances[1:] @ compiled.throughput[0] * (1 + 1e-12)  # where the curve may not fall
+    for station, here in mean.chances.items():
+        assert here.sum() == pytest.approx(1.0)
+        assert here == pytest.approx(of_plain.chances[station], rel=1e-9, abs=1e-13)
+    assert residual(*arguments, None, waits).occupancy is None
 
 
 def test_customers_in_turn_may_be_more_than_belong_to_servers():

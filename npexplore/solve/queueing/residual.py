@@ -23,7 +23,6 @@ import numpy.typing as npt
 from npexplore._kernels.residual import residual_curve
 from npexplore.solve.queueing.inputs import Floats
 
-SHORTEST_S = 1e-300  # that is divided by
 MOST_COUNTED = 20_000  # customers times servers, or times customers of one: more are as if spread evenly
 Integers = npt.NDArray[np.int64]
 
@@ -93,52 +92,36 @@ def _log_ways(of: float, chosen: Floats) -> Floats:
     return np.asarray(gammaln(of + 1.0) - gammaln(np.abs(chosen) + 1.0) - gammaln(np.abs(of - chosen) + 1.0))
 
 
+class Occupancy(NamedTuple):
+    """Where the customers of the first network are, averaged over how many of them there are.
+
+    throughput, and by number of station queue_length (K,); of those that are load-dependent also the chances (N + 1,)
+    of 0..N there.
+    """
+
+    throughput: float
+    queue_length: Floats
+    chances: dict[int, Floats]
+
+
 class Residual(NamedTuple):
-    """Throughput (P, N) with 1..N customers, and the mean number at each station (P, K) with N."""
+    """Throughput (P, N) with 1..N customers, and the mean number at each station (P, K) with N; if asked, where."""
 
     throughput: Floats
     queue_length: Floats
-
-
-class Occupancy:
-    """Where the customers of the first network are, averaged over how many of them there are.
-
-    weights: chances (N + 1,) of 0..N customers. throughput, and by number of station queue_length (K,); of those that
-    are load-dependent also the chances (N + 1,) of 0..N there.
-    """
-
-    def __init__(self, weights: Floats) -> None:
-        self.weights = weights
-        self.throughput = 0.0
-        self.queue_length: Floats = np.zeros(0)
-        self.chances: dict[int, Floats] = {}
-
-    def begin(self, stations: int, varying: Integers) -> None:
-        """Take the stations of a network, and which of them are load-dependent."""
-        self.queue_length = np.zeros(stations)
-        self.chances = {int(k): np.zeros(len(self.weights)) for k in varying}
-        for here in self.chances.values():
-            here[0] = self.weights[0]
-
-    def add(self, n: int, queue: Floats, throughput: Floats, p: Floats) -> None:
-        """Add n customers: queue (P, K), throughput (P,), chances p (N + 1, P, L) at load-dependent stations."""
-        weight = float(self.weights[n])
-        if weight:
-            self.throughput += weight * float(throughput[0])
-            self.queue_length += weight * queue[0]
-            for at, here in enumerate(self.chances.values()):
-                here[: n + 1] += weight * p[: n + 1, 0, at]
+    occupancy: Occupancy | None = None
 
 
 def residual(
     demands: Floats, population: int, think_time: Floats, rates: Floats, scv: Floats, homes: Sequence[Home | None] = (),
-    occupancy: Occupancy | None = None, waits: Floats | None = None,
+    weights: Floats | None = None, waits: Floats | None = None,
 ) -> Residual:  # fmt: skip
     """Solve P networks of K stations: demands and scv (P, K), think_time (P,), rates (1 or P, K, M).
 
     Rates are capacities with 1..M customers in units of one server, the last one beyond; scv counts where all are 1.
-    homes: of stations whose customers belong to one of several servers each, how many and m_k. occupancy: is
-    told where customers are with 1..N of them. waits: share of m_k that counts where all rates are 1 (P, K), 1 if None.
+    homes: of stations whose customers belong to one of several servers each, how many and m_k. weights: chances
+    (N + 1,) of 0..N customers, over which `occupancy` is the mean (None: it is not told). waits: share of m_k that
+    counts where all rates are 1 (P, K), 1 if None.
     """
     P, K = demands.shape
     N = population
@@ -162,14 +145,20 @@ def residual(
     inside = np.argmax(rates[:, varying], axis=2).max(axis=0) + 1  # who are more wait in front
     rising = bool((np.diff(rates, axis=2) >= 0).all())
     extra = demands * (scv - 1.0) / 2
-    if occupancy is None:
-        throughput, queue_length = np.empty((P, N)), np.empty((P, K))
-        d, z, a, e, m, s = (np.ascontiguousarray(one) for one in (demands, away, rates, extra, met, slowest))
-        residual_curve(d, z, a, e, m, s, worst, varying, inside, members, shared, int(rising), throughput, queue_length)
-        return Residual(throughput, queue_length)
-    return populations(
-        demands, away, rates, extra, met, slowest, worst, varying, inside, members, shared, rising, N, occupancy
+    throughput, queue_length = np.empty((P, N)), np.empty((P, K))
+    means, chances = np.zeros(K + 1), np.zeros((len(varying), N + 1))
+    d, z, a, e, m, s, w = (
+        np.ascontiguousarray(one)
+        for one in (demands, away, rates, extra, met, slowest, np.zeros(0) if weights is None else weights)
     )
+    residual_curve(d, z, a, e, m, s, worst, varying, inside, members, shared, int(rising), w, throughput, queue_length,
+                   means, chances)  # fmt: skip
+    where = (
+        None
+        if weights is None
+        else Occupancy(float(means[0]), means[1:], dict(zip(varying.tolist(), chances, strict=True)))
+    )
+    return Residual(throughput, queue_length, where)
 
 
 def _most(rates: Floats, population: int, waits: Floats | None, overlaps: bool) -> Floats:
@@ -193,89 +182,3 @@ def _members(homes: Sequence[Home | None]) -> Integers:
         if home is not None and home.servers > 1:
             return np.array([k, home.servers, home.customers])
     return np.zeros(0, dtype=np.int64)
-
-
-class _Members:
-    """Members of a home, some with one customer more than the others: numbers there and throughput of one of each."""
-
-    def __init__(self, members: Integers, shared: Floats, demands: Floats, extra: Floats) -> None:
-        self.station, self.servers, self.customers = (int(one) for one in members)
-        station, self.shared = self.station, shared
-        self.seconds, self.extra = demands[:, station], extra[:, station]
-        self.there, self.flow = np.zeros((2, 2, len(demands)))
-
-    def step(self, n: int, total: Floats, residence: Floats, queue: Floats, x: Floats, waits: Floats) -> Floats:
-        """Put the mean residence of n customers into a column (P,) and return their time in all (P,)."""
-        others = total - residence[:, self.station]
-        passed = self._of_parts(n, others, waits) if not self.shared.size else np.zeros(len(total))
-        seen = queue[:, self.station] + x * self.extra
-        for same, servers in self.shared[n - 1]:  # as many customers on one server
-            if same and servers:
-                stays = others + self.seconds * (1.0 + waits * (same - 1) / max(n - 1, 1) * seen)
-                passed += servers * same / np.maximum(stays, same * self.seconds)
-        residence[:, self.station] = n / passed - others
-        return np.asarray(n / passed)
-
-    def _of_parts(self, n: int, others: Floats, waits: Floats) -> Floats:
-        """Return the throughput (P,) of n customers, the same part of each member's own."""
-        whole, passed = self.customers, np.zeros(len(others))
-        for more in range(2):
-            count, own = whole % self.servers, whole // self.servers + more
-            count = count if more else self.servers - count
-            if count and own:
-                at, meets = own * n / whole, (own - 1) / own * whole / max(whole - 1, 1)
-                stays = 1.0 + waits * meets * (self.there[more] + self.flow[more] * self.extra)
-                self.flow[more] = at / np.maximum(others + self.seconds * stays, at * self.seconds)
-                self.there[more] = at - self.flow[more] * others
-                passed += count * self.flow[more]
-        return passed
-
-    def slow_down(self, share: Floats, slowest: Integers) -> None:
-        """Let a slower station (P,) leave a share (P,) of the throughput."""
-        self.flow *= share
-        self.there *= np.where(slowest == self.station, 1.0, share)
-
-
-def populations(
-    demands: Floats, away: Floats, rates: Floats, extra: Floats, met: Floats, slowest: Floats, worst: Integers,
-    varying: Integers, inside: Integers, members: Integers, shared: Floats, rising: bool, N: int, occupancy: Occupancy,
-) -> Residual:  # fmt: skip
-    """Go through the recursion plainly, and tell where customers are; arrays as in `_kernels/residual.py`."""
-    P, K = demands.shape
-    points, levels = np.arange(P), np.minimum(np.arange(N), rates.shape[2] - 1)
-    # of load-dependent stations: seconds between two that leave with j = 1..N there, probabilities of 0..N (N, P, L)
-    apart = np.ascontiguousarray(np.moveaxis(demands[:, varying, None] / rates[:, varying][:, :, levels], 2, 0))
-    stays = np.arange(1.0, N + 1)[:, None, None] * apart
-    least = stays.copy()  # of those who do not wait in front
-    for at, most in enumerate(inside):
-        least[most:, :, at] = stays[min(most, N) - 1, :, at]
-    p = np.zeros((N + 1, P, len(varying)))
-    p[0] = 1.0
-    occupancy.begin(K, varying)
-    home = _Members(members, shared, demands, extra) if len(members) else None
-    throughput, queue, x, best = np.empty((P, N)), np.zeros((P, K)), np.zeros(P), np.zeros(P)
-    for n in range(1, N + 1):
-        residence = demands * (1.0 + met[n - 1] * (queue + x[:, None] * extra))
-        if len(varying):
-            there = (stays[:n] * p[:n]).sum(axis=0)
-            within = (least[:n] * p[:n]).sum(axis=0)
-            residence[:, varying] = within + met[n - 1][..., varying] * (there - within)
-        total = away + residence.sum(axis=1)
-        if home is not None:
-            total = home.step(n, total, residence, queue, x, met[n - 1, :, home.station])
-        limit, which = slowest[min(n, len(slowest)) - 1], worst[min(n, len(worst)) - 1]
-        over = n * limit > total  # the slowest station takes the rest
-        residence[points[over], which[over]] += n * limit[over] - total[over]
-        if home is not None:
-            home.slow_down(np.minimum(total / np.maximum(n * limit, SHORTEST_S), 1.0), which)
-        x = n / np.maximum(total, n * limit)
-        queue = x[:, None] * residence
-        best = np.maximum(best, x) if rising else x
-        throughput[:, n - 1] = best
-        if len(varying):
-            p[1 : n + 1] = x[:, None] * apart[:n] * p[:n]
-            busy = p[1 : n + 1].sum(axis=0)
-            p[0] = np.maximum(1.0 - busy, 0.0)
-            p[1 : n + 1] /= np.maximum(busy, 1.0)
-        occupancy.add(n, queue, x, p)
-    return Residual(throughput, queue)
