@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from npexplore._kernels import capture_numbers as kernels
 from npexplore._kernels.capture_headers import HEADER, IPV4
 from npexplore.packets.columns import PacketTable
 
@@ -25,13 +24,11 @@ def address_columns(table: PacketTable) -> dict[str, pd.Categorical]:
     """Return source and destination of each packet as categoricals of text; about 40 ns a packet."""
     import pandas as pd
 
-    src, dst = np.empty(table.rows, np.int32), np.empty(table.rows, np.int32)
-    four = kernels.number_values(table["src"], table["dst"], table["flags"], IPV4 | HEADER, src, dst)
-    order = np.argsort(four, kind="stable")
-    rank = np.empty(len(four), np.int32)
-    rank[order] = np.arange(len(four), dtype=np.int32)
-    kernels.renumber(src, dst, rank)
-    texts = _dotted(four[order])
+    known = np.flatnonzero((table["flags"] & (IPV4 | HEADER)) == IPV4 | HEADER)
+    numbers, values = pd.factorize(np.concatenate([table["src"][known], table["dst"][known]]), sort=True)
+    src, dst = np.full((2, table.rows), -1, np.int32)
+    src[known], dst[known] = np.split(numbers, 2)
+    texts = _dotted(values)
     six = table.ipv6
     if len(six.packet):
         both = np.concatenate([six.source, six.destination])

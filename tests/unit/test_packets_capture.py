@@ -7,11 +7,8 @@ from random import Random
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from reference import capture_files as make
 
-from npexplore._kernels.capture_numbers import number_values
 from npexplore.cli import main
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.packets import endpoints, read_capture
@@ -43,19 +40,6 @@ def test_addresses_are_text_and_missing_where_there_are_none():
     assert frame["src"].dtype == frame["dst"].dtype
     assert sum(":" in text for text in frame["src"].cat.categories) == 4
     assert capture.to_frame(numbers=True)["src"].tolist() == columns["src"].tolist()
-
-
-@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 2**32 - 1), st.booleans()), max_size=40), st.booleans())
-def test_values_are_numbered_in_order_of_appearance(rows, many):
-    rows = [*rows, *((k, k * 2**20, True) for k in range(700 if many else 0))]
-    one, two = (np.array([row[k] for row in rows], np.uint32) for k in (0, 1))
-    flags = np.array([3 if row[2] else 1 for row in rows], np.uint16)
-    first, second = np.empty(len(rows), np.int32), np.empty(len(rows), np.int32)
-    values = number_values(one, two, flags, 3, first, second)
-    seen = list(dict.fromkeys(value for row in rows if row[2] for value in row[:2]))
-    assert values.tolist() == seen
-    assert first.tolist() == [seen.index(row[0]) if row[2] else -1 for row in rows]
-    assert second.tolist() == [seen.index(row[1]) if row[2] else -1 for row in rows]
 
 
 def test_length_cdf_is_of_original_lengths():
