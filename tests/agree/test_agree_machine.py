@@ -14,7 +14,7 @@ from npexplore.designs import design
 from npexplore.machine.resources import Delay, DramOptions, FifoServer, Processor
 from npexplore.machine.workload_sources import workload
 from npexplore.solve.bounds import bounds
-from npexplore.solve.queueing.finite_queue import finite_queue
+from npexplore.solve.queueing.finite_queue import finite_queues
 from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate
 
@@ -99,7 +99,7 @@ def test_loss_of_constant_service_is_near(load, room):
     offered = LOAD.with_arrivals("poisson", load * 1e7)
     exact, found = loss_of_constant_service(load, room + 1), queueing(serving("constant", room), offered).about["loss"]
     assert found == pytest.approx(exact, rel=0.1, abs=0.001)
-    assert abs(finite_queue(load, np.ones(1), room + 1)[2] - exact) > 3 * abs(found - exact)
+    assert abs(finite_queues(np.array([load]), np.ones((1, 1)), room + 1)[2][0] - exact) > 3 * abs(found - exact)
 
 
 @pytest.mark.parametrize("load", [0.5, 0.9])

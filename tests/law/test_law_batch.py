@@ -14,7 +14,7 @@ from npexplore.solve.batch_decisions import DividedError, agreed
 from npexplore.solve.batch_structure import structure
 from npexplore.solve.bounds import bounds_of
 from npexplore.solve.queueing import flow_equivalent, mva
-from npexplore.solve.queueing.finite_queue import finite_queue, finite_queues
+from npexplore.solve.queueing.finite_queue import finite_queues
 from npexplore.solve.queueing_model import queueing_of
 from npexplore.study.sweeping import answers
 from npexplore.study.sweeping.answers import Refusal, answer, answer_all
@@ -188,7 +188,7 @@ def test_finite_queues_side_by_side_are_each_alone(points, places):
     arrival, service = (np.array(values) for values in zip(*points, strict=True))
     curve = service[:, None] * np.array([1.0, 1.7, 2.0])
     found = finite_queues(arrival, curve, places)
-    alone = [finite_queue(a, row, places) for a, row in zip(arrival, curve, strict=True)]
+    alone = [np.ravel(finite_queues(arrival[[k]], curve[[k]], places)) for k in range(len(curve))]
     np.testing.assert_allclose(np.stack(found, axis=1), alone, rtol=1e-13)  # sums in another order
 
 

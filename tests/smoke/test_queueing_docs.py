@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from npexplore.solve import queueing
+from npexplore import queueing
 
 PAGE = (Path(__file__).parents[2] / "docs" / "queueing.md").read_text()
 

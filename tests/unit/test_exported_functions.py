@@ -42,7 +42,8 @@ def test_every_argument_is_explained(function):
 
 def test_all_modules_with_public_names_are_looked_at():
     assert len(functions()) > 90
-    assert set(PACKAGES) >= {"npexplore", "npexplore.golden", "npexplore.testing", "npexplore.solve.queueing"}
+    assert set(PACKAGES) >= {"npexplore", "npexplore.golden", "npexplore.testing"}
+    assert "npexplore.queueing" in MODULES
 
 
 @pytest.mark.parametrize("package", PACKAGES)

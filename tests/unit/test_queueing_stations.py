@@ -7,8 +7,8 @@ import pytest
 from reference.markov import stationary
 from scipy.integrate import quad
 
+from npexplore import queueing
 from npexplore.errors import InputError, RefusedError, UnknownNameError
-from npexplore.solve import queueing
 from npexplore.solve.queueing import (
     erlang_b,
     ggc,

@@ -19,7 +19,7 @@ from npexplore.machine.workload import Workload, offered_rate
 from npexplore.machine.workload_sources import workload
 from npexplore.solve.bounds import bounds, busy_shares
 from npexplore.solve.prediction import Prediction, Utilization, bottleneck
-from npexplore.solve.queueing.finite_queue import chances, finite_queue, finite_queues, possible
+from npexplore.solve.queueing.finite_queue import chances, finite_queues, possible
 from npexplore.solve.queueing_model import queueing
 from npexplore.solve.seeds import combine, replicate
 from npexplore.solve.simulate import simulate
@@ -344,7 +344,7 @@ def test_finite_queue_is_m_m_1_k():
     rho, places = 0.8, 5
     p = rho ** np.arange(places + 1)
     p /= p.sum()
-    throughput, response, loss = finite_queue(0.8, np.array([1.0]), places)
+    throughput, response, loss = finite_queues(np.array([0.8]), np.ones((1, 1)), places)
     assert loss == pytest.approx(p[-1])
     assert throughput == pytest.approx(1 - p[0])
     assert response == pytest.approx(np.sum(np.arange(places + 1) * p) / (1 - p[0]))

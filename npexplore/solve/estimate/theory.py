@@ -29,6 +29,7 @@ from npexplore.solve.bounds import bounds
 from npexplore.solve.estimate.replications import Subject
 from npexplore.solve.prediction import Latency, Prediction, Utilization
 from npexplore.solve.queueing.birth_death import steady_state
+from npexplore.solve.queueing.markovian import mmc
 from npexplore.solve.queueing.sojourn import mmc_quantiles, mmck_quantiles, quantiles_of
 
 Floats = npt.NDArray[np.float64]
@@ -99,8 +100,8 @@ def theory(subject: Subject) -> Prediction | None:
             return _limited(subject, station, process.rate)
         if room * (1 - load) < NEGLIGIBLE_LOSS:
             return None
-        waits = mmc_quantiles(SHARES, process.rate, mean, c)
-        return _answer(subject, f"M/M/{c}", process.rate, Latency(_mmc_mean(process.rate, mean, c), *waits.tolist()))
+        waits, stay = mmc_quantiles(SHARES, process.rate, mean, c), mmc(process.rate, mean, c).mean_response.item()
+        return _answer(subject, f"M/M/{c}", process.rate, Latency(stay, *waits.tolist()))
     if station.exponential or room * (1 - load) < NEGLIGIBLE_LOSS:
         return None
     if isinstance(process, Periodic):
@@ -135,15 +136,6 @@ def _limited(subject: Subject, station: Station, rate: float) -> Prediction:
     stay = float(p[1:] @ state) / (rate * (1 - loss))
     tails = mmck_quantiles(SHARES, rate, mean, c, k)
     return _answer(subject, f"M/M/{c}/{k}", rate * (1 - loss), Latency(stay, *tails.tolist()), loss)
-
-
-def _mmc_mean(rate: float, mean: float, servers: int) -> float:
-    """Return the mean time in M/M/c by Erlang's formula, c up to the number of a machine's threads."""
-    offered, blocked = rate * mean, 1.0
-    for c in range(1, servers + 1):
-        blocked = offered * blocked / (c + offered * blocked)
-    waits = blocked / (1 - offered / servers * (1 - blocked))
-    return mean + waits * mean / (servers - offered)
 
 
 def md1_quantiles(shares: Sequence[float], rate: float, service_s: float) -> Floats:

@@ -1,73 +1,50 @@
 """Queueing models as functions of arrays, batched over design points; docs/queueing.md says which one to take."""
 
-from npexplore.solve.queueing.approximate import approximate_mva
-from npexplore.solve.queueing.banks import bank_bandwidth, crossbar_limit
-from npexplore.solve.queueing.birth_death import Transient, steady_state, transient
-from npexplore.solve.queueing.caches import Hits, characteristic_time, hit_chances
-from npexplore.solve.queueing.general import ggc, md1, mg1, mg1_priority, mg1_ps
-from npexplore.solve.queueing.job_bounds import (
-    JobBounds,
-    asymptotic_bounds,
-    balanced_job_bounds,
-    multiclass_asymptotic_bounds,
-    multiclass_balanced_bounds,
-)
-from npexplore.solve.queueing.markovian import QueueMeans, erlang_b, machine_repairman, mm1, mmc, mmck
-from npexplore.solve.queueing.mixed import mixed_network, open_network
-from npexplore.solve.queueing.multiclass import MultiMva, multiclass_mva
-from npexplore.solve.queueing.mva import Mva, flow_equivalent, multiserver_rates, mva, stack_rates
-from npexplore.solve.queueing.polling import Polling, polling
-from npexplore.solve.queueing.renewal import chance_to_wait, deterministic_cycle, gm1, gm1_root, gmc, mgcc, mxg1, mxm1
-from npexplore.solve.queueing.sojourn import mmc_quantiles, mmck_quantiles
-from npexplore.solve.queueing.traffic import closed_visits, open_rates
-
-__all__ = [
-    "Hits",
-    "JobBounds",
-    "MultiMva",
-    "Mva",
-    "Polling",
-    "QueueMeans",
-    "Transient",
-    "approximate_mva",
-    "asymptotic_bounds",
-    "balanced_job_bounds",
-    "bank_bandwidth",
-    "chance_to_wait",
-    "characteristic_time",
-    "closed_visits",
-    "crossbar_limit",
-    "deterministic_cycle",
-    "erlang_b",
-    "flow_equivalent",
-    "ggc",
-    "gm1",
-    "gm1_root",
-    "gmc",
-    "hit_chances",
-    "machine_repairman",
-    "md1",
-    "mg1",
-    "mg1_priority",
-    "mg1_ps",
-    "mgcc",
-    "mixed_network",
-    "mm1",
-    "mmc",
-    "mmc_quantiles",
-    "mmck",
-    "mmck_quantiles",
-    "multiclass_asymptotic_bounds",
-    "multiclass_balanced_bounds",
-    "multiclass_mva",
-    "multiserver_rates",
-    "mva",
-    "mxg1",
-    "mxm1",
-    "open_network",
-    "open_rates",
-    "polling",
-    "stack_rates",
-    "steady_state",
-    "transient",
-]
+from npexplore.solve.queueing.approximate import approximate_mva as approximate_mva
+from npexplore.solve.queueing.banks import bank_bandwidth as bank_bandwidth
+from npexplore.solve.queueing.banks import crossbar_limit as crossbar_limit
+from npexplore.solve.queueing.birth_death import Transient as Transient
+from npexplore.solve.queueing.birth_death import steady_state as steady_state
+from npexplore.solve.queueing.birth_death import transient as transient
+from npexplore.solve.queueing.caches import Hits as Hits
+from npexplore.solve.queueing.caches import characteristic_time as characteristic_time
+from npexplore.solve.queueing.caches import hit_chances as hit_chances
+from npexplore.solve.queueing.general import ggc as ggc
+from npexplore.solve.queueing.general import md1 as md1
+from npexplore.solve.queueing.general import mg1 as mg1
+from npexplore.solve.queueing.general import mg1_priority as mg1_priority
+from npexplore.solve.queueing.general import mg1_ps as mg1_ps
+from npexplore.solve.queueing.job_bounds import JobBounds as JobBounds
+from npexplore.solve.queueing.job_bounds import asymptotic_bounds as asymptotic_bounds
+from npexplore.solve.queueing.job_bounds import balanced_job_bounds as balanced_job_bounds
+from npexplore.solve.queueing.job_bounds import multiclass_asymptotic_bounds as multiclass_asymptotic_bounds
+from npexplore.solve.queueing.job_bounds import multiclass_balanced_bounds as multiclass_balanced_bounds
+from npexplore.solve.queueing.markovian import QueueMeans as QueueMeans
+from npexplore.solve.queueing.markovian import erlang_b as erlang_b
+from npexplore.solve.queueing.markovian import machine_repairman as machine_repairman
+from npexplore.solve.queueing.markovian import mm1 as mm1
+from npexplore.solve.queueing.markovian import mmc as mmc
+from npexplore.solve.queueing.markovian import mmck as mmck
+from npexplore.solve.queueing.mixed import mixed_network as mixed_network
+from npexplore.solve.queueing.mixed import open_network as open_network
+from npexplore.solve.queueing.multiclass import MultiMva as MultiMva
+from npexplore.solve.queueing.multiclass import multiclass_mva as multiclass_mva
+from npexplore.solve.queueing.mva import Mva as Mva
+from npexplore.solve.queueing.mva import flow_equivalent as flow_equivalent
+from npexplore.solve.queueing.mva import multiserver_rates as multiserver_rates
+from npexplore.solve.queueing.mva import mva as mva
+from npexplore.solve.queueing.mva import stack_rates as stack_rates
+from npexplore.solve.queueing.polling import Polling as Polling
+from npexplore.solve.queueing.polling import polling as polling
+from npexplore.solve.queueing.renewal import chance_to_wait as chance_to_wait
+from npexplore.solve.queueing.renewal import deterministic_cycle as deterministic_cycle
+from npexplore.solve.queueing.renewal import gm1 as gm1
+from npexplore.solve.queueing.renewal import gm1_root as gm1_root
+from npexplore.solve.queueing.renewal import gmc as gmc
+from npexplore.solve.queueing.renewal import mgcc as mgcc
+from npexplore.solve.queueing.renewal import mxg1 as mxg1
+from npexplore.solve.queueing.renewal import mxm1 as mxm1
+from npexplore.solve.queueing.sojourn import mmc_quantiles as mmc_quantiles
+from npexplore.solve.queueing.sojourn import mmck_quantiles as mmck_quantiles
+from npexplore.solve.queueing.traffic import closed_visits as closed_visits
+from npexplore.solve.queueing.traffic import open_rates as open_rates

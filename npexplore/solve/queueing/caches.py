@@ -78,9 +78,8 @@ def _symmetric(p: Floats, places: int) -> Floats:
     hit = np.empty(len(p))
     for i in range(len(p)):
         # elementary sums of degree m - 1 without i: products of those before and behind it, no subtraction
-        hit[i] = np.log(scale[i]) + _log_sum(ahead[i][:places] + behind[i + 1][places - 1 :: -1])
-    total = _log_sum(ahead[len(p)][places : places + 1])
-    return np.asarray(np.exp(hit - total))
+        hit[i] = np.log(scale[i]) + np.logaddexp.reduce(ahead[i][:places] + behind[i + 1][places - 1 :: -1])
+    return np.asarray(np.exp(hit - ahead[len(p)][places]))
 
 
 def _sums(p: Floats, places: int) -> Floats:
@@ -91,11 +90,6 @@ def _sums(p: Floats, places: int) -> Floats:
         table[i + 1] = table[i]
         table[i + 1, 1:] = np.logaddexp(table[i, 1:], table[i, :-1] + x)
     return table
-
-
-def _log_sum(logs: Floats) -> float:
-    top = float(logs.max())
-    return top + math.log(float(np.exp(logs - top).sum()))
 
 
 def _orders(p: Floats, places: int) -> Floats:

@@ -16,26 +16,15 @@ ROUNDING = 1e-9
 SMALLEST = 746.0  # exp(-746) is 0
 
 
-def finite_queue(
-    arrival_rate: float, curve: Floats, places: int, variability: float = 1.0
-) -> tuple[float, float, float]:
-    """Return (throughput, mean time in system, share lost) of a queue in front of a server of varying rate.
-
-    Rates are curve[n-1] with n inside, the last one beyond these; `places` in all. M/M(n)/1/places for variability 1.
-    """
-    arguments = np.array([arrival_rate]), np.asarray(curve)[None, :], places, np.array([variability])
-    throughput, response, loss = (float(values[0]) for values in finite_queues(*arguments))
-    return throughput, response, loss
-
-
 def finite_queues(
     arrival_rate: Floats, curve: Floats, places: int, variability: Floats | None = None, alone: Floats | None = None,
     within: Floats | None = None,
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
-    """Return `finite_queue` of several, arrays (P,): rates (P,), curves (P, n).
+    """Return (throughput, mean time in system, share lost), each (P,), of queues in front of servers of varying rates.
 
-    alone: seconds of one who meets nobody; those who wait inside, n - curve[n-1] x alone of n, are `within` times as
-    many (None: `variability`).
+    Rates are curve[:, n-1] (P, N) with n inside, the last one beyond these; `places` in all. M/M(n)/1/places for
+    variability 1. alone: seconds of one who meets nobody; those who wait inside, n - curve[n-1] x alone of n, are
+    `within` times as many (None: `variability`).
     """
     inside, points = min(curve.shape[1], places), len(curve)
     longer = np.ones(points) if variability is None else variability
@@ -107,10 +96,9 @@ def _few(
     least = np.maximum(alone[:, None], number / most[:, None])
     s, beyond = longer[:, None], np.maximum(number / curve - least, 0.0)
     ratio = arrival_rate[:, None] / number * (least + np.minimum(s, 1.0) * beyond)
-    below, above = np.minimum(ratio, 1.0), np.maximum(ratio, 1.0)
-    first = 1 / (1 - below + below * s)
+    first, decay = _outside(ratio, s)
     waits = number > np.maximum(np.floor(most * alone + ROUNDING), 1.0)[:, None]
-    steps = np.where(waits, below * s * first * (1 + (above - 1) / s), ratio)
+    steps = np.where(waits, decay, ratio)
     logs = np.concatenate([np.zeros((points, 1)), np.cumsum(np.log(steps), axis=1)], axis=1)
     logs[:, 1:-1] += np.where(waits[:, 1:], np.log(first[:, :-1]), 0.0)
     p = np.exp(logs - logs.max(axis=1, keepdims=True))

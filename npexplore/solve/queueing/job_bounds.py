@@ -61,8 +61,8 @@ def asymptotic_bounds(
     """
     table = demand_table(demands, names)
     N, Z = population_row(population, len(table)), per_point("think time", think_time, len(table))
-    _refuse_idle(table, names)
     total, count = table.sum(axis=1), np.broadcast_to(whole(servers=servers)[0], table.shape)
+    refuse_first(total == 0, total, "sum of demands", "greater than 0", None, ("point",))
     shares = table / count
     worst = shares.max(axis=1)
     upper = np.minimum(N / (total + Z), 1 / worst)
@@ -145,8 +145,3 @@ def multiclass_balanced_bounds(
         queued = np.maximum((without * (1 - thinking[:, None, :])).sum(axis=2), 0.0)
         upper = np.where(N > 0, N / (total + Z + queued * model.demands.min(axis=1)), 0.0)
     return JobBounds(wide.lower, np.minimum(wide.upper, upper), wide.bottleneck, wide.knee)
-
-
-def _refuse_idle(table: Floats, names: Sequence[str] | None) -> None:
-    total = table.sum(axis=1)
-    refuse_first(total == 0, total, "sum of demands", "greater than 0", None, ("point",))

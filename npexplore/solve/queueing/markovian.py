@@ -68,13 +68,20 @@ def mmc(arrival_rate: ArrayLike, service_time: ArrayLike, servers: ArrayLike) ->
 
     arrival_rate: per second. service_time: mean, in seconds. servers: c. All have one shape, or shapes that broadcast.
     """
+    rate, service, c, waits = waiting(arrival_rate, service_time, servers)
+    return without_loss(rate, service, np.asarray(waits * service / (c * (1 - rate * service / c))), c)
+
+
+def waiting(
+    arrival_rate: ArrayLike, service_time: ArrayLike, servers: ArrayLike
+) -> tuple[Floats, Floats, Ints, Floats]:
+    """Return the arguments of a stable M/M/c in one shape, and the chance to wait (Erlang's C)."""
     rate, service = numbers(arrival_rate=arrival_rate, service_time=service_time)
     rate, service, c = np.broadcast_arrays(rate, service, *whole(servers=servers))
     share = np.asarray(rate * service / c)
     stable(share)
     blocked = erlang_b(rate * service, c)
-    waits = blocked / (1 - share * (1 - blocked))
-    return without_loss(rate, service, np.asarray(waits * service / (c * (1 - share))), c)
+    return rate, service, c, np.asarray(blocked / (1 - share * (1 - blocked)))
 
 
 def mmck(arrival_rate: ArrayLike, service_time: ArrayLike, servers: ArrayLike, capacity: ArrayLike) -> QueueMeans:
@@ -114,12 +121,7 @@ def _finite(birth: Floats, death: Floats, service: Floats, servers: Floats, *, l
     throughput = np.asarray((p[..., 1:] * death).sum(axis=-1))
     number = np.asarray((p * states).sum(axis=-1))
     response = number / throughput
-    loss = np.zeros_like(number) if lossless else np.asarray(_turned_away(p, birth))
+    full = np.concatenate([birth == 0, np.ones((*birth.shape[:-1], 1), bool)], axis=-1)
+    loss = np.zeros_like(number) if lossless else np.asarray((p * full).sum(axis=-1))
     wait = (p * np.maximum(states - servers[..., None], 0)).sum(axis=-1) / throughput
     return QueueMeans(throughput, np.asarray(throughput * service / servers), number, wait, response, loss)
-
-
-def _turned_away(p: Floats, birth: Floats) -> Floats:
-    full = np.concatenate([birth == 0, np.ones((*birth.shape[:-1], 1), bool)], axis=-1)
-    turned: Floats = (p * full).sum(axis=-1)
-    return turned

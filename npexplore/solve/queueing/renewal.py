@@ -10,13 +10,14 @@ M/G/c/c: the loss is Erlang's B for every distribution of service (Sevastyanov, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from npexplore.errors import InputError
 from npexplore.solve.queueing.inputs import Floats, numbers, stable, whole
-from npexplore.solve.queueing.markovian import QueueMeans, erlang_b, without_loss
+from npexplore.solve.queueing.markovian import QueueMeans, erlang_b, waiting, without_loss
 
 Transform = Callable[[float], float]
 
@@ -74,16 +75,10 @@ def gmc(transform: Transform, arrival_rate: float, service_time: float, servers:
     for j in range(1, n + 1):
         ratio = (1 - a[j]) / a[j]  # C_j = prod A*_i / (1 - A*_i)
         product *= ratio
-        total += _binomial(n, j) * product * (n * (1 - a[j]) - j) / (n * (1 - sigma) - j) / (1 - a[j])
+        total += comb(n, j) * product * (n * (1 - a[j]) - j) / (n * (1 - sigma) - j) / (1 - a[j])
     height = 1 / (1 / (1 - sigma) + total)
     waits = height / (1 - sigma)
     return without_loss(rate, service, np.asarray(waits / (n * mu * (1 - sigma))), c), waits
-
-
-def _binomial(n: int, j: int) -> float:
-    from math import comb
-
-    return float(comb(n, j))
 
 
 def mxm1(
@@ -159,12 +154,7 @@ def chance_to_wait(arrival_rate: ArrayLike, service_time: ArrayLike, servers: Ar
 
     arrival_rate: per second. service_time: mean, in seconds. servers: c. All have one shape, or shapes that broadcast.
     """
-    rate, service = numbers(arrival_rate=arrival_rate, service_time=service_time)
-    rate, service, c = np.broadcast_arrays(rate, service, *whole(servers=servers))
-    share = np.asarray(rate * service / c)
-    stable(share)
-    blocked = erlang_b(rate * service, c)
-    return np.asarray(blocked / (1 - share * (1 - blocked)))
+    return waiting(arrival_rate, service_time, servers)[3]
 
 
 def deterministic_cycle(demands: Sequence[float], population: int, servers: Sequence[int] | None = None) -> float:

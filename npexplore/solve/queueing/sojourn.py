@@ -15,8 +15,8 @@ import numpy as np
 
 from npexplore.errors import InputError
 from npexplore.solve.queueing.birth_death import steady_state
-from npexplore.solve.queueing.inputs import Floats, numbers, stable, whole
-from npexplore.solve.queueing.markovian import erlang_b
+from npexplore.solve.queueing.inputs import Floats, numbers, whole
+from npexplore.solve.queueing.markovian import waiting
 
 HALVINGS = 50  # of the shortest power of two times the scale that is too long: to 1e-15 of it
 
@@ -28,12 +28,8 @@ def mmc_quantiles(shares: Sequence[float], arrival_rate: float, service_time: fl
     mean, in seconds. servers: c. Raises InputError for a share that is not between 0 and 1 and for an unstable queue.
     """
     rate, mean = numbers(positive=True, arrival_rate=arrival_rate, service_time=service_time)
-    (c,) = whole(servers=servers)
-    load = rate * mean / c
-    stable(load)
-    blocked = erlang_b(rate * mean, c)
-    waits = float(blocked / (1 - load * (1 - blocked)))
-    served, moving = float(1 / mean), float(c / mean - rate)
+    *_, c, chance = waiting(rate, mean, servers)
+    waits, served, moving = float(chance), float(1 / mean), float(c / mean - rate)
 
     def longer(t: Floats) -> Floats:
         if abs(moving / served - 1) < 1e-9:
