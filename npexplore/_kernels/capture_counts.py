@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from npexplore._kernels import capture_layout as bits
 from npexplore.jit import kernel
 
 Array = NDArray[Any]
@@ -22,20 +23,6 @@ LENGTHS = 65536
 NO_TIME = np.iinfo(np.int64).min
 NO_OFFSET = 0xFFFF
 BLOCK = 256  # keys of flows that are looked up side by side
-# bits of the column `flags` (capture_headers.py; a test compares them)
-F_IPV4, F_IPV6, F_ARP, F_GOOD, F_BAD, F_CUT, F_FRAGMENT, F_NONFIRST, F_DF, F_OPTIONS = (
-    1,
-    2,
-    4,
-    8,
-    16,
-    32,
-    128,
-    256,
-    512,
-    1024,
-)
-F_PORTS, F_HEADER = 2048, 4096
 
 
 @kernel()
@@ -86,7 +73,7 @@ def count_packets(
         if labels[i]:
             totals[MPLS] += 1
         flag = np.int64(flags[i])
-        if flag & F_IPV4:
+        if flag & bits.IPV4:
             have = np.int64(captured[i]) - np.int64(l3_offset[i])
             totals[IPV4] += 1
             if have >= 2:
@@ -95,16 +82,16 @@ def count_packets(
                 totals[TTL_LE_1] += 1
             if have >= 10:
                 protocols[ip_proto[i]] += 1
-            totals[FRAGMENTS] += flag & F_FRAGMENT != 0
-            totals[NONFIRST] += flag & F_NONFIRST != 0
-            totals[DF] += flag & F_DF != 0
-            totals[OPTIONS] += flag & F_OPTIONS != 0
-            totals[GOOD] += flag & F_GOOD != 0
-            totals[BAD] += flag & F_BAD != 0
-            totals[CUT] += flag & F_CUT != 0
-        elif flag & F_IPV6:
+            totals[FRAGMENTS] += flag & bits.FRAGMENT != 0
+            totals[NONFIRST] += flag & bits.NONFIRST != 0
+            totals[DF] += flag & bits.DONT_FRAGMENT != 0
+            totals[OPTIONS] += flag & bits.OPTIONS != 0
+            totals[GOOD] += flag & bits.CHECKSUM_GOOD != 0
+            totals[BAD] += flag & bits.CHECKSUM_BAD != 0
+            totals[CUT] += flag & bits.CHECKSUM_CUT != 0
+        elif flag & bits.IPV6:
             totals[IPV6] += 1
-        elif flag & F_ARP:
+        elif flag & bits.ARP:
             totals[ARP] += 1
         now = t_ns[i]
         if now != NO_TIME:
@@ -193,7 +180,7 @@ def count_flows(
     while i < len(flags):
         size = 0
         while i < len(flags) and size < BLOCK:
-            if flags[i] & F_IPV4 and flags[i] & F_HEADER:
+            if flags[i] & bits.IPV4 and flags[i] & bits.HEADER:
                 a = np.uint64(src[i]) << np.uint64(32) | np.uint64(dst[i])
                 b = np.uint64(sport[i]) << np.uint64(24) | np.uint64(dport[i]) << np.uint64(8) | np.uint64(ip_proto[i])
                 b |= np.uint64(1 << 40)
@@ -280,26 +267,3 @@ def count_bins(
             octets[at] += length[i]
         i += 1
     return i
-
-
-@kernel()
-def used_bins(packets: Array) -> tuple[int, int]:
-    """Return the first and the last bin that is not 0; (0, -1) if there is none."""
-    first, last = np.int64(0), np.int64(len(packets)) - 1
-    while last >= 0 and packets[last] == 0:
-        last -= 1
-    while first < last and packets[first] == 0:
-        first += 1
-    return first, last
-
-
-@kernel()
-def rebin(bins: Array, out: Array, first_bin: int, steps: int, new_first: int) -> None:
-    """Write bins that are 2^steps as wide into `out`, which is cleared; both start at a bin number of their own width.
-
-    What has no place in `out` must be 0.
-    """
-    out[:] = 0
-    for i in range(len(bins)):
-        if bins[i] != 0:
-            out[((i + first_bin) >> steps) - new_first] += bins[i]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from npexplore._kernels.capture_counts import NO_TIME, count_bins, rebin, used_bins
+from npexplore._kernels.capture_counts import NO_TIME, count_bins
 from npexplore.display import ShownByArguments
 from npexplore.errors import InputError
 from npexplore.records import by_content
@@ -110,7 +110,6 @@ class RateCounter(ShownByArguments):
         self._first: int | None = None
         self._packets = np.zeros(bins, np.int64)
         self._bytes = np.zeros(bins, np.int64)
-        self._spare: NDArray[np.int64] | None = None  # what bins are moved into, and then the old ones
 
     def add(self, t_ns: NDArray[np.int64], length: NDArray[np.uint32]) -> None:
         """Count packets; they may be in any order of time."""
@@ -142,20 +141,19 @@ class RateCounter(ShownByArguments):
     def _make_room(self, earliest: int, latest: int, least: int = 0) -> None:
         """Move and coarsen the bins until those in use and those of two times fit, of 2^least ns or more."""
         assert self._first is not None
-        first_used, last_used = used_bins(self._packets)
+        used = np.flatnonzero(self._packets)
         low, high = earliest >> self._shift, latest >> self._shift
-        if last_used >= 0:
-            low, high = min(low, self._first + first_used), max(high, self._first + last_used)
+        if len(used):
+            low, high = min(low, self._first + int(used[0])), max(high, self._first + int(used[-1]))
         steps = max(0, least - self._shift)
         while (high >> steps) - (low >> steps) >= len(self._packets):
             steps += 1
         first = low >> steps
-        if self._spare is None:
-            self._spare = np.empty_like(self._packets)
-        rebin(self._packets, self._spare, self._first, steps, first)
-        self._packets, self._spare = self._spare, self._packets
-        rebin(self._bytes, self._spare, self._first, steps, first)
-        self._bytes, self._spare = self._spare, self._bytes
+        at = ((used + self._first) >> steps) - first
+        for bins in (self._packets, self._bytes):
+            counted = bins[used]
+            bins[:] = 0
+            np.add.at(bins, at, counted)
         self._first, self._shift = first, self._shift + steps
 
     def state(self) -> NDArray[np.int64]:
