@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any
+
+import msgspec
 
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.networks.records import (
@@ -19,9 +22,20 @@ from npexplore.networks.records import (
     target_of,
     whole,
 )
+from npexplore.toml import in_words, typed
 
 LONGEST_TURN = 1000
 DUST = 1e-9  # how far probabilities may be from adding up to 1
+
+
+def checked_network(tables: dict[str, Any]) -> Network:
+    """Return tables as the network that they are; raises InputError as `check_network` does."""
+    try:
+        network = typed(tables, Network)
+    except msgspec.ValidationError as error:
+        raise InputError(in_words(str(error))) from None
+    check_network(network)
+    return network
 
 
 def check_network(network: Network) -> None:

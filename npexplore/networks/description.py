@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from npexplore.errors import InputError
+from npexplore.errors import told_at
 from npexplore.networks.amounts import plain, spelled
 from npexplore.networks.checks import check_network
 from npexplore.networks.records import Network
@@ -32,10 +32,8 @@ def load_network(path: str | Path, left_out: Collection[str] = ()) -> Network:
     file = named_file("network", path, "models", "networks")
     tables = ignore_keys(parsed(input_content(file), file), left_out, file.name)
     network: Network = convert(plain(tables, file.name), Network, file)
-    try:
+    with told_at(file.name):
         check_network(network)
-    except InputError as error:
-        raise InputError(f"{file.name}: {error}") from None
     return network
 
 

@@ -10,12 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
-
 from npexplore.errors import InputError
-from npexplore.networks.checks import check_network
+from npexplore.networks.checks import checked_network
 from npexplore.networks.records import AS, HIT, IN, MISS, OUT, Network
-from npexplore.toml import in_words, typed
 
 Way = tuple[str, str, float]  # node, class there, probability
 LONGEST_WAY = 50  # nodes without any time, one after the other
@@ -83,12 +80,7 @@ class Graph:
         for station in document["station"].values():
             for key in {"weights", "switch_over"} & set(station):
                 station[key] = {_plain(c): w for c, w in station[key].items() if _plain(c) in document["class"]}
-        try:
-            network = typed(document, Network)
-        except msgspec.ValidationError as error:
-            raise InputError(f"{self.name}: {in_words(str(error))}") from None
-        check_network(network)
-        return network
+        return checked_network(document)
 
     def _begin(self, c: str) -> tuple[str, str] | None:
         """Return the node that passes of a class begin at: its source, or its reference station."""
@@ -110,7 +102,7 @@ class Graph:
         """Return where a customer that leaves a node next takes time, is asked for an item, splits or is done."""
         probabilities: dict[tuple[str, str], float] = {}
         if depth > LONGEST_WAY:
-            raise InputError(f"{self.name}: class {c!r} goes round {name!r} without any time passing")
+            raise InputError(f"class {c!r} goes round {name!r} without any time passing")
         for node, other, chance in self.routes.get((name, c), []):
             if chance <= 0:
                 continue
@@ -134,7 +126,7 @@ class Graph:
         node = self.nodes[name]
         if node.kind == "station":
             if c not in node.service:
-                raise InputError(f"{self.name}: class {c!r} comes to {name!r}, where it has no service time")
+                raise InputError(f"class {c!r} comes to {name!r}, where it has no service time")
             return node.service[c] is not None
         return node.kind in ("fork", "cache")
 
@@ -165,9 +157,7 @@ class Graph:
         node = self.nodes[name]
         if node.kind == "cache":
             if c not in node.hit or c not in node.miss:
-                raise InputError(
-                    f"{self.name}: class {c!r} comes to cache {name!r} without a class for hits and misses"
-                )
+                raise InputError(f"class {c!r} comes to cache {name!r} without a class for hits and misses")
             return [(name, node.hit[c]), (name, node.miss[c])]
         return [(node.join, c)] if node.kind == "fork" else [(name, c)]
 
@@ -179,15 +169,13 @@ class Graph:
                 after = self.routes.get((node, other), [])
                 single = len(after) == 1 and after[0][0] == fork.join and after[0][1] == c == other
                 if self.nodes[node].kind != "station" or not single:
-                    raise InputError(
-                        f"{self.name}: fork {name!r}: a branch must be one station, {node!r} goes on elsewhere"
-                    )
+                    raise InputError(f"fork {name!r}: a branch must be one station, {node!r} goes on elsewhere")
                 if self.nodes[node].service.get(c) is None:
-                    raise InputError(f"{self.name}: fork {name!r}: {node!r} has no service time for class {c!r}")
+                    raise InputError(f"fork {name!r}: {node!r} has no service time for class {c!r}")
                 if node not in branches:
                     branches.append(node)
         if sum(fork.tasks.get(branch, 1) for branch in branches) < 2:
-            raise InputError(f"{self.name}: fork {name!r}: it needs two branches or more, got {len(branches)}")
+            raise InputError(f"fork {name!r}: it needs two branches or more, got {len(branches)}")
         return branches
 
     def _class(self, c: str, kind: Kind, reached: set[tuple[str, str]]) -> dict[str, Any] | None:
@@ -236,19 +224,19 @@ class Graph:
         deeper = [n for n, _, _ in self.routes.get(at, []) if self.nodes[n].kind == "pass" and self.choose.get((n, c))]
         if choice in (None, "chance"):
             if deeper and any(self.choose[n, c] != "chance" for n in deeper):
-                raise InputError(f"{self.name}: router {deeper[0]!r} is reached by chance and does not choose by it")
+                raise InputError(f"router {deeper[0]!r} is reached by chance and does not choose by it")
             return
         if choice == "in_turn" and shared > 1:
-            raise InputError(f"{self.name}: router {at[0]!r}: turns that several stations share")
+            raise InputError(f"router {at[0]!r}: turns that several stations share")
         if len(one["route"][start]) > 1:
             one["choose"][start] = choice
 
     def _texts(self, ways: list[Way], c: str) -> dict[str, float]:
         if not ways:
-            raise InputError(f"{self.name}: class {c!r} has a place that no route leads on from")
+            raise InputError(f"class {c!r} has a place that no route leads on from")
         total = sum(share for _, _, share in ways)
         if abs(total - 1) > 1e-6:
-            raise InputError(f"{self.name}: class {c!r}: probabilities must add up to 1, got {total:.9g}")
+            raise InputError(f"class {c!r}: probabilities must add up to 1, got {total:.9g}")
         probabilities: dict[str, float] = {}
         for node, other, share in ways:
             target = node if node == OUT else _plain(node)

@@ -11,13 +11,16 @@ import math
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from npexplore.errors import InputError, UnknownNameError, one_of
+from npexplore.errors import one_of, told_at
 from npexplore.networks.graph import Graph, Kind, Node, Way
 from npexplore.networks.jmt_file import (
     IRRELEVANT,
     by_class,
+    by_name,
     classed,
+    connections,
     kind_of,
+    known,
     limit_of,
     number_in,
     parameter,
@@ -62,73 +65,46 @@ def read_jsimg(path: Path, left_out: Iterable[str] = ()) -> Network:
         raise root.refused(f"the outermost element must be 'sim' or 'archive', got {root.kind!r}")
     sim = root.one("sim") if root.kind == "archive" else root
     graph = Graph(path.stem)
-    try:
-        _read(graph, sim)
-        root.finish(IRRELEVANT)
+    _read(graph, sim)
+    root.finish(IRRELEVANT)
+    with told_at(path.name):
         return graph.network()
-    except InputError as error:
-        text = str(error)
-        raise (
-            error if text.startswith(path.name) else InputError(f"{path.name}: {text.removeprefix(f'{graph.name}: ')}")
-        ) from None
 
 
 def _read(graph: Graph, sim: Entry) -> None:
     """Read classes, nodes, connections and regions into a graph."""
-    classes = sim.every("userClass")
-    ranks = [one.whole(one.value("@priority", "0"), "priority") for one in classes]
-    for one, rank in zip(classes, ranks, strict=True):
-        _class(graph, one, max(ranks) - rank)
-    nodes = sim.every("node")
-    names = [node.value("@name") for node in nodes]
-    for node, name in zip(nodes, names, strict=True):
-        if names.count(name) > 1:
-            raise node.refused("there are two nodes of this name")
-    for c, kind in graph.classes.items():
-        if kind.reference in SWITCHED and kind.reference not in names and not kind.population:
+    classes, nodes = by_name(sim.every("userClass"), "classes"), by_name(sim.every("node"), "nodes")
+    ranks = {c: one.whole(one.value("@priority", "0"), "priority") for c, one in classes.items()}
+    for c, one in classes.items():
+        graph.classes[c] = kind = _class(one, max(ranks.values()) - ranks[c])
+        if kind.reference in SWITCHED and kind.reference not in nodes and not kind.population:
             kind.reference = ""
         elif kind.population is not None or kind.reference:
-            _known(classes[list(graph.classes).index(c)], "referenceSource", kind.reference, names)
-    links: dict[str, list[str]] = {name: [] for name in names}
-    for link in sim.every("connection"):
-        source, target = (_known(link, end, link.value(f"@{end}"), names) for end in ("source", "target"))
-        links[source].append(target)
-    sinks = [n for n, one in zip(names, nodes, strict=True) if [s.key for s in one.children] == ["section JobSink"]]
-    for node, name in zip(nodes, names, strict=True):
+            known(one, "referenceSource: node", kind.reference, nodes)
+    links = connections(sim, nodes)
+    sinks = [name for name, one in nodes.items() if [part.key for part in one.children] == ["section JobSink"]]
+    for name, node in nodes.items():
         _node(graph, node, name, links, sinks)
     for kind in graph.classes.values():
         if kind.population is None and kind.reference and kind.arrivals is None:
             kind.reference = ""
-    _joins(graph, dict(zip(names, nodes, strict=True)))
+    _joins(graph, nodes)
     for one in sim.every("blockingRegion"):
         region(graph, one)
 
 
-def _class(graph: Graph, one: Entry, priority: int) -> None:
-    name = one.value("@name")
-    if name in graph.classes:
-        raise one.refused("there are two classes of this name")
-    kind = Kind(priority=priority, reference=one.value("@referenceSource", ""))
+def _class(one: Entry, priority: int) -> Kind:
     said = one_of(f"{one.place}: type", one.value("@type"), ("open", "closed"))
-    if said == "closed":
-        kind.population = one.whole(one.value("@customers"), "customers")
-    graph.classes[name] = kind
-
-
-def _known(entry: Entry, what: str, name: str, names: Iterable[str]) -> str:
-    if name not in names:
-        raise entry.refused(str(UnknownNameError(f"{what}: node", name, names)))
-    return name
+    population = one.whole(one.value("@customers"), "customers") if said == "closed" else None
+    return Kind(population, one.value("@referenceSource", ""), priority=priority)
 
 
 def _node(graph: Graph, node: Entry, name: str, links: dict[str, list[str]], sinks: Collection[str]) -> None:
     sections = node.of_kind("section")
     kinds = tuple(section.value("@className") for section in sections)
     if kinds not in NODES:
-        known = {part for row in NODES for part in row}
         for section, kind in zip(sections, kinds, strict=True):
-            if kind not in known:
-                raise section.refused(str(UnknownNameError("section", kind, known)))
+            known(section, "section", kind, {part for row in NODES for part in row})
         raise node.refused(f"no node has the sections {', '.join(kinds) or '(none)'}")
     kind = NODES[kinds]
     graph.nodes[name] = Node(kind)
@@ -187,7 +163,7 @@ def _routes(
     shares: dict[str, float] = {}
     for entry in array[0].of_kind("subParameter"):
         share = entry.one("subParameter probability" if kind == "EmpiricalStrategy" else "subParameter weight")
-        target = _known(entry, "stationName", value_in(entry.one("subParameter stationName")), links)
+        target = known(entry, "stationName: node", value_in(entry.one("subParameter stationName")), links)
         if target in shares:
             raise entry.refused(f"station {target!r} stands twice")
         shares[target] = number_in(share)
@@ -249,7 +225,7 @@ def _branches(strategy: Entry, targets: list[str]) -> dict[str, int]:
     for array in strategy.of_kind("subParameter"):
         for path in array.of_kind("subParameter"):
             unit = path.one("subParameter outUnitProbability")
-            target = _known(unit, "stationName", value_in(unit.one("subParameter stationName")), targets)
+            target = known(unit, "stationName: node", value_in(unit.one("subParameter stationName")), targets)
             chance = number_in(unit.one("subParameter probability"))
             if chance != 1:
                 raise unit.refused(f"a branch that is taken by chance is not supported, got {chance:g} (supported: 1)")

@@ -85,6 +85,31 @@ def _title(tag: str, attributes: Mapping[str, str]) -> tuple[str, str, bool]:
     return f"{tag} {name}" if inside else tag, f"{tag} {name!r}", not inside
 
 
+def known(entry: Entry, what: str, name: str, names: Iterable[str]) -> str:
+    """Return a name that must be one of some; raises InputError with the nearest of them."""
+    if name not in names:
+        raise entry.refused(str(UnknownNameError(what, name, names)))
+    return name
+
+
+def by_name(entries: Iterable[Entry], what: str) -> dict[str, Entry]:
+    """Return elements by name; raises InputError for a name that two have."""
+    named: dict[str, Entry] = {}
+    for one in entries:
+        if named.setdefault(one.value("@name"), one) is not one:
+            raise one.refused(f"there are two {what} of this name")
+    return named
+
+
+def connections(sim: Entry, nodes: Iterable[str]) -> dict[str, list[str]]:
+    """Return for each node those that its connections lead to."""
+    links: dict[str, list[str]] = {name: [] for name in nodes}
+    for link in sim.every("connection"):
+        source, target = (known(link, f"{end}: node", link.value(f"@{end}"), links) for end in ("source", "target"))
+        links[source].append(target)
+    return links
+
+
 def kind_of(entry: Entry) -> str:
     """Return the Java class of a strategy, without its package."""
     return entry.value("@classPath", "").rpartition(".")[2]
@@ -116,14 +141,12 @@ def by_class(section: Entry, name: str, classes: Iterable[str]) -> dict[str, Ent
 
 def classed(entry: Entry, classes: Iterable[str]) -> Iterator[tuple[str, Entry]]:
     """Yield (class, sub-parameter) of an element whose sub-parameters follow the names of their classes."""
-    known, done, c = set(classes), set[str](), ""
+    every, done, c = set(classes), set[str](), ""
     entry.of_kind("refClass")
     entry.of_kind("subParameter")
     for part in entry.children:
         if part.kind == "refClass":
-            c = part.content()
-            if c not in known:
-                raise part.refused(str(UnknownNameError("class", c, known)))
+            c = known(part, "class", part.content(), every)
         elif part.kind == "subParameter":
             if not c:
                 raise part.refused("a refClass must stand in front of it")

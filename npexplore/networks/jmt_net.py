@@ -12,14 +12,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from npexplore.errors import UnknownNameError, one_of
+from npexplore.errors import one_of
 from npexplore.machine.petri.unfolded import Arc, Net, Place, Transition
 from npexplore.machine.petri.values import MOST_TOKENS
 from npexplore.networks.jmt_file import IRRELEVANT as OF_FILES
 from npexplore.networks.jmt_file import (
     by_class,
+    by_name,
     classed,
+    connections,
     kind_of,
+    known,
     number_in,
     parameter,
     plain,
@@ -63,39 +66,23 @@ class _Reader:
 
     def __init__(self, sim: Entry, name: str) -> None:
         self.sim, self.name, self.notes = sim, name, list[str]()
-        self.classes: dict[str, Entry] = {}
-        for one in sim.every("userClass"):
-            if self.classes.setdefault(one.value("@name"), one) is not one:
-                raise one.refused("there are two classes of this name")
-        self.kinds: dict[str, str] = {}
-        self.sections: dict[str, list[Entry]] = {}
-        for node in sim.every("node"):
-            self.add(node)
+        self.classes, nodes = by_name(sim.every("userClass"), "classes"), by_name(sim.every("node"), "nodes")
+        self.sections = {name: node.of_kind("section") for name, node in nodes.items()}
+        self.kinds = {name: self.kind(node, self.sections[name]) for name, node in nodes.items()}
         self.numbers: dict[tuple[str, str], int] = {}
         for place in (name for name, kind in self.kinds.items() if kind == "place"):
             self.numbers |= {(place, c): len(self.numbers) + k for k, c in enumerate(self.classes)}
-        self.links = {name: list[str]() for name in self.kinds}
-        for link in sim.every("connection"):
-            source, target = (self.known(link, link.value(f"@{end}"), self.kinds) for end in ("source", "target"))
-            self.links[source].append(target)
+        self.links = connections(sim, self.kinds)
 
-    def add(self, node: Entry) -> None:
-        name, sections = node.value("@name"), node.of_kind("section")
+    @staticmethod
+    def kind(node: Entry, sections: list[Entry]) -> str:
         kinds = tuple(section.value("@className") for section in sections)
-        if name in self.kinds:
-            raise node.refused("there are two nodes of this name")
         if kinds not in NODES:
             raise node.refused(
                 f"a node of the sections {', '.join(kinds) or '(none)'} is not supported among places and transitions "
                 f"(supported: place, transition, source, sink)"
             )
-        self.kinds[name], self.sections[name] = NODES[kinds], sections
-
-    @staticmethod
-    def known(entry: Entry, name: str, names: Iterable[str]) -> str:
-        if name not in names:
-            raise entry.refused(str(UnknownNameError("node", name, names)))
-        return name
+        return NODES[kinds]
 
     def net(self) -> Net:
         tokens = self.marking()
@@ -124,7 +111,7 @@ class _Reader:
         tokens = dict.fromkeys(self.numbers, 0)
         preload = self.sim.optional("preload")
         for station in preload.every("stationPopulations") if preload else ():
-            place = self.known(station, station.value("@stationName"), self.kinds)
+            place = known(station, "node", station.value("@stationName"), self.kinds)
             for one in station.every("classPopulation"):
                 c = one.value("@refClass")
                 if (place, c) not in tokens:
@@ -204,7 +191,7 @@ class _Reader:
         for mode in _listed(section, name):
             vectors: Vectors = {}
             for vector in (one for array in mode.of_kind("subParameter") for one in array.of_kind("subParameter")):
-                node = self.known(vector, value_in(vector.one("subParameter stationName")), self.kinds)
+                node = known(vector, "node", value_in(vector.one("subParameter stationName")), self.kinds)
                 entries = [one for one in vector.of_kind("subParameter") if one.key != "subParameter stationName"]
                 if len(entries) != 1 or node in vectors:
                     raise vector.refused(f"one list of tokens is needed for {node!r}, got {len(entries)}")

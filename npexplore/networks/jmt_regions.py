@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from npexplore.errors import UnknownNameError
 from npexplore.networks.graph import Graph
-from npexplore.networks.jmt_file import limit_of
+from npexplore.networks.jmt_file import known, limit_of
 from npexplore.strict_input import Entry
 
 Limit = tuple[Entry, list[str], dict[str, float], float]  # where it stands, its classes, what each counts, the limit
@@ -22,14 +21,11 @@ def region(graph: Graph, entry: Entry) -> None:
     name = entry.value("@name", "region")
     if name in graph.regions:
         raise entry.refused("there are two regions of this name")
-    stations = []
+    stations, every = [], [name for name, one in graph.nodes.items() if one.kind == "station"]
     for node in entry.every("regionNode"):
         node.content()
         station = node.value("@nodeName")
-        if graph.nodes.get(station) is None or graph.nodes[station].kind != "station":
-            known = [known for known, one in graph.nodes.items() if one.kind == "station"]
-            raise node.refused(str(UnknownNameError("nodeName: station", station, known)))
-        stations.append(station)
+        stations.append(known(node, "nodeName: station", station, every))
     drops = dict(_of_classes(graph, entry, "dropRules", "@dropThisClass"))
     there = [c for c in graph.classes if any(c in graph.nodes[station].service for station in stations)]
     limits = [limit for limit in _limits(graph, entry) if _can_bind(graph, limit, there)]
@@ -58,8 +54,8 @@ def _of_classes(
     done = set()
     for one in entry.every(tag):
         c = one.value(key)
-        if key == "@jobClass" and c not in graph.classes:
-            raise one.refused(str(UnknownNameError("jobClass", c, graph.classes)))
+        if key == "@jobClass":
+            known(one, "jobClass", c, graph.classes)
         if c in done:
             raise one.refused(f"{c!r} stands twice")
         done.add(c)
@@ -80,33 +76,16 @@ def _limits(graph: Graph, entry: Entry) -> list[Limit]:
     groups: dict[str, list[str]] = {}
     for listed in entry.every("groupClassList"):
         for one in listed.every("groupClass"):
-            c = one.value("@jobClass")
-            if c not in graph.classes:
-                raise one.refused(str(UnknownNameError("jobClass", c, graph.classes)))
+            c = known(one, "jobClass", one.value("@jobClass"), graph.classes)
             groups.setdefault(one.value("@jobGroup"), []).append(c)
     limits: list[Limit] = []
-    for tag, attribute, counts in (
-        ("globalConstraint", "@maxJobs", jobs),
-        ("globalMemoryConstraint", "@maxMemory", memory),
-    ):
-        for limit in [entry.optional(tag)]:
-            if limit is not None:
-                limits.append((limit, everyone, counts, limit_of(limit, limit.value(attribute))))
-    for tag, attribute, counts in (
-        ("classConstraint", "@maxJobsPerClass", jobs),
-        ("classMemoryConstraint", "@maxMemoryPerClass", memory),
-    ):
-        limits += [
-            (one, [c], counts, limit_of(one, text)) for c, (one, text) in _of_classes(graph, entry, tag, attribute)
-        ]
-    for tag, attribute, counts in (
-        ("groupConstraint", "@maxJobsPerGroup", jobs),
-        ("groupMemoryConstraint", "@maxMemoryPerGroup", memory),
-    ):
-        for group, (one, text) in _of_classes(graph, entry, tag, attribute, "@jobGroup"):
-            if group not in groups:
-                raise one.refused(str(UnknownNameError("jobGroup", group, groups)))
-            limits.append((one, groups[group], counts, limit_of(one, text)))
+    for kind, most, counts in (("Constraint", "@maxJobs", jobs), ("MemoryConstraint", "@maxMemory", memory)):
+        if (limit := entry.optional(f"global{kind}")) is not None:
+            limits.append((limit, everyone, counts, limit_of(limit, limit.value(most))))
+        for c, (one, text) in _of_classes(graph, entry, f"class{kind}", f"{most}PerClass"):
+            limits.append((one, [c], counts, limit_of(one, text)))
+        for group, (one, text) in _of_classes(graph, entry, f"group{kind}", f"{most}PerGroup", "@jobGroup"):
+            limits.append((one, groups[known(one, "jobGroup", group, groups)], counts, limit_of(one, text)))
     return [limit for limit in limits if math.isfinite(limit[3])]
 
 

@@ -11,12 +11,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from npexplore.errors import InputError, UnknownNameError
-from npexplore.networks.checks import check_network
-from npexplore.networks.jmt_file import IRRELEVANT, read_file
+from npexplore.errors import InputError, told_at
+from npexplore.networks.checks import checked_network
+from npexplore.networks.jmt_file import IRRELEVANT, known, read_file
 from npexplore.networks.records import IN, OUT, Network
 from npexplore.strict_input import Entry
-from npexplore.toml import typed
 
 STATIONS = ("listation", "delaystation", "ldstation")
 
@@ -42,12 +41,8 @@ def read_jmva(path: Path, left_out: Iterable[str] = ()) -> Network:
             raise InputError(f"{path.name}: class {c!r} visits no station")
         customers["service"] = {s: {"distribution": "exponential", "mean": times[s, c]} for s in there}
         customers["route"] = _in_a_row(there)
-    network = typed({"name": path.stem, "station": stations, "class": classes}, Network)
-    try:
-        check_network(network)
-    except InputError as error:
-        raise InputError(f"{path.name}: {error}") from None
-    return network
+    with told_at(path.name):
+        return checked_network({"name": path.stem, "station": stations, "class": classes})
 
 
 def _counted(entry: Entry, *kinds: str) -> list[Entry]:
@@ -92,7 +87,7 @@ def _station(
     elif servers != 1:
         raise one.refused(f"servers of a {one.kind} must be 1, got {servers}")
     for said in one.one("servicetimes").every("servicetime", "servicetimes"):
-        c = _class_of(said, visits)
+        c = known(said, "customerclass", said.value("@customerclass"), visits)
         if (name, c) in times:
             raise said.refused(f"class {c!r} stands twice")
         texts = [text for text in said.content().split(";") if text.strip()]
@@ -108,19 +103,12 @@ def _station(
             if len(others) != len(rates) or not all(map(math.isclose, others, rates)):
                 raise said.refused("rates that differ between classes are not supported")
     for said in one.one("visits").every("visit"):
-        c = _class_of(said, visits)
+        c = known(said, "customerclass", said.value("@customerclass"), visits)
         if name in visits[c]:
             raise said.refused(f"class {c!r} stands twice")
         visits[c][name] = said.number(said.content())
         if not 0 <= visits[c][name] < math.inf:
             raise said.refused(f"visits must be at least 0, got {said.content()!r}")
-
-
-def _class_of(said: Entry, classes: Iterable[str]) -> str:
-    c = said.value("@customerclass")
-    if c not in classes:
-        raise said.refused(str(UnknownNameError("customerclass", c, classes)))
-    return c
 
 
 def _in_a_row(visits: dict[str, float]) -> dict[str, dict[str, float]]:
