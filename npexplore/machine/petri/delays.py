@@ -13,14 +13,7 @@ from npexplore.machine.described.formula import plain
 from npexplore.machine.petri.formulas import FUNCTIONS
 from npexplore.machine.petri.measured import Measuring, NetUnits
 from npexplore.machine.petri.values import quantity
-from npexplore.rows.distributions import (
-    Deterministic,
-    Distribution,
-    Erlang,
-    Exponential,
-    Hyperexponential,
-    Uniform,
-)
+from npexplore.rows.distributions import Deterministic, Distribution, Erlang, Exponential, Hyperexponential, Uniform
 from npexplore.toml import in_words, typed
 
 DELAYS: dict[str, type[Distribution]] = {
@@ -52,15 +45,8 @@ def read_delay(
     if len(unnamed) > len(fields):
         raise InputError(f"{node.func.id} has {', '.join(fields)}, got {text!r}")
     try:
-        parameters = typed({**dict(zip(fields, unnamed, strict=False)), **named}, _untagged(kind))
+        delay = typed({**dict(zip(fields, unnamed, strict=False)), **named, "distribution": node.func.id}, kind)
     except msgspec.ValidationError as error:
         raise InputError(f"{text!r}: {in_words(str(error))}") from None
-    delay = kind(**{field: getattr(parameters, field) for field in fields})
     delay.check(node.func.id)
     return delay
-
-
-def _untagged(kind: type[Distribution]) -> type[msgspec.Struct]:
-    """Return a record with a distribution's fields, without the key that tells its kind."""
-    fields = [(one.name, one.type) for one in msgspec.structs.fields(kind)]
-    return msgspec.defstruct(kind.__name__, fields, forbid_unknown_fields=True)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from npexplore.dimensions import value_of
 from npexplore.errors import InputError, UnknownNameError, one_of
 from npexplore.machine.described.formula import OPERATORS, Formulas
 
@@ -96,7 +97,7 @@ class Evaluator(Formulas):
             case ast.BoolOp(op=op, values=parts):
                 return self.both(parts, every=isinstance(op, ast.And))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return np.logical_not(self.value(operand))
+                return np.logical_not(value_of(self.value(operand)))
             case ast.IfExp(test=test, body=body, orelse=otherwise):
                 holds = np.asarray(self.value(test), dtype=bool)
                 return np.where(holds, self.where(holds, body), self.where(~holds, otherwise))
@@ -107,9 +108,9 @@ class Evaluator(Formulas):
 
     def both(self, parts: Sequence[ast.expr], *, every: bool) -> Any:
         """Return whether all parts hold, or any; each is asked for in markings that those before leave open."""
-        holds = np.asarray(self.value(parts[0]), dtype=bool)
+        holds = np.asarray(value_of(self.value(parts[0])), dtype=bool)
         for part in parts[1:]:
-            other = np.asarray(self.where(holds if every else ~holds, part), dtype=bool)
+            other = np.asarray(value_of(self.where(holds if every else ~holds, part)), dtype=bool)
             holds = holds & other if every else holds | other
         return holds
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial, reduce
 from math import isclose
 from typing import Any
 
-import numpy as np
-
-from npexplore.dimensions import RATIO_TOLERANCE, Quantity, Unit, applied, between, unit_named, value_of
+from npexplore.dimensions import RATIO_TOLERANCE, Quantity, Unit, between, unit_named, value_of
 from npexplore.errors import InputError
-from npexplore.machine.described.formula import OPERATORS, Formulas
+from npexplore.machine.described.formula import Formulas
 from npexplore.machine.petri.formulas import FUNCTIONS, Evaluator, Places
 from npexplore.units import split
 
@@ -41,18 +40,6 @@ class Measuring(Evaluator):
                 return Quantity(self.names[name], self.units[name], name)
             case ast.IfExp() | ast.BinOp():
                 return Formulas.value(self, node)
-            case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return np.logical_not(value_of(self.value(operand)))
-            case ast.BoolOp(op=op, values=parts):
-                every = isinstance(op, ast.And)
-                holds = every
-                for part in parts:
-                    holds = bool(value_of(self.value(part)))
-                    if holds is not every:
-                        break
-                return holds
-            case ast.Compare(left=left, ops=[op2], comparators=[right]) if type(op2) in OPERATORS:
-                return applied(OPERATORS[type(op2)], self.value(left), self.value(right))
             case _:
                 return super().value(node)
 
@@ -65,10 +52,7 @@ class Measuring(Evaluator):
         function: Callable[..., Any] = FUNCTIONS[name]
         if len(unnamed) == 1:
             return Quantity(function(value_of(unnamed[0])), unnamed[0].unit)
-        result = unnamed[0]
-        for other in unnamed[1:]:
-            result = between(function, result, other)
-        return result
+        return reduce(partial(between, function), unnamed)
 
 
 @dataclass

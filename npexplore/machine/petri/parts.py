@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +46,11 @@ def _joined(whole: NetFile, part: PartTable, inner: NetFile) -> NetFile:
         one_of("place of the part", inside, families)
         one_of("place", outside, own)
     kept_families = [name for name in families if name not in part.without and name not in part.joins]
-    renamed = _Renamed({**part.joins, **{name: part.prefix + name for name in kept_families}})
+    names = {**part.joins, **{name: part.prefix + name for name in kept_families}}
+
+    def renamed(text: str) -> str:
+        return _WORD.sub(lambda match: names.get(match.group(), match.group()), text)
+
     types = _types(whole, part, inner)
     places: dict[str, Any] = {}
     for name in kept_families:
@@ -104,16 +107,6 @@ def _needed(
             needed_constants[name] = said
             wanted |= set(_WORD.findall(str(said)))
     return dict(reversed(list(needed_constants.items())))
-
-
-@dataclass(frozen=True)
-class _Renamed:
-    """Puts other names in place of some; whatever else stands in a text stays."""
-
-    names: Mapping[str, str]
-
-    def __call__(self, text: str) -> str:
-        return _WORD.sub(lambda match: self.names.get(match.group(), match.group()), text)
 
 
 def _family(key: str) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import cast, get_args
 
 from npexplore.errors import InputError, UnknownNameError, one_of
-from npexplore.machine.petri.pnml_timing import Timed, timing_of
+from npexplore.machine.petri.pnml_timing import Timed, label, timing_of
 from npexplore.machine.petri.unfolded import Arc, Net, Place, Timing, Transition
 from npexplore.machine.petri.values import whole
 from npexplore.rows.distributions import Exponential
@@ -208,18 +208,6 @@ class _Reader:
 def _first_name(top: Entry) -> str:
     texts = [child.optional("text") or child.optional("value") for child in top.every("name")]
     return next((text.content() for text in texts if text is not None), "")
-
-
-def label(element: Entry, tag: str) -> str:
-    """Return the text of a label such as `name`: in `text` (the standard) or `value` (PIPE), "" where it is missing."""
-    child = element.optional(tag)
-    if child is None:
-        return ""
-    child.every(*(entry.key for entry in child.of_kind("toolspecific")))
-    for entry in child.of_kind("toolspecific"):
-        entry.skip()
-    part = child.optional("text") or child.optional("value")
-    return "" if part is None else part.content()
 
 
 def label_of(own: Entry, tag: str) -> str:

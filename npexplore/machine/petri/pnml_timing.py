@@ -26,6 +26,18 @@ class Timed(NamedTuple):
     servers: int | None = 0
 
 
+def label(element: Entry, tag: str) -> str:
+    """Return the text of a label such as `name`: in `text` (the standard) or `value` (PIPE), "" where it is missing."""
+    child = element.optional(tag)
+    if child is None:
+        return ""
+    child.every(*(entry.key for entry in child.of_kind("toolspecific")))
+    for entry in child.of_kind("toolspecific"):
+        entry.skip()
+    part = child.optional("text") or child.optional("value")
+    return "" if part is None else part.content()
+
+
 def timing_of(element: Entry, own: Entry | None, notes: list[str]) -> Timed:
     """Return when a transition fires; own: this tool's annotation. What cannot be read goes to the notes."""
     stochastic = element.optional("toolspecific StochasticPetriNet")
@@ -72,16 +84,10 @@ def _attributes(element: Entry, notes: list[str]) -> None:
         element.value(name, "")
 
 
-def _text(element: Entry, tag: str) -> str:
-    child = element.optional(tag)
-    part = None if child is None else child.optional("value") or child.optional("text")
-    return "" if part is None else part.content()
-
-
 def _pipe(element: Entry) -> Timed:
-    timed = _text(element, "timed") or "false"
-    rate, priority = _text(element, "rate"), _text(element, "priority")
-    servers = None if element.truth(_text(element, "infiniteServer") or "false", "infiniteServer") else 0
+    timed = label(element, "timed") or "false"
+    rate, priority = label(element, "rate"), label(element, "priority")
+    servers = None if element.truth(label(element, "infiniteServer") or "false", "infiniteServer") else 0
     amount = element.number(rate, "rate") if rate else 1.0
     if not 0 < amount < float("inf"):
         raise element.refused(f"rate must be greater than 0 and finite, got {rate!r}")

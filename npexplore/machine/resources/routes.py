@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from itertools import combinations, pairwise
 
 from npexplore.errors import ModelError
@@ -132,29 +133,11 @@ def refuse_circles(subject: str, trees: Sequence[Tree], names: Sequence[str], tu
                 for wanted in mine if wanted != tile and wanted not in tree.above(tile)
                 for other, there in enumerate(trees) if other != path and wanted in there.before
             ]  # fmt: skip
-    for start in holds:
-        trail = _circle(holds, [start])
-        if trail:
-            waits = ", ".join(
-                f"{names[path]} holds the switch of tile {tile} and waits for that of tile {wanted}"
-                for (path, tile), (_, wanted) in pairwise([*trail, start])
-            )
-            raise ModelError(f"{subject}: streams deadlock: {waits}")
-
-
-def _circle(holds: Mapping[Place, Sequence[Place]], trail: list[Place]) -> list[Place]:
-    """Return a circle from the first place of a trail back to it, empty if there is none."""
-    seen: set[Place] = set()
-
-    def search(trail: list[Place]) -> list[Place]:
-        for place in holds.get(trail[-1], ()):
-            if place == trail[0]:
-                return trail
-            if place not in seen:
-                seen.add(place)
-                circle = search([*trail, place])
-                if circle:
-                    return circle
-        return []
-
-    return search(trail)
+    try:
+        TopologicalSorter(holds).prepare()
+    except CycleError as error:
+        waits = ", ".join(
+            f"{names[path]} holds the switch of tile {tile} and waits for that of tile {wanted}"
+            for (path, tile), (_, wanted) in pairwise(reversed(error.args[1]))
+        )
+        raise ModelError(f"{subject}: streams deadlock: {waits}") from None
