@@ -1,7 +1,5 @@
 """Amounts of packets side by side, each a number or an array (shape n): sums, and one for each packet."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

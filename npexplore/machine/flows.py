@@ -3,8 +3,6 @@
 A pool sees the packets that the pools before it put into its queue, with the same columns and what the queue carries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar

@@ -4,8 +4,6 @@ A packet keeps its place until a program frees it. One that a full queue drops i
 that it must have been freed before, or be freed by the program that put it there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from npexplore.machine.machine import Machine

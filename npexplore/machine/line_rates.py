@@ -3,8 +3,6 @@
 The wires that packets come over count; where they come over none, those that they leave over (a source's card, say).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import TypeVar
 

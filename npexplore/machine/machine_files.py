@@ -1,7 +1,5 @@
 """Reading a machine file: by name or path, with the file that it extends and the parts that lie beside it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path

@@ -7,8 +7,6 @@ Strands are the program or a visit, what it forks, and the parts that it runs si
 over packets.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations

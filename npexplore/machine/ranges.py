@@ -1,7 +1,5 @@
 """Values that users may set: a number in its range or of a list, whole or not, or one word of a list."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from npexplore.errors import InputError

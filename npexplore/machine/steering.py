@@ -8,8 +8,6 @@ names queue q: entries go round, so 128 over six queues give two of them 22 and 
 together: one flow keeps one core busy, many flows come near to even. Flows of unequal shares are drawn.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import lgamma

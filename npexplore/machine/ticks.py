@@ -6,8 +6,6 @@
 what that cannot hold is rounded, and a warning tells by how much. Periods below are none (units.doubt has told).
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Iterable, Mapping

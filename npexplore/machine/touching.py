@@ -5,8 +5,6 @@ slot by slot. A flow's popularity is Zipf's, p(rank k) ~ k^-skew; flow k belongs
 half of the packets fills the caches, the second half is counted.
 """
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a machine's programs ask of its servers under a workload: where bounds, queueing and checks of runs begin."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache

@@ -4,8 +4,6 @@ A queue needs more of visits than their sum: who finds a server taken waits for 
 meets, E[S^2] / 2 E[S] of their visits; and who comes again waits by which of his visits are the long ones.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

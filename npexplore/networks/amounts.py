@@ -4,8 +4,6 @@ A network whose numbers are all plain has no unit of its own: only ratios matter
 number has a unit, plain ones beside it are warned about, and so are times and rates that no packet machine has.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """From throughputs, waits and numbers of the queueing formulas to the answer of a network: its stations and classes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from npexplore.networks.result import ClassResult, NetworkResult, StationClassResult, StationResult, busiest

@@ -3,8 +3,6 @@
 By a Markov chain: D0 the rates between phases without an arrival, D1 those with one; p (D0 + D1) = 0, rate p D1 1.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Annotated
 

@@ -4,8 +4,6 @@ Closed class: X <= min(N / (D + Z), min_k c_k / D_k), D the service of a pass wi
 branch), c_k the most work a second of station k (Denning and Buzen, Computing Surveys 10, 1978). Open: X <= rate.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from npexplore.networks.answers import by_class

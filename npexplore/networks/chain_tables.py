@@ -1,7 +1,5 @@
 """A network file as the tables of its Markov chain (`_kernels/network_chain.py`); refuses what is not Markovian."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

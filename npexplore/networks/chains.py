@@ -4,8 +4,6 @@ Visits to (node, class) a pass solve the traffic equations over both. A pass beg
 proportion to the arrivals; closed, b = b E with E the chances that a pass that begins in r makes the next begin in r'.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

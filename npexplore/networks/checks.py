@@ -3,8 +3,6 @@
 Each rule raises InputError with the place in the file, the rule and the value got.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

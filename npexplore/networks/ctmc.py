@@ -5,8 +5,6 @@ made of exponential phases. Open classes without limits have no end of states: t
 which grows until next to nobody finds the network so full; the answer then names it.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any, NamedTuple
 

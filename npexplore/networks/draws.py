@@ -4,8 +4,6 @@ Phases are drawn one after the other. Gamma, Pareto, lognormal and Weibull times
 between 600 of them, the last beyond a share of 1e-9. A trace is read from a table in its order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -5,8 +5,6 @@ class switches are nodes. Here a pass has an `in` and an `out`: where the refere
 and the next begins. Nodes that take no time are left out, their ways joined.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

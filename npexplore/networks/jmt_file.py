@@ -3,8 +3,6 @@
 JMT's parameters are elements `parameter` and `subParameter` with a name; a Java class says what strategy one is.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path

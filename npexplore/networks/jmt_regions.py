@@ -4,8 +4,6 @@ A class counts with its weight toward limits of customers and with its size towa
 never be met is dropped; the others must be of all classes that come, with one weight, to be a region of a network file.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

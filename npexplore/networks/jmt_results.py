@@ -3,8 +3,6 @@
 A .jsimg file has means of a simulation with the interval of the last sample, a .jmva file those of an algorithm.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple

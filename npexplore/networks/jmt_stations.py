@@ -1,7 +1,5 @@
 """JMT's stations: a Queue section with a server behind it, as the station of a network file."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection
 from typing import Any

@@ -1,7 +1,5 @@
 """JMT's distributions as those of network files."""
 
-from __future__ import annotations
-
 from math import exp, expm1
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Open networks station by station: who comes from where, how irregularly, and how long he waits (solve_queueing)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from npexplore.errors import RefusedError

@@ -4,8 +4,6 @@ Who comes counts himself in a global of his class and waits for a unit of `.go.C
 count, hands out the unit, and waits for `.done`. Where no way takes time it waits for `.asked` when nobody is there.
 """
 
-from __future__ import annotations
-
 from npexplore.engine.model import Token
 from npexplore.networks.draws import nap
 from npexplore.networks.records import Network

@@ -6,8 +6,6 @@ the customer waits at the station before and holds its server meanwhile (blockin
 What a cache keeps is in globals (`caches.py`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -7,8 +7,6 @@ arrivals (open: station by station, open_flows.py; closed: Schweitzer with resid
 stations, caches and turns taken as chance.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

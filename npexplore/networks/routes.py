@@ -1,7 +1,5 @@
 """Routes that look before they go, as rows of the event engine: in turn, and where the line is shortest."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from npexplore.errors import RefusedError

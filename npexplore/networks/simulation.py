@@ -11,8 +11,6 @@ behind services of tail t^-a have a mean for a > 2, a variance for a > 3 (Kiefer
 Statistics 27, 1956): elsewhere nothing that contains them has an interval.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Queueing answers for a station by itself, passed once: limits, loss, priorities, polling, renewals, batches."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

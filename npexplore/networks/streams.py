@@ -11,8 +11,6 @@ stays for all his visits (Whitt and You, INFORMS J. Computing 34, 2022); how muc
     service of all visits: mean s / (1 - q), scv (1 - q) c^2 + q          wait of a visit: (1 - q) W of first visits
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

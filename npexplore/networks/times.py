@@ -4,8 +4,6 @@ Phase-type times (Neuts, Matrix-Geometric Solutions in Stochastic Models, 1981, 
 way among them, T the rates between phases, a the chances of the first. Moments: E X^n = (-1)^n n! a T^-n 1.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Annotated
 

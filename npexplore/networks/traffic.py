@@ -3,8 +3,6 @@
 Classes that customers change between are one column, a chain: its passes, and the mixture of its services.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import msgspec

@@ -1,7 +1,5 @@
 """Laws of random times: Laplace transforms E exp(-s X), from phases where there are any, and quantiles."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

@@ -3,8 +3,6 @@
 `npexplore.resource` and the steps of a composed machine (described/steps.py) begin from these; each can be set.
 """
 
-from __future__ import annotations
-
 from npexplore.errors import ModelError
 from npexplore.machine.described.examples import DEFAULTS
 from npexplore.machine.described.parts import Part

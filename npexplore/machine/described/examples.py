@@ -1,7 +1,5 @@
 """What each kind, part and name of a resource is where nothing is said: its parameters, usual visit and operands."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from npexplore.machine.described.named import LENGTH, NAMED

@@ -3,8 +3,6 @@
 Numbers, texts, names, `p.NAME` (a parameter), `+ - * / // %`, comparisons, `a if b else c`, and the functions below.
 """
 
-from __future__ import annotations
-
 import ast
 import operator
 from collections.abc import Callable, Mapping

@@ -3,8 +3,6 @@
 python -m npexplore.machine.described.kinds     prints it
 """
 
-from __future__ import annotations
-
 from npexplore.machine.described.formula import Formulas
 from npexplore.machine.described.parts import Parts
 from npexplore.machine.described.resources import ResourceTables, operands

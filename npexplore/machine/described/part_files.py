@@ -3,8 +3,6 @@
 The file of DRAM timings in models/parts is no part in this sense: it has speed grades, not `visits`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path

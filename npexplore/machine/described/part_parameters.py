@@ -8,8 +8,6 @@ So nothing that a shelf assumes is hidden: `--knobs`, elasticities, formulas and
 source begins with "assumed" is an assumption, any other a fact.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

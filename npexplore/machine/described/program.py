@@ -9,8 +9,6 @@ m.unsent`, `if` on parameters, `pass`. Anything
 else needs a Python file. Lines of a visit have `v`, its operands, for `packet`, and the words of machine/visits.py.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """What machine files say beside their parameters (resources, receive side, pools of threads), and what parts say."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from msgspec import field

@@ -7,8 +7,6 @@ be a name that people use (`banks`), which has values of its own (described/name
 resource, a timing of models/parts or a small record, the table has its name or a table of its own.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping

@@ -3,8 +3,6 @@
 A key whose name ends with its unit may stand without it, if the value is a text with a unit: `word = "10 ns"`.
 """
 
-from __future__ import annotations
-
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import is_dataclass

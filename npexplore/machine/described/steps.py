@@ -12,8 +12,6 @@ A value of an operand is a number, a formula of the packet (packet.packet_bytes)
 "round_robin", or "hot:0.5" (the first with this probability, else any of the others).
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping, Sequence
 from textwrap import indent

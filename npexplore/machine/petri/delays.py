@@ -1,7 +1,5 @@
 """How long firing takes: a number, a distribution by name, or a formula over what a token carries."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping
 

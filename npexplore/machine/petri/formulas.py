@@ -6,8 +6,6 @@ for the values of one token; `chance(p)` is 1 with probability p, `draw(n)` is o
 alone: what divides by zero elsewhere is no fault.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce

@@ -4,8 +4,6 @@ Colours are types: an index is compared with one of its own colour alone, and wi
 Coloured Petri Nets, 1992, 2.2).
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Collection
 

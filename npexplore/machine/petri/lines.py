@@ -3,8 +3,6 @@
 The line is taken apart here; what the words name is looked up when the net is unfolded.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ A net's numbers may be plain: then its time is in any unit. Where constants come
 texts such as `40 ns`, delays must be times, rates frequencies, and all of one unit (npexplore/dimensions.py).
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

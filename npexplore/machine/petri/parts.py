@@ -5,8 +5,6 @@ Petri Nets, 1990). A constant or index of the whole goes before one of the same 
 nothing needs any more are left out.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path

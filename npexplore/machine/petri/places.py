@@ -1,7 +1,5 @@
 """The places of a net, unfolded over their indexes, and what the tokens in them carry."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product

@@ -4,8 +4,6 @@ pm4py: `property` distributionType and distributionParameters, rates of exponent
 `timed`, `rate` (of immediate transitions the weight), `priority`, `infiniteServer`.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from npexplore.errors import InputError, one_of, positive

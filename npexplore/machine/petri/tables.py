@@ -1,7 +1,5 @@
 """The tables of a net file: what may stand there, before anything is looked up."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any

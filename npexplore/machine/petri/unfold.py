@@ -4,8 +4,6 @@ An index is a finite colour 0..n - 1; `Fork[i + 1]` goes around at n (the succes
 Petri Nets, 1992, 2.2). A transition is unfolded over the indexes its arcs name, as far as its guards allow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product

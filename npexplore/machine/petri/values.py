@@ -1,7 +1,5 @@
 """Numbers and names as the tables of a net say them, checked."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping
 from typing import Any

@@ -6,8 +6,6 @@ places behind, when the first of them moves: whoever uses them uses at most one 
 its time. All times are those of moving word by word; where FIFOs are as deep as a message, it is one burst per link.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

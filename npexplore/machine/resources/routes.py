@@ -5,8 +5,6 @@ circle     path p holds switch a and waits for switch b, which path q holds whil
 turns      a switch's program: the paths in a fixed order, one message of each; it waits for the next one's words
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter

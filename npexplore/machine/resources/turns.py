@@ -5,8 +5,6 @@ visit to the next thread that has a packet, ready or not; a thread whose turn it
 comes back with a packet takes the turn of one that has none.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from npexplore._kernels import engine

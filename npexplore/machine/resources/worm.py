@@ -7,8 +7,6 @@
 Priorities make the order within a cycle: 0 what moves flits and frees links, 1 + input heads that ask for a link.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from npexplore._kernels import engine
