@@ -15,6 +15,9 @@ from npexplore.solve.simulate import simulate
 
 LOAD = packets(64)
 MANY = 256  # outstanding accesses and slots: in-order lines of banks are hardly ever empty
+# of a controller written apart from today's, whose accesses each waited for their rules as tasks of the event loop
+RECORDED_READS_PER_S = {1: 22.8e6, 2: 36.1e6, 3: 44.4e6, 4: 49.6e6, 6: 55.9e6, 8: 59.5e6, 16: 65.3e6}  # by outstanding
+RECORDED_LATENCY_S = {0.1: 46.0e-9, 0.3: 55.9e-9, 0.5: 73.6e-9, 0.7: 115e-9, 0.8: 165e-9, 0.9: 309e-9}  # by load
 
 
 def timing(part, **rules):
@@ -45,13 +48,14 @@ SETTINGS = [  # part, banks, transfers of a burst, what binds
     ("ddr_200", 2, 4, "bank"), ("ddr_266", 4, 4, "bank"), ("ddr_333", 4, 4, "bank"), ("ddr_400", 4, 4, "bank"),
     ("ddr_200", 4, 8, "bus"), ("ddr_266a", 4, 8, "bus"), ("ddr_400", 4, 8, "bus"), ("ddr_400", 8, 8, "bus"),
     ("ddr2_533", 8, 4, "window"), ("ddr2_533", 8, 8, "bus"), ("ddr2_533", 4, 4, "bank"),
+    ("ddr_200", 8, 4, "activate"), ("ddr_266a", 4, 4, "bank"),  # row and column commands want the same distance
 ]  # fmt: skip
 
 
 def least(resource):
     """Accesses a second by min(banks/tRC, 4/tFAW, 1/tRRD, 1/burst), written apart from the kind (tRC as programmed)."""
     t = resource.timing
-    limits = {"bank": resource.banks / t.t_rc, "bus": 1 / resource.burst, "activate": 1 / max(t.t_rrd, t.t_ck)}
+    limits = {"bank": resource.banks / t.t_rc, "activate": 1 / max(t.t_rrd, t.t_ck), "bus": 1 / resource.burst}
     if t.t_faw:
         limits["window"] = 4 / t.t_faw
     return min(limits.items(), key=lambda item: item[1])
@@ -104,9 +108,10 @@ def test_one_read_outstanding_is_one_over_its_latency(part, page, clocks):
 def test_few_outstanding_reads_lie_between():
     """More outstanding reads give more, up to the roofline; queueing is within a tenth."""
     rates, near = [], []
-    for threads in (1, 2, 3, 4, 6, 8, 16):
+    for threads, recorded in RECORDED_READS_PER_S.items():
         made = stream(controller(slots=16), threads=threads)
         answer = simulate(made, LOAD, packets=16_000)
+        assert answer.rate_pps == pytest.approx(recorded, rel=0.01)
         assert answer.rate_pps <= bounds(made, LOAD).rate_pps * 1.001
         rates.append(answer.rate_pps)
         near.append(queueing(made, LOAD).rate_pps / answer.rate_pps)
@@ -132,8 +137,12 @@ def test_latency_grows_with_load_and_keeps_the_rate():
     made = stream(controller())
     most = bounds(made, LOAD).rate_pps
     means = []
-    for share in (0.1, 0.3, 0.5, 0.7, 0.8, 0.9):
-        answer = simulate(made, LOAD.with_arrivals("poisson", share * most), packets=60_000)
+    for share, recorded in RECORDED_LATENCY_S.items():
+        answers = [
+            simulate(made, LOAD.with_arrivals("poisson", share * most), seed=s, packets=60_000) for s in (1, 2, 3)
+        ]
+        answer = answers[0]
+        assert np.mean([answer.latency_s.mean for answer in answers]) == pytest.approx(recorded, rel=0.01)
         assert answer.rate_pps == pytest.approx(share * most, rel=0.02)
         assert not answer.drops.get("receive")
         means.append(answer.latency_s.mean)

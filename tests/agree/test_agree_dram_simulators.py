@@ -1,10 +1,16 @@
 """The DRAM controller against what two accepted simulators say of the same accesses, experiment by experiment."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 from reference.dram_in_turn import edges
+from reference.small_machines import machine
 
+from npexplore.machine.resources import DdrController, DramTiming, WriteBuffer
 from npexplore.machine.resources.dram_streams import dram_accesses
+from npexplore.machine.workload import Workload
+from npexplore.solve.simulate import simulate
 from npexplore.study.dram import AIMS, experiments
 
 FOUND = experiments()
@@ -47,3 +53,45 @@ def test_what_misses_its_aim_meets_it_when_banks_are_served_in_turn(one):
     waited = (finished - made.clock)[first:][~made.write[first:]].mean()
     found = waited if one.load else (one.n - 1 - first) / (accepted[-1] - accepted[first])
     assert abs(found / one.recorded - 1) <= AIMS[one.experiment] < abs(one.error())
+
+
+def plain(one):
+    """The same accesses by 128 threads through a DdrController of these rules, which knows no bank groups."""
+    device, buffer = one.made_of(), WriteBuffer(32, 26, 6) if one.writes else None
+    rules = {rule.name: getattr(device, rule.name) * 1e-9 for rule in fields(DramTiming)}
+    if one.refresh == "none":
+        rules["t_rfc"] = 0.0
+    with pytest.warns(UserWarning, match="bank groups"):
+        dram = DdrController("dram", DramTiming(**rules), device.banks, 8, 32, page=one.page, write_buffer=buffer)
+
+    def program(m, packet):
+        row = {"row": packet.row} if one.page == "open" else {}
+        with m.branch(packet.write == 1):
+            m.dram.write(bytes=64, bank=packet.bank, **row)
+        with m.otherwise():
+            m.dram.read(bytes=64, bank=packet.bank, **row)
+
+    made = dram_accesses(device, one.pattern, one.n, one.seed, writes=one.writes, interval=one.interval)
+    columns = {"packet_bytes": np.full(one.n, 64), "bank": made.bank, "row": made.row, "write": made.write * 1}
+    times = np.rint(made.clock * device.t_ck).astype(np.int64)
+    load = Workload("accesses", columns, "timestamps", t_ns=times) if one.load else Workload("accesses", columns)
+    answer = simulate(machine([dram], program, threads=128), load, packets=one.n)
+    clock = device.t_ck * 1e-9
+    return answer.latency_s.mean / clock if one.load else answer.rate_pps * clock
+
+
+PLAIN = [  # what needs no bank groups; latency counts posted writes there, which no read waits for
+    one
+    for one in FOUND
+    if one.device.startswith("ddr4") and one.pattern in ("random", "runs") and not one.among
+    if not (one.load and one.writes)
+]
+
+
+@pytest.mark.parametrize("kind", sorted({one.experiment for one in PLAIN}))
+def test_the_plain_controller_is_within_the_same_aims(kind):
+    of_kind = [one for one in PLAIN if one.experiment == kind]
+    assert len(of_kind) >= 4
+    for one in of_kind:
+        found = plain(one)
+        assert abs(found / one.recorded - 1) <= AIMS[kind], (one, found)

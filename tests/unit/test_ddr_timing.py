@@ -279,7 +279,9 @@ def test_commands_wait_for_the_clock_edge(at, act):
 
 def test_distances_are_rounded_up_to_clocks():
     rules = {"t_rcd": 15, "t_rp": 11, "t_ras": 41, "t_rrd": 12, "t_cl": 25, "t_rtw": 5}
-    seen = story(controller(rules, whole_clocks=True), ("read", 0), ("read", 0), ("read", 1), ("write", 2))
+    seen = story(
+        controller(rules, whole_clocks=True, first="column"), ("read", 0), ("read", 0), ("read", 1), ("write", 2)
+    )
     assert [s for s in seen if s[0] == "ACT"] == [("ACT", 0, 0), ("ACT", 1, 30), ("ACT", 2, 60), ("ACT", 0, 80)]
     # tRRD is two clocks, but reads at 20 and 50 have the command bus; the write follows 25 + 20 + 5 - 10 after a read
     assert [s for s in seen if s[0] != "ACT"] == [("RD", 0, 20), ("RD", 1, 50), ("WR", 2, 90), ("RD", 0, 120)]

@@ -102,7 +102,8 @@ class DdrController(DramController, kind="ddr"):
             )
         apart = max(t.t_ccd, self.burst)
         cycle = max(t.t_rc, t.t_ras + t.t_rp)
-        best: First = "column" if page == "open" or apart >= max(t.t_rrd, t.t_faw / 4, cycle / banks) else "row"
+        rows_apart = max(t.t_rrd, t.t_faw / 4, cycle / banks)
+        best: First = "column" if page == "open" or apart > rows_apart * (1 + SLACK) else "row"
         self.first: First = best if first is None else one_of(f"{name}: first", first, get_args(First))  # type: ignore[assignment]
         rules = {
             rule: getattr(t, rule) / NANOSECOND
