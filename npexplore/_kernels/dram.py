@@ -20,6 +20,15 @@ from npexplore._kernels.dram_requests import _dram_ask, _dram_occupy_row, _dram_
 from npexplore.jit import kernel
 
 
+@kernel(forceinline=True, _nrt=False)
+def _dram_unit(D, o, u):
+    """Return when a unit and its command buses allow an activate, a precharge, a read and a write."""
+    row_bus, column_bus = D[o + M_ROW_END], D[o + M_COLUMN_END]
+    activates = max(D[u + M_U_ACT], D[u + M_U_FAW + D[u + M_U_FAW_AT]] + D[o + M_FAW], row_bus)
+    closes, reads = max(D[u + M_U_CLOSE], row_bus), max(D[u + M_U_READ], column_bus)
+    return activates, closes, reads, max(D[u + M_U_WRITE], column_bus)
+
+
 @kernel(_nrt=False)
 def _dram_step(D, o, now, orders):
     """Issue what can be issued at an edge; return the next time at which something may be possible."""
@@ -38,15 +47,9 @@ def _dram_step(D, o, now, orders):
             return now + edge
     if D[o + M_WRITES] > 0 and D[o + M_BANK_QUEUE] == 0:
         _dram_direction(D, o)
-    row_bus, column_bus = D[o + M_ROW_END], D[o + M_COLUMN_END]
     many = D[o + M_UNITS] > 1
     u = o + D[o + M_UNITS_AT]
-    activates = max(D[u + M_U_ACT], D[u + M_U_FAW + D[u + M_U_FAW_AT]] + D[o + M_FAW], row_bus)
-    closes, reads, writes = (
-        max(D[u + M_U_CLOSE], row_bus),
-        max(D[u + M_U_READ], column_bus),
-        max(D[u + M_U_WRITE], column_bus),
-    )
+    activates, closes, reads, writes = _dram_unit(D, o, u)
     column, column_key, row, row_key = np.int64(-1), M_NEVER, np.int64(-1), M_NEVER
     refresh = soonest
     n_act, n_close, n_read, n_write = 0, 0, 0, 0  # banks whose own rules allow a command now; else when they will
@@ -57,9 +60,7 @@ def _dram_step(D, o, now, orders):
         g = D[b + M_B_GROUP]
         if many:
             u = D[b + M_B_UNIT]
-            activates = max(D[u + M_U_ACT], D[u + M_U_FAW + D[u + M_U_FAW_AT]] + D[o + M_FAW], row_bus)
-            closes, reads = max(D[u + M_U_CLOSE], row_bus), max(D[u + M_U_READ], column_bus)
-            writes = max(D[u + M_U_WRITE], column_bus)
+            activates, closes, reads, writes = _dram_unit(D, o, u)
         if D[b + M_B_GO + 2] >= 0:
             if D[b + M_B_SHUT] == 1:
                 time = D[b + M_B_CLOSE]
@@ -141,10 +142,7 @@ def _dram_step(D, o, now, orders):
         if many or crowded or refreshing or clock != edge:
             return now + edge
         # who else may come next, had from its own rules and from those that the commands have moved on
-        row_bus, column_bus = D[o + M_ROW_END], D[o + M_COLUMN_END]
-        activates = max(D[u + M_U_ACT], D[u + M_U_FAW + D[u + M_U_FAW_AT]] + D[o + M_FAW], row_bus)
-        closes, reads = max(D[u + M_U_CLOSE], row_bus), max(D[u + M_U_READ], column_bus)
-        writes = max(D[u + M_U_WRITE], column_bus)
+        activates, closes, reads, writes = _dram_unit(D, o, u)
         soonest = min(refresh, _dram_own(D, row, activates, closes, reads, writes))
         soonest = min(soonest, _dram_own(D, used, activates, closes, reads, writes))
         if n_act > 0 or s_act < M_NEVER:

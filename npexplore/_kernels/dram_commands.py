@@ -4,6 +4,7 @@ import numpy as np
 
 from npexplore._kernels.dram_layout import *
 from npexplore._kernels.dram_requests import (
+    _dram_buffered,
     _dram_choose,
     _dram_choose_all,
     _dram_closed,
@@ -27,16 +28,13 @@ def _dram_move(D, o, now):
         or (D[o + M_QUEUED] == 0 and (D[o + M_N_WRITES] > D[o + M_LOW] or D[o + M_N_READS] == 0))
     ):
         D[o + M_DRAIN] = D[o + M_N_WRITES]
-    buffers = D[o + M_WRITES] > 0
-    q = D[o + M_IN_WRITE] if buffers and D[o + M_DRAIN] > 0 else D[o + M_IN_READ]
+    q = D[o + M_IN_READ + 2 * _dram_buffered(D, o, D[o + M_DRAIN] > 0)]
     while q >= 0:
         b = D[q + M_R_BANK]
         if D[b + M_B_COUNT] < D[o + M_BANK_QUEUE]:
-            if D[q + M_R_WRITE] == 1 and buffers:
-                _dram_unchain(D, q, o + M_IN_WRITE, o + M_IN_WRITE_TAIL)
-                D[o + M_DRAIN] -= 1
-            else:
-                _dram_unchain(D, q, o + M_IN_READ, o + M_IN_READ_TAIL)
+            w = _dram_buffered(D, o, D[q + M_R_WRITE])
+            _dram_unchain(D, q, o + M_IN_READ + 2 * w, o + M_IN_READ_TAIL + 2 * w)
+            D[o + M_DRAIN] -= w
             _dram_leave(D, o, q, now)
             _dram_to_bank(D, o, q, now)
             return True
@@ -101,10 +99,8 @@ def _dram_refresh(D, o, now, orders):
                 D[b + M_B_WHY] = M_REFRESH
                 D[b + M_B_BUSY] += D[o + M_RFC]
             elif D[b + M_B_ROW] >= 0:
-                D[b + M_B_ACT] = max(D[b + M_B_ACT], now + D[o + M_RP])
-                D[b + M_B_BUSY] += D[b + M_B_ACT] - D[b + M_B_OPENED]
                 D[b + M_B_WHY] = M_REFRESH
-                _dram_closed(D, b)
+                _dram_closed(D, o, b, now)
         if opened:
             D[u + M_U_CLOSE] = now + D[o + M_PPD]
         else:
@@ -165,13 +161,10 @@ def _dram_activate(D, o, q, now, orders):
 
 @kernel(forceinline=True, _nrt=False)
 def _dram_precharge(D, o, b, now, orders):
-    u = D[b + M_B_UNIT]
-    D[b + M_B_ACT] = max(D[b + M_B_ACT], now + D[o + M_RP])
-    D[b + M_B_BUSY] += D[b + M_B_ACT] - D[b + M_B_OPENED]
-    D[u + M_U_CLOSE] = now + D[o + M_PPD]
+    D[D[b + M_B_UNIT] + M_U_CLOSE] = now + D[o + M_PPD]
     _dram_occupy_row(D, o, now, D[o + M_CLOSE_TIME])
     _dram_order(orders, now, M_PRE, (b - o - D[o + M_BANKS_AT]) // M_BANK_WIDTH, D[b + M_B_ROW])
-    _dram_closed(D, b)
+    _dram_closed(D, o, b, now)
     _dram_choose(D, o, b)
 
 
@@ -247,9 +240,7 @@ def _dram_column(D, o, q, now, orders):
     D[o + M_FREE] = q
     page = D[o + M_PAGE]
     if page == M_CLOSED or (page == M_ADAPTIVE and D[b + M_B_HIT] < 0 and D[b + M_B_HIT + 1] < 0):
-        D[b + M_B_ACT] = max(D[b + M_B_ACT], D[b + M_B_CLOSE] + D[o + M_RP])
-        D[b + M_B_BUSY] += D[b + M_B_ACT] - D[b + M_B_OPENED]
-        _dram_closed(D, b)
+        _dram_closed(D, o, b, D[b + M_B_CLOSE])
     _dram_choose(D, o, b)
 
 

@@ -148,9 +148,7 @@ def _dram_to_bank(D, o, q, now):
     if D[o + M_IDLE] > 0 and D[b + M_B_COUNT] == 0 and D[b + M_B_ROW] >= 0:
         shut = max(D[b + M_B_LAST] + D[o + M_IDLE], D[b + M_B_CLOSE])
         if shut <= now:
-            D[b + M_B_ACT] = max(D[b + M_B_ACT], shut + D[o + M_RP])
-            D[b + M_B_BUSY] += D[b + M_B_ACT] - D[b + M_B_OPENED]
-            _dram_closed(D, b)
+            _dram_closed(D, o, b, shut)
     _dram_append(D, q, b + M_B_HEAD + w, b + M_B_TAIL + w)
     if D[b + M_B_COUNT] == 0:
         n = D[o + M_ACTIVE]
@@ -187,8 +185,10 @@ def _dram_sort(D, b):
 
 
 @kernel(forceinline=True, _nrt=False)
-def _dram_closed(D, b):
-    """The bank has no row open: nobody hits, the oldest of each direction is the next."""
+def _dram_closed(D, o, b, time):
+    """Close a bank's row at a time: nobody hits, the oldest of each direction is the next."""
+    D[b + M_B_ACT] = max(D[b + M_B_ACT], time + D[o + M_RP])
+    D[b + M_B_BUSY] += D[b + M_B_ACT] - D[b + M_B_OPENED]
     D[b + M_B_ROW] = -1
     for w in range(2):
         D[b + M_B_HIT + w] = -1
@@ -216,24 +216,26 @@ def _dram_from_bank(D, o, q):
 
 
 @kernel(forceinline=True, _nrt=False)
+def _dram_buffered(D, o, write):
+    """Return 1 for a write that has a buffer of its own, 0 for what stands in the queue."""
+    return np.int64(write and D[o + M_WRITES] > 0)
+
+
+@kernel(forceinline=True, _nrt=False)
 def _dram_enter(D, o, q, now):
     """Give a request its entry of the queue or the write buffer; a buffered write is accepted with that."""
-    write = D[q + M_R_WRITE] == 1 and D[o + M_WRITES] > 0
+    w = _dram_buffered(D, o, D[q + M_R_WRITE])
     D[q + M_R_TIME] = now
     D[q + M_R_HELD] = 1
     D[q + M_R_SEQUENCE] = D[o + M_SEQUENCE]
     D[o + M_SEQUENCE] += 1
-    if write:
-        D[o + M_N_WRITES] += 1
+    D[o + M_N_READS + w] += 1
+    if w:
         _dram_done(D, o, q, now, M_ACCEPTED)
-    else:
-        D[o + M_N_READS] += 1
     if D[o + M_BANK_QUEUE] == 0:
         _dram_to_bank(D, o, q, now)
-    elif write:
-        _dram_append(D, q, o + M_IN_WRITE, o + M_IN_WRITE_TAIL)
     else:
-        _dram_append(D, q, o + M_IN_READ, o + M_IN_READ_TAIL)
+        _dram_append(D, q, o + M_IN_READ + 2 * w, o + M_IN_READ_TAIL + 2 * w)
 
 
 @kernel(forceinline=True, _nrt=False)
@@ -242,30 +244,21 @@ def _dram_leave(D, o, q, now):
     if D[q + M_R_HELD] == 0:
         return
     D[q + M_R_HELD] = 0
-    if D[q + M_R_WRITE] == 1 and D[o + M_WRITES] > 0:
-        D[o + M_N_WRITES] -= 1
-        D[o + M_BUSY_BUFFER] += now - D[q + M_R_TIME]
-        first = D[o + M_OUT_WRITE]
-        if first >= 0:
-            _dram_unchain(D, first, o + M_OUT_WRITE, o + M_OUT_WRITE_TAIL)
-            D[o + M_WAITING] -= 1
-            _dram_enter(D, o, first, now)
-    else:
-        D[o + M_N_READS] -= 1
-        D[o + M_BUSY_SLOTS] += now - D[q + M_R_TIME]
-        first = D[o + M_OUT_READ]
-        if first >= 0:
-            _dram_unchain(D, first, o + M_OUT_READ, o + M_OUT_READ_TAIL)
-            D[o + M_WAITING] -= 1
-            _dram_enter(D, o, first, now)
+    w = _dram_buffered(D, o, D[q + M_R_WRITE])
+    D[o + M_N_READS + w] -= 1
+    D[o + M_BUSY_SLOTS + w] += now - D[q + M_R_TIME]
+    first = D[o + M_OUT_READ + 2 * w]
+    if first >= 0:
+        _dram_unchain(D, first, o + M_OUT_READ + 2 * w, o + M_OUT_READ_TAIL + 2 * w)
+        D[o + M_WAITING] -= 1
+        _dram_enter(D, o, first, now)
 
 
 @kernel(forceinline=True, _nrt=False)
 def _dram_room(D, o, write):
     """Say whether a request would get its entry at once."""
-    if write and D[o + M_WRITES] > 0:
-        return D[o + M_N_WRITES] < D[o + M_WRITES] and D[o + M_OUT_WRITE] < 0
-    return D[o + M_N_READS] < D[o + M_READS] and D[o + M_OUT_READ] < 0
+    w = _dram_buffered(D, o, write)
+    return D[o + M_N_READS + w] < D[o + M_READS + w] and D[o + M_OUT_READ + 2 * w] < 0
 
 
 @kernel(forceinline=True, _nrt=False)
@@ -286,10 +279,8 @@ def _dram_ask(D, o, tag, bank, row, write, bursts, now):
         _dram_enter(D, o, q, now)
     else:
         D[o + M_WAITING] += 1
-        if write and D[o + M_WRITES] > 0:
-            _dram_append(D, q, o + M_OUT_WRITE, o + M_OUT_WRITE_TAIL)
-        else:
-            _dram_append(D, q, o + M_OUT_READ, o + M_OUT_READ_TAIL)
+        w = _dram_buffered(D, o, write)
+        _dram_append(D, q, o + M_OUT_READ + 2 * w, o + M_OUT_READ_TAIL + 2 * w)
     return True
 
 

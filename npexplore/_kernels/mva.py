@@ -36,11 +36,17 @@ _out1 = types.float64[::1]
 _out2 = types.float64[:, ::1]
 
 
-@kernel(types.void(_table, _counts, _points, _table, _out1, _out2))
+@kernel(types.void(_table, _counts, _points, _table, _out1, _out2, _out2))
 def load_independent(
-    demands: Array, population: Array, think_time: Array, scv: Array, throughput: Array, queue_length: Array
+    demands: Array,
+    population: Array,
+    think_time: Array,
+    scv: Array,
+    throughput: Array,
+    queue_length: Array,
+    curve: Array,
 ) -> None:
-    """Write X (P,) and Q (P, K) for demands (P, K), population (P,), think_time (P,).
+    """Write X (P,) and Q (P, K) for demands (P, K), population (P,), think_time (P,), and X with 1..N into curve (P, N).
 
     scv (1, K) or (P, K) are the squared coefficients of variation of service; (0, 0) stands for exponential service
     everywhere, the exact case. Otherwise the customer met in service stays for its residual time,
@@ -86,38 +92,15 @@ def load_independent(
                     if x[v] * slowest > 1.0:
                         x[v] = 1.0 / slowest
                         R[worst[v], v] += n * slowest - total[v]
+            if n <= curve.shape[1]:
+                for v in range(min(LANES, P - first)):
+                    curve[first + v, n - 1] = x[v]
             if finished:
                 for v in range(LANES):
                     if n == N[v] and first + v < P:
                         throughput[first + v] = x[v]
                         for k in range(K):
                             queue_length[first + v, k] = x[v] * R[k, v]
-
-
-@kernel(types.void(_table, _points, _out2))
-def throughput_curve(demands: Array, think_time: Array, throughput: Array) -> None:
-    """Write X (P, N) with 1..N customers for demands (P, K) of load-independent stations, think_time (P,)."""
-    P, K = demands.shape
-    N = throughput.shape[1]
-    D, R = np.empty((K, LANES)), np.empty((K, LANES))
-    Z, total, x = np.empty(LANES), np.empty(LANES), np.empty(LANES)
-    for first in range(0, P, LANES):
-        for v in range(LANES):
-            p = min(first + v, P - 1)
-            Z[v], x[v] = think_time[p], 0.0
-            for k in range(K):
-                D[k, v], R[k, v] = demands[p, k], 0.0
-        for n in range(1, N + 1):
-            for v in range(LANES):
-                total[v] = Z[v]
-            for k in range(K):
-                for v in range(LANES):
-                    R[k, v] = D[k, v] + D[k, v] * (x[v] * R[k, v])
-                    total[v] += R[k, v]
-            for v in range(LANES):
-                x[v] = n / total[v]
-            for v in range(min(LANES, P - first)):
-                throughput[first + v, n - 1] = x[v]
 
 
 @kernel(types.void(_table, _table, _cube, _counts, _points, _out1, _out2, _out2))

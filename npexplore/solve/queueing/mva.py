@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from npexplore._kernels.mva import LANES, load_dependent, load_independent, throughput_curve
+from npexplore._kernels.mva import LANES, load_dependent, load_independent
 from npexplore.errors import InputError, RefusedError
 from npexplore.records import by_content
 from npexplore.solve.queueing.inputs import (
@@ -185,7 +185,7 @@ def mva(
         load_dependent(pick(table, fixed), pick(table, varying), used, N, away, x, queue_fixed, queue_varying)
         queue[:, varying] = queue_varying
     else:
-        load_independent(pick(table, fixed), N, away, pick(variation, fixed), x, queue_fixed)
+        load_independent(pick(table, fixed), N, away, pick(variation, fixed), x, queue_fixed, np.empty((P, 0)))
     busy = x[:, None] * table
     if queue_fixed is not queue:
         queue[:, fixed] = queue_fixed
@@ -220,8 +220,9 @@ def flow_equivalent(
     if rates is None:  # one recursion passes through all populations
         away, cycle = _away_and_cycle(table, Z, delays)
         refuse_first(cycle <= SHORTEST, cycle, "sum of demands and think time", f"above {SHORTEST} s", None, ("point",))
-        curve = np.empty((P, limit))
-        throughput_curve(pick(table, ~delays), away, curve)
+        fixed, curve = pick(table, ~delays), np.empty((P, limit))
+        every, none = np.full(P, limit), np.zeros((0, 0))
+        load_independent(fixed, every, away, none, np.empty(P), np.empty(fixed.shape), curve)
         return curve
     counts = np.arange(1, limit + 1)
     cube = rate_cube(rates, P, K, names)
