@@ -51,12 +51,9 @@ class Nesting:
         self.servers: Mapping[str, Server] = like.servers
         self.sections: Mapping[str, Section] = like.demands.sections
         self.idle = {name for name in self.sections if self._nobody_waits(name)}
-        self._spent: Spent = {}
-        self._overlap: dict[Chain, Floats] = {}
-        for (chain, name), seconds in self.batch.spent.items():
-            self._add(self._spent, (self._without(chain, self.idle), name), seconds)
-        for chain, seconds in self.batch.overlap.items():
-            self._add(self._overlap, self._without(chain, self.idle), seconds)
+        self._spent: Spent = dict(self.batch.spent)
+        self._overlap: dict[Chain, Floats] = dict(self.batch.overlap)
+        self._leave_out(self.idle)
         for name in self.sections:
             if name not in self.idle and self._flat(name):
                 self._flatten(name)
@@ -75,6 +72,14 @@ class Nesting:
     @staticmethod
     def _add(table: dict, key: object, seconds: Floats) -> None:  # type: ignore[type-arg]
         table[key] = table[key] + seconds if key in table else seconds
+
+    def _leave_out(self, names: set[str]) -> None:
+        """Forget that some servers are held."""
+        spent, overlap, self._spent, self._overlap = self._spent, self._overlap, {}, {}
+        for (chain, name), seconds in spent.items():
+            self._add(self._spent, (self._without(chain, names), name), seconds)
+        for chain, seconds in overlap.items():
+            self._add(self._overlap, self._without(chain, names), seconds)
 
     def _nobody_waits(self, name: str) -> bool:
         server, section = self.servers[name], self.sections[name]
@@ -96,11 +101,7 @@ class Nesting:
             if (self.lone or self.servers[one].units >= self.customers) and self.servers[one].members == 1
         }  # fmt: skip
         self.places = min((self.servers[one].units for one in ample), default=self.customers)
-        spent, overlap, self._spent, self._overlap = self._spent, self._overlap, {}, {}
-        for (chain, name), seconds in spent.items():
-            self._add(self._spent, (self._without(chain, ample), name), seconds)
-        for chain, seconds in overlap.items():
-            self._add(self._overlap, self._without(chain, ample), seconds)
+        self._leave_out(ample)
 
     # ---- who is held around whom
 

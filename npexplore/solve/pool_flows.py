@@ -61,11 +61,6 @@ def scv_of_arrivals(batch: Batch, pool: Pool, feeders: Sequence[Pool], departs: 
     return np.asarray(part * mean + 1.0 - part)
 
 
-def _handed(levels: Levels) -> set[str]:
-    """Return the queues that a pool puts into."""
-    return {*levels.batch.like.demands.handed}
-
-
 def feeders(batch: Batch, levels: Mapping[str, Levels]) -> dict[str, list[Pool]]:
     """Return by name of each pool at work those that put packets into its queue, also by way of pools without work."""
     pools = batch.like.machine.pools
@@ -88,7 +83,7 @@ def carried_behind(machine: Machine, levels: Mapping[str, Levels], rates: Mappin
     def least(name: str) -> Floats:
         if name not in carried:
             carried[name] = np.full_like(rates[name], np.inf)
-            for queue in _handed(levels[name]):
+            for queue in levels[name].batch.like.demands.handed:
                 if queue in pools and queues[queue].when_full != "drop":
                     other = pools[queue]
                     carried[name] = np.minimum(carried[name], np.minimum(rates[other], least(other)))

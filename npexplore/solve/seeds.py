@@ -44,7 +44,8 @@ def replicate(
     ]  # fmt: skip
     if len(runs) == 1:
         return runs[0]
-    modes = modes_of([_Rates(run) for run in runs]) if meet_at_locks(machine) else None
+    rates = [_Rates(run.seed or 0, run.rate_pps, np.array([n / s for n, s in run.batches])) for run in runs]
+    modes = modes_of(rates) if meet_at_locks(machine) else None
     several = combine(runs)
     if modes is None:
         return several
@@ -55,19 +56,9 @@ def replicate(
 class _Rates(NamedTuple):
     """What tells modes apart in a run (solve/modes.py)."""
 
-    run: Prediction
-
-    @property
-    def seed(self) -> int:
-        return self.run.seed or 0
-
-    @property
-    def rate_pps(self) -> float:
-        return self.run.rate_pps
-
-    @property
-    def rates(self) -> npt.NDArray[np.float64]:
-        return np.array([packets / seconds for packets, seconds in self.run.batches])
+    seed: int
+    rate_pps: float
+    rates: npt.NDArray[np.float64]
 
 
 def combine(runs: Sequence[Prediction]) -> Prediction:

@@ -160,7 +160,8 @@ def check_pools(batch: Batch, levels: Mapping[str, Levels]) -> None:
                 f"where {senders} threads may put at once: what is lost hangs on whether they are in step"
             )
         homes = {pool.home for pool in machine.pools if pool.name in before} - {None}
-        behind = {pool.home for pool in machine.pools if queue in _queues_before(batch, pool.gets)}
+        gets = {pool.name for pool in machine.pools if pool.gets == queue}
+        behind = {pool.home for pool in machine.pools if gets & {pool.name, *_before(batch, pool.gets)}}
         if batch.like.workload.arrivals == "saturated" and homes & behind:
             raise RefusedError(
                 f"queueing: work for packets that {queue!r} drops takes {sorted(map(str, homes & behind))[0]!r} from "
@@ -177,14 +178,6 @@ def check_losses(batch: Batch, lost: Mapping[str, Floats]) -> None:
                 f"queueing: {pool.gets!r} drops what finds it full, and some packets leave before it: which packets "
                 "leave hangs on what is lost"
             )
-
-
-def _queues_before(batch: Batch, queue: str | None) -> set[str]:
-    """Return a queue and those that packets pass before it."""
-    if queue is None:
-        return set()
-    pools = [pool for pool in batch.like.machine.pools if queue in batch.like.by_pool[pool.name].handed]
-    return {queue}.union(*(_queues_before(batch, pool.gets) for pool in pools))
 
 
 def _before(batch: Batch, queue: str | None) -> set[str]:

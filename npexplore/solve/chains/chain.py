@@ -37,12 +37,10 @@ class Chain:
     @property
     def out(self) -> Floats:
         """Return the rate (n,) at which each state is left."""
-        total = np.concatenate([[0.0], np.cumsum(self.rate)])
-        plain = total[self.begin[1:]] - total[self.begin[:-1]]
-        some = np.diff(self.begin) > 0
-        if some.any():  # differences of long sums lose digits
-            plain[some] = np.add.reduceat(self.rate, self.begin[:-1][some])
-        return np.where(some, plain, 0.0)
+        total, some = np.zeros(self.states), np.diff(self.begin) > 0
+        if some.any():
+            total[some] = np.add.reduceat(self.rate, self.begin[:-1][some])
+        return total
 
     def by_target(self) -> tuple[Array, Array, Floats]:
         """Return (begin, source, rate) of the same arcs by the states they lead to."""

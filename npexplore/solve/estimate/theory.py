@@ -31,6 +31,7 @@ from npexplore.solve.prediction import Latency, Prediction, Utilization
 from npexplore.solve.queueing.birth_death import steady_state
 from npexplore.solve.queueing.markovian import mmc
 from npexplore.solve.queueing.sojourn import mmc_quantiles, mmck_quantiles, quantiles_of
+from npexplore.solve.queueing.token_bucket import relative_chances
 
 Floats = npt.NDArray[np.float64]
 SHARES = (0.5, 0.95, 0.99, 0.999)
@@ -140,15 +141,11 @@ def _limited(subject: Subject, station: Station, rate: float) -> Prediction:
 
 def md1_quantiles(shares: Sequence[float], rate: float, service_s: float) -> Floats:
     """Return quantiles (n,) of the time in M/D/1, in seconds. shares (n,): of the packets that stay no longer."""
-    from scipy.special import gammainc, gammaln
+    from scipy.special import gammaln
 
     load = rate * service_s
     most = int(np.ceil(40 / (1 - load))) + 40  # inside: more come with less than e^-40
-    later = gammainc(np.arange(1, most + 2), load)  # chances of more than 0, 1, ... arrivals in a service
-    p = np.zeros(most + 1)
-    p[0] = 1 - load
-    for n in range(most):  # as often up past n as down: p[n+1] e^-load = sums of positive terms
-        p[n + 1] = (p[0] * later[n] + p[1 : n + 1] @ later[n:0:-1]) * np.exp(load)
+    p = (1 - load) * relative_chances(load, most + 1)
     upto = np.concatenate([np.cumsum(p)[1:], np.ones(most)])  # at most m + 1 inside
 
     def longer(t: Floats) -> Floats:

@@ -18,6 +18,7 @@ from npexplore.records import content_hash
 from npexplore.solve.petri.firing import Firing
 from npexplore.solve.petri.graph import MOST_STATES, find_graph
 from npexplore.solve.petri.net_result import NetResult
+from npexplore.solve.petri.structure import incidence
 
 SEARCHED, DEEPEST = 5_000, 400  # markings, and firings one after the other, among which growth is looked for
 
@@ -169,14 +170,9 @@ def can_repeat(firing: Firing, grown: frozenset[int], fired: list[int]) -> bool:
 def bounded_by_weights(net: Net) -> bool:
     """Return whether weights above 0 of the places show that no firing adds to the whole: then the net is bounded."""
     limited = [place.capacity is not None for place in net.places]
-    change = np.zeros((len(net.transitions), len(net.places)))
-    for t, one in enumerate(net.transitions):
-        for arcs, sign in ((one.take, -1), (one.give, 1)):
-            for arc in arcs:
-                if isinstance(arc.weight, Formula):
-                    return False
-                change[t, arc.place] += sign * arc.weight
-    free = change[:, [not one for one in limited]]
+    if any(isinstance(arc.weight, Formula) for one in net.transitions for arc in (*one.take, *one.give)):
+        return False
+    free = incidence(net)[[not one for one in limited]].T
     if not free.size:
         return all(limited)
     answer = linprog(np.zeros(free.shape[1]), A_ub=free, b_ub=np.zeros(len(free)), bounds=(1, None), method="highs")

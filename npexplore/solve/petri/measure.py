@@ -47,13 +47,16 @@ def predict(
     values = {
         name: _Measures(net, batches).measured(name, text) for name, text in net.measure.items() if name not in WORDS
     }
-    means = {name: float(np.average(value, weights=batches.seconds)) for name, value in values.items()}
+
+    def mean(value: Floats) -> float:
+        return float(np.average(value, weights=batches.seconds))
+
+    means = {name: mean(value) for name, value in values.items()}
     named = {
         name: _Measures(net, batches).measured(name, text, "utilization") for name, text in net.utilization.items()
     }
-    busy = {name: Utilization(float(np.average(value, weights=batches.seconds))) for name, value in named.items()} or {
-        one.name: Utilization(_busy(net, batches, [p])) for p, one in enumerate(net.places) if one.resource
-    }
+    shares = named or {one.name: _busy(net, batches, [p]) for p, one in enumerate(net.places) if one.resource}
+    busy = {name: Utilization(mean(value)) for name, value in shares.items()}
     highest = max(busy, key=lambda name: busy[name].busy, default="")
     return Prediction(
         solver="simulation",
@@ -147,7 +150,7 @@ class _Measures(Formulas):
                 return batches.areas[:, places].sum(axis=1) / batches.seconds
             if not all(self.net.places[p].tokens for p in places):
                 raise InputError(f"busy needs a place with tokens at first, got {said!r}")
-            return _busy(self.net, batches, places, each=True)
+            return _busy(self.net, batches, places)
         fired = _members(said, "transition", [one.name for one in self.net.transitions])
         if function == "age":
             ends = [k for k, t in enumerate(batches.endings) if t in fired]
@@ -160,12 +163,10 @@ class _Measures(Formulas):
         return batches.moved[:, fired, slot].sum(axis=1) / batches.seconds
 
 
-def _busy(net: Net, batches: Batches, places: list[int], *, each: bool = False) -> Any:
-    """Return the share of the tokens of places that somebody has, over all batches or in each."""
+def _busy(net: Net, batches: Batches, places: list[int]) -> Floats:
+    """Return the share of the tokens of places that somebody has in each batch."""
     tokens = sum(net.places[p].tokens for p in places)
-    if each:
-        return 1 - batches.areas[:, places].sum(axis=1) / (batches.seconds * tokens)
-    return float(1 - batches.areas[:, places].sum() / (batches.seconds.sum() * tokens))
+    return np.asarray(1 - batches.areas[:, places].sum(axis=1) / (batches.seconds * tokens))
 
 
 def _members(said: str, what: str, names: Sequence[str]) -> list[int]:

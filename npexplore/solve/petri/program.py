@@ -57,8 +57,9 @@ class Program:
         Q[kernel.Q_RECORDS_LEFT] = INITIAL_TOKENS
         Q[kernel.Q_RACE], Q[kernel.Q_PLAIN] = net.timing == "race", self.plain
         Q[kernel.Q_FIELDS], Q[kernel.Q_GIVES], Q[kernel.Q_TICKS] = fields, self.gives, self.ticks
-        for t, least, sense in self._all_conditions(P):
-            S[t, kernel.S_UNMET] += (least[1] >= least[0]) != sense
+        for p in range(len(P)):
+            for t, least, sense, _ in self.rules.met[P[p, kernel.P_MET] : P[p, kernel.P_MET_END]].tolist():
+                S[t, kernel.S_UNMET] += (P[p, kernel.P_TOKENS] >= least) != bool(sense)
         bits = np.zeros(self.words, dtype=np.uint64)
         dirty, timers = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
         for t in range(n):
@@ -83,10 +84,3 @@ class Program:
             np.zeros((len(self.endings), kernel.BINS), dtype=np.int64), np.zeros(len(self.endings)),
             np.zeros((n, fields)),
         )  # fmt: skip
-
-    def _all_conditions(self, P: Array) -> list[tuple[int, tuple[int, int], bool]]:
-        conditions = []
-        for p in range(len(P)):
-            for t, least, sense, _ in self.rules.met[P[p, kernel.P_MET] : P[p, kernel.P_MET_END]].tolist():
-                conditions.append((t, (least, int(P[p, kernel.P_TOKENS])), bool(sense)))
-        return conditions

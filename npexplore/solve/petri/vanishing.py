@@ -23,14 +23,7 @@ def remove_vanishing(graph: Graph, counted: csr_matrix) -> tuple[Chain, csr_matr
     counted (v, K): how often each of K things happens at a visit of each vanishing marking; returned (t, K) a second.
     Raises InputError for a loop without end in which no time passes, with its markings.
     """
-    n = len(graph.states)
-    arcs = csr_matrix((graph.chain.rate, graph.chain.target, graph.chain.begin), shape=(n, n))
-    inside, outside = np.flatnonzero(graph.vanishing), np.flatnonzero(~graph.vanishing)
-    chances = arcs[inside]
-    total = np.asarray(chances.sum(axis=1)).ravel()
-    if not total.all():  # leads to itself alone
-        raise endless(graph, int(inside[np.argmin(total)]))
-    chances = diags(1.0 / total) @ chances
+    inside, outside, arcs, chances = _left(graph)
     within = csr_matrix(chances[:, inside])
     both = _solved(graph, inside, within, csr_matrix(hstack([chances[:, outside], counted])))
     rates = csr_matrix(arcs[outside])
@@ -41,16 +34,24 @@ def remove_vanishing(graph: Graph, counted: csr_matrix) -> tuple[Chain, csr_matr
 
 def settled(graph: Graph) -> Floats:
     """Return with what chances (t,) each tangible marking is the first, from the net's marking at first on."""
-    inside, outside = np.flatnonzero(graph.vanishing), np.flatnonzero(~graph.vanishing)
     if not graph.vanishing[0]:
-        first = np.zeros(len(outside))
+        first = np.zeros(int(np.count_nonzero(~graph.vanishing)))
         first[0] = 1.0
         return first
-    n = len(graph.states)
-    chances = csr_matrix((graph.chain.rate, graph.chain.target, graph.chain.begin), shape=(n, n))[inside]
-    chances = diags(1.0 / np.asarray(chances.sum(axis=1)).ravel()) @ chances
+    inside, outside, _, chances = _left(graph)
     both = _solved(graph, inside, csr_matrix(chances[:, inside]), csr_matrix(chances[:, outside]))
     return np.asarray(both[0].todense()).ravel()
+
+
+def _left(graph: Graph) -> tuple[Array, Array, csr_matrix, csr_matrix]:
+    """Return the vanishing and the tangible markings, rates between all, and the chances of what vanishing ones do."""
+    n = len(graph.states)
+    arcs = csr_matrix((graph.chain.rate, graph.chain.target, graph.chain.begin), shape=(n, n))
+    inside, outside = np.flatnonzero(graph.vanishing), np.flatnonzero(~graph.vanishing)
+    total = np.asarray(arcs[inside].sum(axis=1)).ravel()
+    if not total.all():  # leads to itself alone
+        raise endless(graph, int(inside[np.argmin(total)]))
+    return inside, outside, arcs, diags(1.0 / total) @ arcs[inside]
 
 
 def _solved(graph: Graph, inside: Array, within: csr_matrix, wanted: csr_matrix) -> csr_matrix:

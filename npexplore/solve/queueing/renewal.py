@@ -65,9 +65,6 @@ def gmc(transform: Transform, arrival_rate: float, service_time: float, servers:
     """
     rate, service = numbers(positive=True, arrival_rate=arrival_rate, service_time=service_time)
     (c,) = whole(servers=servers)
-    if int(c) == 1:
-        means = gm1(transform, arrival_rate, service_time)
-        return means, float(gm1_root(transform, arrival_rate, 1 / service_time))
     mu, n = 1 / float(service), int(c)
     sigma = gm1_root(transform, float(rate), n * mu)
     a = [transform(j * mu) for j in range(n + 1)]

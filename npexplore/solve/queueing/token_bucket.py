@@ -17,23 +17,24 @@ def saved_tokens_wait(rate: float, token: float, depth: int) -> float:
     """Return the mean seconds that a packet waits for its token; a token takes `token` seconds, rate x token < 1."""
     load = rate * token
     inside = load + load**2 / (2 * (1 - load))
-    chances = (1 - load) * _relative(load, depth)
+    chances = (1 - load) * relative_chances(load, depth)
     n = np.arange(depth)
     return float(max(inside - depth + ((depth - n) * chances).sum(), 0.0)) / rate
 
 
 def bucket_loss(load: float, depth: int) -> float:
     """Return the share of packets that find no token, at a load that may be above 1."""
-    served = _relative(load, depth)  # chances of 0..depth-1 left behind, where there are no others
+    served = relative_chances(load, depth)  # chances of 0..depth-1 left behind, where there are no others
     return float(1 - 1 / (served[0] / served.sum() + load))
 
 
-def _relative(load: float, number: int) -> Floats:
+def relative_chances(load: float, number: int) -> Floats:
     """Return chances (number,) of 0, 1, .. in M/D/1, as multiples of the first; all terms are positive."""
-    come = np.exp(-load) * np.append(1.0, np.cumprod(load / np.arange(1, number + 1)))
-    more = np.maximum(1 - np.cumsum(come), 0.0)  # more than n come in a service
+    from scipy.special import gammainc  # takes as long to import as a small machine to solve
+
+    more = gammainc(np.arange(1, number + 1), load)  # chances of more than 0, 1, .. arrivals in a service
     chances = np.zeros(number)
     chances[0] = 1.0
-    for k in range(1, number):
-        chances[k] = (more[k - 1] + chances[1:k] @ more[k - 1 : 0 : -1]) / come[0]
+    for k in range(1, number):  # as often up past k - 1 as down
+        chances[k] = (more[k - 1] + chances[1:k] @ more[k - 1 : 0 : -1]) * np.exp(load)
     return chances
