@@ -195,11 +195,6 @@ def _settle(streams: Streams, lines: list[list[Line]]) -> None:
     share, load = streams.rate / total[:, None], streams.load.sum(axis=1)
     variability = np.array([some[0].variability if some else 1.0 for some in lines])
     several = np.array([_several(streams, some[0]) if some else 1.0 for some in lines])
-    late = total * 0.0  # seconds by which services change the order
-    for n in range(len(load)):
-        if not streams.line[n] or streams.servers[n] > 1:
-            square = share[n] @ (streams.mean[n] ** 2 * (1 + streams.scv[n])) - (share[n] @ streams.mean[n]) ** 2
-            late[n] = streams.servers[n] * max(square, 0.0) ** 0.5
     steady = {edge: _steady(streams, edge, variability[edge[0]]) for edge in streams.edges}
     meeting = meets_again(streams) and streams.rate.size <= MOST_TYPES
     for _ in range(MOST_ROUNDS):
@@ -213,9 +208,8 @@ def _settle(streams: Streams, lines: list[list[Line]]) -> None:
             line.passes = np.where(load > 0, departure_weight(np.minimum(tau, 1e6)), 1.0)
             regular = np.array([renewal_excess(*pair, line.discount) for pair in zip(
                 streams.servers / total, variability, strict=True)]).T  # fmt: skip
-            held = line.passes + (1 - line.passes) * (1 - load)
-            left = (held / (1 + line.discount[:, None] * late))[..., None, None] * line.seen
-            left += ((1 - held) * regular)[..., None, None] * share[:, None, :]
+            left = line.passes[..., None, None] * line.seen
+            left += ((1 - line.passes) * regular)[..., None, None] * share[:, None, :]
             seen = np.zeros_like(line.seen)
             for (n, r), excess in streams.excess.items():
                 seen[:, n, r, r] = line.external[n, r] * excess(line.discount)
@@ -225,7 +219,7 @@ def _settle(streams: Streams, lines: list[list[Line]]) -> None:
                     goes = goes + steady[i, m] * (_spaced(line, lines[i][0], share[i]) - goes)
                 seen[:, m] += back @ goes @ streams.edges[i, m]
             if meeting:
-                seen += _met(streams, line, left, held / (1 + line.discount[:, None] * late))
+                seen += _met(streams, line, left)
             classes = np.arange(len(own))
             line.more = np.maximum(seen[classes, line.node, classes] @ line.mean, -line.work)
             new = max((line.own + own @ line.more) / (1 - own.sum()), line.own)
@@ -235,7 +229,7 @@ def _settle(streams: Streams, lines: list[list[Line]]) -> None:
             break
 
 
-def _met(streams: Streams, line: Line, left: Floats, held: Floats) -> Floats:
+def _met(streams: Streams, line: Line, left: Floats) -> Floats:
     """Return what G before those who come to each node has of the same stream by way of other nodes, as `Line.seen`.
 
     line.pairs: G before who leaves a node of who leaves another; behind the nodes are the sources of who comes.
@@ -254,7 +248,7 @@ def _met(streams: Streams, line: Line, left: Floats, held: Floats) -> Floats:
         alone[:, count + at, count + at] = excess(line.discount)
     if line.pairs.shape != alone.shape:
         line.pairs = np.zeros_like(alone)
-    staying = np.concatenate([np.repeat(held, r, axis=1), np.ones((r, count))], axis=1)
+    staying = np.concatenate([np.repeat(line.passes, r, axis=1), np.ones((r, count))], axis=1)
     apart = np.kron(1 - np.eye(2 * n), np.ones((r, r)))
     come = back @ (alone + line.pairs) @ onward
     met = back @ line.pairs @ onward
