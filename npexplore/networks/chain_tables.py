@@ -9,7 +9,7 @@ import numpy as np
 from npexplore._kernels import network_chain as kernel
 from npexplore.errors import RefusedError
 from npexplore.networks.arrivals import AnyArrivals, arrival_phases
-from npexplore.networks.checks import turn_of
+from npexplore.networks.checks import turn_of, waits_for_room
 from npexplore.networks.records import HIT, IN, MISS, OUT, Network
 from npexplore.networks.times import AnyTime, phases
 from npexplore.rows.distributions import Batch
@@ -103,8 +103,6 @@ class ChainTables:
                 self.station[k, kernel.T_LIMIT] = len(limits)
                 limits.append((one.capacity, kernel.BLOCK if one.when_full == "block" else kernel.DROP))
                 self.limit_names.append(name)
-            if one.capacity is not None and one.when_full == "block":
-                self._refuse_holding(name)
         self.station[K - 1, : kernel.T_VISIT] = kernel.DELAY, 1
         for name, region in network.region.items():
             for station in region.stations:
@@ -123,15 +121,6 @@ class ChainTables:
         for k, one in enumerate(network.station.values()):
             for name, weight in one.weights.items():
                 self.weight[k, self.names.index(name)] = weight
-
-    def _refuse_holding(self, full: str) -> None:
-        """Refuse what the simulation refuses, too: customers served together or by preemption that wait for room."""
-        for name in self.names:
-            for start, route in self.network.routes(name).items():
-                there = self.network.station.get(start)
-                if there is not None and there.lets_go and any(target == full for target, _, _ in route):
-                    why = "served together, at rates, by preemption or by polling"
-                    raise RefusedError(f"customers {why} at {start!r} cannot wait there for room at {full!r}")
 
     def _phases(self, time: AnyTime, what: str) -> Phases:
         phase_type = phases(time)
@@ -194,6 +183,7 @@ class ChainTables:
         into: list[tuple[int, int, float]] = []
         for r, name in enumerate(self.names):
             for start, route in network.routes(name).items():
+                waits_for_room(network, name, start)
                 how = self.classes[r].choose.get(start, "chance")
                 row = self.node[starts[start] * R + r]
                 row[kernel.N_BEGIN] = len(into)

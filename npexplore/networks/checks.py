@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from npexplore.errors import InputError, UnknownNameError
+from npexplore.errors import InputError, RefusedError, UnknownNameError
 from npexplore.networks.records import (
     AS,
     IN,
@@ -77,6 +77,20 @@ def check_network(network: Network) -> None:
         for start, route in network.routes(name).items():
             for node, other, _ in route:
                 _check_arrival(network, name, start, node, other)
+
+
+def waits_for_room(network: Network, name: str, node: str) -> bool:
+    """Say whether customers of a class may have to wait at a station for room at the next one.
+
+    Raises RefusedError where they are served together or by preemption, so that none of them can keep the server.
+    """
+    there, stations = network.station.get(node), network.station.items()
+    blocking = [to for to, one in stations if one.capacity is not None and one.when_full == "block"]
+    full = [to for to, _, _ in network.routes(name)[node] if to in blocking]
+    if there is not None and full and there.lets_go:
+        why = "served together, at rates, by preemption or by polling"
+        raise RefusedError(f"customers {why} at {node!r} cannot wait there for room at {full[0]!r}")
+    return there is not None and bool(full)
 
 
 def _check_regions(network: Network) -> None:

@@ -17,6 +17,7 @@ from npexplore.engine.rows_check import check_rows
 from npexplore.errors import RefusedError
 from npexplore.networks.caches import KeptItems
 from npexplore.networks.chains import chains_of
+from npexplore.networks.checks import waits_for_room
 from npexplore.networks.draws import arrive, choose, drawn, nap
 from npexplore.networks.polling import Polling
 from npexplore.networks.records import HIT, IN, MISS, OUT, CustomerClass, Network, Station
@@ -198,14 +199,6 @@ class ClassProgram:
         """Return the name of the region that a station is in, else None."""
         return next((name for name, region in self.network.region.items() if node in region.stations), None)
 
-    def _holds(self, node: str) -> bool:
-        """Say whether a customer may have to wait at a station for room at the next one."""
-        ahead = [target for target, _, _ in self.routes[node] if self._room(target, "block")]
-        if ahead and node in self.network.station and self.network.station[node].lets_go:
-            why = "served together, at rates, by preemption or by polling"
-            raise RefusedError(f"customers {why} at {node!r} cannot wait there for room at {ahead[0]!r}")
-        return bool(ahead) and node in self.network.station
-
     def _visit(self, node: str) -> None:
         asm = self.asm
         asm.place(self.label(node))
@@ -237,7 +230,7 @@ class ClassProgram:
                 asm.try_consume(own, 1, self.lost)
         with asm.scope():
             since = asm.now("since")
-            self._serve(node, hold=self._holds(node))
+            self._serve(node, hold=waits_for_room(self.network, self.name, node))
             self._move(node, since)
 
     def _door(self, station: str) -> str | None:
@@ -292,7 +285,7 @@ class ClassProgram:
         """Choose the next node; take room there first, then leave this one."""
         asm, route = self.asm, self.routes[node]
         own = [room for when_full in ("drop", "block") if (room := self._room(node, when_full))]
-        holds = self._holds(node)
+        holds = waits_for_room(self.network, self.name, node)
         labels = [Label() for _ in route]
         how = self.customers.choose.get(node, "chance")
         if len(route) == 1 or how == "chance":

@@ -55,15 +55,8 @@ def limited(flows: Traffic) -> NetworkResult:
     wait = None if station.rates else response - mean
     waits = None if station.rates or station.discipline == "ps" else float(p[station.servers : -1].sum()) / (1 - loss)
     result = StationResult(throughput * mean / station.fullest, throughput, number, wait, response, waits)
-    classes = {
-        c: ClassResult(float(one * (1 - loss)), response, loss=loss, **quantiles)
-        for c, one in zip(flows.network.classes, flows.rate, strict=True)
-    }
-    rows = {
-        c: StationClassResult.of(float(one * (1 - loss) * response), float(one * (1 - loss)), mean, station)
-        for c, one in zip(flows.network.classes, flows.rate, strict=True)
-    }
-    return NetworkResult("queueing", True, {name: result}, classes, bottleneck=name, station_classes={name: rows})
+    alike = np.ones(len(flows.rate))
+    return _with_loss(flows, name, result, loss, response * alike, mean * alike, **quantiles)
 
 
 def _loss(flows: Traffic, name: str, servers: int) -> NetworkResult:
@@ -74,14 +67,17 @@ def _loss(flows: Traffic, name: str, servers: int) -> NetworkResult:
     solution = queueing.mgcc(rate, mean, servers)
     loss, x = solution.loss.item(), solution.throughput.item()
     result = StationResult(x * mean / station.fullest, x, x * mean, 0.0, mean, 0.0)
-    classes = {
-        c: ClassResult(float(one * (1 - loss)), float(service), loss=loss)
-        for c, one, service in zip(flows.network.classes, flows.rate, flows.mean[0], strict=True)
-    }
-    rows = {
-        c: StationClassResult.of(float(one * (1 - loss) * service), float(one * (1 - loss)), float(service), station)
-        for c, one, service in zip(flows.network.classes, flows.rate, flows.mean[0], strict=True)
-    }
+    return _with_loss(flows, name, result, loss, flows.mean[0], flows.mean[0])
+
+
+def _with_loss(
+    flows: Traffic, name: str, result: StationResult, loss: float, response: Floats, service: Floats, **quantiles: float
+) -> NetworkResult:
+    """Return the answer of a station that turns away a share of all, from responses and services (R,)."""
+    classes, rows = {}, {}
+    for r, (c, x) in enumerate(zip(flows.network.classes, (flows.rate * (1 - loss)).tolist(), strict=True)):
+        classes[c] = ClassResult(x, float(response[r]), loss=loss, **quantiles)
+        rows[c] = StationClassResult.of(x * float(response[r]), x, float(service[r]), flows.network.station[name])
     return NetworkResult("queueing", True, {name: result}, classes, bottleneck=name, station_classes={name: rows})
 
 
