@@ -18,7 +18,7 @@ from reference.large_captures import APART, make_capture
 from reference.timing import record, seconds
 
 import npexplore
-from npexplore.golden.lookup import LPMS
+from npexplore.golden.lookup import LPMS, LPMS6
 from npexplore.golden.router.route_file import read_routes
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.petri import net
@@ -99,8 +99,22 @@ def of_routes(size, folder):
     path.write_text("\n".join(lines))
 
     def work():
-        found = read_routes(path)
+        found = read_routes(path).four
         LPMS["trie20_4_8"].from_columns(found.value, found.length, found.leads)
+
+    return work
+
+
+def of_routes6(size, folder):
+    """A file of IPv6 routes, 256 networks of each provider, read, and built into a trie."""
+    path, values = folder / f"{size}.txt", np.random.default_rng(1).permutation(1 << 20)[:size]
+    path.write_text(
+        "\n".join(f"2a00:{v >> 8:x}:{v & 255:x}::/48 via 2001:db8::{v % 200 + 1:x}" for v in values.tolist())
+    )
+
+    def work():
+        found = read_routes(path).six
+        LPMS6["six_level"].from_columns(found.value, found.length, found.leads, word_bits=32)
 
     return work
 
@@ -147,6 +161,7 @@ GROWTHS = {
     "sections": Growth(of_sections, 50, 1.0, 1.0),
     "flows": Growth(of_flows, 1_000, 1.15, 1.0),  # hash tables outgrow the caches: each access takes longer
     "routes": Growth(of_routes, 1_000, 1.0, 1.0),
+    "routes of IPv6": Growth(of_routes6, 1_000, 1.0, 1.0),
     "threads": Growth(of_threads, 1, 0.1, 1.0),  # a heap of events, ln n, and a record of each thread
     "stations": Growth(of_stations, 2, 1.0, 1.0),
     "markings": Growth(of_markings, 100, 1.0, 1.0),

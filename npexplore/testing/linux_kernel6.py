@@ -8,6 +8,7 @@ the same is no packet's doing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 
 from npexplore.golden.ethernet import IPV6_TYPE
 from npexplore.golden.ipv6.addresses import address_text, mask_of
@@ -57,7 +58,7 @@ def commands(router: Router) -> Iterator[str]:
                 yield f"address add {address_text(address)}/{length} dev r{number} nodad"
             yield f"address add {address_text(port.link_local)}/64 dev r{number} nodad"
     networks = sum(len(port.networks) for port in six.ports if port)
-    latest = {(route.value, route.length): route for route in six.routes[networks:]}
+    latest = {(route.value, route.length): route for route in islice(six.routes, networks, None)}
     for route in in_order(list(latest.values()), [port.subnets if port else () for port in six.ports]):
         where = f"dev r{route.port}" if route.kind == 0 else ""
         through = f"via {address_text(route.via)} onlink" if route.via else ""  # whatever other routes say of it

@@ -5,7 +5,7 @@ Inside, numbers only; a column of addresses has two words of 64 bits a row, the 
 """
 
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from ipaddress import IPv6Address, IPv6Network
 
 import numpy as np
@@ -20,6 +20,7 @@ Prefix = str | IPv6Network
 BITS = 128
 MAX_ADDRESS = (1 << BITS) - 1
 _LOW = (1 << 64) - 1
+_LENGTHS = {"": BITS, **{f"/{length}": length for length in range(BITS + 1)}}
 
 
 def mask_of(length: int) -> int:
@@ -69,8 +70,29 @@ def numbers_of(column: NDArray[np.uint64]) -> list[int]:
 
 def prefix_columns(prefixes: Iterable[Prefix]) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
     """Return many prefixes as columns (value, length); raises InputError for the first that is wrong."""
-    pairs = [prefix_pair(prefix) for prefix in prefixes]
-    return column_of(value for value, _ in pairs), np.fromiter((length for _, length in pairs), np.uint8, len(pairs))
+    every = list(prefixes)
+    value, length, read = plain_prefixes([one if isinstance(one, str) else "" for one in every])
+    for row in np.flatnonzero(~read).tolist():
+        number, length[row] = prefix_pair(every[row])
+        value[row] = number >> 64, number & _LOW
+    return value, length
+
+
+def plain_prefixes(texts: Sequence[str]) -> tuple[NDArray[np.uint64], NDArray[np.uint8], NDArray[np.bool_]]:
+    """Return texts as columns (value, length), and which are prefixes; others have numbers of no meaning."""
+    octets, lengths, nothing = [], [], bytes(BITS // 8)
+    for text in texts:
+        head, slash, tail = text.partition("/")
+        lengths.append(_LENGTHS.get(slash + tail, -1))
+        try:
+            octets.append(socket.inet_pton(socket.AF_INET6, head))
+        except (OSError, ValueError):  # ValueError: a null character in the text
+            octets.append(nothing)
+            lengths[-1] = -1
+    value = np.frombuffer(b"".join(octets), ">u8").astype(np.uint64).reshape(-1, 2)
+    length = np.array(lengths, np.int64)
+    below = value & ~column_of([mask_of(bits) for bits in range(BITS + 1)])[length]
+    return value, length.astype(np.uint8), (length >= 0) & ~below.any(axis=1)
 
 
 def address_column(addresses: "NDArray[np.uint64] | Iterable[int]") -> NDArray[np.uint64]:

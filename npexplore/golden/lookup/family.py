@@ -32,6 +32,7 @@ class Family:
     text: Callable[[int], str]
     prefix_text: Callable[[int, int], str]
     prefix_columns: Callable[[Iterable[Any]], tuple[Column, NDArray[np.uint8]]]
+    plain_prefixes: Callable[[Sequence[str]], tuple[Column, NDArray[np.uint8], NDArray[np.bool_]]]
     column: Callable[[Any], Column]
 
     def mask(self, length: int) -> int:
@@ -59,7 +60,12 @@ class Family:
         """Return how many different first `bits` (1 or more) the addresses have."""
         if not len(column):
             return 0
-        return len(np.unique(column & self.row(self.mask(bits)), axis=0))
+        words = (column & self.row(self.mask(bits))).reshape(len(column), self.words)
+        words = words[:, : -(-bits * self.words // self.bits)]  # those that hold the first bits
+        if words.shape[1] == 1:
+            return len(np.unique(words[:, 0]))
+        words = words[np.lexsort(words.T)]
+        return 1 + int((words[1:] != words[:-1]).any(axis=1).sum())
 
     def order(self, value: Column, length: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Return the rows sorted by (value, length)."""
@@ -80,9 +86,9 @@ class Family:
 
 IPV4 = Family(
     "IPv4", 32, 1, np.uint32, four.address_number, four.prefix_pair, four.address_text, four.prefix_text,
-    four.prefix_columns, four.address_column,
+    four.prefix_columns, four.plain_prefixes, four.address_column,
 )  # fmt: skip
 IPV6 = Family(
     "IPv6", six.BITS, 2, np.uint64, six.address_number, six.prefix_pair, six.address_text, six.prefix_text,
-    six.prefix_columns, six.address_column,
+    six.prefix_columns, six.plain_prefixes, six.address_column,
 )  # fmt: skip

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +28,7 @@ from npexplore.golden.router.records import ProfileName as ProfileName
 from npexplore.golden.router.records import RouteRecord as RouteRecord
 from npexplore.golden.router.records import RouterFile as RouterFile
 from npexplore.golden.router.route_file import RouteFile, read_routes
-from npexplore.golden.router.routes import NextHop, Route, RouteColumns, next_hop, resolve_route, resolve_routes
+from npexplore.golden.router.routes import NextHop, RouteColumns, RouteRows, next_hop, resolve_route, resolve_routes
 from npexplore.paths import content, named_file
 from npexplore.records import by_content
 from npexplore.toml import decode
@@ -49,7 +48,7 @@ class Six:
     """
 
     ports: tuple[Port6 | None, ...]
-    routes: tuple[Route, ...]
+    routes: RouteRows
     neighbours: Listed = field(default_factory=dict)
 
 
@@ -117,17 +116,20 @@ def resolve_router(record: RouterFile, more: RouteFile | None = None) -> Router:
     ports, ports6 = resolve_ports(record.port)
     neighbours = [_neighbours(record.neighbour, *sides) for sides in ((ports, IPV4), (ports6, IPV6))]
     wanted: tuple[list[tuple[str, RouteRecord]], ...] = ([], [])
-    for place, route in chain(
-        ((f"route[{k}]", route) for k, route in enumerate(record.route)), more.six if more else ()
-    ):
-        wanted[":" in route.prefix].append((place, route))
+    for k, route in enumerate(record.route):
+        wanted[":" in route.prefix].append((f"route[{k}]", route))
+    leads, leads6 = (
+        [resolve_route(place, route, ports, links, family) for place, route in of_file.records] if of_file else []
+        for of_file, links, family in zip(more or (None, None), (ports, ports6), (IPV4, IPV6), strict=True)
+    )
     own = resolve_routes(wanted[0], ports, ports, IPV4)
-    leads = [resolve_route(place, route, ports, ports, IPV4) for place, route in more.records] if more else []
+    own6 = resolve_routes(wanted[1], ports, ports6, IPV6)
     routes, stacks, next_hops = RouteColumns.of([*own, *leads])
+    routes6 = RouteRows.of([*own6, *leads6])
     if more:
-        routes = routes.followed(len(own), more.value, more.length, more.leads)
-    routes6 = tuple(resolve_routes(wanted[1], ports, ports6, IPV6))
-    six = Six(ports6, routes6, neighbours[1]) if routes6 else None
+        routes = routes.followed(len(own), *more.four[:3])
+        routes6 = routes6.followed(len(own6), *more.six[:3])
+    six = Six(ports6, routes6, neighbours[1]) if len(routes6) else None
     record.policy.limit()  # raises what is wrong with it
     record.linux.check()
     if record.label and record.policy.neighbours == "resolve":

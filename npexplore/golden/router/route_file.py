@@ -1,7 +1,7 @@
 """The file of routes beside a ROUTER.toml: one line per route, gzip by its name, # begins a comment.
 
 Lines are `PREFIX via ADDRESS`, `PREFIX PORT` or `PREFIX KIND`; behind `via ADDRESS` may stand `push LABEL/LABEL`, the
-outermost first. A full table has a million lines and a few dozen next hops: prefixes of IPv4 are read as columns, and
+outermost first. A full table has a million lines and a few dozen next hops: prefixes are read as columns, and
 what stands behind them is understood once for all lines that have the same words.
 """
 
@@ -10,15 +10,15 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from npexplore.errors import InputError, told_at
-from npexplore.golden.ipv4.addresses import plain_prefixes
-from npexplore.golden.lookup.family import IPV4
+from npexplore.golden.lookup.family import IPV4, IPV6, Family
 from npexplore.golden.router.records import KINDS, RouteRecord
 from npexplore.paths import content
 from npexplore.strict_input import whole_number
@@ -28,19 +28,24 @@ LINES_AT_ONCE = 1 << 16
 MAX_FILE_BYTES = 1 << 30
 
 
-@dataclass(frozen=True)
-class RouteFile:
-    """The routes of a file: those of IPv4 as columns, in the order of lines, those of IPv6 with their places.
+class FileRoutes(NamedTuple):
+    """A family's routes of a file as columns, in the order of lines.
 
     value, length: prefixes. leads: the row of `records` that says where a route leads, which is the first line's with
-    these words.
+    these words, with its place.
     """
 
-    value: NDArray[np.uint32]
+    value: NDArray[Any]
     length: NDArray[np.uint8]
     leads: NDArray[np.int64]
-    records: tuple[tuple[str, RouteRecord], ...]
-    six: tuple[tuple[str, RouteRecord], ...]
+    records: list[tuple[str, RouteRecord]]
+
+
+class RouteFile(NamedTuple):
+    """The routes of a file: those of IPv4 and those of IPv6."""
+
+    four: FileRoutes
+    six: FileRoutes
 
 
 def read_routes(path: Path) -> RouteFile:
@@ -56,36 +61,50 @@ def read_routes(path: Path) -> RouteFile:
         raise InputError(f"{path.name}: not a whole gzip file: {error}") from None
     lines = data.decode(errors="replace").splitlines()
     del data
-    known: dict[str, int] = {}  # words behind a prefix -> row of records
-    records: list[tuple[str, RouteRecord]] = []
-    six: list[tuple[str, RouteRecord]] = []
-    columns = [(np.zeros(0, np.uint32), np.zeros(0, np.uint8), np.zeros(0, np.int64))]
+    sides = (_Lines(path.name, IPV4), _Lines(path.name, IPV6))
     for first in range(0, len(lines), LINES_AT_ONCE):
         words = [" ".join(text.partition("#")[0].split()) for text in lines[first : first + LINES_AT_ONCE]]
         numbers = [number for number, text in enumerate(words, start=first + 1) if text]
-        prefixes, leads = [], np.empty(len(numbers), np.int64)
-        for row, number in enumerate(numbers):
-            prefix, _, behind = words[number - 1 - first].partition(" ")
-            prefixes.append(prefix)
+        parts = [text.partition(" ") for text in words if text]
+        of_six = [":" in prefix for prefix, _, _ in parts]
+        for six, side in enumerate(sides):
+            rows = [row for row, kind in enumerate(of_six) if kind == six]
+            if rows:
+                side.read([numbers[row] for row in rows], [parts[row] for row in rows], lines)
+    return RouteFile(*(side.routes() for side in sides))
+
+
+class _Lines:
+    """What was read of the lines of one family."""
+
+    def __init__(self, name: str, family: Family) -> None:
+        self.name, self.family = name, family
+        self.known: dict[str, int] = {}  # words behind a prefix -> row of records
+        self.records: list[tuple[str, RouteRecord]] = []
+        self.columns = [(family.rows([]), np.zeros(0, np.uint8), np.zeros(0, np.int64))]
+
+    def read(self, numbers: Sequence[int], parts: Sequence[tuple[str, str, str]], lines: Sequence[str]) -> None:
+        """Add the lines of some numbers, given as prefix, space and words behind it."""
+        known, leads = self.known, np.empty(len(parts), np.int64)
+        prefixes = [prefix for prefix, _, _ in parts]
+        for row, (prefix, _, behind) in enumerate(parts):
             lead = known.get(behind, -1)
-            if lead < 0 or ":" in prefix:
-                place = f"{path.name}:{number}"
-                record = _record(place, prefix, behind, lines[number - 1])
-                if ":" in prefix:
-                    six.append((place, record))
-                else:
-                    lead = known[behind] = len(records)
-                    records.append((place, record))
+            if lead < 0:
+                place = f"{self.name}:{numbers[row]}"
+                self.records.append((place, _record(place, prefix, behind, lines[numbers[row] - 1])))
+                lead = known[behind] = len(known)
             leads[row] = lead
-        value, length, read = plain_prefixes(prefixes)
-        for row in np.flatnonzero(~read).tolist():  # of IPv6, or in a form that is rare
-            if ":" not in prefixes[row]:
-                with told_at(f"{path.name}:{numbers[row]}"):
-                    value[row], length[row] = IPV4.prefix_pair(prefixes[row])
-                read[row] = True
-        columns.append((value[read], length[read], leads[read]))
-    value, length, leads = (np.concatenate(parts) for parts in zip(*columns, strict=True))
-    return RouteFile(value, length, leads, tuple(records), tuple(six))
+        value, length, read = self.family.plain_prefixes(prefixes)
+        for row in np.flatnonzero(~read).tolist():
+            with told_at(f"{self.name}:{numbers[row]}"):
+                number, length[row] = self.family.prefix_pair(prefixes[row])
+            value[row] = self.family.row(number)
+        self.columns.append((value, length, leads))
+
+    def routes(self) -> FileRoutes:
+        """Return all that was read."""
+        value, length, leads = (np.concatenate(parts) for parts in zip(*self.columns, strict=True))
+        return FileRoutes(value, length, leads, self.records)
 
 
 def _record(place: str, prefix: str, behind: str, line: str) -> RouteRecord:

@@ -7,7 +7,7 @@ the protocol below the labels, so that RFC 3032 section 3.5 never has to cut a p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
@@ -109,6 +109,53 @@ class RouteColumns:
         return replace(
             routes, value=np.concatenate([self.value[:own], value]), length=np.concatenate([self.length[:own], length])
         )
+
+
+@dataclass(frozen=True, eq=False)
+class RouteRows:
+    """Routes of IPv6 in their order: prefixes as columns, and the row of `leads` that says where each leads.
+
+    Example:
+        >>> from npexplore.golden import load_router
+        >>> len(load_router("multiservice").six.routes)
+        6
+    """
+
+    value: NDArray[np.uint64]
+    length: NDArray[np.uint8]
+    lead: NDArray[np.int64]
+    leads: tuple[Route, ...]
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __getitem__(self, row: int) -> Route:
+        return Route(IPV6.numbers(self.value[[row]])[0], int(self.length[row]), *self.leads[self.lead[row]][2:])
+
+    def __iter__(self) -> Iterator[Route]:
+        columns = IPV6.numbers(self.value), self.length.tolist(), self.lead.tolist()
+        return (Route(value, length, *self.leads[lead][2:]) for value, length, lead in zip(*columns, strict=True))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RouteRows) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    @classmethod
+    def of(cls, routes: Sequence[Route]) -> RouteRows:
+        """Return routes as rows, each with where it leads."""
+        value = IPV6.rows([route.value for route in routes])
+        return cls(value, np.array([r.length for r in routes], np.uint8), np.arange(len(routes)), tuple(routes))
+
+    def followed(
+        self, own: int, value: NDArray[np.uint64], length: NDArray[np.uint8], leads: NDArray[np.int64]
+    ) -> RouteRows:
+        """Return the first `own` routes, then one for each prefix that leads where row `own + leads` does."""
+        return RouteRows(
+            np.concatenate([self.value[:own], value]), np.concatenate([self.length[:own], length]),
+            np.concatenate([self.lead[:own], own + leads]), self.leads,
+        )  # fmt: skip
 
 
 def resolve_routes(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from npexplore.golden.ipv4.martians import Martians
 from npexplore.golden.ipv4.reassembly import Reassembly4
 from npexplore.golden.ipv6 import header as header6
 from npexplore.golden.ipv6.reassembly import Reassembly
-from npexplore.golden.lookup import LPMS, LPMS6, Lpm
+from npexplore.golden.lookup import LPMS, Lpm, SixLevelTrie
 from npexplore.golden.lookup.family import IPV4, IPV6, Family
 from npexplore.golden.lookup.room import with_room
 from npexplore.golden.mpls.impose import told_stack, typed
@@ -242,23 +243,26 @@ class Side6(Side):
     refusals = Reason.NONE, Reason.BLACKHOLE, Reason.UNREACHABLE6, Reason.PROHIBITED6
 
     def __init__(self, router: Router, six: Six, error_limit: TokenBucket | None) -> None:
-        numbers: dict[tuple[Hop, tuple[NextHop, ...]], int] = {}
-        rows = [(Hop(*row[2:-1]), row.next_hops) for row in six.routes]
-        number = np.array([numbers.setdefault(row, len(numbers)) for row in rows], np.int64)
-        length = np.array([row.length for row in six.routes], np.int64)
-        lpm = LPMS6["six_level"].from_columns(IPV6.rows([row.value for row in six.routes]), length, number)
+        routes, numbers = six.routes, dict[tuple[Hop, tuple[NextHop, ...]], int]()
+        leads = [(Hop(*row[2:-1]), row.next_hops) for row in routes.leads]
+        number = np.array([numbers.setdefault(lead, len(numbers)) for lead in leads], np.int64)[routes.lead]
+        lpm = SixLevelTrie.from_columns(routes.value, routes.length, number, word_bits=32)
         groups = {k: next_hops for k, (_, next_hops) in enumerate(numbers) if next_hops}
         super().__init__(router, six.ports, six.neighbours, [hop for hop, _ in numbers], groups, lpm, error_limit)
         near = [Hop(UNICAST, k, 0) for k in range(len(six.ports))]  # where link-local addresses are routed by each port
         self.hops += [hop for hop in near if hop not in self.hops]
-        self.read, self.reassembly = header6.read_header, Reassembly()
-        self._longest: dict[int, int] = {}  # of the routes that begin at an address
-        for row in six.routes:
-            self._longest[row.value] = max(row.length, self._longest.get(row.value, 0))
+        self.read, self.reassembly, self._prefixes = header6.read_header, Reassembly(), (routes.value, routes.length)
 
     def begins_network(self, address: int) -> bool:
         """Say whether an address is the first one of its route, and may be all routers' there (RFC 4291 2.6.1)."""
         return self._longest.get(address, 128) < 127
+
+    @cached_property
+    def _longest(self) -> dict[int, int]:
+        """The longest route that begins at an address."""
+        value, length = self._prefixes
+        rows = IPV6.order(value, length)  # of equal addresses the last one is the longest
+        return dict(zip(IPV6.numbers(value[rows]), length[rows].tolist(), strict=True))
 
     def _lpm_by(self, port: int) -> Lpm:
         """Return the routes by a port alone, with that of link-local addresses (RFC 4291 section 2.5.6)."""
@@ -266,4 +270,4 @@ class Side6(Side):
         near = IPV6.rows([LINK_LOCAL])
         own = self.hops.index(Hop(UNICAST, port, 0))
         columns = np.concatenate([near, value]), np.append([64], length), np.append([own], hop)
-        return LPMS6["six_level"].from_columns(*columns)
+        return SixLevelTrie.from_columns(*columns, word_bits=32)
