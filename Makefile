@@ -36,7 +36,7 @@ report: .venv/ok
 	$(BIN)/npexplore report
 
 accuracy: .venv/warm
-	$(BIN)/npexplore check --design ixp2400 --design ixp2400_dram --design ixp1200 --design raw --design soclib --design gorilla --design nfp4000 --design pcie --design server --design smartnic --sets --markdown reports/accuracy.md
+	$(BIN)/npexplore check $(patsubst models/machines/%.toml,--design %,$(wildcard models/machines/*.toml)) --sets --markdown reports/accuracy.md
 
 # Computes the results again that data/precomputed stores, and says which have changed: a few minutes.
 precomputed: .venv/pages

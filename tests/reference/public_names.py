@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import npexplore
+from npexplore.machine import KINDS
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "api.md"
@@ -32,10 +33,12 @@ def public_packages():
 
 
 def names_page():
-    """Return the list of a page: each public package with its first sentence and its names."""
-    parts = []
+    """Return the list of a page: each public package with its first sentence and its names, kinds as one."""
+    parts, kinds = [], {kind.__name__ for kind in KINDS.values()}
     for package, module in public_packages().items():
-        names = ", ".join(f"`{name}`" for name in sorted(module.__all__, key=str.lower))
+        shown = sorted((name for name in module.__all__ if name not in kinds), key=str.lower)
+        names = ", ".join(f"`{name}`" for name in shown)
+        names += ", and the class of each kind in `KINDS`" if len(shown) < len(module.__all__) else ""
         parts.append(f"## {package}\n\n{module.__doc__.partition(chr(10))[0]}\n\n{names}\n\n")
     return "".join(parts)
 

@@ -19,7 +19,7 @@ def test_the_page_lists_the_public_names_and_no_others():
 
 
 def test_the_page_would_be_renewed():
-    assert renewed(PAGE.read_text().replace("`FifoServer`, ", "")) == PAGE.read_text() != PAGE.read_text()[:-1]
+    assert renewed(PAGE.read_text().replace("`Machine`, ", "")) == PAGE.read_text() != PAGE.read_text()[:-1]
 
 
 @pytest.mark.parametrize("package", public_packages())

@@ -11,7 +11,9 @@ from npexplore.machine.resources.base import OwnFaces
 def test_the_table_has_each_kind_with_what_it_is_made_from_and_its_servers():
     lines = {line.split("|")[1].strip(" `"): line for line in table().splitlines()[2:]}
     assert list(lines) == list(KINDS)
-    assert lines["pool"] == "| `pool` | count | take(count); give(count) | pool 1 x 16 (pool) | yes |"
+    what = "A pool of alike buffers: a packet waits until enough are free, keeps them, and gives them back."
+    visits = "count | take(count); give(count) | pool 1 x 16 (pool) | yes |"
+    assert lines["pool"] == f"| `pool` | `BufferPool` | {what} | {visits}"
     assert "read(bytes, [address])" in lines["memory"]  # an operand that may be left out
     assert "enter([member]) gives a number" in lines["reorder"]
 

@@ -1,7 +1,9 @@
-"""The table of all resource kinds for the documents: what each is made from, its visits with operands, its servers.
+"""The table of all resource kinds for the documents: what each is and is made from, its visits, its servers.
 
 python -m npexplore.machine.described.kinds     prints it
 """
+
+import inspect
 
 from npexplore.machine.described.formula import Formulas
 from npexplore.machine.described.parts import Parts
@@ -19,14 +21,17 @@ def shown(name: str) -> Resource:
 
 def table() -> str:
     """Return the table as Markdown."""
-    lines = ["| kind | made from | visits | servers, members x units | one face |", "|---|---|---|---|---|"]
+    heads = ["kind", "class", "what its file holds", "made from", "visits", "servers, members x units", "one face"]
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for name, kind in KINDS.items():
         face = f"no: {kind.WHY}" if issubclass(kind, OwnFaces) else "yes"
         needs = operands(kind, without={"name": None})
         from_ = ", ".join(key if must else f"[{key}]" for key, (_, must) in needs.items())
         resource = shown(name)
         servers = ", ".join(_server(server, name) for server in resource.servers()) or "none"
-        lines.append(f"| `{name}` | {from_} | {_visits(resource)} | {servers} | {face} |")
+        what = (inspect.getdoc(inspect.getmodule(kind)) or "").partition("\n")[0]
+        cells = [f"`{name}`", f"`{kind.__name__}`", what, from_, _visits(resource), servers, face]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
