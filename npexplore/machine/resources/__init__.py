@@ -31,5 +31,6 @@ from npexplore.machine.resources.reorder import ReorderQueue as ReorderQueue
 from npexplore.machine.resources.scheduled_queue import ScheduledQueue as ScheduledQueue
 from npexplore.machine.resources.server import Delay as Delay
 from npexplore.machine.resources.server import FifoServer as FifoServer
+from npexplore.machine.resources.shared_bus import SharedBus as SharedBus
 from npexplore.machine.resources.streams import StaticStreams as StaticStreams
 from npexplore.machine.resources.tcam import Tcam as Tcam
