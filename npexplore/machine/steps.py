@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from npexplore._kernels import engine
-from npexplore.errors import ModelError
 from npexplore.machine import tree
 from npexplore.machine.resources.base import OwnFaces
 from npexplore.machine.visits import recorded
 from npexplore.rows.arrivals import duration, sleep
 from npexplore.rows.assembler import Assembler
-from npexplore.rows.base import PROBABILITY_STEPS, Label
+from npexplore.rows.base import Label
 from npexplore.rows.choices import choose
 from npexplore.rows.distributions import Distribution
 from npexplore.rows.expressions import (
@@ -50,6 +49,10 @@ class Emitter:
             for step in body:
                 self.step(step)
 
+    def step(self, step: tree.Step) -> None:
+        """Emit one step by the method that is named as it is."""
+        getattr(self, type(step).__name__.lower())(step)
+
     def of(self, value: Operand) -> Expression:
         """Return an expression with what variables of the visit stand for."""
         if type(value) is Constant:
@@ -73,90 +76,64 @@ class Emitter:
                     return scaled(self.of(other), number.value / tick)
         return scaled(self.of(value), 1.0 / tick)
 
-    def step(self, step: tree.Step) -> None:
-        """Emit one step."""
-        asm = self.asm
-        match step:
-            case tree.Visit():
-                self.visit(step)
-            case tree.Serve():
-                self.serve(step)
-            case tree.Wait(seconds):
-                if isinstance(seconds, Distribution):
-                    sleep(asm, seconds, asm.place_name)
-                else:
-                    asm.wait(self.ticks(seconds))
-            case tree.Let():
-                self.let(step)
-            case tree.Draw(variable, below, source):
-                asm.draw(variable, self.of(below), source)
-            case tree.Turn(variable, below):
-                asm.fetch_add(variable, asm.new_global(), 1)
-                _, number = asm.operand(variable)
-                asm.emit(engine.SET, (0, number), (below, 0), slot=number, x=engine.MOD)
-                asm.limit(variable, below)
-            case tree.Loop():
-                self.loop(step)
-            case tree.Branch():
-                self.branch(step)
-            case tree.Take():
-                self.take(step)
-            case tree.Give(holding):
-                with self.place(f"give of {holding.name}"):
-                    if holding.loose:
-                        assert holding.server is not None
-                        asm.holding.pop(holding, None)
-                        asm.put(holding.server.name, self.of(holding.units), self.of(holding.member))
-                    else:
-                        asm.give(asm.pop_hold(holding))
-            case tree.Priority(value):
-                with asm.scope():
-                    asm.emit(engine.SET, asm.operand(self.of(value)), slot=0, x=engine.PRIORITY)
-            case tree.Fork():
-                self.fork(step)
-            case tree.Parallel(bodies):
-                for body in bodies:
-                    with asm.fork(mode=engine.JOINED):
-                        self.body(body)
-                asm.join()
-            case tree.Units():
-                self.units(step)
-            case tree.Poll():
-                self.poll(step)
-            case _:
-                self.word_step(step)
+    def wait(self, step: tree.Wait) -> None:
+        if isinstance(step.seconds, Distribution):
+            sleep(self.asm, step.seconds, self.asm.place_name)
+        else:
+            self.asm.wait(self.ticks(step.seconds))
 
-    def word_step(self, step: tree.Step) -> None:
-        """Emit a step that reads or writes the clock, shared words or counters."""
-        asm = self.asm
-        match step:
-            case tree.Until(moment):
-                asm.wait_until(self.ticks(moment))
-            case tree.Window(period, length):
-                asm.wait_window(round(period / asm.tick), round(length / asm.tick))
-            case tree.Now(variable):
-                self.names[variable] = asm.now()
-            case tree.Recall(variable, word, members, member):
-                self.names[variable] = asm.read(self.word(word, members, member))
-            case tree.Remember(word, members, member, moment):
-                asm.write(self.word(word, members, member), self.ticks(moment))
-            case tree.Line(variable, server, member):
-                self.names[variable] = asm.line(server.name, self.of(member))
-            case tree.Choose():
-                key = None if step.key is None else self.of(step.key)
-                counter = None if step.counter is None else asm.shared_global(step.counter)
-                self.names[step.variable] = choose(asm, step.server, step.members, step.policy, key, counter)
-            case tree.Within(value, below, subject, simulated):
-                if simulated:
-                    asm.check_below(self.of(value), below, subject)
-            case tree.Count(name, amount, where, simulated):
-                if simulated:
-                    assert where is None
-                    asm.count(name, self.of(amount))
-            case tree.Contended(emit):
-                emit(asm, self.of)
-            case _:
-                raise ModelError(f"step {step!r} is unknown to the assembler")
+    def draw(self, step: tree.Draw) -> None:
+        self.asm.draw(step.variable, self.of(step.below), step.source)
+
+    def turn(self, step: tree.Turn) -> None:
+        self.asm.turn(step.variable, step.below)
+
+    def priority(self, step: tree.Priority) -> None:
+        with self.asm.scope():
+            self.asm.emit(engine.SET, self.asm.operand(self.of(step.value)), slot=0, x=engine.PRIORITY)
+
+    def parallel(self, step: tree.Parallel) -> None:
+        for body in step.bodies:
+            with self.asm.fork(mode=engine.JOINED):
+                self.body(body)
+        self.asm.join()
+
+    # ---- the clock, shared words, counters
+
+    def until(self, step: tree.Until) -> None:
+        self.asm.wait_until(self.ticks(step.moment))
+
+    def window(self, step: tree.Window) -> None:
+        self.asm.wait_window(round(step.period_s / self.asm.tick), round(step.length_s / self.asm.tick))
+
+    def now(self, step: tree.Now) -> None:
+        self.names[step.variable] = self.asm.now()
+
+    def recall(self, step: tree.Recall) -> None:
+        self.names[step.variable] = self.asm.read(self.word(step.word, step.members, step.member))
+
+    def remember(self, step: tree.Remember) -> None:
+        self.asm.write(self.word(step.word, step.members, step.member), self.ticks(step.moment))
+
+    def line(self, step: tree.Line) -> None:
+        self.names[step.variable] = self.asm.line(step.server.name, self.of(step.member))
+
+    def choose(self, step: tree.Choose) -> None:
+        key = None if step.key is None else self.of(step.key)
+        counter = None if step.counter is None else self.asm.shared_global(step.counter)
+        self.names[step.variable] = choose(self.asm, step.server, step.members, step.policy, key, counter)
+
+    def within(self, step: tree.Within) -> None:
+        if step.simulated:
+            self.asm.check_below(self.of(step.value), step.below, step.subject)
+
+    def count(self, step: tree.Count) -> None:
+        if step.simulated:
+            assert step.where is None
+            self.asm.count(step.name, self.of(step.amount))
+
+    def contended(self, step: tree.Contended) -> None:
+        step.emit(self.asm, self.of)
 
     def word(self, word: str, members: int, member: Expression) -> Expression:
         """Return the number of the global that keeps a member's word."""
@@ -177,15 +154,19 @@ class Emitter:
             with asm.scope():
                 operands = {name: self.of(value) for name, value in step.operands.items()}
                 if isinstance(resource, OwnFaces):
-                    result = resource.emit(step.method, operands, asm)
+                    result = self.own_faces(resource, step.method, operands)
                 else:
                     visited = recorded(resource, step.method, step.operands)
-                    inside = Emitter(asm, {visited.operands[name]: value for name, value in operands.items()}, True)
+                    inside = type(self)(asm, {visited.operands[name]: value for name, value in operands.items()}, True)
                     for one in visited.body:
                         inside.step(one)
                     result = None if visited.result is None else inside.of(visited.result)
                 if step.result is not None and result is not None:
                     asm.assign(step.result, result)
+
+    def own_faces(self, resource: OwnFaces, method: str, operands: dict[str, Expression]) -> Operand | None:
+        """Emit a visit that has rows of its own in place of a record; returns its result."""
+        return resource.emit(method, operands, self.asm)
 
     def serve(self, step: tree.Serve) -> None:
         """SERVE at a server, or SHARE it with everybody there."""
@@ -230,6 +211,16 @@ class Emitter:
                 for holding, held in zip(step.holdings, asm.take_all(parts), strict=True):
                     asm.keep(holding, held)
 
+    def give(self, step: tree.Give) -> None:
+        asm, holding = self.asm, step.holding
+        with self.place(f"give of {holding.name}"):
+            if holding.loose:
+                assert holding.server is not None
+                asm.holding.pop(holding, None)
+                asm.put(holding.server.name, self.of(holding.units), self.of(holding.member))
+            else:
+                asm.give(asm.pop_hold(holding))
+
     def units(self, step: tree.Units) -> None:
         """Take or give units across visits: anybody's, or those of who has taken them."""
         asm, name, member = self.asm, step.server.name, self.of(step.member)
@@ -255,8 +246,7 @@ class Emitter:
             if step.in_turn:
                 with asm.scope():
                     asm.jump(taken, mine != asm.read(asm.shared_global(f"{name}.gone")))
-            held = asm.try_take(name, otherwise=taken)
-            asm.rows[-1].polls = True
+            held = asm.try_take(name, otherwise=taken, polls=True)
             if step.in_turn:
                 with asm.scope():
                     asm.fetch_add(Variable("gone"), asm.shared_global(f"{name}.gone"), 1)
@@ -302,8 +292,7 @@ class Emitter:
             asm.jump(after, step.index >= count)
             asm.place(begin)
             self.body(step.body)
-            _, number = asm.operand(step.index)
-            asm.emit(engine.SET, (0, number), (1, 0), slot=number, x=engine.ADD)
+            asm.increase(step.index)
             asm.jump(begin, step.index < count)
             asm.place(after)
 
@@ -315,9 +304,7 @@ class Emitter:
                 left, right = self.of(step.condition.left), self.of(step.condition.right)
                 asm.jump(otherwise, opposite(Condition(step.condition.name, left, right)))
             else:
-                chance = Variable("chance")
-                asm.draw(chance, PROBABILITY_STEPS, step.source)
-                asm.jump(otherwise, chance >= round(step.condition * PROBABILITY_STEPS))
+                asm.jump_by_chance(otherwise, step.condition, step.source)
         self.body(step.then)
         if step.otherwise:
             asm.jump(after)

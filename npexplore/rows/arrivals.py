@@ -12,7 +12,7 @@ import numpy as np
 
 from npexplore._kernels import engine
 from npexplore.rows.assembler import Assembler
-from npexplore.rows.base import PROBABILITY_STEPS, Label
+from npexplore.rows.base import Label
 from npexplore.rows.distributions import (
     Arrivals,
     Batch,
@@ -80,9 +80,7 @@ def let_arrive(
         if isinstance(process, Batch) and process.sizes == "geometric":
             asm.place(one)
             arrive()
-            chance = Variable("batch goes on")
-            asm.draw(chance, PROBABILITY_STEPS, sizes)
-            asm.jump(one, chance >= round(PROBABILITY_STEPS / size))
+            asm.jump_by_chance(one, 1 / size, sizes)
         elif size > 1:
             left = Variable("left of the batch")
             asm.let(left, size)

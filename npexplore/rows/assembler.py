@@ -208,11 +208,14 @@ class Assembler(Rows):
         self.outlives = outer
         self.place(after)
 
-    def try_take(self, server: str, otherwise: Label, member: Operand = 0, units: Operand = 1) -> HoldSlot:
+    def try_take(
+        self, server: str, otherwise: Label, member: Operand = 0, units: Operand = 1, polls: bool = False
+    ) -> HoldSlot:
         """Hold units if they are free and the line is empty, else jump to the label (and hold nothing)."""
         slot = self._new_slot()
         with self.scope():
             self.emit(engine.TRY, self.at(server, member), self.operand(units), target=otherwise, slot=slot)
+        self.rows[-1].polls = polls
         self.holding[slot] = server
         return HoldSlot(slot)
 
@@ -294,12 +297,16 @@ class Assembler(Rows):
     def push(self, ring: tuple[int, int], values: Sequence[Operand]) -> None:
         """Append a message (with the time of birth) to a ring, an operand; a full one ends the run with an error."""
         with self.scope():
-            variables = self.block([f"message {k}" for k in range(len(values))])
-            for variable, value in zip(variables, values, strict=True):
-                with self.scope():
-                    a = self.operand(value)
-                self.emit(engine.SET, a, slot=self.operand(variable)[1], x=engine.ADD)
-            self.emit(engine.PUSH, ring, slot=self.operand(variables[0])[1])
+            numbers = [self._registers.get(value, 0) for value in values if isinstance(value, Variable)]
+            first = numbers[0] if numbers else 0
+            if not first or numbers != list(range(first, first + len(values))):  # not in a row
+                variables = self.block([f"message {k}" for k in range(len(values))])
+                for variable, value in zip(variables, values, strict=True):
+                    with self.scope():
+                        a = self.operand(value)
+                    self.emit(engine.SET, a, slot=self.operand(variable)[1], x=engine.ADD)
+                first = self.operand(variables[0])[1]
+            self.emit(engine.PUSH, ring, slot=first)
 
     def pop(self, ring: int, names: Sequence[str]) -> list[Variable]:
         """Remove the oldest message into variables; the token takes over its time of birth."""
@@ -317,12 +324,6 @@ class Assembler(Rows):
             yield
             self.emit(engine.END)
         self._slots, self.holding = outer
-
-    def in_a_row(self, values: Sequence[Operand]) -> int | None:
-        """Return the first register of values that are variables in registers one after the other, else None."""
-        numbers = [self._registers.get(value, 0) for value in values if isinstance(value, Variable)]
-        first = numbers[0] if numbers else 0
-        return first if first and numbers == list(range(first, first + len(values))) else None
 
     def end_packet(self, how: int) -> None:
         """Note that the packet is no longer the running thread's: HANDED_ON or LOST."""

@@ -229,6 +229,12 @@ class Rows:
             a, b = self.operand(condition.left), self.operand(condition.right)
             self.emit(engine.JUMP, a, b, target=label, x=JUMP_OF[condition.name])
 
+    def jump_by_chance(self, label: Label, probability: float, source: str) -> None:
+        """Go to the label, but with a probability."""
+        chance = Variable("chance")
+        self.draw(chance, PROBABILITY_STEPS, source)
+        self.jump(label, chance >= round(probability * PROBABILITY_STEPS))
+
     def value(self, function: int, a: Operand = 0, b: Operand = 0, name: str = "value") -> Variable:
         """Keep a function of SET (docs/engine.md) of two operands in a variable."""
         variable = Variable(name)
@@ -303,6 +309,18 @@ class Rows:
         with self.scope():
             a, b = self.operand(number), self.operand(amount)
         self.emit(engine.SET, a, b, slot=self.register(variable), x=engine.FETCH_ADD)
+
+    def turn(self, variable: Variable, below: int) -> None:
+        """Take 0 .. below-1 in turn, over all tokens that come here, into a variable's register."""
+        self.fetch_add(variable, self.new_global(), 1)
+        number = self._registers[variable]
+        self.emit(engine.SET, (0, number), (below, 0), slot=number, x=engine.MOD)
+        self.limit(variable, below)
+
+    def increase(self, variable: Variable) -> None:
+        """Add 1 to a variable that has a register."""
+        number = self._registers[variable]
+        self.emit(engine.SET, (0, number), (1, 0), slot=number, x=engine.ADD)
 
     def count(self, place: str, amount: Operand = 1) -> None:
         """Increase a counter."""

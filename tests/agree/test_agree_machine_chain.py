@@ -255,6 +255,16 @@ def test_constant_times_come_near_with_more_phases():
     assert 0.9999 * bound < one.chain(load, phases=1).rate_pps < bound * (1 + 1e-12)
 
 
+def test_a_number_is_forgotten_at_the_end_of_its_block():
+    def program(m, p):
+        with m.loop(1):
+            m.sides.serve(member=m.draw(4, "sides"))
+        m.think.wait()
+
+    parts = [Delay("think", Exponential(mean=90 * NS)), server("sides", 30, members=4)]
+    assert len(machine_chain(machine(parts, program, threads=1), LOAD).states) == 4 + 1
+
+
 def test_what_has_no_chain_is_named():
     made, load = small("shared")
     with pytest.raises(RefusedError, match=r"constant time of 6e-08 s at 'core' has no phases; phases=k"):

@@ -151,13 +151,8 @@ def append(
 
     counted: the member of `packets` (None: that of the ring).
     """
-    first = asm.in_a_row(values)
     with asm.scope():
-        ring = asm.operand(expression(member) + asm.messages[name])
-        if first is None:
-            asm.push(ring, values)
-        else:
-            asm.emit(engine.PUSH, ring, slot=first)
+        asm.push(asm.operand(expression(member) + asm.messages[name]), values)
     counted = member if counted is None else counted
     asm.put(packets, member=counted)
     with asm.scope():

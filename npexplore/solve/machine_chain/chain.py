@@ -8,7 +8,6 @@ is exact for such times, every mean with a certified error (solve/chains): what 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,15 +16,15 @@ from npexplore.errors import RefusedError
 from npexplore.machine.machine import Machine, Recorded
 from npexplore.machine.pools import guests
 from npexplore.machine.program import HOME
-from npexplore.machine.resources.base import Server
 from npexplore.machine.workload import Workload
 from npexplore.records import by_content
+from npexplore.rows.base import Label
 from npexplore.rows.distributions import Batch, Deterministic, Distribution, Exponential, OnOff
 from npexplore.rows.expressions import Variable
 from npexplore.solve.chains import Chain, explore, stationary
 from npexplore.solve.chains.chain import Array
 from npexplore.solve.chains.stationary import Stationary
-from npexplore.solve.machine_chain.operations import Operations
+from npexplore.solve.machine_chain.operations import ChainEmitter, Operations
 from npexplore.solve.machine_chain.tokens import (
     BYTES,
     DONE,
@@ -126,7 +125,10 @@ def ctmc(
 def _compiled(machine: Machine, workload: Workload, phases: int | None) -> tuple[Tokens, Instant]:
     """Return what runs, and the instant at which all threads begin."""
     open_load = workload.arrivals != "saturated"
-    code = Operations(machine.name, machine.servers(), open_load)
+    machine.ingress.arrivals = workload.arrivals
+    code = Operations(machine.tick, machine=machine.name)
+    for server in machine.servers().values():
+        code.declare(server)
     distinct, shares = workload.distinct()
     kinds: list[tuple[float, Message]] = [
         (float(share), tuple(sorted((name, float(values[k])) for name, values in distinct.items())))
@@ -135,11 +137,10 @@ def _compiled(machine: Machine, workload: Workload, phases: int | None) -> tuple
     starts: list[tuple[Recorded, int]] = []
     columns: list[dict[str, int]] = []
     for number, recorded in enumerate(machine.record_pools(workload.columns)):
-        starts.append((recorded, len(code.rows)))
+        starts.append((recorded, len(code.operations)))
         columns.append(_program(code, machine, recorded, number))
     ingress, queues = machine.ingress, machine.queues()
     rings = [ingress.name, *queues]
-    first = {name: number for number, name in enumerate(_members(code.servers))}
     sources = []
     for recorded, _ in starts:
         gets = recorded.pool.gets
@@ -147,23 +148,23 @@ def _compiled(machine: Machine, workload: Workload, phases: int | None) -> tuple
             queue = queues[gets]
             if queue.members > 1 or queue.credit:
                 raise code.refuse(f"queue {gets!r} has several members, or credits that take time")
-            room = first[f"{gets}.room", 0], queue.unit == "bytes"
-            sources.append(Source(first[queue.packets, 0], rings.index(gets), room))
+            room = code.number(f"{gets}.room"), queue.unit == "bytes"
+            sources.append(Source(code.number(queue.packets), rings.index(gets), room))
         elif open_load:
-            sources.append(Source(first[ingress.packets, 0], 0))
+            sources.append(Source(code.number(ingress.packets), 0))
         else:
             sources.append(Source(None))
     arrival = None
     if open_load:
-        arrival = _arrivals(code, workload, first[f"{ingress.name}.buffer", 0], first[ingress.packets, 0])
+        arrival = _arrivals(code, workload, code.number(f"{ingress.name}.buffer"), code.number(ingress.packets))
     tokens = Tokens(code, kinds, sources, rings, columns, ingress.cell_bytes, phases)
-    start = Instant([], list(tokens.units), [[] for _ in tokens.units], [[] for _ in rings], [0] * len(code.turns))
+    start = Instant([], list(tokens.units), [[] for _ in tokens.units], [[] for _ in rings], [0] * len(code.globals))
     home = code.name(HOME)
     for recorded, at in starts:
         pool = recorded.pool
         if pool.idle == "poll" and (open_load or pool.gets is not None):
             raise code.refuse(f"idle threads of pool {pool.name!r} poll")
-        members = 1 if pool.home is None else code.servers[pool.home].members
+        members = 1 if pool.home is None else code.servers[pool.home][0].members
         for k in range(pool.count):
             start.ready.append((at, {home: float(k % members)}, ""))
     if arrival is not None:
@@ -171,22 +172,22 @@ def _compiled(machine: Machine, workload: Workload, phases: int | None) -> tuple
     return tokens, start
 
 
-def _members(servers: Mapping[str, Server]) -> list[tuple[str, int]]:
-    return [(name, member) for name, server in servers.items() for member in range(server.members)]
-
-
 def _program(code: Operations, machine: Machine, recorded: Recorded, number: int) -> dict[str, int]:
     """Append what a thread of a pool does for ever; returns the numbers of its packets' columns."""
     columns: dict[str, Variable] = dict(recorded.columns)
     for name in guests(recorded.pool, recorded.body):
-        if code.servers[name].members > 1:
+        if code.servers[name][0].members > 1:
             raise code.refuse(f"threads of pool {recorded.pool.name!r} compute on {name!r}, which is not their home")
-    code.home, code.carried = recorded.pool.home, list(columns.values())
-    begin = code.emit("get", number)
-    code.body(recorded.body)
-    length = code.value(columns["packet_bytes"])
-    code.emit("done", lambda numbers: float(machine.counted_bytes(length(numbers))))
-    code.land(code.emit("jump", -1), begin)
+    code.homes.clear()
+    if recorded.pool.home is not None:
+        code.homes[recorded.pool.home] = HOME
+    code.columns = list(columns.values())
+    begin, length = Label(), code.value_at(columns["packet_bytes"])
+    code.place(begin)
+    code.append("get", number)
+    ChainEmitter(code).body(recorded.body)
+    code.append("done", lambda numbers: float(machine.counted_bytes(length(numbers))))
+    code.jump(begin)
     return {name: code.name(variable) for name, variable in columns.items()}
 
 
@@ -205,11 +206,12 @@ def _arrivals(code: Operations, workload: Workload, buffer: int, packets: int) -
         interval = process.interval()
     elif workload.arrivals == "periodic":
         interval = Deterministic(mean=1 / process.rate)
-    seconds = interval.moments()[0]
-    at = code.emit("wait", (lambda numbers: seconds) if isinstance(interval, Deterministic) else interval)
+    seconds, at, again = interval.moments()[0], len(code.operations), Label()
+    code.place(again)
+    code.append("wait", (lambda numbers: seconds) if isinstance(interval, Deterministic) else interval)
     for _ in range(size):
-        code.emit("arrive", buffer, packets, 0)
-    code.land(code.emit("jump", -1), at)
+        code.append("arrive", buffer, packets, 0)
+    code.jump(again)
     return at
 
 
@@ -292,7 +294,7 @@ def _prediction(
     if error > 1e-6:
         said.append(f"certified within {error:.1g}")
     offered = float(mean[OFFERED])
-    mixed = any(row[0] == "lost" for row in tokens.code.rows)  # Little's law holds for all, lost ones among them
+    mixed = any(row[0] == "lost" for row in tokens.code.operations)  # Little's law holds for all, lost ones among them
     return Prediction(
         solver="ctmc",
         throughput_bps=8.0 * float(mean[BYTES]),

@@ -1,43 +1,26 @@
 """Recorded programs of a machine as plain operations, one after the other, for the search of its states.
 
-A token (thread, fork, source of packets) is a place among the operations and the numbers that it keeps. Loops and
-branches become jumps, visits what they record; numbers that a block computed are forgotten at its end, so that tokens
-that will do the same are the same. What depends on the clock, or on others in ways without states, is refused.
+The steps are emitted as for the event engine (machine/steps.py), by an assembler whose operations keep times, numbers
+and chances as they are. A token (thread, fork, source of packets) is a place among the operations and the numbers that
+it keeps. Numbers that a block computed are forgotten at its end, so that tokens that will do the same are the same.
+What depends on the clock, or on others in ways without states, takes rows of the engine, and is refused.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
+from npexplore._kernels import engine
 from npexplore.errors import RefusedError
-from npexplore.machine.program import HOME, THREAD
-from npexplore.machine.resources.base import OwnFaces, Server
+from npexplore.machine import tree
+from npexplore.machine.program import THREAD
+from npexplore.machine.resources.base import OwnFaces
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.resources.queue import BoundedQueue
-from npexplore.machine.tree import (
-    Body,
-    Branch,
-    Choose,
-    Count,
-    Draw,
-    Fork,
-    Give,
-    Let,
-    Line,
-    Loop,
-    Parallel,
-    Poll,
-    Serve,
-    Step,
-    Take,
-    Turn,
-    Units,
-    Visit,
-    Wait,
-    Window,
-    Within,
-)
-from npexplore.machine.visits import recorded
+from npexplore.machine.steps import Emitter
+from npexplore.rows.assembler import Assembler, HoldSlot
+from npexplore.rows.base import Label, Scope
 from npexplore.rows.distributions import Distribution, Time
 from npexplore.rows.expressions import (
     CONDITIONS,
@@ -46,7 +29,6 @@ from npexplore.rows.expressions import (
     Constant,
     Expression,
     Function,
-    Home,
     Operand,
     Variable,
     expression,
@@ -54,262 +36,221 @@ from npexplore.rows.expressions import (
 
 Numbers = dict[int, Any]  # what a token keeps, by the number of its name
 Value = Callable[[Numbers], float]
-Operation = tuple[Any, ...]  # its word and operands
-HANDED_ON = "handed on"  # kept by a token whose packet went to another pool
-NO_STATES = "the clock, or what others decide, is in {}: no chain without it"
+Operation = tuple[Any, ...]  # its word and operands; a jump has its label last
+HANDED_ON = Variable("handed on")  # kept by a token whose packet went to another pool
+
+
+class Block(Scope):
+    """A scope at whose end what was kept inside is forgotten."""
+
+    rows: Operations
+
+    def __exit__(self, *error: object) -> None:
+        inside = self.rows._registers
+        super().__exit__(*error)
+        if gone := [number for variable, number in inside.items() if variable not in self.rows._registers]:
+            self.rows.append("forget", gone)
 
 
 @dataclass
-class Operations:
-    """Collects the operations of all programs; `home`: the server whose members threads of this pool live on."""
+class Operations(Assembler):
+    """Collects the operations of all programs; a register is the number under which a token keeps a variable."""
 
-    machine: str
-    servers: Mapping[str, Server]
-    open_load: bool
-    rows: list[Operation] = field(default_factory=list)
-    home: str | None = None
-    carried: list[Variable] = field(default_factory=list)  # columns of the pool's packets
-    turns: dict[object, int] = field(default_factory=dict)  # counters of choices in turn, by what they belong to
-    names: dict[object, int] = field(default_factory=dict)
+    machine: str = ""
+    operations: list[Operation] = field(default_factory=list)
     left_out: set[str] = field(default_factory=set)  # what has no states and is not there
-    _scopes: list[set[int]] = field(default_factory=lambda: [set()])
+    numbers: dict[object, int] = field(default_factory=dict)
 
-    def emit(self, word: str, *operands: Any) -> int:
-        """Append an operation; returns its place."""
-        self.rows.append((word, *operands))
-        return len(self.rows) - 1
-
-    def name(self, key: object) -> int:
-        """Return the number under which a variable or a holding is kept."""
-        return self.names.setdefault(key, len(self.names))
+    def append(self, word: str, *operands: Any) -> None:
+        """Append an operation."""
+        self.operations.append((word, *operands))
 
     def refuse(self, why: str) -> RefusedError:
         """Return the refusal with the machine's name."""
         return RefusedError(f"chain: {self.machine}: {why}")
 
+    def no_states(self, place: str) -> RefusedError:
+        """Return the refusal of what the clock, or others, decide."""
+        return self.refuse(f"the clock, or what others decide, is in {place}: no chain without it")
+
+    def emit(self, *_: object, **__: object) -> NoReturn:
+        """Refuse what only a row of the engine does."""
+        raise self.no_states(self.place_name or "its program")
+
+    def operand(self, value: Operand) -> NoReturn:
+        """Refuse what only a row of the engine needs."""
+        self.emit()
+
     # ---- numbers
 
-    def value(self, operand: Operand) -> Value:
+    def name(self, key: object) -> int:
+        """Return the number under which a variable or a holding is kept."""
+        return self.numbers.setdefault(key, len(self.numbers))
+
+    def value_at(self, operand: Operand) -> Value:
         """Return a function of a token's numbers."""
         term = expression(operand)
         if isinstance(term, Constant):
             constant = term.value
             return lambda numbers: constant
-        if isinstance(term, Home):
-            return self.value(HOME if term.server == self.home else 0)
         if isinstance(term, Variable):
             if term is THREAD:
                 raise self.refuse("its program asks for the numbers of threads")
             number = self.name(term)
             return lambda numbers: numbers[number]
         assert isinstance(term, Function)
-        what, left, right = FUNCTIONS[term.name], self.value(term.left), self.value(term.right)
+        what, left, right = FUNCTIONS[term.name], self.value_at(term.left), self.value_at(term.right)
         return lambda numbers: float(what(left(numbers), right(numbers)))
 
-    def place(self, server: str, member: Operand) -> tuple[str, Value]:
+    def scope(self) -> Scope:
+        return Block(self)
+
+    def register(self, variable: Variable) -> int:
+        self._own()
+        self._registers[variable] = number = self.name(variable)
+        return number
+
+    def let(self, variable: Variable, value: Operand) -> None:
+        value_at = self.value_at(value)
+        self.append("let", self.register(variable), value_at)
+
+    def assign(self, variable: Variable, value: Operand) -> None:
+        self.append("let", self.name(variable), self.value_at(value))
+
+    def increase(self, variable: Variable) -> None:
+        self.assign(variable, variable + 1)
+
+    def draw(self, variable: Variable, below: Operand, source: str) -> None:
+        below_at = self.value_at(below)
+        self.append("draw", self.register(variable), below_at)
+
+    def turn(self, variable: Variable, below: int) -> None:
+        self.append("turn", self.register(variable), below, self.new_global())
+
+    def in_turn(self, server: str, members: int, counter: int | None = None) -> Operand:
+        variable = Variable(f"{server} in turn")
+        number = self.new_global() if counter is None else counter
+        self.append("turn", self.register(variable), members, number)
+        return variable
+
+    def pick(self, server: str, *_: object, **__: object) -> NoReturn:
+        raise self.refuse(f"{server} is chosen by the shortest line")
+
+    def check_below(self, *_: object) -> tuple[int, int]:
+        return 0, 0
+
+    def count(self, place: str, amount: Operand = 1) -> None:
+        """Leave out what is only counted."""
+
+    # ---- jumps and forks
+
+    def place(self, label: Label) -> None:
+        label.row = len(self.operations)
+
+    def jump(self, label: Label, condition: Condition | None = None) -> None:
+        if condition is None:
+            self.append("jump", label)
+            return
+        holds, left, right = CONDITIONS[condition.name], self.value_at(condition.left), self.value_at(condition.right)
+        self.append("if", lambda numbers: bool(holds(left(numbers), right(numbers))), label)
+
+    def jump_by_chance(self, label: Label, probability: float, source: str) -> None:
+        self.append("chance", probability, label)
+
+    @contextmanager
+    def fork(self, hold: HoldSlot | None = None, mode: int = engine.DETACHED) -> Iterator[HoldSlot | None]:
+        if mode != engine.DETACHED:
+            raise self.refuse("its program waits for parts that run side by side")
+        after = Label()
+        self.append("fork", hold and hold.slot, after)
+        yield hold
+        self.append("end")
+        self.place(after)
+
+    # ---- servers and time
+
+    def member(self, server: str, member: Operand) -> tuple[str, Value]:
         """Return a server's name and the function that tells the member."""
-        return server, self.value(member)
+        if self.servers[server][0].discipline not in ("fifo", "shared"):
+            raise self.refuse(f"{server} is taken in order of keys or turns")
+        return server, self.value_at(member)
+
+    def hold(self, word: str, server: str, member: Operand, units: Operand, *more: object) -> HoldSlot:
+        """Append an operation that takes units and keeps them under a new number."""
+        slot = HoldSlot(self.name(object()))
+        self.append(word, *self.member(server, member), self.value_at(units), slot.slot, *more)
+        return slot
+
+    def take(self, server: str, member: Operand = 0, units: Operand = 1, key: Operand = 0) -> HoldSlot:
+        return self.hold("take", server, member, units)
+
+    def take_all(self, parts: Sequence[tuple[str, Operand]]) -> NoReturn:
+        raise self.refuse(f"takes {' and '.join(repr(server) for server, _ in parts)} all at once or none")
+
+    def try_take(
+        self, server: str, otherwise: Label, member: Operand = 0, units: Operand = 1, polls: bool = False
+    ) -> HoldSlot:
+        return self.hold("try", server, member, units, otherwise)
+
+    def try_consume(self, server: str, units: Operand, otherwise: Label, member: Operand = 0) -> None:
+        self.append("try", *self.member(server, member), self.value_at(units), None, otherwise)
+
+    def give(self, hold: HoldSlot) -> None:
+        self.append("give", hold.slot)
+
+    def consume(self, server: str, units: Operand = 1, member: Operand = 0) -> None:
+        self.append("consume", *self.member(server, member), self.value_at(units))
+
+    def put(self, server: str, units: Operand = 1, member: Operand = 0) -> None:
+        self.append("put", *self.member(server, member), self.value_at(units))
+
+    def line(self, server: str, member: Operand = 0) -> Variable:
+        variable, place = Variable(server), self.member(server, member)
+        self.append("line", self.register(variable), *place)
+        return variable
+
+    def wait_window(self, period: int, length: int) -> None:
+        self.left_out.add(f"waits of {length * self.tick:.3g} s every {period * self.tick:.3g} s")
+
+
+@dataclass
+class ChainEmitter(Emitter):
+    """Emits steps as operations; times are in seconds, or random."""
+
+    asm: Operations
 
     def time(self, seconds: Expression | Time) -> Value | Time:
         """Return a distribution as it is, another time as a function."""
-        return seconds if isinstance(seconds, Distribution) else self.value(seconds)
+        return seconds if isinstance(seconds, Distribution) else self.asm.value_at(self.of(seconds))
 
-    def keep(self, key: object) -> int:
-        """Return the number of a name that the block around forgets."""
-        number = self.name(key)
-        self._scopes[-1].add(number)
-        return number
+    def wait(self, step: tree.Wait) -> None:
+        self.asm.append("wait", self.time(step.seconds))
 
-    # ---- blocks
+    def serve(self, step: tree.Serve) -> None:
+        self.asm.append("serve", *self.asm.member(step.server.name, self.of(step.member)), self.time(step.seconds))
 
-    def body(self, body: Body) -> None:
-        """Append a block, and that its names are forgotten."""
-        self._scopes.append(set())
-        for step in body:
-            self.step(step)
-        self.forget()
-
-    def forget(self) -> None:
-        """Append that what was kept since the block began is forgotten."""
-        if gone := self._scopes.pop():
-            self.emit("forget", tuple(gone))
-
-    def jump_unless(self, condition: Condition) -> int:
-        """Append a jump where a condition does not hold; returns its place (`land` says where it goes)."""
-        holds, left, right = CONDITIONS[condition.name], self.value(condition.left), self.value(condition.right)
-        return self.emit("unless", lambda numbers: bool(holds(left(numbers), right(numbers))), -1)
-
-    def land(self, at: int, place: int | None = None) -> None:
-        """Let the jump at a place go to another one (None: the next)."""
-        self.rows[at] = (*self.rows[at][:-1], len(self.rows) if place is None else place)
-
-    def step(self, step: Step) -> None:
-        """Append one step."""
-        match step:
-            case Visit():
-                self.visit(step)
-            case Serve(server, seconds, member):
-                if server.discipline not in ("fifo", "shared"):
-                    raise self.refuse(f"{server.name} serves in order of keys or turns")
-                self.emit("serve", *self.place(server.name, member), self.time(seconds))
-            case Wait(seconds):
-                self.emit("wait", self.time(seconds))
-            case Let(variable, value):
-                number_of = self.value(value)
-                self.emit("let", self.keep(variable), number_of)
-            case Draw(variable, below):
-                number_of = self.value(below)
-                self.emit("draw", self.keep(variable), number_of)
-            case Turn(variable, below):
-                self.emit("turn", self.keep(variable), below, self.turn(step))
-            case Line(variable, server, member):
-                self.emit("line", self.keep(variable), *self.place(server.name, member))
-            case Choose():
-                self.choose(step)
-            case Loop():
-                self.loop(step)
-            case Branch():
-                self.branch(step)
-            case Take(holdings):
-                if len(holdings) > 1:
-                    raise self.refuse(f"takes {' and '.join(one.name for one in holdings)} all at once or none")
-                [one] = holdings
-                assert one.server is not None
-                self.hold(one, one.server, one.member, one.units)
-            case Give(holding):
-                self.emit("give", self.name(holding))
-            case Units(server, units, member, gives_back):
-                if server.role == "pool":
-                    self.emit("put" if gives_back else "consume", *self.place(server.name, member), self.value(units))
-                elif gives_back:
-                    self.emit("give", self.name(server.name))
-                else:
-                    self.hold(server.name, server, member, units)
-            case Poll():
-                self.poll(step)
-            case Fork(body, moved):
-                names = tuple((self.name(before), self.name(after)) for before, after in moved)
-                at = self.emit("fork", names, -1)
-                self._scopes, outer = [set()], self._scopes
-                self.body(body)
-                self.emit("end")
-                self._scopes = outer
-                self.land(at)
-            case Window(period, length):
-                self.left_out.add(f"waits of {length:.3g} s every {period:.3g} s")
-            case Within() | Count():
-                pass
-            case Parallel():
-                raise self.refuse("its program waits for parts that run side by side")
-            case _:
-                raise self.refuse(NO_STATES.format(f"a step {type(step).__name__!r}"))
-
-    def hold(self, key: object, server: Server, member: Operand, units: Operand) -> None:
-        if server.discipline not in ("fifo", "shared"):
-            raise self.refuse(f"{server.name} is taken in order of keys or turns")
-        self.emit("take", *self.place(server.name, member), self.value(units), self.name(key))
-
-    def turn(self, key: object) -> int:
-        """Return the number of the counter of choices in turn that belong together."""
-        return self.turns.setdefault(key if isinstance(key, str) else id(key), len(self.turns))
-
-    def choose(self, step: Choose) -> None:
-        column = self.keep(step.variable)
-        if step.members == 1:
-            self.emit("let", column, self.value(0))
-        elif step.policy == "in_turn":
-            self.emit("turn", column, step.members, self.turn(step.counter or step))
-        elif step.policy == "random":
-            self.emit("draw", column, self.value(step.members))
-        elif step.policy == "key" and step.key is not None:
-            self.emit("let", column, self.value(step.key % step.members))
-        else:
-            raise self.refuse(f"{step.server} is chosen by the {step.policy} line")
-
-    def loop(self, step: Loop) -> None:
-        self._scopes.append(set())
-        count, index = self.keep(("count", id(step))), self.keep(step.index)
-        self.emit("let", count, self.value(step.count))
-        self.emit("let", index, self.value(0))
-        begin = self.emit("unless", lambda numbers: numbers[index] < numbers[count], -1)
-        self.body(step.body)
-        self.emit("let", index, lambda numbers: numbers[index] + 1)
-        self.land(self.emit("jump", -1), begin)
-        self.land(begin)
-        self.forget()
-
-    def branch(self, step: Branch) -> None:
-        if isinstance(step.condition, Condition):
-            at = self.jump_unless(step.condition)
-        else:
-            at = self.emit("chance", float(step.condition), -1)
-        self.body(step.then)
-        if step.otherwise:
-            after = self.emit("jump", -1)
-            self.land(at)
-            self.body(step.otherwise)
-            self.land(after)
-        else:
-            self.land(at)
-
-    def poll(self, step: Poll) -> None:
-        """Look, try, and again after what is between two looks."""
-        if step.in_turn or step.woken:
-            raise self.refuse(f"{step.server.name} is polled in order of arrival")
-        begin = len(self.rows)
-        self.body(step.look)
-        at = self.emit("try", *self.place(step.server.name, 0), self.value(1), self.name(step.server.name), -1)
-        done = self.emit("jump", -1)
-        self.land(at)
-        self.body(step.between)
-        self.land(self.emit("jump", -1), begin)
-        self.land(done)
-
-    # ---- visits
-
-    def visit(self, step: Visit) -> None:
-        resource = step.resource
+    def own_faces(self, resource: OwnFaces, method: str, operands: dict[str, Expression]) -> None:
+        """Append a visit of the receive buffer or of a queue, which hands the packet on when there is room."""
+        asm = self.asm
         if isinstance(resource, Ingress):
-            if self.open_load:
-                cell, freed = resource.cell_bytes, self.value(step.operands["bytes"])
-                units = lambda numbers: -(-freed(numbers) // cell) * cell  # noqa: E731
-                self.emit("put", *self.place(f"{resource.name}.buffer", 0), units)
+            resource.emit(method, operands, asm)
             return
-        if isinstance(resource, BoundedQueue):
-            self.hand_on(resource, step)
-            return
-        if isinstance(resource, OwnFaces):
-            raise self.refuse(NO_STATES.format(f"{resource.name!r} ({resource.WHY or 'a kind of its own'})"))
-        record = recorded(resource, step.method, step.operands)
-        self._scopes.append(set())
-        for name, value in step.operands.items():
-            number_of = self.value(value)
-            self.emit("let", self.keep(record.operands[name]), number_of)
-        for one in record.body:
-            self.step(one)
-        if step.result is not None and record.result is not None:
-            self._scopes[-2].add(self.name(step.result))
-            self.emit("let", self.name(step.result), self.value(record.result))
-        self.forget()
-
-    def hand_on(self, queue: BoundedQueue, step: Visit) -> None:
-        """Append the packet, when there is room, with what the queue carries."""
-        if queue.members > 1 or queue.when_full == "credits":
-            raise self.refuse(f"queue {queue.name!r} has {queue.members} members, when full: {queue.when_full}")
-        columns: dict[str, Operand] = {variable.name: variable for variable in self.carried}
-        message = {name: self.value(value) for name, value in {**columns, **step.operands}.items()}
-        units = self.value(1) if queue.unit == "packets" else message["packet_bytes"]
-        room = self.place(f"{queue.name}.room", 0)
-        at = None
-        if queue.when_full == "drop":
-            at = self.emit("try", *room, units, None, -1)
+        if not isinstance(resource, BoundedQueue):
+            raise asm.no_states(f"{resource.name!r} ({resource.WHY or 'a kind of its own'})")
+        if resource.members > 1 or resource.when_full == "credits":
+            raise asm.refuse(f"queue {resource.name!r} has {resource.members} members, when full: {resource.when_full}")
+        message: Mapping[str, Operand] = {**{column.name: column for column in asm.columns}, **operands}
+        units = 1 if resource.unit == "packets" else message["packet_bytes"]
+        lost, after = Label(), Label()
+        if resource.when_full == "drop":
+            asm.try_consume(f"{resource.name}.room", units, lost)
         else:
-            self.emit("consume", *room, units)
-        self.emit("push", queue.name, message)
-        self.emit("put", *self.place(queue.packets, 0), self.value(1))
-        if at is not None:
-            after = self.emit("jump", -1)
-            self.land(at)
-            self.emit("lost")
-            self.land(after)
-        self.emit("let", self.name(HANDED_ON), self.value(1))
+            asm.consume(f"{resource.name}.room", units)
+        asm.append("push", resource.name, {name: asm.value_at(value) for name, value in message.items()})
+        asm.put(resource.packets)
+        if resource.when_full == "drop":
+            asm.jump(after)
+            asm.place(lost)
+            asm.append("lost")
+            asm.place(after)
+        asm.assign(HANDED_ON, 1)

@@ -73,11 +73,11 @@ class Tokens:
         self.first: dict[str, int] = {}
         self.units: list[int] = []
         self.names: list[tuple[str, int]] = []
-        for name, server in code.servers.items():
+        for name, (server, _) in code.servers.items():
             self.first[name] = len(self.units)
             self.units += [server.units if server.start is None else server.start] * server.members
             self.names += [(name, member) for member in range(server.members)]
-        self.shared = [code.servers[name].discipline == "shared" for name, _ in self.names]
+        self.shared = [code.servers[name][0].discipline == "shared" for name, _ in self.names]
         self.places: list[tuple[int, tuple[tuple[int, Any], ...]]] = []
         self.number: dict[tuple[int, tuple[tuple[int, Any], ...]], int] = {}
         self.known: dict[object, Phases] = {}
@@ -97,19 +97,20 @@ class Tokens:
     def server_at(self, place: int) -> int | None:
         """Return the resource that serves a token in time (None: time passes at none)."""
         at, numbers = self.places[place]
-        row = self.code.rows[at]
+        row = self.code.operations[at]
         return self.resource(row[1], row[2](dict(numbers))) if row[0] == "serve" else None
 
     def phases_at(self, place: int) -> Phases | None:
         """Return the phases of the time that passes at a place, None for no time."""
         at, numbers = self.places[place]
-        return self.phases(self.code.rows[at], dict(numbers))
+        return self.phases(self.code.operations[at], dict(numbers))
 
     def resource(self, server: str, member: float) -> int:
         """Return the number of a server's member; raises RefusedError for a member that does not exist."""
         one = int(member)
-        if one != member or not 0 <= one < self.code.servers[server].members:
-            raise self.code.refuse(f"{server} has members 0..{self.code.servers[server].members - 1}, got {member:g}")
+        members = self.code.servers[server][0].members
+        if one != member or not 0 <= one < members:
+            raise self.code.refuse(f"{server} has members 0..{members - 1}, got {member:g}")
         return self.first[server] + one
 
     def phases(self, row: tuple[Any, ...], numbers: Numbers) -> Phases | None:
@@ -135,7 +136,7 @@ class Tokens:
     def need(self, place: int) -> int:
         """Return the units that a token in a line waits for."""
         at, numbers = self.places[place]
-        row = self.code.rows[at]
+        row = self.code.operations[at]
         return int(row[3](dict(numbers))) if row[0] in ("take", "consume") else 1
 
     # ---- units
@@ -172,16 +173,16 @@ class Tokens:
     def run(self, now: Instant) -> list[Instant]:
         """Let the first ready token run until it stops or chance decides."""
         at, numbers, why = now.ready.popleft()
-        rows = self.code.rows
+        rows = self.code.operations
         for _ in range(ENDLESS):
             row = rows[at]
             match row[0]:
                 case "jump":
-                    at = row[1]
+                    at = row[1].row
                     continue
-                case "unless":
-                    if not row[1](numbers):
-                        at = row[2]
+                case "if":
+                    if row[1](numbers):
+                        at = row[2].row
                         continue
                 case "serve" | "wait":
                     stopped = self.time(now, at, row, numbers, why)
@@ -197,20 +198,21 @@ class Tokens:
                 case "try":
                     r, units = self.resource(row[1], row[2](numbers)), int(row[3](numbers))
                     if not self.taken(now, r, units):
-                        at = row[-1]
+                        at = row[-1].row
                         continue
                     if row[4] is not None:
                         numbers[row[4]] = (r, units)
                 case "chance":
-                    return self.split(now, [(row[1], at + 1, numbers, ""), (1 - row[1], row[2], numbers, "")])
+                    return self.split(now, [(row[1], at + 1, numbers, ""), (1 - row[1], row[2].row, numbers, "")])
                 case "draw":
                     n = int(row[2](numbers))
                     return self.split(now, [(1 / n, at + 1, {**numbers, row[1]: float(k)}, "") for k in range(n)])
                 case "fork":
                     child = {name: value for name, value in numbers.items() if not isinstance(value, tuple)}
-                    child.update({after: numbers.pop(before) for before, after in row[1]})
+                    if row[1] is not None:
+                        child[row[1]] = numbers.pop(row[1])
                     now.ready.append((at + 1, child, ""))
-                    at = row[2]
+                    at = row[2].row
                     continue
                 case "get":
                     source = self.sources[row[1]]
@@ -312,7 +314,7 @@ class Tokens:
 
     def arrivals(self, now: Instant, at: int, numbers: Numbers) -> list[Instant]:
         """Let a packet of each kind come into the receive buffer, or be lost."""
-        _, buffer, packets, ring = self.code.rows[at]
+        _, buffer, packets, ring = self.code.operations[at]
         instants = self.split(now, [(share, at + 1, numbers, "") for share, _ in self.kinds])
         for one, (_, message) in zip(instants, self.kinds, strict=True):
             one.gains[OFFERED] += 1
