@@ -310,11 +310,6 @@ class _Program(Walk):
             times = (path.share * each(hold.seconds)).reshape(-1, self.rows).sum(axis=0)
             self.result.apart[hold.server] = self.result.apart.get(hold.server, 0.0) + times
         self.merge(uses, path, seen, step)
-        if not path.aside:
-            spent = {at: self.of(seen, seconds) for at, seconds in uses.spent.items()}
-            for hold in uses.holds:
-                visits, seconds, squares = (self.of(seen, part) for part in (hold.visits, hold.seconds, hold.squares))
-                self.sections.counts.add(hold.server, visits, seconds, squares, path.chain, spent)
         for hold in uses.holds:
             if hold.units is not None and path.total:
                 self.sections.take_in_all(hold.server, each(hold.units), path)  # of all turns, not of distinct packets
@@ -381,7 +376,9 @@ class _Program(Walk):
         for place, seconds in spent.items():
             self.early[place] = self.early.get(place, 0.0) + number * seconds
 
-    def occupied(self, hold: Hold, seen: Progress, step: Visit) -> None:
+    def occupied(
+        self, hold: Hold, spent: Mapping[tuple[Chain, str], Value], path: Progress, seen: Progress, step: Visit
+    ) -> None:
         """Add the time that a server is occupied, and what is held inside the visit."""
         demand, server = self.result.servers.setdefault(hold.server, Demand()), step.resource.reached[hold.server]
         place = f"{step.resource.name}.{step.method}: {hold.server}"
@@ -398,6 +395,8 @@ class _Program(Walk):
         if counter:
             demand.in_turn += total if member is None else 0.0
             self.turned[hold.server] = (counter, line_s if member is None else line_s + total)
+        if not path.aside:
+            self.sections.counts.add(hold.server, visits, seconds, squares, path.chain, spent)
         demand.visits += visits
         demand.squares += squares
         demand.variance += self.of(seen, hold.variance)

@@ -40,6 +40,7 @@ from npexplore.rows.distributions import Time
 from npexplore.rows.expressions import Constant, Expression, Values, evaluate
 
 NOTHING: Value = np.float64(0.0)
+MOST_ALONE = 256  # visits with numbers that are kept of one resource
 
 
 def uses_of(resource: Resource, method: str, values: dict[str, Values | None], live: Value = True) -> Uses:
@@ -53,9 +54,9 @@ def uses_of(resource: Resource, method: str, values: dict[str, Values | None], l
     for name, value in values.items():
         if name not in resource.CHANCE and (value is None or any_of(np.isnan(value))):
             raise ModelError(f"operand {name!r} of {place} must not depend on a random choice")
-    same = _once(method, values)
-    if same in resource.alone:
-        return resource.alone[same]
+    same, alone = _once(method, values), resource.kept.alone
+    if (kept := alone.get(same)) is not None:
+        return kept
     visited = recorded(resource, method, values)
     known: Known = {variable: values[name] for name, variable in visited.operands.items()}
     known[HOME] = known[THREAD] = None
@@ -65,7 +66,9 @@ def uses_of(resource: Resource, method: str, values: dict[str, Values | None], l
     walk.uses.own_waits = walk.own.settle()
     walk.uses.result = None if visited.result is None else evaluate(visited.result, known)
     if same is not None and np.all(live):  # what nobody comes along for uses nothing, here alone
-        resource.alone[same] = walk.uses
+        if len(alone) >= MOST_ALONE:
+            alone.clear()
+        alone[same] = walk.uses
     return walk.uses
 
 

@@ -40,8 +40,9 @@ class VisitCounts:
             for (chain, visited), time in spent.items()
             if server == (visited or (chain[-1] if chain else "")) and time > 0
         }
+        whole = sum(here.values())
         for chain, time in here.items():
-            share = time / sum(here.values())
+            share = time / whole
             self.count((around + chain, server), share * visits, share * squares)
 
     def lengths(self) -> dict[str, int]:

@@ -268,9 +268,9 @@ class VisitRecorder(Recorder):
 def recorded(resource: Resource, method: str, operands: Iterable[str]) -> Visited:
     """Return the record of a visit of a resource: one for all visits with operands of these names."""
     key = (method, frozenset(operands))
-    visited = resource.recorded.get(key)
+    visited = resource.kept.recorded.get(key)
     if visited is None:
-        visited = resource.recorded[key] = _record(resource, method, key[1])
+        visited = resource.kept.recorded[key] = _record(resource, method, key[1])
     return visited
 
 

@@ -81,8 +81,10 @@ class Walk:
             for name, seconds in way.items():
                 self.way[name] = self.way.get(name, 0.0) + np.where(last == number, seconds, 0.0)
 
-    def occupied(self, hold: Hold, seen: Progress, step: Visit) -> None:
-        """Add a server that an inner visit occupies, by the share of packets that come to it."""
+    def occupied(
+        self, hold: Hold, spent: Mapping[tuple[Chain, str], Value], path: Progress, seen: Progress, step: Visit
+    ) -> None:
+        """Add a server that an inner visit occupies, by the share of packets that come to it; spent: in the visit."""
         weighted = {name: getattr(hold, name) * seen.share for name in ("seconds", "visits", "squares", "variance")}
         self.uses.holds.append(replace(hold, **weighted))
 
@@ -121,10 +123,11 @@ class Walk:
 
     def merge(self, inner: Uses, path: Progress, seen: Progress, step: Visit) -> None:
         """Note what a visit uses, while what is held is held; seen: the packets as the visit has them."""
+        spent = {place: self.of(seen, seconds) for place, seconds in inner.spent.items()}
         for hold in inner.holds:
-            self.occupied(hold, seen, step)
-        for (chain, server), seconds in inner.spent.items():
-            self.spend(path, server, self.of(seen, seconds), chain)
+            self.occupied(hold, spent, path, seen, step)
+        for (chain, server), seconds in spent.items():
+            self.spend(path, server, seconds, chain)
         around = path.open[-1].server.name if path.open else step.resource.name
         for name, seconds in inner.way.items():
             self.along(path, name or around, self.of(seen, seconds))

@@ -5,13 +5,15 @@ from typing import ClassVar
 import pytest
 from reference.small_machines import CASES, EXAMPLES, NS, QUIET, busy, machine, packets, solo, told
 
+from npexplore.designs import design
+from npexplore.engine.model import build
 from npexplore.errors import ModelError, NpexploreError
 from npexplore.machine.described.part_files import PARTS, shelf_part
-from npexplore.machine.described.parts import Part
+from npexplore.machine.described.parts import Part, part
 from npexplore.machine.lone import unloaded_visit
 from npexplore.machine.program import visit
 from npexplore.machine.resources import KINDS, BufferPool, Delay, FifoServer, Processor, WordMemory
-from npexplore.machine.resources.base import Resource, Server, count_of, rate_of, time_of
+from npexplore.machine.resources.base import Resource, Server, count_of, kept_visits, rate_of, time_of
 from npexplore.rows.server import MOST_MEMBERS, place_of
 from npexplore.solve.simulate import simulate
 
@@ -185,3 +187,33 @@ def test_servers_have_most_members_and_links_of_a_network_are_one_place():
     assert Server("told", members=MOST_MEMBERS).members == MOST_MEMBERS
     links = (Server("net.east", kept_waiting=waits) for waits in (True, False))
     assert [place_of(link) for link in links] == ["net", "net.east"]
+
+
+def test_equal_resources_share_what_is_known_of_their_visits():
+    def link(lanes):
+        return part("pcie_link", "link", generation=3, lanes=lanes)
+
+    assert FifoServer("hash", NS).kept is FifoServer("hash", NS).kept
+    assert link(8).kept is link(8).kept
+    others = [FifoServer("hash", NS), FifoServer("hash", 2 * NS), FifoServer("sram", NS), Delay("hash"), link(4)]
+    others += [link(8), Told("hash"), Told("hash")]  # a kind of one's own may hang on anything
+    assert len({id(one.kept) for one in others}) == len(others)
+
+
+@pytest.mark.parametrize("name", ["ixp2400", "smartnic", "server"])
+def test_a_machine_is_the_same_whatever_was_made_before_it(name):
+    """Each number of a machine is doubled behind other machines, and with nothing kept."""
+    base = design(name)
+    load = base.workload(None if base.own is not None else packets(64))
+    for key, known in base.parameters.file.parameter.items():
+        found = []
+        for fresh in (False, True):
+            if fresh:
+                kept_visits.cache_clear()
+            try:
+                changed = base if isinstance(known.value, str) else base.with_(**{key: known.value * 2 or 1})
+                model = build(changed.machine(), load)
+                found.append((model.rows.tolist(), model.under_load.ceilings()))
+            except NpexploreError as error:
+                found.append(str(error))
+        assert found[0] == found[1], key

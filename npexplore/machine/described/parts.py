@@ -18,7 +18,7 @@ from npexplore.machine.described.records import OperandTable, PartFile
 from npexplore.machine.described.resources import ResourceTables, resolve
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.ranges import Value, checked
-from npexplore.machine.resources.base import Resource, Server, count_of
+from npexplore.machine.resources.base import Resource, Server, count_of, kept_visits
 from npexplore.machine.tree import Body, Step, Units, bodies
 from npexplore.machine.tree import Visit as VisitStep
 from npexplore.machine.visits import Operands, VisitRecorder, recorded
@@ -143,7 +143,13 @@ class Part(Resource):
         try:
             _check_names(file)
             self._compose(file, parts)
-            self._check()
+            inside = (one.kept for one in self.inner)
+            kept = kept_visits(Part, name, file, *self.parameters.numbers.items(), *inside)
+            if not kept.needs:
+                needs = self._needed()
+                kept.recorded.update(self.kept.recorded)
+                kept.needs.update(needs)
+            self.kept = kept
             self.parameters._reads = None
         except NpexploreError as error:
             said = str(error)
@@ -218,12 +224,15 @@ class Part(Resource):
         }
         self.lines = {key: Lines(one.program, f"visit {key!r}", VISIT_CALLS) for key, one in file.visits.items()}
 
-    def _check(self) -> None:
-        """Record every visit with all its operands, and with those alone that it needs; look for what is left open."""
+    def _needed(self) -> dict[str, set[str]]:
+        """Return the parameters that each visit needs.
+
+        Every visit is recorded with all its operands, and with those alone that it needs; nothing may be left open.
+        """
         opened, closed = dict[str, str](), dict[str, str]()
-        self.needs: dict[str, set[str]] = {}  # by visit, the parameters that it needs
+        needs = dict[str, set[str]]()
         for key, operands in self.VISITS.items():
-            self.needs[key] = self.parameters._reads = set[str]()
+            needs[key] = self.parameters._reads = set[str]()
             for names in (operands, [name for name in operands if name not in self.OPTIONAL]):
                 for step in _steps(recorded(self, key, names).body):
                     if isinstance(step, Units):
@@ -233,10 +242,11 @@ class Part(Resource):
         for one, other, verbs in ((opened, closed, ("opens", "closes")), (closed, opened, ("closes", "opens"))):
             for server in one.keys() - other.keys():
                 raise ModelError(f"visit {one[server]!r} {verbs[0]} {server!r}, and no visit {verbs[1]} it")
+        return needs
 
     def on_visit(self, visit: str) -> None:
         """Count what a visit needs as read, when a program visits."""
-        for parameter in self.needs.get(visit, ()):
+        for parameter in self.kept.needs.get(visit, ()):
             self.parameters._on_read(parameter)
 
     def servers(self) -> list[Server]:

@@ -131,6 +131,8 @@ class PartFile(Record, frozen=True):
     rules: what must hold of its parameters, told when it is made.
     """
 
+    __hash__ = object.__hash__  # each is read once
+
     title: str
     source: str
     visits: dict[str, VisitTable]

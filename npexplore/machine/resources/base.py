@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import isfinite
@@ -105,6 +106,21 @@ class Uses:
     chance: Values = field(default_factory=lambda: np.float64(0.0))  # type: ignore[arg-type, return-value]  # variance
 
 
+@dataclass(eq=False)
+class KeptVisits:
+    """What is known of a resource's visits: their records, what those with numbers use, the parameters each needs."""
+
+    recorded: dict[tuple[str, frozenset[str]], Visited] = field(default_factory=dict)  # by machine/visits.py
+    alone: dict[object, Uses] = field(default_factory=dict)  # by machine/lone.py
+    needs: dict[str, set[str]] = field(default_factory=dict)  # by described/parts.py
+
+
+@lru_cache(maxsize=512, typed=True)
+def kept_visits(kind: type[Resource], *arguments: object) -> KeptVisits:
+    """Return what is known of resources of one kind with equal arguments: in a sweep most stay as they are."""
+    return KeptVisits()
+
+
 class Resource(ShownByArguments, ABC):
     """Base of the resource kinds, listed in machine/resources/__init__.py; `kind=` names a class for machine files.
 
@@ -137,8 +153,10 @@ class Resource(ShownByArguments, ABC):
             raise ModelError(f"name of a resource must be an identifier, got {name!r}")
         _check_kind(type(self))
         self.name = name
-        self.recorded: dict[tuple[str, frozenset[str]], Visited] = {}  # filled by machine/visits.py
-        self.alone: dict[object, Uses] = {}  # filled by machine/lone.py
+        self.kept, (unnamed, named) = KeptVisits(), self._arguments
+        if type(self).__module__.partition(".")[0] == __name__.partition(".")[0]:  # others may hang on what they like
+            with suppress(TypeError):  # an argument that can change
+                self.kept = kept_visits(type(self), *unnamed, *named.items())
 
     @cached_property
     def reached(self) -> dict[str, Server]:
