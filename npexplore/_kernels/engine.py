@@ -101,7 +101,7 @@ def _set(x, a, b, token, now, state, model):
     return np.int64(0), False
 
 
-@kernel(_nrt=False)
+@kernel(_nrt=False, noalias=True)
 def advance(model, state, agenda, totals, accounts, controllers, until, until_done, stall):
     """Run until the clock would pass `until` or `until_done` packets are done; return the status.
 
@@ -112,6 +112,11 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
     hist, done, counters = totals
     account, where, tally, ring_account, fate = accounts
     accounting = account.shape[0] > 0
+    # never so: the compiler then knows these widths, and below that no token's number counts from the end
+    if P.shape[1] != ROW or S.shape[1] != S_WIDTH or T.shape[1] != T_WIDTH:
+        return BAD_OPERAND
+    if R.shape[1] != REGISTERS or H.shape[1] != 2 * SLOTS:
+        return BAD_OPERAND
     n_resources = S.shape[0]
     n_rows = P.shape[0]
     now = clock[K_NOW]
@@ -127,11 +132,13 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
             # ---- the next token: ready line against heap, both sorted
             from_ready = False
             if clock[K_READY] > 0:
-                head = clock[K_READY_HEAD]
+                head = np.uint64(clock[K_READY_HEAD])
                 from_ready = clock[K_HEAP] == 0 or agenda.time[0] > now or agenda.key[0] > agenda.ready_key[head]
             if from_ready:
                 token = agenda.ready_token[head]
-                clock[K_READY_HEAD] = head + 1 if head + 1 < agenda.ready_key.shape[0] else 0
+                clock[K_READY_HEAD] += 1
+                if clock[K_READY_HEAD] == agenda.ready_key.shape[0]:
+                    clock[K_READY_HEAD] = 0
                 clock[K_READY] -= 1
                 clock[K_INSTANT] += 1
                 if T[token, T_ACCOUNT] >= 0 and account[T[token, T_ACCOUNT], C_SINCE] < now:  # woken by a controller
@@ -170,6 +177,8 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
                         _share_leave(S, T, agenda, r, token, now, model)
                     else:
                         _release(model, state, agenda, accounts, r, 1, now, token)
+            if token < 0:
+                return BAD_OPERAND
             clock[K_EVENTS] += 1
             T[token, T_WAITS] = RUNNING
         row = T[token, T_ROW]
@@ -266,7 +275,7 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
                 if not ok or (P[row, X] == BORN and not 0 <= b <= n_resources):
                     return _blame(clock, token, row, BAD_OPERAND)
                 if P[row, SLOT] > 0:
-                    R[token, P[row, SLOT]] = value
+                    R[token, np.uint64(P[row, SLOT])] = value
                 if P[row, X] == BORN and b > 0:
                     clock[K_BEFORE] += T[token, T_BIRTH] - value
                 if P[row, X] == BORN and T[token, T_ACCOUNT] >= 0:
@@ -294,7 +303,7 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
                 if value < 0:
                     return _blame(clock, token, row, BAD_OPERAND)
                 if P[row, SLOT] > 0:
-                    R[token, P[row, SLOT]] = value
+                    R[token, np.uint64(P[row, SLOT])] = value
                 row += 1
             elif op == FORK:
                 if accounting and clock[K_SPARE_ACCOUNTS] == 0 and T[token, T_ACCOUNT] >= 0:

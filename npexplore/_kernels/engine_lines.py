@@ -195,7 +195,7 @@ def _scan_pool(model, state, agenda, accounts, r, now):
 
 @kernel(forceinline=True, _nrt=False)
 def _release(model, state, agenda, accounts, r, units, now, token):
-    S = state.S
+    S, r = state.S, np.uint64(r)
     _touch(S, r, now)
     S[r, S_FREE] += units
     _record(state, agenda, now, r, -units, token)

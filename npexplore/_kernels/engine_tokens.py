@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from npexplore._kernels.engine_heap import _push
+from npexplore._kernels.engine_heap import ONE, _push
 from npexplore._kernels.engine_layout import *
 from npexplore.jit import kernel
 
@@ -10,6 +10,7 @@ from npexplore.jit import kernel
 @kernel(forceinline=True, _nrt=False)
 def _touch(S, r, now):
     """Bring the time integrals of resource r up to now."""
+    r = np.uint64(r)
     dt = now - S[r, S_SINCE]
     if dt > 0:
         S[r, S_INT_FREE] += dt * S[r, S_FREE]
@@ -26,7 +27,7 @@ def _mark_blocked(state, token, now, sign):
     slot = 0
     while held:
         if held & 1:
-            r = H[token, slot]
+            r = np.uint64(H[token, slot])
             _touch(S, r, now)
             S[r, S_BLOCKED] += sign * H[token, SLOTS + slot]
         held >>= 1
@@ -36,6 +37,8 @@ def _mark_blocked(state, token, now, sign):
 @kernel(forceinline=True, _nrt=False)
 def _record(state, agenda, now, r, change, token):
     log, clock = state.log, agenda.clock
+    if log.shape[0] == 0:
+        return
     n = clock[K_LOG]
     if n < log.shape[0]:
         log[n, 0] = now
@@ -48,17 +51,17 @@ def _record(state, agenda, now, r, change, token):
 @kernel(forceinline=True, _nrt=False)
 def _ready(T, agenda, token):
     """Make a token runnable at this instant, behind everything scheduled before it with its priority."""
-    clock, ready_key = agenda.clock, agenda.ready_key
+    clock, ready_key, token = agenda.clock, agenda.ready_key, np.uint64(token)
     sequence = clock[K_SEQUENCE]
     clock[K_SEQUENCE] = sequence + 1
     key = (T[token, T_PRIORITY] << PRIORITY_SHIFT) | sequence
     T[token, T_WAITS] = RUNNING
     size = ready_key.shape[0]
     n = clock[K_READY]
-    at = clock[K_READY_HEAD] + n
+    at = np.uint64(clock[K_READY_HEAD] + n)
     if at >= size:  # a division would cost as much as the rest
-        at -= size
-    if n > 0 and ready_key[at - 1 if at > 0 else size - 1] > key:
+        at -= np.uint64(size)
+    if n > 0 and ready_key[at - ONE if at > 0 else np.uint64(size - 1)] > key:
         _push(agenda, clock[K_NOW], key, token)
         return
     ready_key[at] = key
