@@ -5,8 +5,6 @@ each operation, the order of simultaneous events and the layout of the arrays; t
 The next token to run is the one with the smallest (time, priority, sequence number).
 """
 
-import math
-
 import numpy as np
 
 from npexplore._kernels.engine_accounts import (
@@ -39,7 +37,7 @@ def _bin(value):
     """Return the histogram bin of a latency in ticks: exact below 32, then 32 bins an octave."""
     if value < 32:
         return max(value, 0)
-    exponent = math.frexp(np.float64(value))[1] - 6  # value >> exponent is in [32, 64)
+    exponent = (np.float64(value).view(np.int64) >> 52) - 1028  # value >> exponent is in [32, 64)
     top = value >> exponent
     if top >= 64:  # rounding of the conversion to float
         exponent += 1
@@ -120,6 +118,8 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
     n_resources = S.shape[0]
     n_rows = P.shape[0]
     now = clock[K_NOW]
+    if (P.shape[1], S.shape[1], T.shape[1], R.shape[1], H.shape[1]) != (ROW, S_WIDTH, T_WIDTH, REGISTERS, 2 * SLOTS):
+        return BAD_OPERAND  # so the compiler knows the widths, and addresses need no multiplication
     while True:
         if clock[K_RESUMED] > 0:  # in the middle of its activation
             token = clock[K_RESUMED] - 1
