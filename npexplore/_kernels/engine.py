@@ -110,16 +110,11 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
     hist, done, counters = totals
     account, where, tally, ring_account, fate = accounts
     accounting = account.shape[0] > 0
-    # never so: the compiler then knows these widths, and below that no token's number counts from the end
-    if P.shape[1] != ROW or S.shape[1] != S_WIDTH or T.shape[1] != T_WIDTH:
-        return BAD_OPERAND
-    if R.shape[1] != REGISTERS or H.shape[1] != 2 * SLOTS:
-        return BAD_OPERAND
     n_resources = S.shape[0]
     n_rows = P.shape[0]
     now = clock[K_NOW]
     if (P.shape[1], S.shape[1], T.shape[1], R.shape[1], H.shape[1]) != (ROW, S_WIDTH, T_WIDTH, REGISTERS, 2 * SLOTS):
-        return BAD_OPERAND  # so the compiler knows the widths, and addresses need no multiplication
+        return BAD_OPERAND  # never so: the compiler then knows the widths, and addresses need no multiplication
     while True:
         if clock[K_RESUMED] > 0:  # in the middle of its activation
             token = clock[K_RESUMED] - 1

@@ -6,6 +6,8 @@ it keeps. Numbers that a block computed are forgotten at its end, so that tokens
 What depends on the clock, or on others in ways without states, takes rows of the engine, and is refused.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
