@@ -171,6 +171,8 @@ class Rows:
             constant, known = self.operand(rest)
             return constant + sign * self.operand(added)[0], known
         a, b, x = self._last(value)
+        if x == engine.ADD and b == (0, 0):
+            return a
         register = self.register(Variable("computed"))
         self.emit(engine.SET, a, b, slot=register, x=x)
         return 0, register
@@ -179,7 +181,7 @@ class Rows:
         """Return operands and function of the last SET row of an expression; emits the rows before it."""
         if type(value) is not Function or _offset(value) is not None:
             return self.operand(value), (0, 0), engine.ADD
-        return self.operand(value.left), self.operand(value.right), SET_OF[value.name]
+        return _cheaper(self.operand(value.left), self.operand(value.right), SET_OF[value.name])
 
     def limit(self, variable: Variable, below: int) -> None:
         """Promise that a variable is in [0, below)."""
@@ -337,3 +339,15 @@ def _offset(value: Expression) -> tuple[Expression, Constant, int] | None:
     if isinstance(value.left, Constant) and value.name == "add":
         return value.right, value.left, 1
     return None
+
+
+def _cheaper(a: tuple[int, int], b: tuple[int, int], x: int) -> tuple[tuple[int, int], tuple[int, int], int]:
+    """Return operands and function of a SET row, or of one without a division that computes the same."""
+    divisor, register = b
+    if register or divisor < 1 or divisor & (divisor - 1):  # no power of two
+        return a, b, x
+    if x == engine.CEILDIV:
+        a, x = (a[0] + divisor - 1, a[1]), engine.DIV
+    if divisor == 1 and x in (engine.MUL, engine.DIV, engine.MOD):
+        return (0, 0) if x == engine.MOD else a, (0, 0), engine.ADD
+    return (a, (divisor.bit_length() - 1, 0), engine.RIGHT) if x == engine.DIV else (a, b, x)
