@@ -14,6 +14,7 @@ from npexplore._kernels.engine_accounts import (
     _close_account,
     _end_fate,
     _open_account,
+    _sums,
 )
 from npexplore._kernels.engine_dram import _ask, _decide
 from npexplore._kernels.engine_heap import _pop
@@ -21,6 +22,7 @@ from npexplore._kernels.engine_layout import *
 from npexplore._kernels.engine_lines import (
     _enqueue,
     _members_fit,
+    _named_before,
     _release,
     _share_enter,
     _share_leave,
@@ -275,7 +277,7 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
                     clock[K_BEFORE] += T[token, T_BIRTH] - value
                 if P[row, X] == BORN and T[token, T_ACCOUNT] >= 0:
                     n = T[token, T_ACCOUNT]
-                    for k in range(C_FIRST, account.shape[1]):
+                    for k in _sums(account):
                         account[n, k] = 0
                     account[n, C_SINCE] = T[token, T_BIRTH]
                     if b > 0:
@@ -363,10 +365,10 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
                 if n >= 0:
                     if fate.shape[0] > 0:
                         _end_fate(accounts, n, T[token, T_BIRTH], now, np.int64(-1), a)
-                    for k in range(account.shape[1] - C_FIRST):
-                        if account[n, C_FIRST + k] != 0:
-                            tally[a, place, k] += account[n, C_FIRST + k]
-                            account[n, C_FIRST + k] = 0
+                    for k in _sums(account):
+                        if account[n, k] != 0:
+                            tally[a, place, k - np.uint64(C_FIRST)] += account[n, k]
+                            account[n, k] = 0
                 done[a, D_COUNT] += 1
                 done[a, D_LATENCY] += latency
                 done[a, D_BYTES] += b
@@ -411,21 +413,14 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
             elif op == ALL:
                 count = P[row, X]
                 for k in range(row + 1, row + 1 + count):
-                    r = P[k, A] + R[token, P[k, RA]]
+                    r = P[k, A] + R[token, np.uint64(P[k, RA])]
                     slot = P[k, SLOT]
-                    bad = r < 0 or r >= n_resources or P[k, B] + R[token, P[k, RB]] < 0
+                    bad = r < 0 or r >= n_resources or P[k, B] + R[token, np.uint64(P[k, RB])] < 0
                     bad = bad or (slot >= 0 and (T[token, T_HELD] >> slot) & 1)
-                    for other in range(row + 1, k):  # each resource and each slot once
-                        bad = bad or P[other, A] + R[token, P[other, RA]] == r or (P[other, SLOT] == slot and slot >= 0)
-                    if bad:
+                    if bad or _named_before(P, R, token, row, k, r, slot):
                         return _blame(clock, token, k, BAD_OPERAND)
-                fits = _members_fit(model, state, token, row, count)
-                if fits:
-                    for k in range(row + 1, row + 1 + count):
-                        if S[P[k, A] + R[token, P[k, RA]], S_LINE] > 0:
-                            fits = False
                 T[token, T_ROW] = row + 1 + count
-                if fits:
+                if _members_fit(model, state, token, row, count, True):
                     _take_members(model, state, agenda, token, row, count, now)
                     row += 1 + count
                 else:
@@ -439,7 +434,7 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
                     clock[K_POOL_TAIL] = token
                     _mark_blocked(state, token, now, 1)
                     for k in range(row + 1, row + 1 + count):
-                        r = P[k, A] + R[token, P[k, RA]]
+                        r = P[k, A] + R[token, np.uint64(P[k, RA])]
                         _touch(S, r, now)
                         S[r, S_POOL] += 1
                         S[r, S_MAX_LINE] = max(S[r, S_MAX_LINE], S[r, S_LINE] + S[r, S_POOL])
@@ -448,15 +443,12 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
                 count = P[row, X]
                 units = max(b, 0)
                 for k in range(row + 1, row + 1 + count):
-                    r = P[k, A] + R[token, P[k, RA]]
-                    bad = r < 0 or r >= n_resources
-                    for other in range(row + 1, k):  # each resource once
-                        bad = bad or P[other, A] + R[token, P[other, RA]] == r
-                    if bad:
+                    r = P[k, A] + R[token, np.uint64(P[k, RA])]
+                    if r < 0 or r >= n_resources or _named_before(P, R, token, row, k, r, np.int64(-1)):
                         return _blame(clock, token, k, BAD_OPERAND)
                     units = min(units, S[r, S_FREE] if S[r, S_LINE] == 0 else np.int64(0))
                 for k in range(row + 1, row + 1 + count):
-                    r = P[k, A] + R[token, P[k, RA]]
+                    r = P[k, A] + R[token, np.uint64(P[k, RA])]
                     _touch(S, r, now)
                     S[r, S_FREE] -= units
                     S[r, S_GRANTS] += 1

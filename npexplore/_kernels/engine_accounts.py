@@ -7,6 +7,12 @@ from npexplore.jit import kernel
 
 
 @kernel(forceinline=True, _nrt=False)
+def _sums(account):
+    """Return the columns of accounts that are sums; unsigned, else the compiler moves vectors around for nothing."""
+    return range(np.uint64(C_FIRST), np.uint64(account.shape[1]))
+
+
+@kernel(forceinline=True, _nrt=False)
 def _charge(account, n, place, kind, now):
     """Put the time since account n was brought up to date down to a place."""
     account[n, C_FIRST + 3 * place + kind] += now - account[n, C_SINCE]
@@ -56,7 +62,7 @@ def _open_account(account, clock, like, now):
     clock[K_SPARE_ACCOUNTS] -= 1
     account[n, C_SINCE] = now
     account[n, C_PACKET] = account[like, C_PACKET] if like >= 0 else -1
-    for k in range(C_FIRST, account.shape[1]):
+    for k in _sums(account):
         account[n, k] = account[like, k] if like >= 0 else 0
     return n
 
@@ -79,8 +85,8 @@ def _end_fate(accounts, n, birth, now, drop, number):
         fate[packet, F_ARRIVAL] = birth
         fate[packet, F_END] = now
         fate[packet, F_CLASS] = number
-        for k in range(fate.shape[1] - F_FIRST):
-            fate[packet, F_FIRST + k] = account[n, C_FIRST + k]
+        for k in range(np.uint64(fate.shape[1] - F_FIRST)):
+            fate[packet, np.uint64(F_FIRST) + k] = account[n, np.uint64(C_FIRST) + k]
         account[n, C_PACKET] = -1
 
 
@@ -89,11 +95,11 @@ def _charge_parts(account, n, child, now):
     """Put down to account n, whose token waited for its parts, what the last one did, if that is the time it took."""
     passed = np.int64(0 if child >= 0 else -1)
     if child >= 0:
-        for k in range(C_FIRST, account.shape[1]):
+        for k in _sums(account):
             passed += account[child, k]
     if passed != now - account[n, C_SINCE]:
         _charge(account, n, ELSEWHERE, WAITED, now)
         return
-    for k in range(C_FIRST, account.shape[1]):
+    for k in _sums(account):
         account[n, k] += account[child, k]
     account[n, C_SINCE] = now

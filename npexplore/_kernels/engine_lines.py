@@ -139,11 +139,21 @@ def _share_leave(S, T, agenda, r, token, now, model):
 
 
 @kernel(forceinline=True, _nrt=False)
-def _members_fit(model, state, token, row, count):
+def _named_before(P, R, token, row, k, r, slot):
+    """Say whether a member before that in row k names resource r or the slot."""
+    for other in range(row + 1, k):
+        if P[other, A] + R[token, np.uint64(P[other, RA])] == r or (slot >= 0 and P[other, SLOT] == slot):
+            return True
+    return False
+
+
+@kernel(forceinline=True, _nrt=False)
+def _members_fit(model, state, token, row, count, behind):
+    """Say whether an all-or-none request fits; behind: and no member has a line."""
     P, R, S = model.P, state.R, state.S
     for k in range(row + 1, row + 1 + count):
-        r = P[k, A] + R[token, P[k, RA]]
-        if S[r, S_FREE] < P[k, B] + R[token, P[k, RB]]:
+        r = P[k, A] + R[token, np.uint64(P[k, RA])]
+        if S[r, S_FREE] < P[k, B] + R[token, np.uint64(P[k, RB])] or (behind and S[r, S_LINE] > 0):
             return False
     return True
 
@@ -152,8 +162,8 @@ def _members_fit(model, state, token, row, count):
 def _take_members(model, state, agenda, token, row, count, now):
     P, R, S = model.P, state.R, state.S
     for k in range(row + 1, row + 1 + count):
-        r = P[k, A] + R[token, P[k, RA]]
-        need = P[k, B] + R[token, P[k, RB]]
+        r = P[k, A] + R[token, np.uint64(P[k, RA])]
+        need = P[k, B] + R[token, np.uint64(P[k, RB])]
         _touch(S, r, now)
         S[r, S_FREE] -= need
         S[r, S_GRANTS] += 1
@@ -172,7 +182,7 @@ def _scan_pool(model, state, agenda, accounts, r, now):
         after = T[token, T_NEXT]
         row = T[token, T_ROW] - 1 - T[token, T_NEED]
         count = T[token, T_NEED]
-        if _members_fit(model, state, token, row, count):
+        if _members_fit(model, state, token, row, count, False):
             if before < 0:
                 clock[K_POOL_HEAD] = after
             else:
@@ -180,7 +190,7 @@ def _scan_pool(model, state, agenda, accounts, r, now):
             if after < 0:
                 clock[K_POOL_TAIL] = before
             for k in range(row + 1, row + 1 + count):
-                member = P[k, A] + R[token, P[k, RA]]
+                member = P[k, A] + R[token, np.uint64(P[k, RA])]
                 _touch(S, member, now)
                 S[member, S_POOL] -= 1
             _mark_blocked(state, token, now, -1)
