@@ -17,7 +17,7 @@ from npexplore._kernels.engine_accounts import (
     _sums,
 )
 from npexplore._kernels.engine_dram import _ask, _decide
-from npexplore._kernels.engine_heap import _pop
+from npexplore._kernels.engine_heap import _take_out
 from npexplore._kernels.engine_layout import *
 from npexplore._kernels.engine_lines import (
     _enqueue,
@@ -160,7 +160,7 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
                     clock[K_INSTANT] += 1
                     if clock[K_INSTANT] > WAKES_LIMIT:
                         return _blame(clock, token, T[token, T_ROW], ENDLESS)
-                _pop(agenda)
+                _take_out(agenda, np.uint64(0))
                 if controllers is not None:
                     if token < 0:
                         _decide(controllers, -1 - token, T, agenda, now)
