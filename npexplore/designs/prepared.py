@@ -39,7 +39,7 @@ PACKAGE = __name__.partition(".")[0]
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Let Python's collector of cycles rest while a machine is made.
+    """Let Python's collector of cycles rest while machines are made.
 
     Hundreds of thousands of small objects are made and kept; to look through them again and again takes as long as
     to make them. Of several threads, whoever began first ends the rest for all.

@@ -96,21 +96,18 @@ def shortfall(
     machine: Machine, model: EngineModel, d: UnderLoad, shots: Sequence[Snapshot]
 ) -> tuple[float, str] | None:
     """Compare busy times batch by batch with packets x demand."""
-    packets = np.array(
-        [float((b.done - a.done)[:, engine.D_COUNT].sum()) for a, b in itertools.pairwise(shots) if b.now > a.now]
-    )
+    batches = [(a, b) for a, b in itertools.pairwise(shots) if b.now > a.now]
+    packets = np.array([float((b.done - a.done)[:, engine.D_COUNT].sum()) for a, b in batches])
+    lasts = np.array([b.now - a.now for a, b in batches])
+    free = np.array([b.integral_free - a.integral_free for a, b in batches])
     worst: tuple[float, str] | None = None
     for name, demand in d.demands.servers.items():
         server, number = model.servers[name]
         each = float(demand.seconds)
         if server.role == "hidden" or server.kept_waiting or not each > 0 or not server.units:
             continue  # which links a random target needs is known on average only
-        members = slice(number, number + server.members)
-        busy = np.array([
-            (server.members * server.units * (b.now - a.now) - (b.integral_free - a.integral_free)[members].sum())
-            * model.tick
-            for a, b in itertools.pairwise(shots) if b.now > a.now
-        ])  # fmt: skip
+        free_here = free[:, number : number + server.members].sum(axis=1)
+        busy = (server.members * server.units * lasts - free_here) * model.tick
         needed = packets * each
         chance = DEVIATIONS * float(np.std(busy - needed, ddof=1)) * len(packets) ** 0.5
         whole_ticks = model.tick / 2 * demand.visits * float(packets.sum())

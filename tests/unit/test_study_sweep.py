@@ -24,6 +24,7 @@ from npexplore.designs import design
 from npexplore.errors import InputError, NpexploreError
 from npexplore.machine.workload import Workload
 from npexplore.machine.workload_sources import workload
+from npexplore.study.sweeping import executors
 from npexplore.study.sweeping.answers import answer_all, solved
 from npexplore.study.sweeping.grid import grid
 from npexplore.study.sweeping.identity import code_version
@@ -50,6 +51,17 @@ def test_machines_of_a_sweep_are_freed_without_the_collector_of_cycles(monkeypat
         assert gc.collect() < 10 * len(some)
     finally:
         gc.enable()
+
+
+def test_the_collector_of_cycles_rests_for_a_task():
+    """After each machine of a sweep it would look through all that was made for it."""
+    phases = []
+    gc.callbacks.append(lambda phase, about: phases.append(phase))
+    try:
+        solved(grid("ixp2400", LOAD, banks=(2, 4, 8)), FEW)
+    finally:
+        gc.callbacks.pop()
+    assert phases.count("start") <= 1
 
 
 def test_rows_of_a_task_are_those_of_its_answers():
@@ -174,6 +186,13 @@ def test_rows_do_not_depend_on_workers_or_order():
 
 
 @pytest.mark.slow
+def test_threads_wait_for_each_other_no_longer_than_a_tenth_of_what_python_lets_them():
+    before = sys.getswitchinterval()
+    with executors.pool("threads", 2) as running:
+        assert running.submit(sys.getswitchinterval).result() <= before / 10
+    assert sys.getswitchinterval() == before
+
+
 def test_processes_give_the_same_rows():
     asked = points()
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as executor:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TypeVar
 
-from npexplore.designs.prepared import demands_key, keep_demands, kept_demands, prepared
+from npexplore.designs.prepared import demands_key, keep_demands, kept_demands, prepared, uncollected
 from npexplore.errors import NpexploreError, one_of
 from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.reads import Reads, note_all, reading
@@ -110,6 +110,7 @@ def answer_all(
     return [answers[k] for k in range(len(points))]
 
 
+@uncollected()
 def solved(
     points: Sequence[SweepPoint], packets: int, reads: dict[int, Reads] | None = None, warm_up: int | None = None,
     line: bool = True,

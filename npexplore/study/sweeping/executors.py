@@ -30,6 +30,7 @@ from npexplore.signals import begin_worker, is_own_process, noted
 
 KINDS = ("threads", "processes")
 REACHED_WITHIN_S = 10
+SWITCH_S = 5e-4  # a kernel returns some twenty times a point, and would wait up to 5 ms for the other threads
 Wanted = Executor | str | None
 
 
@@ -59,7 +60,19 @@ def pool(executor: Wanted = None, workers: int | None = None) -> AbstractContext
         return ProcessPoolExecutor(
             workers or usable_cores(), multiprocessing.get_context("spawn"), initializer=begin_worker
         )
-    return ThreadPoolExecutor(workers or usable_cores())
+    return _threads(workers or usable_cores())
+
+
+@contextmanager
+def _threads(workers: int) -> Iterator[Executor]:
+    """Give threads of this process; one back from a kernel waits for the interpreter no longer than SWITCH_S."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_S)
+    try:
+        with ThreadPoolExecutor(workers) as running:
+            yield running
+    finally:
+        sys.setswitchinterval(before)
 
 
 class Forked(ProcessPoolExecutor):
