@@ -179,8 +179,9 @@ def test_queueing_of_banks_beyond_the_tested_load_is_refused():
 
 @pytest.mark.parametrize(
     ("name", "arguments"),
-    [("hash", {}), ("sram", {}), ("crossing", {"paths": 2}), ("crossing", {"paths": 4}), ("accelerator", {})],
-)
+    [("hash", {}), ("sram", {}), ("crossing", {"paths": 2}), ("crossing", {"paths": 4}), ("accelerator", {}),
+     ("tcam", {"bits": 300})],
+)  # fmt: skip
 def test_queueing_meets_theory_of_lines(name, arguments):
     lone = npx.resource(name, **arguments)
     for table in (lone.explore(threads=[1, 2, 3, 8], solvers=["queueing", "theory"]),

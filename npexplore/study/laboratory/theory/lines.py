@@ -1,4 +1,4 @@
-"""Which line each kind is, from its parameters alone: service, rest, servers, places. Formulas stand in `line.py`."""
+"""Which line each kind is, mostly from its parameters: service, rest, servers, places. Formulas stand in `line.py`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 from npexplore.machine.described.defaults import kind_of
 from npexplore.machine.described.parts import Part
 from npexplore.machine.described.steps import DRAWN
+from npexplore.machine.lone import unloaded_visit
+from npexplore.machine.program import visit
 from npexplore.machine.resources import (
     Accelerator,
     Arbiter,
@@ -19,6 +21,7 @@ from npexplore.machine.resources import (
     StaticStreams,
     WordMemory,
 )
+from npexplore.machine.resources.base import OwnFaces, Resource, Server
 from npexplore.study.laboratory.lone import LoneResource
 from npexplore.study.laboratory.theory.line import Line
 
@@ -33,8 +36,18 @@ def line_of(lone: LoneResource) -> Line | None:
     if isinstance(resource, Part):
         make = PARTS.get((kind_of(resource), lone.visit))
         return None if make is None else make(resource.parameters, operands)
-    make_line = LINES.get(type(resource))
-    return None if make_line is None else make_line(resource, operands, lone)
+    return LINES.get(type(resource), _one_server)(resource, operands, lone)
+
+
+def _one_server(one: Resource, v: Operands, lone: LoneResource) -> Line | None:
+    """A kind without a formula here: one server, held once, as long as the visit's record says."""
+    if isinstance(one, OwnFaces) or one.servers() != [Server(one.name)]:
+        return None
+    alone = unloaded_visit(visit(one, lone.visit, **v))
+    if len(alone.holds) != 1 or alone.holds[0].visits != 1:
+        return None
+    held = float(alone.holds[0].seconds)
+    return Line(held, held**2 + float(alone.holds[0].variance or 0.0), float(alone.latency) - held)
 
 
 def _up(amount: float, step: float) -> int:
