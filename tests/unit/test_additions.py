@@ -28,18 +28,15 @@ EXAMPLES = re.findall(
 
 @cache
 def texts():
-    """What programs, tests and pages say, but for this file and the list of changes."""
-    patterns = *(f"{folder}/**/*.py" for folder in ("npexplore", "tests", "notebooks", "docs")), "*.md", "docs/*.md"
-    files = [ROOT / "Makefile", *(path for pattern in patterns for path in ROOT.glob(pattern))]
-    return {
-        path: path.read_text(encoding="utf-8") for path in files if path not in (Path(__file__), ROOT / "CHANGELOG.md")
-    }
+    """What the package, tests, the site and the Makefile say, but for this file: pages may speak of an example."""
+    files = [path for folder in ("npexplore", "tests", "docs/_site") for path in ROOT.glob(f"{folder}/**/*.py")]
+    return {path: path.read_text(encoding="utf-8") for path in [ROOT / "Makefile", *files] if path != Path(__file__)}
 
 
-def named_in(word, own=None, ending=""):
-    """The lines that name a word, outside a file of its own, in files whose names end so."""
+def named_in(word, own=None):
+    """The lines outside a file of its own that name a word."""
     found = re.compile(rf"\b{word}\b")
-    files = [text for path, text in texts().items() if path != own and path.name.endswith(ending)]
+    files = [text for path, text in texts().items() if path != own]
     return [line for text in files if word in text for line in text.splitlines() if found.search(line)]
 
 
@@ -96,7 +93,7 @@ def test_a_commit_that_touches_more_is_no_example():
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_kind_is_one_file_and_one_line(kind):
     own = KINDS[kind]
-    named = named_in(own.__name__, Path(inspect.getsourcefile(own)), ".py")
+    named = named_in(own.__name__, Path(inspect.getsourcefile(own)))
     listing = [line for line in named if line.endswith(f" as {own.__name__}")]
     assert listing == [f"from {own.__module__} import {own.__name__} as {own.__name__}"]
 
@@ -125,4 +122,4 @@ def test_a_published_number_is_one_row_that_stands_nowhere_else():
 def test_a_rank_is_a_function_of_at_most_fifteen_lines_named_nowhere_else(name):
     rank = RANKED[name].rank
     assert len(inspect.getsource(rank).splitlines()) <= 15
-    assert named_in(name, Path(inspect.getsourcefile(rank)), ".py") == []
+    assert named_in(name, Path(inspect.getsourcefile(rank))) == []
