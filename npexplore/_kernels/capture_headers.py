@@ -5,10 +5,7 @@ VLAN tags (IEEE 802.1Q), MPLS (RFC 3032) and the headers of capture_links.py to 
 something else. No byte beyond the captured length is read; ports are never read from padding behind the IP packet.
 """
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from npexplore._kernels.capture_layout import *
 from npexplore._kernels.capture_layout import _be16, _be32, _le16
@@ -27,56 +24,84 @@ from npexplore._kernels.capture_links import (
 from npexplore._kernels.capture_network import _ipv4, _ipv6, _ports
 from npexplore.jit import kernel
 
-Array = NDArray[Any]
+
+@kernel(forceinline=True, _nrt=False)
+def _begin(b, start, end, links, row):
+    """Return the first step and where it stands: behind a fixed number of bytes, or one that a length field counts."""
+    step, at, width = links[row, STEP], start + links[row, LENGTH_AT], links[row, LENGTH_WIDTH]
+    if width == 0:
+        return step, start + links[row, SKIP_BYTES], start, False
+    size = 0
+    if width == 2 and at + 2 <= end:
+        size = _le16(b, at)
+    elif width == 4 and at + 4 <= end:
+        size = _be32(b, at)
+    elif width == 1 and at + 1 <= end:
+        size = (np.int64(b[at]) + 3) & ~3
+    pads = False
+    if step == IEEE80211 and width == 2:
+        pads = _radiotap_pads(b, start, end)
+    if size < links[row, SKIP_BYTES]:
+        step = UNKNOWN
+    return step, start + size, start, pads
+
+
+@kernel(forceinline=True, _nrt=False)
+def _network(b, i, start, o, end, network, et, length, sixes, headers, tables):
+    """Fill the columns of the network layer and the ports of packet i; return how many rows of IPv6 there are now."""
+    source, destination, source_port, destination_port, control = 0, 0, 0, 0, 0
+    flag, total, transport = 0, np.int64(0), NO_OFFSET
+    inner, service, hops, number, piece = 0, 0, 0, 0, 0
+    on_wire = max(0, length - network)
+    if network == NO_OFFSET:
+        pass
+    elif et == 0x86DD or (et == 0x0800 and o < end and b[o] >> 4 == 6):
+        flag, total, transport, inner, service, hops, number, piece = _ipv6(b, o, end, network, on_wire)
+        if flag & HEADER:
+            tables.v6_packet[sixes] = i
+            tables.v6_label[sixes] = _be32(b, o) & 0xFFFFF
+            for k in range(32):
+                tables.v6_address[sixes, k] = b[o + 8 + k]
+            sixes += 1
+    elif et == 0x0800:
+        flag, total, transport, inner, service, hops, number, piece = _ipv4(b, o, end, network, on_wire)
+        if o + 16 <= end:
+            source = _be32(b, o + 12)
+        if o + 20 <= end:
+            destination = _be32(b, o + 16)
+    elif et == 0x0806:
+        flag = ARP
+    if transport != NO_OFFSET and flag & HEADER and not flag & NONFIRST:
+        last = min(end, o + total)
+        there, source_port, destination_port, control = _ports(b, start + transport, last, inner)
+        flag |= there
+    headers.flags[i] = flag
+    headers.l4_offset[i] = transport
+    headers.l3_length[i] = total
+    headers.src[i] = source
+    headers.dst[i] = destination
+    headers.sport[i] = source_port
+    headers.dport[i] = destination_port
+    headers.tcp_flags[i] = control
+    headers.ip_proto[i] = inner
+    headers.tos[i] = service
+    headers.ttl[i] = hops
+    headers.ident[i] = number
+    headers.fragment[i] = piece
+    return sixes
 
 
 @kernel()
-def decode_headers(
-    b: Array, base: int, position: Array, captured: Array, length: Array, interface: Array, links: Array,
-    tag_packet: Array, tag_kind: Array, tag_value: Array, v6_packet: Array, v6_address: Array, v6_label: Array,
-    counts: Array,
-    flags: Array, protocol: Array, l3_offset: Array, l4_offset: Array, l3_length: Array, src: Array, dst: Array,
-    sport: Array, dport: Array, ip_proto: Array, tos: Array, ttl: Array, ident: Array, fragment: Array,
-    tcp_flags: Array, vlans: Array, labels: Array,
-) -> None:  # fmt: skip
-    """Fill the columns of len(position) packets whose bytes are b[position - base:]; counts gets the side tables' rows.
-
-    tag_packet needs MAX_TAGS rows a packet, v6_packet one; v6_address is uint8 (rows, 32): source, destination;
-    v6_label the flow labels.
-    """
+def decode_headers(b, base, records, links, counts, headers, tables):
+    """Fill the columns of packets whose bytes are b[position - base:]; counts gets the rows of the side tables."""
     tags = 0
     sixes = 0
-    for i in range(len(position)):
-        start = position[i] - base
-        end = start + np.int64(captured[i])
-        row = interface[i]
-        step = links[row, STEP]
-        o = start
-        et = 0
-        nv = 0
-        nm = 0
-        pads = False
-        network = NO_OFFSET
-        # bytes before the first step: a fixed number, or counted by a length field
-        if links[row, LENGTH_WIDTH] != 0:
-            at = o + links[row, LENGTH_AT]
-            width = links[row, LENGTH_WIDTH]
-            size = 0
-            if width == 2 and at + 2 <= end:
-                size = _le16(b, at)
-            elif width == 4 and at + 4 <= end:
-                size = _be32(b, at)
-            elif width == 1 and at + 1 <= end:
-                size = (np.int64(b[at]) + 3) & ~3
-            if step == IEEE80211 and width == 2:
-                pads = _radiotap_pads(b, o, end)
-            if size < links[row, SKIP_BYTES]:
-                step = UNKNOWN
-            header = o
-            o += size
-        else:
-            header = o
-            o += links[row, SKIP_BYTES]
+    for i in range(len(records.position)):
+        start = records.position[i] - base
+        end = start + np.int64(records.captured[i])
+        row = records.interface[i]
+        step, o, header, pads = _begin(b, start, end, links, row)
+        et, nv, nm, network = 0, 0, 0, NO_OFFSET
         # every turn consumes bytes or leaves a step that is never entered again, so the walk ends
         while step != STOP:
             if step == ETHERNET:
@@ -89,9 +114,9 @@ def decode_headers(
                     if o + 4 > end:
                         break
                     if nv + nm < MAX_TAGS:
-                        tag_packet[tags] = i
-                        tag_kind[tags] = TAG_VLAN
-                        tag_value[tags] = et << 16 | _be16(b, o)
+                        tables.tag_packet[tags] = i
+                        tables.tag_kind[tags] = TAG_VLAN
+                        tables.tag_value[tags] = et << 16 | _be16(b, o)
                         tags += 1
                     nv += 1
                     et = _be16(b, o + 2)
@@ -116,9 +141,9 @@ def decode_headers(
                     break
                 entry = _be32(b, o)
                 if nv + nm < MAX_TAGS:
-                    tag_packet[tags] = i
-                    tag_kind[tags] = TAG_MPLS
-                    tag_value[tags] = entry
+                    tables.tag_packet[tags] = i
+                    tables.tag_kind[tags] = TAG_MPLS
+                    tables.tag_value[tags] = entry
                     tags += 1
                 nm += 1
                 o += 4
@@ -146,48 +171,10 @@ def decode_headers(
                 step, o = _rare_link(step, b, o, end, header, pads)
         if network >= NO_OFFSET or o > end:
             network = NO_OFFSET
-        protocol[i] = et
-        vlans[i] = min(nv, 255)
-        labels[i] = min(nm, 255)
-        l3_offset[i] = network
-        source, destination, source_port, destination_port, control = 0, 0, 0, 0, 0
-        flag, total, transport = 0, np.int64(0), NO_OFFSET
-        inner, service, hops, number, piece = 0, 0, 0, 0, 0
-        on_wire = max(0, np.int64(length[i]) - network)
-        if network == NO_OFFSET:
-            pass
-        elif et == 0x86DD or (et == 0x0800 and o < end and b[o] >> 4 == 6):
-            flag, total, transport, inner, service, hops, number, piece = _ipv6(b, o, end, network, on_wire)
-            if flag & HEADER:
-                v6_packet[sixes] = i
-                v6_label[sixes] = _be32(b, o) & 0xFFFFF
-                for k in range(32):
-                    v6_address[sixes, k] = b[o + 8 + k]
-                sixes += 1
-        elif et == 0x0800:
-            flag, total, transport, inner, service, hops, number, piece = _ipv4(b, o, end, network, on_wire)
-            if o + 16 <= end:
-                source = _be32(b, o + 12)
-            if o + 20 <= end:
-                destination = _be32(b, o + 16)
-        elif et == 0x0806:
-            flag = ARP
-        if transport != NO_OFFSET and flag & HEADER and not flag & NONFIRST:
-            last = min(end, o + total)
-            there, source_port, destination_port, control = _ports(b, start + transport, last, inner)
-            flag |= there
-        flags[i] = flag
-        l4_offset[i] = transport
-        l3_length[i] = total
-        src[i] = source
-        dst[i] = destination
-        sport[i] = source_port
-        dport[i] = destination_port
-        tcp_flags[i] = control
-        ip_proto[i] = inner
-        tos[i] = service
-        ttl[i] = hops
-        ident[i] = number
-        fragment[i] = piece
+        headers.protocol[i] = et
+        headers.vlans[i] = min(nv, 255)
+        headers.labels[i] = min(nm, 255)
+        headers.l3_offset[i] = network
+        sixes = _network(b, i, start, o, end, network, et, np.int64(records.length[i]), sixes, headers, tables)
     counts[0] = tags
     counts[1] = sixes

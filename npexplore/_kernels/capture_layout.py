@@ -1,5 +1,7 @@
 """Names of the numbers that decoding headers works with, and how it reads them: steps, columns, flags, byte order."""
 
+from collections import namedtuple
+
 import numpy as np
 
 from npexplore.jit import kernel
@@ -21,6 +23,15 @@ FRAGMENT, NONFIRST, DONT_FRAGMENT, OPTIONS, PORTS, HEADER = 128, 256, 512, 1024,
 NO_OFFSET = 0xFFFF
 MAX_TAGS = 8
 TAG_VLAN, TAG_MPLS = 1, 2
+
+# ---- records of arrays, each with a number for every packet
+Records = namedtuple("Records", ["position", "captured", "length", "interface"])
+Headers = namedtuple("Headers", [
+    "flags", "protocol", "l3_offset", "l4_offset", "l3_length", "src", "dst", "sport", "dport", "ip_proto", "tos",
+    "ttl", "ident", "fragment", "tcp_flags", "vlans", "labels",
+])  # fmt: skip
+# of side tables, with room for MAX_TAGS tags a packet; v6_address: uint8 (rows, 32), source and destination
+Tables = namedtuple("Tables", ["tag_packet", "tag_kind", "tag_value", "v6_packet", "v6_address", "v6_label"])
 
 
 @kernel(_nrt=False)

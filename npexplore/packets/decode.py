@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from npexplore._kernels.capture_headers import MAX_TAGS, decode_headers
+from npexplore._kernels.capture_headers import decode_headers
+from npexplore._kernels.capture_layout import MAX_TAGS, Headers, Records, Tables
 from npexplore.packets.columns import HEADER_COLUMNS, Ipv6Addresses, PacketTable, Tags
 
 
@@ -19,8 +20,9 @@ class Room:
     def __init__(self, packets: int) -> None:
         self.columns = {name: np.empty(packets, dtype) for name, dtype in HEADER_COLUMNS.items()}
         most = MAX_TAGS * packets
-        self.tags = np.empty(most, np.int64), np.empty(most, np.uint8), np.empty(most, np.uint32)
-        self.ipv6 = np.empty(packets, np.int64), np.empty((packets, 32), np.uint8), np.empty(packets, np.uint32)
+        tags = np.empty(most, np.int64), np.empty(most, np.uint8), np.empty(most, np.uint32)
+        sixes = np.empty(packets, np.int64), np.empty((packets, 32), np.uint8), np.empty(packets, np.uint32)
+        self.tables = Tables(*tags, *sixes)
 
 
 def decode(
@@ -33,23 +35,20 @@ def decode(
     count = len(table["length"])
     room = Room(count) if room is None else room
     table.update({name: column[:count] for name, column in room.columns.items()})
-    tag_packet, tag_kind, tag_value = room.tags
-    v6_packet, v6_address, v6_label = room.ipv6
     counts = np.zeros(2, np.int64)
     decode_headers(
-        data, base, table["position"], table["captured"], table["length"], table["interface"], links,
-        tag_packet, tag_kind, tag_value, v6_packet, v6_address, v6_label, counts,
-        *(table[name] for name in HEADER_COLUMNS),
+        data, base, Records(*(table[name] for name in Records._fields)), links, counts,
+        Headers(*(table[name] for name in Headers._fields)), room.tables,
     )  # fmt: skip
     tags, sixes = int(counts[0]), int(counts[1])
     return PacketTable(
         table,
-        Tags(tag_packet[:tags].copy(), tag_kind[:tags].copy(), tag_value[:tags].copy()),
+        Tags(*(column[:tags].copy() for column in room.tables[:3])),
         Ipv6Addresses(
-            v6_packet[:sixes].copy(),
-            v6_address[:sixes, :16].copy(),
-            v6_address[:sixes, 16:].copy(),
-            v6_label[:sixes].copy(),
+            room.tables.v6_packet[:sixes].copy(),
+            room.tables.v6_address[:sixes, :16].copy(),
+            room.tables.v6_address[:sixes, 16:].copy(),
+            room.tables.v6_label[:sixes].copy(),
         ),
         link_types,
     )
