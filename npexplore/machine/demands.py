@@ -11,8 +11,8 @@ loops that take more than they give, or hand packets on: these turn by turn, eac
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -20,81 +20,17 @@ from npexplore.errors import ModelError
 from npexplore.machine.amounts import repeated, total_of
 from npexplore.machine.lone import uses_of
 from npexplore.machine.loop_turns import TooManyTurnsError
+from npexplore.machine.members import Members
 from npexplore.machine.program import HOME
-from npexplore.machine.resources.base import LEAST_LOADED, Hold, OwnFaces, Resource, Taken, Uses
-from npexplore.machine.sections import (
-    TINY,
-    Chain,
-    Demand,
-    Held,
-    Progress,
-    Section,
-    Sections,
-    TurnsDifferError,
-    Value,
-    without,
-)
-from npexplore.machine.tree import Body, Branch, Draw, Fork, Give, Loop, Parallel, Take, Turn, Visit
-from npexplore.machine.walk import Known, Walk
+from npexplore.machine.progress import TINY, Chain, Held, Progress, TurnsDifferError, Value, distinct
+from npexplore.machine.resources.base import LEAST_LOADED, Hold, Taken, Uses
+from npexplore.machine.sections import Demand, Demands, Sections, without
+from npexplore.machine.tree import Body, Branch, Fork, Give, Loop, Parallel, Take, Visit
+from npexplore.machine.walk import Known
 from npexplore.rows.expressions import Values, Variable, evaluate
 
-MIN_GROUPED_PACKETS, MOST_DISTINCT = 64, 65535
 MAX_SCV_IN_TURN = 0.25  # of visits to members in turn, up to which these wait as one line
 AT_ONCE = 8192  # turns of loops x distinct packets that are gone through together
-
-
-@dataclass
-class Demands:
-    """Demands of one program: by server name, the delay at no server, and the latency without contention.
-
-    sections: servers held over other visits or times. spent: seconds by (servers held, server or "" for none).
-    overlap: by servers held, those of `spent` that pass while the packet, or others of its own, go on. aside: by
-    server, seconds of forked work that has nothing of the packet. way: time at a server, or while it is held and
-    nothing else is visited; at none, that of the resource that is visited. Of parallel parts, what the longest does; of
-    parts that are the longest for some packets, their share.
-    loose: and beside that the units that each distinct packet still has at the end (less than 0: gave), x its share.
-    handed: by queue, for each put the shares of packets and the operands.
-    """
-
-    servers: dict[str, Demand] = field(default_factory=dict)
-    counts: dict[str, float] = field(default_factory=dict)
-    latency: float = 0.0
-    side_by_side: bool = False  # whether the program forks or runs parts in parallel
-    sections: dict[str, Section] = field(default_factory=dict)
-    untied: set[str] = field(default_factory=set)  # servers whose units are not given as they are taken: no demand
-    loose: dict[str, tuple[float, Values]] = field(default_factory=dict)  # of these: gives less takes, units x seconds
-    spent: dict[tuple[Chain, str], float] = field(default_factory=dict)
-    visited: dict[tuple[Chain, str], Values] = field(default_factory=dict)  # as in machine/visit_counts.py
-    order: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
-    overlap: dict[Chain, float] = field(default_factory=dict)
-    aside: dict[str, float] = field(default_factory=dict)
-    handed: dict[str, list[tuple[Values, dict[str, Values | None]]]] = field(default_factory=dict)
-    freed: float = 0.0  # bytes that leave the receive buffer (nan: depends on chance)
-    early: dict[tuple[Chain, str], float] = field(default_factory=dict)  # of `spent`, what comes before they leave it
-    clock: Values = field(default_factory=lambda: np.zeros(0))  # of each distinct packet: its latency x its share
-    way: dict[str, float] = field(default_factory=dict)  # what `latency` is made of, by server or resource
-    share: float = 1.0  # of the workload's packets that come to the program
-    variance: float = 0.0  # of the time of one of these packets: between packets, and by chance
-    chance: float = 0.0  # of that, what is left to chance, per packet of the workload
-    scv: float = 0.0  # of that time, from packet to packet
-    own_waits: dict[str, float] = field(default_factory=dict)  # what a packet alone may take more (machine/own_work.py)
-    apart: dict[str, Values] = field(default_factory=dict)  # of each distinct packet: its seconds by server x its share
-
-    @property
-    def leaves(self) -> float:
-        """The share of the workload's packets that leave the machine here."""
-        return self.share - sum(float(shares.sum()) for puts in self.handed.values() for shares, _ in puts)
-
-    def largest(self, server: str, members: int) -> float:
-        """Return the seconds per packet at the most loaded member of a server."""
-        demand = self.servers[server]
-        return demand.largest(members)
-
-    def own(self, server: str) -> float:
-        """Return the seconds per packet at a server and at no other one held inside it ("": at none at all)."""
-        return sum(
-            seconds for (chain, name), seconds in self.spent.items() if (name or (chain[-1] if chain else "")) == server
-        )
 
 
 def demands(
@@ -161,30 +97,16 @@ def _apart(overlap: dict[Chain, float]) -> dict[tuple[Chain, str], float]:
     return {(chain, ""): seconds for chain, seconds in overlap.items()}
 
 
-class _Place(NamedTuple):
-    """A member of a server, by the visit that keeps it busy and the numbers that were drawn for it."""
-
-    server: str
-    method: str
-    drawn: frozenset[Any]
-
-
-class _Program(Walk):
+class _Program(Members):
     """Goes through a program, packet groups side by side; amounts are sums over all packets."""
 
     every_side = True
 
     def __init__(self, at_once: int, rows: int = 0) -> None:
-        super().__init__(at_once=at_once)
+        super().__init__(at_once)
         self.rows = rows  # distinct packets, if the times of each are kept
         self.result, self.sections = Demands(), Sections()
         self.early: dict[tuple[Chain, str], float] = {}  # seconds spent before bytes leave the receive buffer x bytes
-        self.busy_behind: dict[_Place, tuple[Value, Value, Value]] = {}  # members: since when, how long, by whom
-        self.fresh: set[Variable] = set()  # drawn in this turn of the loop
-        self.in_turn: dict[Variable, tuple[str, int]] = {}  # numbers in turn: their counter, and how many there are
-        self.turned: dict[
-            str, tuple[str, float]
-        ] = {}  # by server whose members come in turn: counter, seconds in one line
         self.sides = 0  # of branches, forks and parallel parts around
 
     def body(self, body: Body, known: Known, path: Progress) -> None:
@@ -214,15 +136,6 @@ class _Program(Walk):
 
     def parallel(self, step: Parallel, known: Known, path: Progress) -> None:
         self.apart(super().parallel, step, known, path)
-
-    def draw(self, step: Draw | Turn, known: Known, path: Progress) -> None:
-        super().draw(step, known, path)
-        self.fresh.add(step.variable)
-        self.busy_behind = {key: row for key, row in self.busy_behind.items() if step.variable not in key.drawn}
-
-    def turn(self, step: Draw | Turn, known: Known, path: Progress) -> None:
-        self.draw(step, known, path)
-        self.in_turn[step.variable] = (step.source, int(step.below)) if isinstance(step, Turn) else ("", 0)
 
     def turns(self, step: Loop, known: Known, path: Progress, index: Values, count: Value) -> None:
         begun = path.side_by_side(np.float64(1) * (np.broadcast_to(count, path.clock.shape) > index[:, None]))
@@ -301,7 +214,7 @@ class _Program(Walk):
         if len(path.clock) == 1:  # numbers are quicker, and remembered
             values = {name: v[0] if type(v) is np.ndarray and v.ndim else v for name, v in values.items()}
         place, sizes = f"{step.resource.name}.{step.method}", step.resource.reached
-        operands, seen, each = _distinct(step.resource, values, path)
+        operands, seen, each = distinct(step.resource, values, path)
         uses = uses_of(step.resource, step.method, operands, seen.live)
         self.beside_itself(uses, step, seen, path)
         if not (self.sides or uses.aside):
@@ -334,26 +247,6 @@ class _Program(Walk):
             self.sections.end(path, held(one, None), place)
         if step.result is not None:
             known[step.result] = each(uses.result)
-
-    def come_again(
-        self, uses: Uses, step: Visit, values: Mapping[str, Values | None], path: Progress, each: Callable[[Any], Any]
-    ) -> None:
-        """Let a packet wait for the member that it left busy: the same drawn number names the same one."""
-        drawn = frozenset([step.operands[name] for name, value in values.items() if value is None])
-        for hold in uses.holds if drawn else ():
-            server, seconds = step.resource.reached[hold.server], each(hold.seconds)
-            if server.units != 1 or server.members == 1 or hold.member is not None or np.any(hold.visits != 1.0):
-                continue
-            if path.turns > 1 and not drawn <= self.fresh and np.any(seconds > each(uses.latency)):
-                raise TurnsDifferError
-            place = _Place(hold.server, step.method, drawn)
-            if place in self.busy_behind:
-                begun, lasts, who = self.busy_behind[place]
-                wait = np.maximum(begun + lasts - path.clock, 0.0) * who * path.live
-                self.spend(path, "", self.of(path, wait))
-                self.along(path, "", self.of(path, wait))
-                path.clock = path.clock + wait
-            self.busy_behind[place] = path.clock, seconds, path.live
 
     def beside_itself(self, uses: Uses, step: Visit, seen: Progress, path: Progress) -> None:
         """Note what other strands of the packet may meet, once there are any."""
@@ -402,39 +295,3 @@ class _Program(Walk):
         demand.variance += self.of(seen, hold.variance)
         if hold.units is not None:
             self.sections.inside(hold.server, hold.units, hold, seen)
-
-    def counter(self, step: Visit, members: int) -> str:
-        """Return by which counter packets take the members of a server in turn, all of them ("": they do not)."""
-        if members == 1 or not self.in_turn:
-            return ""
-        random = [value for value in step.operands.values() if isinstance(value, Variable) and value in self.in_turn]
-        source, below = self.in_turn[random[0]] if len(random) == 1 else ("", 0)
-        return source if below == members else ""
-
-
-def _distinct(
-    resource: Resource, values: dict[str, Values | None], path: Progress
-) -> tuple[dict[str, Values | None], Progress, Callable[[Any], Any]]:
-    """Return the distinct operands of many packets with their shares, and what gives each packet its own again.
-
-    Where one operand alone differs between packets, and is a small whole number (bytes), few of them are distinct.
-    """
-    if len(path.clock) < MIN_GROUPED_PACKETS or isinstance(resource, OwnFaces):
-        return values, path, lambda own: own
-    arrays = [(name, value) for name, value in values.items() if type(value) is np.ndarray and value.ndim]
-    if len(arrays) != 1:
-        return values, path, lambda own: own
-    name, value = arrays[0]
-    number = np.where(path.live, value, 0.0).astype(np.int64)
-    if number.min() < 0 or number.max() > MOST_DISTINCT or (path.live & (number != value)).any():
-        return values, path, lambda own: own
-    present = np.zeros(int(number.max()) + 1, dtype=np.bool_)
-    present[number] = True
-    at = (np.cumsum(present) - 1)[number]
-    distinct = np.flatnonzero(present).astype(np.float64)
-    shares: Values = np.bincount(at, path.share, len(distinct)).astype(np.float64)
-
-    def each(own: Any) -> Any:
-        return own[at] if type(own) is np.ndarray and own.ndim else own
-
-    return {**values, name: distinct}, Progress(np.zeros_like(shares), shares), each

@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from npexplore.errors import RefusedError
 from npexplore.machine.amounts import for_each
-from npexplore.machine.demands import Demands, demands
+from npexplore.machine.demands import demands
 from npexplore.machine.machine import Machine, Recorded
-from npexplore.machine.sections import SMALL, Demand
+from npexplore.machine.progress import SMALL
+from npexplore.machine.sections import Demand, Demands
 from npexplore.rows.expressions import Values
 
 NUMBER = "number of the distinct packet"  # a column that all pools hand on

@@ -15,8 +15,8 @@ import numpy as np
 from npexplore.errors import ModelError
 from npexplore.machine.amounts import any_of
 from npexplore.machine.program import HOME, THREAD
+from npexplore.machine.progress import TINY, Chain, Held, Progress, Value
 from npexplore.machine.resources.base import LEAST_LOADED, Hold, OwnFaces, Resource, Server, Taken, Uses
-from npexplore.machine.sections import TINY, Chain, Held, Progress, Value
 from npexplore.machine.tree import (
     Choose,
     Contended,

@@ -1,37 +1,26 @@
-"""Sections: what a packet does between taking units of a server and giving them back, along its way without contention.
+"""Demands, and sections: what a packet does between taking units of a server and giving them back, without contention.
 
     seconds of a server = sum over gives of units x time  -  sum over takes of units x time
 
-whatever loops, branches and forks lie between. A packet of a group stands for many, by its share of all packets that
-come along. Turns of a loop may stand side by side: they are then rows of one group, turn after turn.
+whatever loops, branches and forks lie between.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from npexplore.errors import ModelError
-from npexplore.machine.amounts import for_each, repeated, total_of
-from npexplore.machine.resources.base import Hold, Server
+from npexplore.machine.amounts import for_each, total_of
+from npexplore.machine.progress import SMALL, Chain, Held, Progress, TurnsDifferError
+from npexplore.machine.resources.base import Hold
 from npexplore.machine.visit_counts import VisitCounts
 from npexplore.rows.expressions import Values
 
-Value = Any  # a number, or an array over packets
-ALL = 1.0  # the share of packets that are not told apart
-Chain = tuple[str, ...]  # servers held, in the order they were taken
 Flags = npt.NDArray[np.bool_]
-SMALL = 1e-9
-TINY = 1e-18  # seconds that are rounding
-
-
-class TurnsDifferError(Exception):
-    """Turns of a loop that stand side by side open or close different sections: go through them one by one."""
 
 
 @dataclass
@@ -87,13 +76,8 @@ class Demand:
 
     def merge(self, other: Demand) -> None:
         """Add another demand."""
-        self.seconds += other.seconds
-        self.visits += other.visits
-        self.squares += other.squares
-        self.variance += other.variance
-        self.spread += other.spread
-        self.chosen += other.chosen
-        self.in_turn += other.in_turn
+        for name in ("seconds", "visits", "squares", "variance", "spread", "chosen", "in_turn"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
         for number, share in other.members.items():
             self.members[number] = self.members.get(number, 0.0) + share
 
@@ -128,96 +112,58 @@ class Section:
                 self.takes[size] = self.takes.get(size, 0.0) + share
 
 
-@dataclass(eq=False)
-class Held:
-    """Units of a server from their take on."""
-
-    server: Server
-    key: object
-    units: Value
-    member: Values | None
-    since: Value  # the clock of the packets at the take
-    around: tuple[Held, ...] = ()  # what was held then
-    variance: Value = 0.0  # of their time until then, as far as chance makes it, by their share
-    outlives: bool = False  # whether forked work gives it
-    crossed: set[str] = field(default_factory=set)  # held over an overlapping time, neither inside the other
-
-
 @dataclass
-class Progress:
-    """How far work has come: each packet's seconds and units held, its share, what is held.
+class Demands:
+    """Demands of one program: by server name, the delay at no server, and the latency without contention.
 
-    share: of the workload's packets that each stands for, 0 for those that do not come along (shape n, or a number for
-    all). turns: how many turns of loops stand side by side, each with n / turns packets. base: what this block opens
-    stands in `open` from here on. forked: whether the packet goes on without this. aside: and it holds nothing of the
-    packet's. come: which of the packets come along at all.
+    sections: servers held over other visits or times. spent: seconds by (servers held, server or "" for none).
+    overlap: by servers held, those of `spent` that pass while the packet, or others of its own, go on. aside: by
+    server, seconds of forked work that has nothing of the packet. way: time at a server, or while it is held and
+    nothing else is visited; at none, that of the resource that is visited. Of parallel parts, what the longest does; of
+    parts that are the longest for some packets, their share.
+    loose: and beside that the units that each distinct packet still has at the end (less than 0: gave), x its share.
+    handed: by queue, for each put the shares of packets and the operands.
     """
 
-    clock: Value
-    share: Value = ALL
-    units: dict[str, Value] = field(default_factory=dict)
-    open: tuple[Held, ...] = ()
-    forked: bool = False
-    turns: int = 1
-    aside: bool = False
-    base: int = 0
-    come: Value = True
-
-    @cached_property
-    def live(self) -> Any:
-        """Which packets come along."""
-        return self.come if self.share is ALL else (self.share > 0) & self.come
-
-    @cached_property
-    def total(self) -> float:
-        """The sum of the shares."""
-        return total_of(self.share)
+    servers: dict[str, Demand] = field(default_factory=dict)
+    counts: dict[str, float] = field(default_factory=dict)
+    latency: float = 0.0
+    side_by_side: bool = False  # whether the program forks or runs parts in parallel
+    sections: dict[str, Section] = field(default_factory=dict)
+    untied: set[str] = field(default_factory=set)  # servers whose units are not given as they are taken: no demand
+    loose: dict[str, tuple[float, Values]] = field(default_factory=dict)  # of these: gives less takes, units x seconds
+    spent: dict[tuple[Chain, str], float] = field(default_factory=dict)
+    visited: dict[tuple[Chain, str], Values] = field(default_factory=dict)  # as in machine/visit_counts.py
+    order: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
+    overlap: dict[Chain, float] = field(default_factory=dict)
+    aside: dict[str, float] = field(default_factory=dict)
+    handed: dict[str, list[tuple[Values, dict[str, Values | None]]]] = field(default_factory=dict)
+    freed: float = 0.0  # bytes that leave the receive buffer (nan: depends on chance)
+    early: dict[tuple[Chain, str], float] = field(default_factory=dict)  # of `spent`, what comes before they leave it
+    clock: Values = field(default_factory=lambda: np.zeros(0))  # of each distinct packet: its latency x its share
+    way: dict[str, float] = field(default_factory=dict)  # what `latency` is made of, by server or resource
+    share: float = 1.0  # of the workload's packets that come to the program
+    variance: float = 0.0  # of the time of one of these packets: between packets, and by chance
+    chance: float = 0.0  # of that, what is left to chance, per packet of the workload
+    scv: float = 0.0  # of that time, from packet to packet
+    own_waits: dict[str, float] = field(default_factory=dict)  # what a packet alone may take more (machine/own_work.py)
+    apart: dict[str, Values] = field(default_factory=dict)  # of each distinct packet: its seconds by server x its share
 
     @property
-    def chain(self) -> Chain:
-        """The servers held here, in the order in which they were taken."""
-        return tuple([held.server.name for held in self.open]) if self.open else ()
+    def leaves(self) -> float:
+        """The share of the workload's packets that leave the machine here."""
+        return self.share - sum(float(shares.sum()) for puts in self.handed.values() for shares, _ in puts)
 
-    def where(self, part: Value) -> Progress:
-        """Return the progress of a part of the packets (shape n, or one probability)."""
-        share, units, base = self.share * part, dict(self.units), len(self.open)
-        return Progress(self.clock, share, units, self.open, self.forked, self.turns, self.aside, base, self.come)
+    def largest(self, server: str, members: int) -> float:
+        """Return the seconds per packet at the most loaded member of a server."""
+        demand = self.servers[server]
+        return demand.largest(members)
 
-    def rejoin(self, parts: Sequence[Value], sides: Sequence[Progress]) -> None:
-        """Go on where these parts of the packets have come to; the others stay where they are."""
-        pairs = list(zip(parts, sides, strict=True))
-        self.clock = self.clock + sum(part * (side.clock - self.clock) for part, side in pairs)
-        for name in {name: None for side in sides for name in side.units}:
-            held = self.units.get(name, 0.0)
-            self.units[name] = held + sum(part * (side.units.get(name, 0.0) - held) for part, side in pairs)
-
-    def side_by_side(self, goes_on: Values) -> Progress:
-        """Return the progress of turns that start here; goes_on: who takes part in each (0 or 1, shape turns x n)."""
-        turns = len(goes_on)
-        units = {name: repeated(for_each(held, self.clock), turns) for name, held in self.units.items()}
-        return replace(
-            self, share=(self.share * goes_on).ravel(), clock=repeated(self.clock, turns), units=units,
-            turns=self.turns * turns, base=len(self.open),
-        )  # fmt: skip
-
-    def after(self, turns: Progress, begun: Progress) -> None:
-        """Go on behind turns that stood side by side; each must give back as much as it takes."""
-        for name, held in turns.units.items():
-            if (np.abs(held - begun.units.get(name, 0.0)) * turns.share > SMALL).any():
-                raise TurnsDifferError
-            self.units.setdefault(name, 0.0)
-        passed = np.where(turns.share > 0, turns.clock - begun.clock, 0.0)
-        self.clock = self.clock + passed.reshape(-1, len(self.clock)).sum(axis=0)
-
-    def strand(self, forked: bool, open_: tuple[Held, ...], base: int, aside: bool = False) -> Progress:
-        """Return the progress of work that starts here and goes on side by side."""
-        forked, aside = forked or self.forked, aside or self.aside
-        return Progress(self.clock, self.share, dict(self.units), open_, forked, self.turns, aside, base, self.come)
-
-    def without(self, held: Held) -> None:
-        """Hold this no longer."""
-        at = self.open.index(held)
-        self.open = self.open[:at] + self.open[at + 1 :]
+    def own(self, server: str) -> float:
+        """Return the seconds per packet at a server and at no other one held inside it ("": at none at all)."""
+        return sum(
+            seconds for (chain, name), seconds in self.spent.items() if (name or (chain[-1] if chain else "")) == server
+        )
 
 
 @dataclass
@@ -245,22 +191,22 @@ class Sections:
         taken = np.where(path.live, units, 0.0)
         self.by_server[server].in_all += float(taken.reshape(path.turns, -1).max(axis=1).sum())
 
-    def begin(self, path: Progress, section: Held, least: int, place: str) -> None:
+    def begin(self, path: Progress, holding: Held, least: int, place: str) -> None:
         """Take units, at least so many and at most all of a member."""
-        server, live, most = section.server, path.live, section.server.units
+        server, live, most = holding.server, path.live, holding.server.units
         totals = self.by_server.setdefault(server.name, Section())
         totals.in_visits = False
-        units = for_each(section.units, live)
+        units = for_each(holding.units, live)
         taken = units[live]
         if ((taken < least) | (taken > most)).any():
             outside = taken[(taken < least) | (taken > most)]
             raise ModelError(f"{place}: units of {server.name} must be in {least}..{most}, got {outside[0]:g}")
-        self._add(totals, path, section, -1.0, place)
+        self._add(totals, path, holding, -1.0, place)
         totals.demand.visits += path.total
         self.counts.count((path.chain, server.name), path.total, 0.0)
         held = path.units[server.name]
         if taken.all():
-            path.open = (*path.open, section)
+            path.open = (*path.open, holding)
         elif taken.any():
             if path.turns > 1:
                 raise TurnsDifferError
@@ -272,30 +218,30 @@ class Sections:
         self.take_in_all(server.name, units, path)
         totals.at_a_time = max(totals.at_a_time, float(for_each(held, live)[live].max()))
 
-    def end(self, path: Progress, section: Held, place: str) -> None:
+    def end(self, path: Progress, holding: Held, place: str) -> None:
         """Give units."""
-        server, live = section.server, path.live
+        server, live = holding.server, path.live
         totals = self.by_server.setdefault(server.name, Section())
-        self._add(totals, path, section, 1.0, place)
+        self._add(totals, path, holding, 1.0, place)
         totals.untied |= bool((path.units[server.name] * path.share < -SMALL).any())
-        same = [k for k in range(path.base, len(path.open)) if _same(path.open[k], section, path)]
-        begun = path.open[same[-1]] if same else section
+        same = [k for k in range(path.base, len(path.open)) if _same(path.open[k], holding, path)]
+        begun = path.open[same[-1]] if same else holding
         if begun.since is not None and begun.since.shape == path.clock.shape:
-            held, chance = section.units * (path.clock - begun.since), section.variance - begun.variance
+            held, chance = holding.units * (path.clock - begun.since), holding.variance - begun.variance
             squares = float((held**2 * path.share)[live].sum()) + max(chance, 0.0)
             totals.demand.squares += squares
             self.counts.count((tuple(one.server.name for one in begun.around), server.name), 0.0, squares)
         if same:
             self.close(path, same[-1])
-        elif for_each(section.units, live)[live].any():
+        elif for_each(holding.units, live)[live].any():
             totals.scattered = True
 
-    def _add(self, totals: Section, path: Progress, section: Held, sign: float, place: str) -> None:
+    def _add(self, totals: Section, path: Progress, holding: Held, sign: float, place: str) -> None:
         """Add unit-seconds up to now: those of gives less those of takes are what is held."""
-        server, weighted = section.server, section.units * path.clock * path.share
-        totals.demand.add(sign * weighted, section.member, path.live, server.members, f"{place}: {server.name}")
+        server, weighted = holding.server, holding.units * path.clock * path.share
+        totals.demand.add(sign * weighted, holding.member, path.live, server.members, f"{place}: {server.name}")
         totals.outlives |= path.forked
-        path.units[server.name] = path.units.get(server.name, 0.0) - sign * section.units
+        path.units[server.name] = path.units.get(server.name, 0.0) - sign * holding.units
 
     def close(self, path: Progress, at: int) -> None:
         """Take a section out of those that are open; those opened after it cross it."""

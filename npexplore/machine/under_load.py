@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore.errors import ModelError
-from npexplore.machine.demands import Demands
 from npexplore.machine.flows import flows
 from npexplore.machine.machine import Machine, Recorded, never_frees
+from npexplore.machine.sections import Demands
 from npexplore.machine.workload import RATED, Workload
 from npexplore.rows.expressions import Values
 from npexplore.rows.server import Server

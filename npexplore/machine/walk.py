@@ -18,8 +18,8 @@ from npexplore.machine.amounts import any_of
 from npexplore.machine.holding import Holding
 from npexplore.machine.loop_turns import LoopTurns
 from npexplore.machine.own_work import OwnWork
+from npexplore.machine.progress import TINY, Chain, Held, Progress, TurnsDifferError, Value
 from npexplore.machine.resources.base import Hold, Uses
-from npexplore.machine.sections import TINY, Chain, Held, Progress, TurnsDifferError, Value
 from npexplore.machine.tree import Body, Branch, Draw, Fork, Let, Loop, Parallel, Turn, Visit
 from npexplore.rows.expressions import Condition, Expression, Values, Variable, evaluate, holds
 

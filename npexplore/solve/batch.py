@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from npexplore.errors import InputError, RefusedError
-from npexplore.machine.sections import Chain
+from npexplore.machine.progress import Chain
 from npexplore.machine.under_load import UnderLoad, ceilings
 from npexplore.records import by_content
 from npexplore.solve.batch_structure import made_once, offered, structure

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from npexplore.machine.progress import Chain
 from npexplore.machine.resources.reorder import ReorderQueue
-from npexplore.machine.sections import Chain
 from npexplore.solve.batch_decisions import agreed
 from npexplore.solve.nesting import Nesting
 from npexplore.solve.queueing.residual import Home

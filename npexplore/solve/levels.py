@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from npexplore.errors import RefusedError
-from npexplore.machine.sections import Chain
+from npexplore.machine.progress import Chain
 from npexplore.rows.server import Polls, Server
 from npexplore.solve.batch_decisions import agreed
 from npexplore.solve.contention import Contention

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from npexplore.errors import RefusedError
-from npexplore.machine.sections import Chain, Section
+from npexplore.machine.progress import Chain
+from npexplore.machine.sections import Section
 from npexplore.rows.server import Server
 from npexplore.solve.batch import Batch
 from npexplore.solve.batch_decisions import agreed

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from npexplore.machine.sections import Chain
+from npexplore.machine.progress import Chain
 from npexplore.machine.under_load import UnderLoad
 from npexplore.rows.server import Server, place_of
 from npexplore.solve.breakdown import Breakdown, Part

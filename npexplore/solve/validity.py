@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from npexplore.errors import RefusedError
-from npexplore.machine.demands import Demands
 from npexplore.machine.machine import Machine
 from npexplore.machine.resources.policer import Policer
+from npexplore.machine.sections import Demands
 from npexplore.machine.under_load import UnderLoad
 from npexplore.machine.workload import Workload
 from npexplore.rows.distributions import Batch as Batches

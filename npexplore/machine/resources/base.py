@@ -97,7 +97,7 @@ class Uses:
     frees: Values | None = None  # bytes that leave the receive buffer (nan: depends on chance)
     aside: bool = False  # whether the holds go on beside the packet, which does not wait for them
     limit: str | None = None  # the server that admits so many into all the others
-    # where time is spent, as in machine/demands.py; of a kind with faces of its own they follow from the rest
+    # where time is spent, as in machine/sections.py; of a kind with faces of its own they follow from the rest
     spent: dict[tuple[tuple[str, ...], str], Values] = field(default_factory=dict)
     overlap: dict[tuple[str, ...], Values] = field(default_factory=dict)
     beside: dict[str, Values] = field(default_factory=dict)  # by server, of forked work that has nothing of the packet

@@ -1,0 +1,76 @@
+"""Members of a server that packets draw, or take in turn, in the walk over a program.
+
+One drawn number names the same member again: a packet that left it busy waits for it, even where it is alone. Members
+that are taken in turn, by one counter, wait as one line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from npexplore.machine.progress import Progress, TurnsDifferError, Value
+from npexplore.machine.resources.base import Uses
+from npexplore.machine.tree import Draw, Turn, Visit
+from npexplore.machine.walk import Known, Walk
+from npexplore.rows.expressions import Values, Variable
+
+
+class _Place(NamedTuple):
+    """A member of a server, by the visit that keeps it busy and the numbers that were drawn for it."""
+
+    server: str
+    method: str
+    drawn: frozenset[Any]
+
+
+class Members(Walk):
+    """Goes along a program and remembers the numbers that were drawn, and which members they left busy."""
+
+    def __init__(self, at_once: int) -> None:
+        super().__init__(at_once=at_once)
+        self.busy_behind: dict[_Place, tuple[Value, Value, Value]] = {}  # members: since when, how long, by whom
+        self.fresh: set[Variable] = set()  # drawn in this turn of the loop
+        self.in_turn: dict[Variable, tuple[str, int]] = {}  # numbers in turn: their counter, and how many there are
+        self.turned: dict[
+            str, tuple[str, float]
+        ] = {}  # by server whose members come in turn: counter, seconds in one line
+
+    def draw(self, step: Draw | Turn, known: Known, path: Progress) -> None:
+        super().draw(step, known, path)
+        self.fresh.add(step.variable)
+        self.busy_behind = {key: row for key, row in self.busy_behind.items() if step.variable not in key.drawn}
+
+    def turn(self, step: Draw | Turn, known: Known, path: Progress) -> None:
+        self.draw(step, known, path)
+        self.in_turn[step.variable] = (step.source, int(step.below)) if isinstance(step, Turn) else ("", 0)
+
+    def come_again(
+        self, uses: Uses, step: Visit, values: Mapping[str, Values | None], path: Progress, each: Callable[[Any], Any]
+    ) -> None:
+        """Let a packet wait for the member that it left busy: the same drawn number names the same one."""
+        drawn = frozenset([step.operands[name] for name, value in values.items() if value is None])
+        for hold in uses.holds if drawn else ():
+            server, seconds = step.resource.reached[hold.server], each(hold.seconds)
+            if server.units != 1 or server.members == 1 or hold.member is not None or np.any(hold.visits != 1.0):
+                continue
+            if path.turns > 1 and not drawn <= self.fresh and np.any(seconds > each(uses.latency)):
+                raise TurnsDifferError
+            place = _Place(hold.server, step.method, drawn)
+            if place in self.busy_behind:
+                begun, lasts, who = self.busy_behind[place]
+                wait = np.maximum(begun + lasts - path.clock, 0.0) * who * path.live
+                self.spend(path, "", self.of(path, wait))
+                self.along(path, "", self.of(path, wait))
+                path.clock = path.clock + wait
+            self.busy_behind[place] = path.clock, seconds, path.live
+
+    def counter(self, step: Visit, members: int) -> str:
+        """Return by which counter packets take the members of a server in turn, all of them ("": they do not)."""
+        if members == 1 or not self.in_turn:
+            return ""
+        random = [value for value in step.operands.values() if isinstance(value, Variable) and value in self.in_turn]
+        source, below = self.in_turn[random[0]] if len(random) == 1 else ("", 0)
+        return source if below == members else ""
