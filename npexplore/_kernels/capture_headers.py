@@ -5,7 +5,10 @@ VLAN tags (IEEE 802.1Q), MPLS (RFC 3032) and the headers of capture_links.py to 
 something else. No byte beyond the captured length is read; ports are never read from padding behind the IP packet.
 """
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from npexplore._kernels.capture_layout import *
 from npexplore._kernels.capture_layout import _be16, _be32, _le16
@@ -23,6 +26,8 @@ from npexplore._kernels.capture_links import (
 )
 from npexplore._kernels.capture_network import _ipv4, _ipv6, _ports
 from npexplore.jit import kernel
+
+Array = NDArray[Any]
 
 
 @kernel(forceinline=True, _nrt=False)
@@ -92,7 +97,7 @@ def _network(b, i, start, o, end, network, et, length, sixes, headers, tables):
 
 
 @kernel()
-def decode_headers(b, base, records, links, counts, headers, tables):
+def decode_headers(b: Array, base: int, records: Any, links: Array, counts: Array, headers: Any, tables: Any) -> None:
     """Fill the columns of packets whose bytes are b[position - base:]; counts gets the rows of the side tables."""
     tags = 0
     sixes = 0
