@@ -8,7 +8,7 @@ from npexplore.networks.arrivals import arrival_phases, interval_of
 from npexplore.networks.chains import nodes_of
 from npexplore.networks.records import IN, CustomerClass, Station
 from npexplore.networks.result import NetworkResult
-from npexplore.networks.streams import Line, Streams, lines_of, streams_of, too_many_meet, waits, weight
+from npexplore.networks.streams import Line, Streams, lines_of, streams_of, too_many_meet, waits
 from npexplore.networks.times import phases
 from npexplore.networks.traffic import Traffic
 from npexplore.rows.distributions import Batch, Poisson
@@ -42,15 +42,15 @@ def open_general(flows: Traffic) -> NetworkResult:
     lines = lines_of(streams)
     for k, (name, station) in enumerate(flows.network.station.items()):
         node = nodes.index(name)
-        if not lines[node]:
+        if node not in lines:
             continue
         each, approximated = _waits(flows, k, streams, lines[node])
-        first, sharing = lines[node][0], station.discipline in SHARING
+        sharing, variability = station.discipline in SHARING, streams.variability(node)
         if sharing:  # the same work waits in any order; who shares has 2 / (1 + scv) times less left than a whole one
-            mean = float(first.rate @ first.mean) / float(first.rate.sum())
-            each = float(first.rate @ each) / float(first.rate.sum()) * first.mean / mean * 2 / (1 + first.variability)
-            approximated = approximated or (SHARED if first.variability != 1.0 else "")
-        if poisson and approximated == APPROXIMATION and (sharing or first.variability == 1.0 or station.servers == 1):
+            rate, mean = streams.rate[node], streams.mean[node]
+            each = float(rate @ each) / float(rate @ mean) * mean * 2 / (1 + variability)
+            approximated = approximated or (SHARED if variability != 1.0 else "")
+        if poisson and approximated == APPROXIMATION and (sharing or variability == 1.0 or station.servers == 1):
             approximated = ""
         for chain in range(len(flows.rate)):
             visits = flows.class_visits[k] * (flows.chains.of == chain)
@@ -62,19 +62,10 @@ def open_general(flows: Traffic) -> NetworkResult:
     return by_wait(flows, answers, ", ".join([*dict.fromkeys(names), *inside]) or None)
 
 
-def _waits(flows: Traffic, k: int, streams: Streams, lines: list[Line]) -> tuple[Floats, str]:
+def _waits(flows: Traffic, k: int, streams: Streams, line: Line) -> tuple[Floats, str]:
     """Return the mean waits (R,) of a visit to station k, and what was approximated."""
-    station, approximated = list(flows.network.station.values())[k], APPROXIMATION
-    each, left = np.zeros(len(flows.file.classes)), np.ones(len(flows.file.classes))
-    for line in reversed(lines):  # who stays for all visits, then who does not
-        known = _direct(flows, k, station, float(line.chance.max()))
-        if known is not None:
-            approximated = known[1]
-        part: Floats = waits(streams, line) if known is None else (1 - line.chance) * known[0]
-        share = weight(streams, line) if line.chance.any() else np.ones(part.shape)
-        each = each + left * share * part
-        left = left * (1.0 - share)
-    return each, approximated
+    known = _direct(flows, k, list(flows.network.station.values())[k], float(line.chance.max()))
+    return (waits(streams, line), APPROXIMATION) if known is None else ((1 - line.chance) * known[0], known[1])
 
 
 def _classes(flows: Traffic) -> list[CustomerClass]:

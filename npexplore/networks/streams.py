@@ -5,8 +5,8 @@
     t = rho / V (1 - load of the others)        what came u ago still matters with exp(-t u)
 
 Exact for Poisson arrivals of any classes, batches and GI/M/1, where V has the exponential tail of rate t; near for
-several streams that each forget at their own arrivals. Who comes again to a station over quicker ones counts as who
-stays for all his visits (Whitt and You, INFORMS J. Computing 34, 2022); how much quicker they are decides the weight:
+several streams that each forget at their own arrivals. Who comes again to a station counts as who stays for all his
+visits (Whitt and You, INFORMS J. Computing 34, 2022):
 
     service of all visits: mean s / (1 - q), scv (1 - q) c^2 + q          wait of a visit: (1 - q) W of first visits
 """
@@ -51,10 +51,16 @@ class Streams:
         """Return the load of a server by each class (N, R), 0 where nobody waits."""
         return np.where(self.line[:, None], self.rate * self.mean, 0.0)
 
+    def variability(self, node: int) -> float:
+        """Return the squared coefficient of variation of service over all classes of a node."""
+        rate, mean = self.rate[node], self.mean[node]
+        square = float(rate @ (mean**2 * (1 + self.scv[node])))
+        return max(square * float(rate.sum()) / float(rate @ mean) ** 2 - 1, 0.0)
+
 
 @dataclass
 class Line:
-    """A station's customers: `again`: as if who comes again stayed, by the chances (R,) of that.
+    """A station's customers, as if who comes again stayed, by the `chance` (R,) of that.
 
     The rest is what they meet: work, how much more each class (R,), and the discount of what came before (R,), per
     second; `passes`: how much of it varies as it came to each node before, (R, N).
@@ -73,12 +79,6 @@ class Line:
     back: dict[tuple[int, int], Floats]  # where they come from: chances (R, R) by edge
     pairs: Floats  # as in `_met`
     seen: Floats  # (R, N, R, R), G before those on the way who are to be a class here: (at a node, class, others)
-
-    @property
-    def variability(self) -> float:
-        """Return the squared coefficient of variation of service over all classes."""
-        square = float(self.rate @ (self.mean**2 * (1 + self.scv)))
-        return max(square * float(self.rate.sum()) / float(self.rate @ self.mean) ** 2 - 1, 0.0)
 
     @property
     def own(self) -> float:
@@ -127,14 +127,9 @@ def _excess(arrivals: AnyArrivals, share: float) -> Callable[[Floats], Floats]:
     return lambda discount: share * renewal_excess(mean, scv, discount)
 
 
-def lines_of(streams: Streams) -> list[list[Line]]:
-    """Return the lines of each node: none, one, or a second one of those who stay for all visits."""
-    lines: list[list[Line]] = []
-    for node, load in enumerate(streams.load):
-        chances = [np.zeros(len(load))] if load.any() else []
-        if chances and (again := _chance(streams, node)).any():
-            chances.append(again)
-        lines.append([_line(streams, node, chance) for chance in chances])
+def lines_of(streams: Streams) -> dict[int, Line]:
+    """Return the lines by node, of those nodes where customers wait."""
+    lines = {node: _line(streams, node) for node, load in enumerate(streams.load) if load.any()}
     _settle(streams, lines)
     return lines
 
@@ -149,28 +144,20 @@ def _table(streams: Streams, left_out: int | None = None) -> Floats:
     return table.reshape(n * r, n * r)
 
 
-def _ways_back(streams: Streams, node: int) -> tuple[Floats, Floats]:
-    """Return the chances (R, R) to come to a node again, and the visits between to others of who does (R, N)."""
-    (n, r), table = streams.rate.shape, _table(streams)
-    at = slice(node * r, (node + 1) * r)
-    leave, come, between = table[at], table[:, at].copy(), table.copy()
-    between[at], between[:, at], come[at] = 0.0, 0.0, np.eye(r)
-    inverse = np.linalg.inv(np.eye(n * r) - between)
-    reached = inverse @ come
-    ways = (leave @ inverse).reshape(r, n, r) * reached.reshape(n, r, r).transpose(2, 0, 1)
-    ways[:, node] = 0.0
-    return leave @ reached, np.asarray(ways.sum(axis=2))
-
-
 def _chance(streams: Streams, node: int) -> Floats:
     """Return the chances (R,) to come to a node again as the same class; 0 for all if some come as others."""
-    again = _ways_back(streams, node)[0]
+    (n, r), table = streams.rate.shape, _table(streams)
+    at = slice(node * r, (node + 1) * r)
+    leave, come = table[at].copy(), table[:, at].copy()
+    table[at], table[:, at], come[at] = 0.0, 0.0, np.eye(r)
+    again = leave @ np.linalg.solve(np.eye(n * r) - table, come)
     changed = np.any(again - np.diag(np.diag(again)) > LEAST_CHANCE)
     return np.zeros(len(again)) if changed else np.clip(np.diag(again), 0.0, 1.0)
 
 
-def _line(streams: Streams, node: int, chance: Floats) -> Line:
-    (n, r), stays = streams.rate.shape, 1.0 - chance
+def _line(streams: Streams, node: int) -> Line:
+    (n, r), chance = streams.rate.shape, _chance(streams, node)
+    stays = 1.0 - chance
     left_out = node if chance.any() else None
     rate = streams.rate.copy()
     if left_out is not None:  # who has been there does not count any more
@@ -189,19 +176,20 @@ def _line(streams: Streams, node: int, chance: Floats) -> Line:
     return line
 
 
-def _settle(streams: Streams, lines: list[list[Line]]) -> None:
+def _settle(streams: Streams, lines: dict[int, Line]) -> None:
     """Let all lines hear of each other until nothing changes."""
     total = np.maximum(streams.rate.sum(axis=1), TINY)
     share, load = streams.rate / total[:, None], streams.load.sum(axis=1)
-    variability = np.array([some[0].variability if some else 1.0 for some in lines])
-    several = np.array([_several(streams, some[0]) if some else 1.0 for some in lines])
+    nodes = range(len(load))
+    variability = np.array([streams.variability(node) if node in lines else 1.0 for node in nodes])
+    several = np.array([_several(streams, lines[node]) if node in lines else 1.0 for node in nodes])
     steady = {edge: _steady(streams, edge, variability[edge[0]]) for edge in streams.edges}
     meeting = meets_again(streams) and streams.rate.size <= MOST_TYPES
     for _ in range(MOST_ROUNDS):
-        work = np.array([some[-1].work if some else 1.0 for some in lines]) * several
+        work = np.array([lines[node].work if node in lines else 1.0 for node in nodes]) * several
         pace = np.where(load > 0, (1 - load) * load / np.maximum(work, TINY), np.inf)
         change = 0.0
-        for line in (line for some in lines for line in some):
+        for line in lines.values():
             own = streams.load[line.node]
             line.discount = own.sum() / line.work * (1 - own.sum() + own)
             tau = SCALES / 2 * pace / line.discount[:, None]
@@ -215,8 +203,8 @@ def _settle(streams: Streams, lines: list[list[Line]]) -> None:
                 seen[:, n, r, r] = line.external[n, r] * excess(line.discount)
             for (i, m), back in line.back.items():
                 goes = left[:, i]
-                if steady[i, m] and lines[i]:
-                    goes = goes + steady[i, m] * (_spaced(line, lines[i][0], share[i]) - goes)
+                if steady[i, m] and i in lines:
+                    goes = goes + steady[i, m] * (_spaced(line, lines[i], share[i]) - goes)
                 seen[:, m] += back @ goes @ streams.edges[i, m]
             if meeting:
                 seen += _met(streams, line, left)
@@ -304,14 +292,9 @@ def waits(streams: Streams, line: Line) -> Floats:
         return renewal_excess(1 / rate, scv, discount).item() - total
 
     scv = 0.0 if gap(0.0) >= 0 else brentq(gap, 0.0, 1.0, xtol=1e-12)
-    each = np.maximum(each + (wait(rate, mean, scv, line.variability) * load - float(own / stays @ each)) / visits, 0.0)
+    served = max(2 * line.own * rate / load**2 - 1, 0.0)
+    each = np.maximum(each + (wait(rate, mean, scv, served) * load - float(own / stays @ each)) / visits, 0.0)
     return each * of_several(two_moments(1 / rate, max(scv, FEWEST_SCV)), mean * c, c)
-
-
-def weight(streams: Streams, line: Line) -> Floats:
-    """Return how surely customers of each class (R,) come again as if at once."""
-    between = _ways_back(streams, line.node)[1]
-    return np.asarray(np.min(np.where(between > LEAST_CHANCE, line.passes, 1.0), axis=1))
 
 
 def too_many_meet(streams: Streams) -> bool:

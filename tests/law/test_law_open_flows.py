@@ -46,8 +46,7 @@ def test_poisson_and_exponential_stay_poisson_in_any_network():
     assert exact.exact
     for c in classes:
         assert found.classes[c].mean_response == pytest.approx(exact.classes[c].mean_response, rel=1e-6)
-    lines = [line for some in lines_of(streams_of(flows)) for line in some]
-    assert max(float(np.abs(line.seen).max()) for line in lines) < 1e-6
+    assert max(float(np.abs(line.seen).max()) for line in lines_of(streams_of(flows)).values()) < 1e-6
     assert departure_weight(np.array([1e-9, 1e5])) == pytest.approx([0.0, 1.0], abs=1e-4)
 
 
