@@ -15,6 +15,8 @@ from npexplore.paths import content, share
 from npexplore.toml import convert, parsed
 
 ASKED = frozenset({"kind", "about", "source"})  # what only a new parameter must say
+JOINED = ("parameter", "mechanism", "reason", "modes", "resource")  # tables that a file adds to those it extends
+REPLACED = ("receive", "pool", "counted", "window", "touching")  # those that it has in place of these
 Behind = Callable[[str], MachineFile | None]
 
 
@@ -72,20 +74,10 @@ def _read(file: Path, changed_ns: int, within: tuple[str, ...], behind: Behind |
     if len(faults.by_text) > faults_before:
         faults.tell(file.name)
     if base is not None:
-        machine = msgspec.structs.replace(
-            machine,
-            parameter={**base.parameter, **machine.parameter},
-            mechanism={**base.mechanism, **machine.mechanism},
-            alternative=[*base.alternative, *machine.alternative],
-            reason={**base.reason, **machine.reason},
-            modes={**base.modes, **machine.modes},
-            resource={**base.resource, **machine.resource},
-            receive=machine.receive or base.receive,
-            pool=machine.pool or base.pool,
-            counted=machine.counted or base.counted,
-            window=machine.window or base.window,
-            part=base.part,
-        )
+        joined: dict[str, Any] = {name: getattr(base, name) | getattr(machine, name) for name in JOINED}
+        joined |= {name: getattr(machine, name) or getattr(base, name) for name in REPLACED}
+        alternatives = [*base.alternative, *machine.alternative]
+        machine = msgspec.structs.replace(machine, alternative=alternatives, part=base.part, **joined)
     return _checked(machine, file, faults)
 
 

@@ -147,6 +147,14 @@ def test_solvers_take_the_lines_of_the_packets(cached, ring_slots):
     assert queued == pytest.approx(seen, rel=0.05)
 
 
+def test_a_file_that_extends_touches_what_its_base_does(cached, tmp_path):
+    (tmp_path / "mine.toml").write_text('extends = "cached.toml"\nset = { ring = 1024 }\n')
+    lines = [design.workload(LOAD).columns["memory_lines"] for design in (
+        cached(ring=1024), npx.design(tmp_path / "mine.toml")
+    )]  # fmt: skip
+    assert (lines[0] == lines[1]).all()
+
+
 @pytest.mark.parametrize(("given", "rule"), [
     ({"ways": 250_000}, r"p.l3_ways \* p.line_bytes must be at most p.l3_kb \* 1024, which is 15728640, got 16000000"),
     ({"ring": 0}, "ring: entries must be at least 1, got 0"),

@@ -26,6 +26,7 @@ from npexplore.machine.resources.base import (
     rate_of,
     time_of,
 )
+from npexplore.machine.resources.queue import lose
 from npexplore.machine.visits import Operands, VisitRecorder
 from npexplore.rows.assembler import LOST, Assembler
 from npexplore.rows.base import Label
@@ -117,8 +118,5 @@ class LineCard(Resource, kind="line_card"):
             asm.serve(self.wire("send"), time, member)
             asm.put(self._room, size, member)
         if self.when_full == "drop":
-            asm.jump(after)
-            asm.place(lost)
-            asm.count(f"drop.{self.name}")
-            asm.end_packet(LOST)
+            lose(asm, self.name, lost, after, LOST)
         asm.place(after)

@@ -106,10 +106,7 @@ class BoundedQueue(OwnFaces, kind="queue"):
         append(asm, self.name, self.packets, list(values.values()), member)
         asm.end_packet(HANDED_ON)
         if self.when_full == "drop":
-            asm.jump(after)
-            asm.place(lost)
-            asm.count(f"drop.{self.name}")
-            asm.end_packet(HANDED_ON)
+            lose(asm, self.name, lost, after, HANDED_ON)
         asm.place(after)
 
     def emit_get(self, asm: Assembler, columns: Sequence[Variable], poll: Callable[[], None] | None) -> None:
@@ -158,6 +155,14 @@ def append(
     with asm.scope():
         longest = asm.longest.setdefault(name, asm.shared_global(f"{name}.longest"))
         asm.write(longest, maximum(asm.read(longest), asm.free(packets, counted)))
+
+
+def lose(asm: Assembler, name: str, lost: Label, after: Label, how: int) -> None:
+    """Count a packet that comes to the label `lost`, for want of room; it is HANDED_ON or LOST."""
+    asm.jump(after)
+    asm.place(lost)
+    asm.count(f"drop.{name}")
+    asm.end_packet(how)
 
 
 def await_packet(asm: Assembler, packets: str, poll: Callable[[], None] | None, member: Operand = 0) -> None:

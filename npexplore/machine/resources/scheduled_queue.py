@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
 from npexplore.machine.resources.base import BEHIND, Example, Server, count_of
-from npexplore.machine.resources.queue import BoundedQueue, append, await_packet
+from npexplore.machine.resources.queue import BoundedQueue, append, await_packet, lose
 from npexplore.rows.assembler import HANDED_ON, Assembler
 from npexplore.rows.base import Label
 from npexplore.rows.disciplines import Queues, discipline_of
@@ -80,10 +80,7 @@ class ScheduledQueue(BoundedQueue, kind="scheduled_queue"):
         queues.enqueue(self.rows(queues), queue, size)
         append(asm, self.name, self.packets, asm.columns, place, counted=0)
         asm.end_packet(HANDED_ON)
-        asm.jump(after)
-        asm.place(lost)
-        asm.count(f"drop.{self.name}")
-        asm.end_packet(HANDED_ON)
+        lose(asm, self.name, lost, after, HANDED_ON)
         asm.place(after)
 
     def emit_get(self, asm: Assembler, columns: Sequence[Variable], poll: Callable[[], None] | None) -> None:
