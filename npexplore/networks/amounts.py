@@ -16,6 +16,7 @@ SECONDS = frozenset({"mean", "means", "low", "high", "minimum", "scale", "values
 PER_SECOND = frozenset({"rate", "rates", "quiet", "arrive"})
 PACKETS = {"packet rate": "packets/s"}
 RATES = (1.0, 1e12, 1e6)  # per second: from, to and usual, of what comes to a packet machine
+Number = tuple[str, Any, Any, Any]  # its place, what holds it, its key there, its value
 DIMENSIONS = {**dict.fromkeys(SECONDS, ("time",)), **dict.fromkeys(PER_SECOND, ("frequency", "packet rate"))}
 
 
@@ -26,8 +27,7 @@ def plain(data: dict[str, Any], file: str) -> dict[str, Any]:
     number that stands under two names.
     """
     faults = Faults()
-    _rename(data, file, "", faults)
-    numbers = list(_numbers(data, ""))
+    numbers = list(_numbers(data, "", file, faults))
     with_unit = [place for place, _, _, value in numbers if isinstance(value, str)]
     for place, holder, key, value in numbers:
         if isinstance(value, str):
@@ -76,20 +76,16 @@ def _or_text(value: dict[str, Any]) -> dict[str, Any]:
     return {**value, **inside}
 
 
-def _rename(table: Any, file: str, place: str, faults: Faults) -> None:
+def _rename(table: dict[str, Any], place: str, faults: Faults) -> None:
     """Give numbers that stand under a name with a unit (`mean_us`) their plain name, and the unit as text."""
-    if isinstance(table, dict) and any(kind in table for kind in KINDS):
-        for name in list(table):
-            key, end = next(((name[: -len(end) - 1], end) for end in ENDINGS if name.endswith(f"_{end}")), ("", ""))
-            if key not in DIMENSIONS:
-                continue
-            with faults.one():
-                if key in table:
-                    raise InputError(f"{file}: {place}: {key} stands there twice, as {key} and as {name}")
-            table[key] = _texts(table.pop(name), ENDINGS[end])
-    for name, value in table.items() if isinstance(table, dict) else enumerate(table):
-        if isinstance(value, dict | list):
-            _rename(value, file, f"{place}[{name}]" if isinstance(name, int) else f"{place}.{name}".strip("."), faults)
+    for name in list(table):
+        key, end = next(((name[: -len(end) - 1], end) for end in ENDINGS if name.endswith(f"_{end}")), ("", ""))
+        if key not in DIMENSIONS:
+            continue
+        with faults.one():
+            if key in table:
+                raise InputError(f"{place}: {key} stands there twice, as {key} and as {name}")
+        table[key] = _texts(table.pop(name), ENDINGS[end])
 
 
 def _texts(value: Any, unit: str) -> Any:
@@ -113,19 +109,16 @@ def _number(subject: str, text: str, place: str) -> float:
     return seconds
 
 
-def _numbers(table: Any, place: str, *, inside: bool = False) -> Iterator[tuple[str, Any, Any, Any]]:
-    """Yield (place, what holds it, its key there, value) of every number or text that is a time or a rate."""
-    entries = table.items() if isinstance(table, dict) else enumerate(table)
-    for key, value in entries:
+def _numbers(table: Any, place: str, file: str, faults: Faults, *, inside: bool = False) -> Iterator[Number]:
+    """Yield every number or text that is a time or a rate, each under its plain name."""
+    if isinstance(table, dict):
+        inside = any(kind in table for kind in KINDS)
+        if inside:
+            _rename(table, f"{file}: {place}", faults)
+    for key, value in table.items() if isinstance(table, dict) else enumerate(table):
         here = f"{place}[{key}]" if isinstance(key, int) else f"{place}.{key}".removeprefix(".")
-        if isinstance(value, dict):
-            yield from _numbers(value, here, inside=any(kind in value for kind in KINDS))
-        elif isinstance(value, list) and (not inside or isinstance(table, list) or key in SECONDS | PER_SECOND):
-            yield from _numbers(value, here, inside=inside)
-        elif (
-            inside
-            and (isinstance(table, list) or key in SECONDS | PER_SECOND)
-            and isinstance(value, int | float | str)
-            and not isinstance(value, bool)
-        ):
+        timed = isinstance(table, list) or key in DIMENSIONS
+        if isinstance(value, dict) or (isinstance(value, list) and (timed or not inside)):
+            yield from _numbers(value, here, file, faults, inside=inside)
+        elif inside and timed and isinstance(value, int | float | str) and not isinstance(value, bool):
             yield here, table, key, value
