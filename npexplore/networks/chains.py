@@ -25,6 +25,8 @@ class Chains:
     begins: Floats  # (R,), share of the chain's passes that begin in the class
     ends: Floats  # (R,), share of the passes that end in it
     closed: tuple[bool, ...]  # by chain
+    first: Floats  # (R, nodes, R), chances to begin at a node as a class, by the class that comes
+    routing: Floats  # (nodes, R, nodes, R), chances to go on
 
     @property
     def count(self) -> int:
@@ -97,7 +99,7 @@ def chains_of(network: Network) -> Chains:
                 visits[:, members] += part * each[r]
         ends[members] = np.einsum("nr,nrs->s", visits[:, members], leave[:, members][:, :, members])
         ends[members] += begins[members] @ at_once[np.ix_(members, members)]
-    return Chains(of, visits, begins, ends, tuple(closed))
+    return Chains(of, visits, begins, ends, tuple(closed), first, routing)
 
 
 def cache_chances(network: Network) -> dict[str, float]:

@@ -18,8 +18,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from npexplore.networks.arrivals import AnyArrivals, arrival_phases, interval_of
-from npexplore.networks.chains import cache_chances, nodes_of
-from npexplore.networks.records import IN, OUT, ahead
+from npexplore.networks.chains import nodes_of
 from npexplore.networks.traffic import Traffic
 from npexplore.rows.distributions import Batch, Deterministic, Poisson
 from npexplore.solve.queueing.departures import departure_weight, excess_of, phase_excess, renewal_excess
@@ -88,28 +87,23 @@ class Line:
 
 def streams_of(flows: Traffic) -> Streams:
     """Return the streams of an open network."""
-    file, nodes = flows.file, nodes_of(flows.file)
-    names, shape = list(file.classes), (len(nodes), len(file.classes))
-    external, edges, excess = np.zeros(shape), dict[tuple[int, int], Floats](), {}
+    file, nodes, chains = flows.file, nodes_of(flows.file), flows.chains
+    shape = (len(nodes), len(file.classes))
+    external, excess = np.zeros(shape), {}
     mean, scv, servers, line = np.zeros(shape), np.ones(shape), np.ones(shape[0]), np.zeros(shape[0], dtype=np.bool_)
-    caches = cache_chances(file)
-    for r, (name, customers) in enumerate(file.classes.items()):
-        for start, route in file.routes(name).items():
-            for target, other, chance in route:
-                for node in ahead(target, file) if target != OUT else ():
-                    n, into, share = nodes.index(node), names.index(other), chance * caches.get(node, 1.0)
-                    if start != IN:
-                        edges.setdefault((nodes.index(start), n), np.zeros((shape[1],) * 2))[r, into] += share
-                    elif customers.arrivals:
-                        external[n, into] += customers.arrivals.rate * share
-                        excess[n, into] = _excess(customers.arrivals, share)
+    for r, arrivals in enumerate(customers.arrivals for customers in file.classes.values()):
+        if arrivals is not None:
+            for n, into in np.argwhere(chains.first[r]).tolist():
+                external[n, into] += arrivals.rate * chains.first[r, n, into]
+                excess[n, into] = _excess(arrivals, chains.first[r, n, into])
+    edges = {(i, m): chains.routing[i, :, m] for i, m in np.argwhere(chains.routing.any(axis=(1, 3))).tolist()}
     for name, station in file.station.items():
         n = nodes.index(name)
         servers[n], line[n] = station.servers, station.discipline != "delay"
         for r, customers in enumerate(file.classes.values()):
             if name in customers.service:
                 mean[n, r], scv[n, r] = customers.service[name].moments()
-    rate = flows.rate[flows.chains.of] * flows.chains.visits
+    rate = flows.rate[chains.of] * chains.visits
     return Streams(rate, external, excess, edges, mean / servers[:, None], scv, servers, line)
 
 
@@ -193,7 +187,7 @@ def _settle(streams: Streams, lines: dict[int, Line]) -> None:
             own = streams.load[line.node]
             line.discount = own.sum() / line.work * (1 - own.sum() + own)
             tau = SCALES / 2 * pace / line.discount[:, None]
-            line.passes = np.where(load > 0, departure_weight(np.minimum(tau, 1e6)), 1.0)
+            line.passes = np.where(load > 0, departure_weight(tau), 1.0)
             regular = np.array([renewal_excess(*pair, line.discount) for pair in zip(
                 streams.servers / total, variability, strict=True)]).T  # fmt: skip
             left = line.passes[..., None, None] * line.seen
