@@ -4,7 +4,7 @@ import numpy as np
 
 from npexplore.errors import RefusedError
 from npexplore.networks.answers import by_wait
-from npexplore.networks.arrivals import arrival_phases, interval_of
+from npexplore.networks.arrivals import arrival_phases
 from npexplore.networks.chains import nodes_of
 from npexplore.networks.records import IN, CustomerClass, Station
 from npexplore.networks.result import NetworkResult
@@ -14,7 +14,7 @@ from npexplore.networks.traffic import Traffic
 from npexplore.rows.distributions import Batch, Poisson
 from npexplore.rows.phases import Phases
 from npexplore.solve.queueing.inputs import Floats
-from npexplore.solve.queueing.phase_queue import of_several, phase_wait, wait_of
+from npexplore.solve.queueing.phase_queue import phase_wait, wait_of
 from npexplore.solve.queueing.renewal import mxg1, mxgc
 
 APPROXIMATION = "phases by two moments"
@@ -97,18 +97,11 @@ def _direct(flows: Traffic, k: int, station: Station, again: float) -> tuple[flo
         exact = abs(scv - 1) < 1e-12
         return mxgc(rate, mean, scv, station.servers, size, geometric), "" if exact else "M^X/M/c by its variability"
     arrivals, visit = arrival_phases(customers.arrivals), phases(customers.service[name])
-    service = None if visit is None else _all_visits(visit, again)
-    interval = interval_of(customers.arrivals)
-    alike = None if interval is None else phases(interval)  # of renewals: what several servers change is known
-    if arrivals is None or station.discipline not in ("fifo", *SHARING) or (station.servers > 1 and alike is None):
+    if arrivals is None or station.servers > 1 or station.discipline not in ("fifo", *SHARING):
         return None
-    longer = 1.0 if alike is None else of_several(alike, mean, station.servers)
-    several = "several servers as with exponential service" if station.servers > 1 and scv != 1 else ""
-    each = mean / station.servers
-    if service is None or len(arrivals[0]) * len(service.first) > MOST_PHASES:
-        return longer * wait_of(*arrivals, each, scv), several or "phases of service by two moments"
-    quicker = Phases(service.first, service.rates * station.servers)
-    return longer * phase_wait(*arrivals, quicker), several
+    if visit is None or len(arrivals[0]) * len(visit.first) > MOST_PHASES:
+        return wait_of(*arrivals, mean, scv), "phases of service by two moments"
+    return phase_wait(*arrivals, _all_visits(visit, again)), ""
 
 
 def _all_visits(service: Phases, chance: float) -> Phases:
