@@ -39,16 +39,7 @@ from npexplore.machine.tree import (
     visit,
 )
 from npexplore.rows.distributions import Distribution, Time
-from npexplore.rows.expressions import (
-    Condition,
-    Constant,
-    Expression,
-    Home,
-    Moment,
-    Operand,
-    Variable,
-    expression,
-)
+from npexplore.rows.expressions import Condition, Constant, Expression, Home, Moment, Operand, Variable, expression
 
 if TYPE_CHECKING:
     from npexplore.machine.resources.base import Resource, Server

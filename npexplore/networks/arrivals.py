@@ -10,22 +10,8 @@ import msgspec
 import numpy as np
 
 from npexplore.errors import InputError, positive
-from npexplore.networks.times import (
-    AnyTime,
-    Row,
-    Trace,
-    check_rates,
-    phases,
-)
-from npexplore.rows.distributions import (
-    Arrivals,
-    Batch,
-    Deterministic,
-    Exponential,
-    OnOff,
-    Periodic,
-    Poisson,
-)
+from npexplore.networks.times import AnyTime, Row, Trace, check_rates, phases
+from npexplore.rows.distributions import Arrivals, Batch, Deterministic, Exponential, OnOff, Periodic, Poisson
 from npexplore.solve.queueing.inputs import Floats
 
 

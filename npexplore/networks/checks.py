@@ -10,16 +10,7 @@ from typing import Any
 import msgspec
 
 from npexplore.errors import InputError, RefusedError, UnknownNameError
-from npexplore.networks.records import (
-    AS,
-    IN,
-    OUT,
-    CustomerClass,
-    Network,
-    ahead,
-    target_of,
-    whole,
-)
+from npexplore.networks.records import AS, IN, OUT, CustomerClass, Network, ahead, target_of, whole
 from npexplore.toml import in_words, typed
 
 LONGEST_TURN = 1000

@@ -15,14 +15,7 @@ from npexplore.errors import RefusedError
 from npexplore.networks.chain_tables import ChainTables
 from npexplore.networks.chains import chains_of
 from npexplore.networks.records import Network
-from npexplore.networks.result import (
-    ClassResult,
-    NetworkResult,
-    StationClassResult,
-    StationResult,
-    busiest,
-    refusal,
-)
+from npexplore.networks.result import ClassResult, NetworkResult, StationClassResult, StationResult, busiest, refusal
 from npexplore.networks.times import AnyTime
 from npexplore.solve.chains import Chain, explore, stationary
 from npexplore.solve.chains.chain import Array

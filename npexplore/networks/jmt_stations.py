@@ -6,16 +6,7 @@ from typing import Any
 
 from npexplore.errors import one_of
 from npexplore.networks.graph import Node
-from npexplore.networks.jmt_file import (
-    by_class,
-    kind_of,
-    limit_of,
-    number_in,
-    parameter,
-    plain,
-    value_in,
-    whole_in,
-)
+from npexplore.networks.jmt_file import by_class, kind_of, limit_of, number_in, parameter, plain, value_in, whole_in
 from npexplore.networks.jmt_times import service_of
 from npexplore.strict_input import Entry
 

@@ -25,14 +25,7 @@ from npexplore.engine.state import Snapshot
 from npexplore.errors import InputError, RefusedError, SimulationError
 from npexplore.networks.program import NetworkCompiler
 from npexplore.networks.records import Network
-from npexplore.networks.result import (
-    ClassResult,
-    NetworkResult,
-    StationClassResult,
-    StationResult,
-    busiest,
-    refusal,
-)
+from npexplore.networks.result import ClassResult, NetworkResult, StationClassResult, StationResult, busiest, refusal
 from npexplore.networks.times import Pareto
 
 BATCHES = 10  # measured

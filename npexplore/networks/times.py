@@ -11,10 +11,7 @@ import msgspec
 import numpy as np
 
 from npexplore.errors import InputError, positive
-from npexplore.rows.distributions import (
-    Distribution,
-    Time,
-)
+from npexplore.rows.distributions import Distribution, Time
 from npexplore.rows.phases import Phases, erlang, in_a_row, plain_phases
 
 DUST = 1e-9

@@ -7,19 +7,8 @@ from typing import Any
 import numpy as np
 
 from npexplore.errors import InputError
-from npexplore.networks.times import (
-    AnyTime,
-    Gamma,
-    Lognormal,
-    Pareto,
-    Weibull,
-    phases,
-)
-from npexplore.rows.distributions import (
-    Deterministic,
-    Empirical,
-    Uniform,
-)
+from npexplore.networks.times import AnyTime, Gamma, Lognormal, Pareto, Weibull, phases
+from npexplore.rows.distributions import Deterministic, Empirical, Uniform
 from npexplore.solve.queueing.inputs import Floats
 
 
