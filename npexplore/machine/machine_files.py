@@ -10,7 +10,7 @@ import msgspec
 from npexplore.errors import Faults, InputError, UnknownNameError, told_at
 from npexplore.machine.described.part_files import parts_beside, read_parts
 from npexplore.machine.described.part_parameters import changed_table, with_part_parameters
-from npexplore.machine.parameters import Itself, MachineFile, Parameter, Parameters
+from npexplore.machine.parameters import MachineFile, Parameter, Parameters
 from npexplore.paths import content, share
 from npexplore.toml import convert, parsed
 
@@ -38,15 +38,14 @@ def load_machine(path: str | Path, within: tuple[str, ...] = (), behind: Behind 
         }
         with told_at(file.name):
             beside = tuple(parts_beside(lacking, file.parent))
-        return _with_parts(Itself(machine), beside)
+        return _with_parts(machine, beside)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
 
 
 @lru_cache(maxsize=64)
-def _with_parts(held: Itself, beside: tuple[tuple[str, Path, int], ...]) -> MachineFile:
+def _with_parts(file: MachineFile, beside: tuple[tuple[str, Path, int], ...]) -> MachineFile:
     """Join a machine file with its parts and what they leave at defaults, once for each time that one was changed."""
-    file = held.file
     if beside:
         file = msgspec.structs.replace(file, part={**file.part, **read_parts(beside)})
     return with_part_parameters(file)
@@ -88,7 +87,7 @@ def _more_faults(rest: MachineFile, file: Path, faults: Faults) -> None:
     with faults.one():
         machine = _checked(rest, file, Faults())
         beside = tuple(parts_beside(machine.resource, file.parent))
-        build(Parameters(_with_parts(Itself(machine), beside)))
+        build(Parameters(_with_parts(machine, beside)))
 
 
 def _base(

@@ -103,8 +103,8 @@ class Alternative(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     about: str
 
 
-class MachineFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Schema of models/machines/*.toml.
+class MachineFile(msgspec.Struct, frozen=True, eq=False, kw_only=True, forbid_unknown_fields=True):
+    """Schema of models/machines/*.toml; one is told from others by being itself, or by `described`.
 
     title: one line (a file without: its name).
     extends: machine file (name, or path from here) that this one changes: it may leave out what that one says. set:
@@ -162,7 +162,7 @@ class Parameters(Mapping[str, Value]):
         self._changed = {
             name: checked[name] for name in known if name in checked and checked[name] != known[name].value
         }
-        self._defaults = _defaults(Itself(file))
+        self._defaults = _defaults(file)
         self._records: dict[str, Read] | None = None  # by name, as a trace has what is changed
 
     @property
@@ -264,7 +264,7 @@ class Parameters(Mapping[str, Value]):
         """Return the parameters with some values changed; raises UnknownNameError, InputError."""
         file = self.file
         if JITTER in values and JITTER not in file.parameter:
-            file = _with_jitter(Itself(file))
+            file = _with_jitter(file)
         return Parameters(file, {**self.changed(), **values})
 
     @property
@@ -284,19 +284,6 @@ def parameter_rows(parameters: Parameters) -> list[tuple[object, ...]]:
     return [(name, values[name], p.unit, p.kind, p.about) for name, p in known.items()]
 
 
-class Itself:
-    """A machine file as a key, told from others by being itself."""
-
-    def __init__(self, file: MachineFile) -> None:
-        self.file = file
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Itself) and self.file is other.file
-
-    def __hash__(self) -> int:
-        return id(self.file)
-
-
 EVERY_JITTER = Parameter(
     kind="knob", value=0.0, min=0.0, max=0.5, unit="", advised=False, source="npexplore/engine/jitter.py",
     about="standard deviation of constant times of visits in simulations, as a share of each",
@@ -304,23 +291,19 @@ EVERY_JITTER = Parameter(
 
 
 @lru_cache(maxsize=64)
-def _with_jitter(held: Itself) -> MachineFile:
+def _with_jitter(file: MachineFile) -> MachineFile:
     """Return a machine file with the knob that every design has."""
-    return msgspec.structs.replace(held.file, parameter={**held.file.parameter, JITTER: EVERY_JITTER})
+    return msgspec.structs.replace(file, parameter={**file.parameter, JITTER: EVERY_JITTER})
 
 
 @lru_cache(maxsize=64)
-def _described(held: Itself) -> bytes:
-    return blake2b(msgspec.json.encode(held.file, order="deterministic"), digest_size=16).digest()
-
-
 def described(file: MachineFile) -> bytes:
     """Return the hash of all that a machine file says."""
-    return _described(Itself(file))
+    return blake2b(msgspec.json.encode(file, order="deterministic"), digest_size=16).digest()
 
 
 @lru_cache(maxsize=64)
-def _defaults(held: Itself) -> dict[str, Read]:
+def _defaults(file: MachineFile) -> dict[str, Read]:
     """Return the dictionary, empty at first, of how a trace has a file's own values: shared by all its parameters."""
     return {}
 
