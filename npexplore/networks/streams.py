@@ -17,11 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from npexplore.networks.arrivals import AnyArrivals, arrival_phases, interval_of
+from npexplore.networks.arrivals import AnyArrivals, arrival_phases
 from npexplore.networks.chains import nodes_of
 from npexplore.networks.traffic import Traffic
-from npexplore.rows.distributions import Batch, Deterministic, Poisson
-from npexplore.solve.queueing.departures import departure_weight, excess_of, phase_excess, renewal_excess
+from npexplore.rows.distributions import Batch, Poisson
+from npexplore.solve.queueing.departures import departure_weight, phase_excess, renewal_excess
 from npexplore.solve.queueing.inputs import Booleans, Floats
 from npexplore.solve.queueing.markovian import mmc
 from npexplore.solve.queueing.phase_queue import FEWEST_SCV, of_several, two_moments, wait
@@ -112,13 +112,10 @@ def _excess(arrivals: AnyArrivals, share: float) -> Callable[[Floats], Floats]:
     if isinstance(arrivals, Batch):
         inside = (arrivals.dispersion() - 1.0) / 2.0
         return lambda discount: np.full(discount.shape, share * inside)
-    interval, ways = interval_of(arrivals), None if isinstance(arrivals, Poisson) else arrival_phases(arrivals)
+    ways = None if isinstance(arrivals, Poisson) else arrival_phases(arrivals)
     if ways is not None:
         return lambda discount: share * phase_excess(*ways, discount)
-    mean, scv = 1 / arrivals.rate, arrivals.dispersion()
-    if isinstance(interval, Deterministic):
-        return lambda discount: share * excess_of(np.exp(-discount * mean), mean, discount)
-    return lambda discount: share * renewal_excess(mean, scv, discount)
+    return lambda discount: share * renewal_excess(1 / arrivals.rate, arrivals.dispersion(), discount)
 
 
 def lines_of(streams: Streams) -> dict[int, Line]:
