@@ -140,7 +140,7 @@ def load_mix(name: str) -> Mix:
     if (size := re.fullmatch(r"(\d+) bytes", name)) is not None:
         one = Component(low=int(size[1]), high=int(size[1]), share=1.0, source="one length")
         return solve_mix(MixFile(name=name, title=f"packets of {name}", component=[one]))
-    if is_file(name):
+    if name.endswith(".toml"):
         return _own_mix(Path(name))
     path = share("models", "mixes", f"{one_of('mix', name, mix_names())}.toml")
     file: MixFile = _standing_in.get().get(name) or decode(content(path), MixFile, path)
@@ -150,11 +150,6 @@ def load_mix(name: str) -> Mix:
     note(Read(f"mix {name}", kind, target and target.mean_cells, path.name, "1", True, tuple(fitted), tuple(chosen),
               target.row if target else None))  # fmt: skip
     return solve_mix(file)
-
-
-def is_file(name: str) -> bool:
-    """Say whether the name of a mix is the path of a file."""
-    return name.endswith(".toml")
 
 
 def _own_mix(path: Path) -> Mix:

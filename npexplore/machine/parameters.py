@@ -176,7 +176,7 @@ class Parameters(Mapping[str, Value]):
         changed = name in self._changed
         if not changed and name not in self.file.parameter:
             raise UnknownNameError(f"parameter of {self.file.name}", name, self.file.parameter)
-        value = self._changed[name] if changed else self.file.parameter[name].value
+        value = self.present(name)
         self.read.add(name)
         seen = trace()
         if seen is not None:
@@ -198,7 +198,7 @@ class Parameters(Mapping[str, Value]):
 
     def _values(self) -> dict[str, Value]:
         """Return all values; they do not count as read."""
-        return {name: self._changed.get(name, p.value) for name, p in self.file.parameter.items()}
+        return {name: self.present(name) for name in self.file.parameter}
 
     def _tell(self, name: str, value: Value) -> Read:
         """Return how a trace has a parameter."""
@@ -280,8 +280,7 @@ class Parameters(Mapping[str, Value]):
 def parameter_rows(parameters: Parameters) -> list[tuple[object, ...]]:
     """Return name, value, unit, kind and meaning of each parameter; the values do not count as read."""
     known = parameters.file.parameter
-    values = {**{name: p.value for name, p in known.items()}, **parameters.changed()}
-    return [(name, values[name], p.unit, p.kind, p.about) for name, p in known.items()]
+    return [(name, parameters.present(name), p.unit, p.kind, p.about) for name, p in known.items()]
 
 
 EVERY_JITTER = Parameter(

@@ -7,11 +7,11 @@ need a rate; `timestamps` needs a capture that has them, and with a rate plays i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import msgspec
 import numpy as np
@@ -105,18 +105,18 @@ class Workload:
         timed = self.arrivals == "timestamps"
         identity: tuple[object, ...] = (self.arrivals, self.rate_pps, self.ordered, *sorted(self.columns))
         identity += () if self.bursts is None else (repr(self.process()),)
-        digest = blake2b(repr(identity).encode(), digest_size=8)
-        for column in [*(self.columns[name] for name in sorted(self.columns)), self.t_ns if timed else None]:
-            if column is not None:
-                _update(digest, column)
-        return digest.hexdigest()
+        return self._digest(repr(identity), [self.t_ns] if timed and self.t_ns is not None else [])
 
     @cached_property
     def packets_key(self) -> str:
         """Identity of the packets alone, whenever they arrive: a 64-bit BLAKE2 of columns, in hexadecimal."""
-        digest = blake2b(repr(sorted(self.columns)).encode(), digest_size=8)
-        for name in sorted(self.columns):
-            _update(digest, self.columns[name])
+        return self._digest(repr(sorted(self.columns)))
+
+    def _digest(self, identity: str, times: Sequence[Integers] = ()) -> str:
+        digest = blake2b(identity.encode(), digest_size=8)
+        for column in (*(self.columns[name] for name in sorted(self.columns)), *times):
+            for part in parts(len(column)):
+                digest.update(np.ascontiguousarray(column[part], dtype="<i8").data)
         return digest.hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -280,12 +280,6 @@ class Workload:
     def _repr_html_(self) -> str:
         more = {"note": self.note, "assumption": self.assumption, "damage": self.damage}
         return html_table((), [*self.summary().items(), *((name, text) for name, text in more.items() if text)])
-
-
-def _update(digest: Any, column: Integers) -> None:
-    """Add a column to a digest."""
-    for part in parts(len(column)):
-        digest.update(np.ascontiguousarray(column[part], dtype="<i8").data)
 
 
 def offered_rate(workload: Workload) -> float:

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from npexplore._kernels.capture_records import NO_TIME
 from npexplore.errors import InputError, positive, shown
-from npexplore.machine.mixes import is_file, load_mix, mix_names
-from npexplore.machine.workload import FRAME_BYTES, LAST_NS, SHORTEST_FRAME, Arrival, Workload
+from npexplore.machine.mixes import load_mix, mix_names
+from npexplore.machine.workload import FRAME_BYTES, LAST_NS, SHORTEST_FRAME, Arrival, Integers, Workload
 from npexplore.mapped_arrays import chosen, computed, cycled, empty, extremes, is_ascending, parts
 from npexplore.units import quantity, split
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from npexplore.packets import Capture
     from npexplore.packets.synthetic import Traffic
 
-Integers = npt.NDArray[np.int64]
 Trace: TypeAlias = "str | Path | Sequence[str | Path] | Capture | Traffic"
 WorkloadLike: TypeAlias = "Workload | int | float | Trace"
 LONGEST_PACKET = 2**32 + 39  # bytes: an IPv6 header and the largest jumbo payload (RFC 2675 section 2)
@@ -78,7 +76,7 @@ def workload(
     elif trace is not None:
         packets = _of_trace(trace)
     elif mix is not None:
-        packets = _of_mix(mix)
+        packets = load_mix(mix).workload()
     elif frame_bytes is not None:
         packets = _of_frames(frame_bytes)
     else:
@@ -99,8 +97,8 @@ def as_workload(source: WorkloadLike | Any) -> Workload:
     if isinstance(source, str):
         if split(source) is not None:
             return _of_length(source)
-        if source in mix_names() or is_file(source):
-            return _of_mix(source)
+        if source in mix_names() or source.endswith(".toml"):
+            return load_mix(source).workload()
         if not _may_be_a_file(source):
             accepted = f"a packet length (64, '64 B'), a capture file, or a mix ({', '.join(mix_names())})"
             raise InputError(f"a workload must be {accepted}; got {source!r}")
@@ -115,10 +113,6 @@ def _may_be_a_file(text: str) -> bool:
     """Return whether a text is meant as the place of a file: one that exists, a path, a pattern, or a sample's name."""
     path, marks = Path(text), set("*?[:~")
     return text == "-" or bool(path.suffix) or len(path.parts) > 1 or not marks.isdisjoint(text) or path.exists()
-
-
-def _of_mix(name: str) -> Workload:
-    return load_mix(name).workload()
 
 
 def _of_length(packet_bytes: Any) -> Workload:

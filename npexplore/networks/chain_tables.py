@@ -25,7 +25,6 @@ KINDS = {
 VISITS = {"exhaustive": kernel.EXHAUSTIVE, "gated": kernel.GATED, "limited": kernel.LIMITED}
 POLICIES = {"lru": kernel.LRU, "fifo": kernel.FIRST_OUT, "random": kernel.RANDOM_OUT}
 HOWS = {"chance": kernel.CHANCE, "in_turn": kernel.TURN, "shortest": kernel.SHORTEST}
-MOST_RANKS = 1 << 30
 
 
 @dataclass

@@ -91,11 +91,7 @@ def full_keys(table: Mapping[str, Any], known: Iterable[str]) -> dict[str, str]:
 
 def short_key(name: str) -> str:
     """Return a parameter's name without the unit at its end: `word` of `word_s`; "" where no unit ends it."""
-    return name.removesuffix(_ending(name)) if _ending(name) else ""
-
-
-def _ending(name: str) -> str:
-    return next((f"_{end}" for end in ENDINGS if name.endswith(f"_{end}")), "")
+    return next((name[: -len(end) - 1] for end in ENDINGS if name.endswith(f"_{end}")), "")
 
 
 def paths_of(subject: str, value: Any) -> Any:
