@@ -57,10 +57,6 @@ def _fixed(asm: Assembler, variable: Variable) -> Drawn:
     return Drawn(engine.FIXED, asm.operand(variable), (0, 0), 0)
 
 
-def _ticks(asm: Assembler, seconds: float, scale: float) -> int:
-    return round(seconds * scale / asm.tick)
-
-
 def _traced(asm: Assembler, time: Trace, scale: float) -> Drawn:
     ticks = np.round(np.array(time.values) * scale / asm.tick).astype(np.int64).reshape(-1, 1)
     at = Variable("next of the trace")
@@ -103,7 +99,7 @@ def _phased(asm: Assembler, phase_type: Phases, source: str, scale: float) -> Dr
         asm.place(labels[i])
         with asm.scope():
             stay = Variable("stay")
-            mean = _ticks(asm, -1 / row[i], scale)
+            mean = round(-1 / row[i] * scale / asm.tick)
             register = asm.register(stay)
             asm.emit(engine.DRAW, (mean, 0), slot=register, x=engine.EXPONENTIAL, source=f"{source}.phase{i}")
             asm.assign(total, total + stay)

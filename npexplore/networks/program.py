@@ -205,7 +205,8 @@ class ClassProgram:
         if node in self.network.fork:
             for station in self.network.fork[node].stations:
                 with asm.fork(mode=engine.JOINED):
-                    rooms = [room for room in (self._room(station, "block"), self._door(station)) if room]
+                    region = self._region(station)
+                    rooms = [room for room in (self._room(station, "block"), region and f"{region}.region") if room]
                     for room in rooms:
                         asm.consume(room)
                     since = asm.now("since")
@@ -232,10 +233,6 @@ class ClassProgram:
             since = asm.now("since")
             self._serve(node, hold=waits_for_room(self.network, self.name, node))
             self._move(node, since)
-
-    def _door(self, station: str) -> str | None:
-        region = self._region(station)
-        return None if region is None else f"{region}.region"
 
     def _stayed(self, station: str, since: Variable) -> None:
         """Count a visit of this class and the time it took."""

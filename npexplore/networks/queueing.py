@@ -81,8 +81,10 @@ def _named_further(network: Network, result: NetworkResult) -> NetworkResult:
             taken += [f"hits of {name!r} taken as independent"]
     if result.exact and any(_in_step(network, customers) for customers in network.classes.values()):
         taken += ["times of few values taken as if customers never walked in step"]
-    if not all(_exact_caches(network)):
-        taken += ["characteristic time"]
+    for cache in network.cache.values():
+        if queueing.hit_chances(np.array(cache.chances()), cache.places, cache.replace).approximation is not None:
+            taken += ["characteristic time"]
+            break
     if not taken:
         return result
     return replace(
@@ -110,13 +112,6 @@ def _in_step(network: Network, customers: CustomerClass) -> bool:
     shared = any(network.station[name].discipline == "ps" for name in met - {IN})
     times.append(customers.think_time or Deterministic(0))
     return shared and all(isinstance(time, Deterministic | Empirical) for time in times)
-
-
-def _exact_caches(network: Network) -> list[bool]:
-    return [
-        queueing.hit_chances(np.array(cache.chances()), cache.places, cache.replace).approximation is None
-        for cache in network.cache.values()
-    ]
 
 
 def _unlimited(flows: Traffic) -> NetworkResult:

@@ -123,23 +123,17 @@ def _part(file: PartFile, name: str) -> dict[str, Any]:
 
 def table(keys: Mapping[str, tuple[Any, bool]], fixed: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the schema of a table with the operands of a class as keys."""
-    values = {key: value(hint, _has_unit(key)) for key, (hint, _) in keys.items()}
+    times = {key for key in keys if key.startswith("t_")}  # of a DRAM part
+    values = {key: value(hint, key in times or unit_of(key) is not None) for key, (hint, _) in keys.items()}
     needed = [*(fixed or {}), *(key for key, (_, required) in keys.items() if required)]
     return _with_short_keys({**values, **(fixed or {})}, [[name] for name in needed])
 
 
 def value(hint: Any, with_unit: bool = False) -> dict[str, Any]:
     """Return the schema of a value of a type, or a formula for it; `with_unit`: or a text with number and unit."""
-    parts = [part for part in _alternatives(hint) if part is not type(None)]
+    alternatives = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    parts = [part for part in alternatives if part is not type(None)]
     return {"anyOf": [*(_one(part) for part in parts), *([WITH_UNIT] if with_unit else []), FORMULA]}
-
-
-def _has_unit(key: str) -> bool:
-    return unit_of(key) is not None or key.startswith("t_")  # times of a DRAM part
-
-
-def _alternatives(hint: Any) -> tuple[Any, ...]:
-    return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
 
 
 def _one(hint: Any) -> dict[str, Any]:
