@@ -209,7 +209,7 @@ def brief(e: Explanation, printed: str) -> str:
     """Return what follows the lines that were printed early, so that all of them are at most MOST_LINES."""
     from npexplore.study.explaining.words import brief_in_words
 
-    numbers = _solvers(e).split("\n")
+    numbers = _solvers(e, WIDEST).split("\n")
     before = wrapped(printed, WIDEST).split("\n") if printed else []
     room = MOST_LINES - len(before) - len(numbers) - 2  # an empty line, and where there is more
     shown: list[str] = []
@@ -220,7 +220,7 @@ def brief(e: Explanation, printed: str) -> str:
     return "\n".join([*shown, "", *numbers, "busy times, effects of all parameters, assumptions: --full"])
 
 
-def _solvers(e: Explanation) -> str:
+def _solvers(e: Explanation, width: int | None = None) -> str:
     best = e.best
     rows = [
         {
@@ -233,7 +233,7 @@ def _solvers(e: Explanation) -> str:
         "solver": "solver", "throughput": f"Mb/s ({best.counted})", "rate": "Mpps", "latency": "latency ns",
         "bottleneck": "bottleneck",
     }  # fmt: skip
-    return table(rows, heads)
+    return table(rows, heads, width)
 
 
 def text(e: Explanation, printed: str) -> str:

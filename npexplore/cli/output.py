@@ -52,11 +52,9 @@ def say(text: str) -> None:
 
 
 def wrapped(text: str, width: int) -> str:
-    """Return text with long sentences wrapped at spaces; lines of tables are left unchanged."""
+    """Return text with long sentences wrapped at spaces, words that no line holds broken; tables stay as they are."""
     return "\n".join(
-        textwrap.fill(line, width, break_long_words=False, break_on_hyphens=False)
-        if len(line) > width and "  " not in line
-        else line
+        textwrap.fill(line, width, break_on_hyphens=False) if len(line) > width and "  " not in line else line
         for line in text.split("\n")
     )
 

@@ -118,6 +118,22 @@ def test_an_explanation_is_a_screen_unless_all_is_asked_for(capsys, machine):
     assert any(line.startswith("estimate ") for line in lines)
 
 
+@pytest.mark.parametrize("length", [60, 110])
+def test_an_explanation_is_a_screen_whatever_names_a_machine_has(capsys, tmp_path, length):
+    name = "stage_of_a_hierarchy_" + "x" * (length - 21)
+    stages = "".join(f'[resource.{name}{k}]\ntype = "server"\nservice_s = "{9 - k} ns"\n' for k in range(3))
+    steps = "".join(f"m.{name}{k}.serve()\n" for k in range(3))
+    pool = f'[[pool]]\nname = "{name}_pool"\ncount = 8\nprogram = """\n{steps}m.receive.free(bytes=64)\n"""\n'
+    receive = "[receive]\ncapacity_bytes = 8192\ncell_bytes = 64\n"
+    (tmp_path / "long.toml").write_text(f'name = "{name}"\ntitle = "Long names"\n{receive}{stages}{pool}')
+    status, out, _ = run(capsys, "explain", str(tmp_path / "long.toml"), "--packet-bytes", 64)
+    lines = out.splitlines()
+    assert status == 0
+    assert len(lines) <= 25
+    assert max(map(len, lines)) <= 100
+    assert f"{name}0" in "".join(out.split())
+
+
 def test_a_screen_has_the_best_changes_and_no_table_of_parameters(capsys, monkeypatch):
     monkeypatch.setattr(explaining, "sensitivity_in_stages", lambda *_, **__: pytest.fail("nobody reads elasticities"))
     _, out, _ = run(capsys, "explain", "ixp2400_dram")
