@@ -167,21 +167,27 @@ def _neighbours(records: Iterable[NeighbourRecord], links: Sequence[Interface | 
 def _labels(records: Iterable[LabelRecord], router: Router, ports6: Sequence[Port6 | None]) -> LabelMap | None:
     """Return the incoming label map, None without labels."""
     entries: dict[int, LabelEntry] = {}
+    hops: dict[tuple[str | None, str | None], tuple[int, bytes]] = {}  # by what records say: few say different things
     for k, record in enumerate(records):
         place = f"label[{k}] {record.label}"
         if record.label in entries:
             raise InputError(f"{place}: the label has an entry already")
-        port, mac = None if record.port is None else named_port(place, record.port, router.ports), bytes(6)
-        if record.via is not None:
-            six = ":" in record.via
-            sides = (ports6, IPV6) if six else (router.ports, IPV4)
-            port, via = next_hop(place, record.via, port, router.ports, *sides)
-            listed = router.six.neighbours if six and router.six else router.neighbours
-            mac = listed.get((port.number, via), port.peer_mac)
-        elif port is not None:
-            mac = port.peer_mac
-        number = HERE if port is None else port.number
-        entries[record.label] = LabelEntry(tuple(record.labels), number, mac, record.ttl == "uniform")
+        said = record.via, record.port
+        if said not in hops:
+            hops[said] = _label_hop(place, record, router, ports6)
+        entries[record.label] = LabelEntry(tuple(record.labels), *hops[said], record.ttl == "uniform")
         with told_at(place):
             LabelMap.of({record.label: entries[record.label]})
     return LabelMap.of(entries) if entries else None
+
+
+def _label_hop(place: str, record: LabelRecord, router: Router, ports6: Sequence[Port6 | None]) -> tuple[int, bytes]:
+    """Return the port that a label's packets leave by, HERE for none, and the MAC address that they are for."""
+    port = None if record.port is None else named_port(place, record.port, router.ports)
+    if record.via is None:
+        return (HERE, bytes(6)) if port is None else (port.number, port.peer_mac)
+    six = ":" in record.via
+    sides = (ports6, IPV6) if six else (router.ports, IPV4)
+    port, via = next_hop(place, record.via, port, router.ports, *sides)
+    listed = router.six.neighbours if six and router.six else router.neighbours
+    return port.number, listed.get((port.number, via), port.peer_mac)
