@@ -58,14 +58,14 @@ class _Compressed:
         return ZstdDecompressor()
 
     def readinto(self, view: memoryview) -> int:
-        """Fill the start of `view` and return the number of bytes; 0 at the end, or at damage."""
-        while not self._output:
-            if not self._advance():
-                return 0
-        count = min(len(view), len(self._output))
-        view[:count] = self._output[:count]
-        self._output = self._output[count:]
-        return count
+        """Fill `view` as far as there is input, and return the number of bytes; 0 at the end, or at damage."""
+        filled = 0
+        while filled < len(view) and (self._output or self._advance()):
+            count = min(len(view) - filled, len(self._output))
+            view[filled : filled + count] = self._output[:count]
+            self._output = self._output[count:]
+            filled += count
+        return filled
 
     def _advance(self) -> bool:
         if self.damage:
@@ -93,7 +93,8 @@ class _Compressed:
             self.damage = f"the {self.kind} stream is broken: {error}"
             self._output = memoryview(_until_damage(before, piece))
             return len(self._output) > 0
-        self._blocks.take(piece)
+        if self.kind == "zstd":
+            self._blocks.take(piece)
         if self._engine.eof:
             self._input = self._engine.unused_data + self._input
             self._between = True

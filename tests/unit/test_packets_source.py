@@ -132,6 +132,17 @@ def peak_bytes(data):
     return peak
 
 
+@pytest.mark.parametrize("compress", [gzip.compress, zstd.compress])
+def test_what_was_decompressed_is_not_kept(compress):
+    draw = Random(1)  # random bytes stay as long
+    short, long = (
+        compress(make.pcap([(n, 0, PACKET + draw.randbytes(1000), None) for n in range(packets)]))
+        for packets in (500, 8000)
+    )
+    peak_bytes(short)  # imports
+    assert peak_bytes(long) < peak_bytes(short) + 1_000_000 < len(long)
+
+
 def test_claimed_lengths_take_no_memory():
     start = make.section() + make.interface(link=249) + make.interface(link=1)
     claims = [
