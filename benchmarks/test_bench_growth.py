@@ -7,6 +7,7 @@ allocate (tracemalloc), without the inside of kernels; it is counted, and checke
 five rounds, and is checked where benchmarks are measured; with `--benchmark-disable` sizes are a tenth, and run twice.
 """
 
+import gzip
 import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -65,17 +66,31 @@ def of_packets(size, folder):
     return work
 
 
-def of_sections(size, folder):
-    """A pcapng file of sections with an interface and a packet each, counted."""
-    section = capture_files.section() + capture_files.interface() + capture_files.enhanced(bytes(60))
-    (folder / f"{size}.pcapng").write_bytes(section * size)
+def counted(path):
+    """The call that counts the packets of a capture."""
 
     def work():
         counter = CaptureCounts()
-        for table in CaptureScan(folder / f"{size}.pcapng"):
+        for table in CaptureScan(path):
             counter.add(table)
 
     return work
+
+
+def of_sections(size, folder):
+    """A pcapng file of sections with an interface and a packet each, counted."""
+    section = capture_files.section() + capture_files.interface() + capture_files.enhanced(bytes(60))
+    path = folder / f"{size}.pcapng"
+    path.write_bytes(section * size)
+    return counted(path)
+
+
+def of_compressed(size, folder):
+    """A capture under gzip, counted."""
+    plain, path = folder / f"{size}.pcap", folder / f"{size}.pcap.gz"
+    make_capture(plain, size, bytes_below=APART)
+    path.write_bytes(gzip.compress(plain.read_bytes(), 1))
+    return counted(path)
 
 
 def of_flows(size, folder):
@@ -159,6 +174,7 @@ def of_points(size, folder):
 GROWTHS = {
     "packets": Growth(of_packets, 1_000, 1.0, 1.0),
     "sections": Growth(of_sections, 50, 1.0, 1.0),
+    "packets under gzip": Growth(of_compressed, 1_000, 1.0, 1.0),
     "flows": Growth(of_flows, 1_000, 1.15, 1.0),  # hash tables outgrow the caches: each access takes longer
     "routes": Growth(of_routes, 1_000, 1.0, 1.0),
     "routes of IPv6": Growth(of_routes6, 1_000, 1.0, 1.0),
