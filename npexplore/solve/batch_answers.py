@@ -12,12 +12,8 @@ import numpy.typing as npt
 
 from npexplore.machine.line_rates import line_rate
 from npexplore.records import by_content
-from npexplore.rows.server import Server
 from npexplore.solve.batch import Batch
-from npexplore.solve.prediction import NEARLY_FULL, Latency, Prediction, Utilization
-
-Floats = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
+from npexplore.solve.prediction import Floats, Integers, Latency, Prediction, Utilization
 
 
 @by_content
@@ -97,20 +93,3 @@ class Answers:
             about={name: float(value[point]) for name, value in self.about.items()},
             line_pps=None if self.line_pps is None else float(self.line_pps[point]),
         )
-
-
-def bottlenecks(
-    servers: Mapping[str, Server], busy: Mapping[str, Floats], points: int
-) -> tuple[tuple[str, ...], Integers]:
-    """Name what holds each point back, as numbers into names (solve/prediction.py, `bottleneck`)."""
-    roles = ("queue",), ("limit", "pool")
-    # of equally busy ones, the last by name
-    by_role = [sorted((n for n, s in servers.items() if s.role in role and n in busy), reverse=True) for role in roles]
-    names = (*by_role[0], *by_role[1], "threads")
-    full, first = [], []
-    for part, start in zip(by_role, (0, len(by_role[0])), strict=True):
-        table = np.stack([busy[name] for name in part]) if part else np.zeros((1, points))
-        full.append(np.max(table, axis=0))
-        first.append(np.argmax(table, axis=0) + start if part else np.full(points, len(names) - 1))
-    idle = np.where(full[1] > 0.95, first[1], len(names) - 1)
-    return names, np.where(full[0] >= NEARLY_FULL, first[0], idle)

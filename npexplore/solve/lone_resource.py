@@ -5,8 +5,6 @@ hand-over takes time (queueing/hand_over.py); closed, or behind Poisson arrivals
 banks drawn at random (queueing/bank_chain.py).
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from npexplore.errors import RefusedError
@@ -20,11 +18,12 @@ from npexplore.machine.resources.streams import StaticStreams
 from npexplore.machine.tree import Body
 from npexplore.rows.expressions import Constant, column
 from npexplore.solve.batch import Batch
+from npexplore.solve.levels import Levels
 from npexplore.solve.lone_crossing import lone_crossing
 from npexplore.solve.queueing.bank_chain import bank_rate
 from npexplore.solve.queueing.hand_over import HandOver
 from npexplore.solve.queueing.token_bucket import saved_tokens_wait
-from npexplore.solve.stations import Floats
+from npexplore.solve.stays import Found, Stay
 
 MAX_BANK_STATES = 10_000  # of a chain of banks, which takes about a second
 SPARE_THREADS = 1.5  # times as many as packets there, so that none waits for a thread
@@ -33,15 +32,7 @@ SPARE_THREADS = 1.5  # times as many as packets there, so that none waits for a 
 _Known = StaticStreams | TokenChannel | Lock | BankedMemory
 
 
-class Alone(NamedTuple):
-    """Packets a second and their mean seconds (P,), and by what."""
-
-    rate: Floats
-    seconds: Floats
-    method: str
-
-
-def alone(batch: Batch) -> Alone | None:
+def alone(batch: Batch) -> Found | None:
     """Return the answer of a machine that is one such resource, else None; raises RefusedError for one untold."""
     machine, workload = batch.like.machine, batch.like.workload
     if not may_be_alone(machine):
@@ -71,7 +62,7 @@ def _matters(one: _Known) -> bool:
     return bool(one.wake or one.waiter) if isinstance(one, Lock) else one.clock is None
 
 
-def _crossing(batch: Batch, body: Body) -> Alone | None:
+def _crossing(batch: Batch, body: Body) -> Found | None:
     one = lone_crossing(batch, body)
     if one is None:
         return None
@@ -81,7 +72,7 @@ def _crossing(batch: Batch, body: Body) -> Alone | None:
     return _open(batch, one.open(_offered(batch)), method)
 
 
-def _lock(batch: Batch, body: Body) -> Alone | None:
+def _lock(batch: Batch, body: Body) -> Found | None:
     visits = [step for step in body if isinstance(step, Visit)]
     if len(visits) != len(body) or len(visits) < 2 or not isinstance(visits[0].resource, Lock):
         return None
@@ -100,7 +91,7 @@ def _lock(batch: Batch, body: Body) -> Alone | None:
     return _open(batch, one.open(_offered(batch)), method)
 
 
-def _channel(batch: Batch, body: Body) -> Alone | None:
+def _channel(batch: Batch, body: Body) -> Found | None:
     visits = [step for step in body if isinstance(step, Visit)]
     if batch.like.workload.arrivals != "poisson" or len(visits) != 1 or len(batch) > 1:
         return None
@@ -116,7 +107,7 @@ def _channel(batch: Batch, body: Body) -> Alone | None:
     return _open(batch, saved_tokens_wait(each, 1 / channel.rate, channel.depth), "M/D/1 with saved tokens")
 
 
-def _banks(batch: Batch, body: Body) -> Alone | None:
+def _banks(batch: Batch, body: Body) -> Found | None:
     visits = [step for step in body if isinstance(step, Visit)]
     if batch.like.workload.arrivals != "saturated" or len(visits) != 1 or len(batch) > 1:
         return None
@@ -144,12 +135,18 @@ def _offered(batch: Batch) -> float:
     return float(batch.offered[0])
 
 
-def _closed(batch: Batch, rate: float, method: str) -> Alone:
-    return Alone(np.array([rate]), np.array([batch.like.machine.threads / rate]), method)
+def _closed(batch: Batch, rate: float, method: str) -> Found:
+    return _answer(batch, rate, batch.like.machine.threads / rate, method)
 
 
-def _open(batch: Batch, seconds: float, method: str) -> Alone:
+def _open(batch: Batch, seconds: float, method: str) -> Found:
     threads, offered = batch.like.machine.threads, _offered(batch)
     if threads < SPARE_THREADS * offered * seconds:
         raise RefusedError(f"queueing: {threads} threads are too few for packets not to wait for one")
-    return Alone(np.array([offered]), np.array([seconds]), method)
+    return _answer(batch, offered, seconds, method)
+
+
+def _answer(batch: Batch, rate: float, seconds: float, method: str) -> Found:
+    levels = Levels(batch, batch.like.machine.threads, batch.like.machine.pools[0].home, method=method)
+    stay = Stay("threads", levels, np.array([seconds]))
+    return Found(np.array([rate]), stay.seconds, np.zeros(1), [levels], stays=[stay])

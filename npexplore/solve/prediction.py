@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from npexplore.display import html_table
 from npexplore.names import registered_function
 from npexplore.reads import Reads
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 NEARLY_FULL = 0.85
 CEILING = "ceiling_pps."  # with a resource's name, in `about` of bounds: packets/s that it alone allows
 PERCENTILES = ("p50", "p95", "p99")  # that estimates give an interval of
@@ -254,16 +259,25 @@ def bottleneck(
     busy: by server name, the busy share of its busiest member (one bank that everybody wants holds all back). seen:
     utilizations with blocked shares; of several full servers, links that a blocked worm keeps count without them.
     """
-
-    def busiest(*roles: str) -> tuple[float, str]:
-        shares = [(busy[name], name) for name, server in servers.items() if server.role in roles and name in busy]
-        return max(shares, default=(0.0, "threads"))
-
-    highest, name = busiest("queue")
-    full, limit = busiest("limit", "pool")
-    if highest < NEARLY_FULL:
-        return limit if full > 0.95 else "threads"
+    names, number = bottlenecks(servers, {name: np.array([share]) for name, share in busy.items()}, 1)
     full_ones = [k for k, server in servers.items() if server.role == "queue" and busy.get(k, 0.0) >= NEARLY_FULL]
     if seen is not None and any(servers[k].kept_waiting for k in full_ones):
         return max(full_ones, key=lambda k: busy[k] - seen[k].blocked * servers[k].kept_waiting)
-    return name
+    return names[int(number[0])]
+
+
+def bottlenecks(
+    servers: Mapping[str, Server], busy: Mapping[str, Floats], points: int
+) -> tuple[tuple[str, ...], Integers]:
+    """Name what holds each point back, as numbers into names (as `bottleneck` does)."""
+    roles = ("queue",), ("limit", "pool")
+    # of equally busy ones, the last by name
+    by_role = [sorted((n for n, s in servers.items() if s.role in role and n in busy), reverse=True) for role in roles]
+    names = (*by_role[0], *by_role[1], "threads")
+    full, first = [], []
+    for part, start in zip(by_role, (0, len(by_role[0])), strict=True):
+        table = np.stack([busy[name] for name in part]) if part else np.zeros((1, points))
+        full.append(np.max(table, axis=0))
+        first.append(np.argmax(table, axis=0) + start if part else np.full(points, len(names) - 1))
+    idle = np.where(full[1] > 0.95, first[1], len(names) - 1)
+    return names, np.where(full[0] >= NEARLY_FULL, first[0], idle)

@@ -23,14 +23,14 @@ from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
 from npexplore.solve.assumed import approximation
 from npexplore.solve.batch import Batch
-from npexplore.solve.batch_answers import Answers, bottlenecks
+from npexplore.solve.batch_answers import Answers
 from npexplore.solve.batch_decisions import DividedError, agreed
 from npexplore.solve.crossing import crossing
 from npexplore.solve.event_graph import NEAR_FULL, is_event_graph, latency, takes_turns
 from npexplore.solve.levels import ALIKE, Levels
-from npexplore.solve.lone_resource import Alone, alone, may_be_alone
+from npexplore.solve.lone_resource import alone, may_be_alone
 from npexplore.solve.pools_in_turn import MIN_VARIABILITY, dispersion, in_turn
-from npexplore.solve.prediction import Latency, Prediction
+from npexplore.solve.prediction import Latency, Prediction, bottlenecks
 from npexplore.solve.queueing.finite_queue import finite_queues
 from npexplore.solve.queueing.residual import Residual
 from npexplore.solve.queueing.tails import found_quantiles
@@ -138,9 +138,8 @@ def _cycles(batch: Batch) -> tuple[Answers, Found]:
         places = int(machine.ingress.capacity / float(np.mean(-(-workload.packet_bytes // cell) * cell)))
     many = len(machine.pools) > 1
     try:
-        if lone is not None:
-            solution = _alone(batch, lone)
-        else:
+        solution = lone
+        if solution is None:
             solution = in_turn(batch, ceilings, places) if many else _one_pool(batch, ceilings, places)
             check_steep(batch, solution.stays, ceilings)
     except RefusedError as error:
@@ -167,13 +166,6 @@ def _cycles(batch: Batch) -> tuple[Answers, Found]:
         names, number_of = (*names, "arrivals"), np.where(keeps_up, len(names), number_of)
     named = approximation(d, solution.levels)
     return Answers("queueing", batch, rate, names, number_of, utilization, solution.latency, named, about), solution
-
-
-def _alone(batch: Batch, lone: Alone) -> Found:
-    """Return the answer of a machine that is one resource."""
-    levels = Levels(batch, batch.like.machine.threads, batch.like.machine.pools[0].home, method=lone.method)
-    stay = Stay("threads", levels, lone.seconds)
-    return Found(lone.rate, lone.seconds, np.zeros_like(lone.rate), [levels], stays=[stay])
 
 
 def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) -> Found:

@@ -74,41 +74,11 @@ class Rule:
     change: dict[int, int]
 
 
-@dataclass(frozen=True)
-class Packed:
-    """Markings as words; those of begin[i]..begin[i + 1] - 1 fire in marking i: which[a] leads to target[a]."""
-
-    layout: Layout
-    words: Array
-    begin: Ints
-    target: Array
-    which: Array
-
-
 def can_pack(net: Net) -> bool:
     """Return whether the tokens of places alone, and no formula, decide what fires."""
     return not any(
         one.formulas or isinstance(one.rate, Formula) or isinstance(one.weight, Formula) for one in net.transitions
     )
-
-
-def explore_packed(firing: Firing, most_states: int, most_bytes: int) -> Packed:
-    """Return all markings of a net for which `can_pack`; raises RefusedError for more states or bytes than allowed."""
-    search = _Search(firing.net, rules(firing), most_states, most_bytes)
-    while True:
-        stopped = search.go_on()
-        if stopped == kernels.NEEDS_ROOM:
-            search.grow()
-        elif stopped == kernels.GROWN:
-            search.widen()
-        else:
-            break
-    known, _, arcs = search.Q.tolist()
-    if known > most_states:
-        raise RefusedError(f"chain: more than {most_states} states (known so far: {known})")
-    search.slots = np.zeros(0, np.uint64)
-    search.fit(known, arcs)
-    return Packed(search.layout, search.words, search.begin, search.target, search.which)
 
 
 def rules(firing: Firing) -> list[Rule]:
@@ -142,8 +112,11 @@ def _fixed(weight: int | Formula) -> int:
 
 
 @dataclass
-class _Search:
-    """The arrays of the kernel, which grow."""
+class Search:
+    """The arrays of the kernel, which grow: markings as words, with their layout.
+
+    Those of begin[i]..begin[i + 1] - 1 fire in marking i: which[a] leads to target[a].
+    """
 
     net: Net
     rules: list[Rule]
@@ -244,3 +217,22 @@ class _Search:
         self.begin.resize(states + 1, refcheck=False)
         self.target.resize(arcs, refcheck=False)
         self.which.resize(arcs, refcheck=False)
+
+
+def explore_packed(firing: Firing, most_states: int, most_bytes: int) -> Search:
+    """Return all markings of a net for which `can_pack`; raises RefusedError for more states or bytes than allowed."""
+    search = Search(firing.net, rules(firing), most_states, most_bytes)
+    while True:
+        stopped = search.go_on()
+        if stopped == kernels.NEEDS_ROOM:
+            search.grow()
+        elif stopped == kernels.GROWN:
+            search.widen()
+        else:
+            break
+    known, _, arcs = search.Q.tolist()
+    if known > most_states:
+        raise RefusedError(f"chain: more than {most_states} states (known so far: {known})")
+    search.slots = np.zeros(0, np.uint64)
+    search.fit(known, arcs)
+    return search
