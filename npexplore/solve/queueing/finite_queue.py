@@ -4,7 +4,6 @@
 
 s = (c_a^2 + c_s^2) / 2 is how many times more wait than if all were exponential (Allen and Cunneen 1978); the last
 place takes what finds it full as behind Poisson arrivals (Keilson 1965). Exact for s = 1, and for the mean of M/G/1.
-Where there are no more places than rates, nobody waits outside, and all who wait do so inside (`_few`).
 """
 
 import numpy as np
@@ -12,7 +11,6 @@ import numpy as np
 from npexplore.solve.queueing.inputs import Floats
 
 AT_ONCE = 100_000  # chances of some points: more would fill memory, and leave the cache
-ROUNDING = 1e-9
 SMALLEST = 746.0  # exp(-746) is 0
 
 
@@ -29,8 +27,6 @@ def finite_queues(
     inside, points = min(curve.shape[1], places), len(curve)
     longer = np.ones(points) if variability is None else variability
     within = longer if within is None else within
-    if alone is not None and places <= curve.shape[1]:
-        return _few(arrival_rate, curve[:, :places], curve[:, -1], within, alone)
     mean, loss = np.empty(points), np.empty(points)
     width = max(1, AT_ONCE // places)
     for some in (slice(start, start + width) for start in range(0, points, width)):
@@ -81,29 +77,3 @@ def chances(arrival_rate: Floats, curve: Floats, places: int, longer: Floats, en
     p: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
     p /= p.sum(axis=1, keepdims=True)
     return p
-
-
-def _few(
-    arrival_rate: Floats, curve: Floats, most: Floats, longer: Floats, alone: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """Return throughput, mean time, share lost (P,) where all places (P, places) are inside; most: what more would do.
-
-    Who waits beyond the asymptote max(alone, n / most) waits s times as long, which changes how many there are only
-    where it is less; with more inside than `alone` x most, one more is waited for as outside.
-    """
-    points, places = curve.shape
-    number = np.arange(1.0, places + 1)
-    least = np.maximum(alone[:, None], number / most[:, None])
-    s, beyond = longer[:, None], np.maximum(number / curve - least, 0.0)
-    ratio = arrival_rate[:, None] / number * (least + np.minimum(s, 1.0) * beyond)
-    first, decay = _outside(ratio, s)
-    waits = number > np.maximum(np.floor(most * alone + ROUNDING), 1.0)[:, None]
-    steps = np.where(waits, decay, ratio)
-    logs = np.concatenate([np.zeros((points, 1)), np.cumsum(np.log(steps), axis=1)], axis=1)
-    logs[:, 1:-1] += np.where(waits[:, 1:], np.log(first[:, :-1]), 0.0)
-    p = np.exp(logs - logs.max(axis=1, keepdims=True))
-    p /= p.sum(axis=1, keepdims=True)
-    throughput = arrival_rate * (1.0 - p[:, -1])
-    late = np.where(waits, 0.0, np.maximum(s - 1.0, 0.0) * curve * beyond)
-    inside = np.sum(p * np.arange(places + 1.0), axis=1)
-    return throughput, (inside + (p[:, 1:] * late).sum(axis=1)) / throughput, p[:, -1]
