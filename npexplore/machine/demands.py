@@ -68,7 +68,7 @@ def _demands(
     variance, mean = _variance(result.clock, shares), result.latency / max(result.share, TINY)
     result.scv = variance / mean**2 if mean > TINY else 0.0
     result.variance = variance + result.chance / max(result.share, TINY)
-    result.way = {name: seconds for name, seconds in walk.way.items() if seconds > 0}
+    result.latency_parts = {name: seconds for name, seconds in walk.latency_parts.items() if seconds > 0}
     result.sections = {name: section for name, section in by_server.items() if not section.untied}
     result.untied = by_server.keys() - result.sections.keys()
     result.loose = {
@@ -175,14 +175,14 @@ class _Program(Members):
         self.own.parts([self.of(path, end) / total for end in ends], variances, path.total)
         return path.total * max(variances)
 
-    def longest(self, path: Progress, ends: Sequence[Value], ways: Sequence[dict[str, Value]]) -> None:
-        """Add of each part's way the share of the packets for which it ends last."""
-        for number, way in enumerate(ways, start=1):
+    def longest(self, path: Progress, ends: Sequence[Value], parts: Sequence[dict[str, Value]]) -> None:
+        """Add of each part's seconds the share of the packets for which it ends last."""
+        for number, part in enumerate(parts, start=1):
             passed = (ends[number] - path.clock) * path.share
             last = np.argmax(ends, axis=0) == number
-            part = float(passed[last].sum()) / max(float(passed.sum()), TINY)
-            for name, seconds in way.items():
-                self.way[name] = self.way.get(name, 0.0) + seconds * part
+            share = float(passed[last].sum()) / max(float(passed.sum()), TINY)
+            for name, seconds in part.items():
+                self.latency_parts[name] = self.latency_parts.get(name, 0.0) + seconds * share
 
     # ---- holding
 

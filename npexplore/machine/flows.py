@@ -154,7 +154,7 @@ def _sum(total: Demands, part: Demands) -> Demands:
     _add(total.visited, part.visited)
     _add(total.overlap, part.overlap)
     _add(total.aside, part.aside)
-    _add(total.way, part.way)
+    _add(total.latency_parts, part.latency_parts)
     total.freed += part.freed
     total.latency += part.latency
     total.chance += part.chance

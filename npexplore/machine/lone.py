@@ -62,7 +62,7 @@ def uses_of(resource: Resource, method: str, values: dict[str, Values | None], l
     known[HOME] = known[THREAD] = None
     walk, path = _Lone(place), Progress(0.0, come=live)
     walk.body(visited.body, known, path)
-    walk.uses.latency, walk.uses.way = path.clock, walk.way
+    walk.uses.latency, walk.uses.latency_parts = path.clock, walk.latency_parts
     walk.uses.own_waits = walk.own.settle()
     walk.uses.result = None if visited.result is None else evaluate(visited.result, known)
     if same is not None and np.all(live):  # what nobody comes along for uses nothing, here alone
@@ -122,12 +122,12 @@ def _completed(uses: Uses, place: str, live: Value) -> Uses:
     if not uses.aside:
         uses.spent[limit, ""] = uses.delay
         uses.overlap[limit] = total - uses.latency
-    if uses.way:
+    if uses.latency_parts:
         return uses
     share = uses.latency / np.where(total > 0, total, 1.0)  # of what overlaps, each server has its part
     for (chain, server), seconds in uses.spent.items():
         name = server or (chain[-1] if chain else "")
-        uses.way[name] = uses.way.get(name, 0.0) + seconds * share
+        uses.latency_parts[name] = uses.latency_parts.get(name, 0.0) + seconds * share
     return uses
 
 

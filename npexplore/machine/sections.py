@@ -118,9 +118,9 @@ class Demands:
 
     sections: servers held over other visits or times. spent: seconds by (servers held, server or "" for none).
     overlap: by servers held, those of `spent` that pass while the packet, or others of its own, go on. aside: by
-    server, seconds of forked work that has nothing of the packet. way: time at a server, or while it is held and
-    nothing else is visited; at none, that of the resource that is visited. Of parallel parts, what the longest does; of
-    parts that are the longest for some packets, their share.
+    server, seconds of forked work that has nothing of the packet. latency_parts: time at a server, or while it is held
+    and nothing else is visited; at none, that of the resource that is visited. Of parallel parts, what the longest
+    does; of parts that are the longest for some packets, their share.
     loose: and beside that the units that each distinct packet still has at the end (less than 0: gave), x its share.
     handed: by queue, for each put the shares of packets and the operands.
     """
@@ -141,7 +141,7 @@ class Demands:
     freed: float = 0.0  # bytes that leave the receive buffer (nan: depends on chance)
     early: dict[tuple[Chain, str], float] = field(default_factory=dict)  # of `spent`, what comes before they leave it
     clock: Values = field(default_factory=lambda: np.zeros(0))  # of each distinct packet: its latency x its share
-    way: dict[str, float] = field(default_factory=dict)  # what `latency` is made of, by server or resource
+    latency_parts: dict[str, float] = field(default_factory=dict)  # what `latency` is made of, by server or resource
     share: float = 1.0  # of the workload's packets that come to the program
     variance: float = 0.0  # of the time of one of these packets: between packets, and by chance
     chance: float = 0.0  # of that, what is left to chance, per packet of the workload
@@ -244,7 +244,7 @@ class Sections:
         path.units[server.name] = path.units.get(server.name, 0.0) - sign * holding.units
 
     def close(self, path: Progress, at: int) -> None:
-        """Take a section out of those that are open; those opened after it cross it."""
+        """Take a holding out of those that are open; those opened after it cross it."""
         ended = path.open[at]
         for later in path.open[at + 1 :]:
             self.by_server[ended.server.name].crossed.add(later.server.name)
@@ -253,8 +253,8 @@ class Sections:
 
     def leave(self, path: Progress) -> None:
         """At the end of a block: what is still open there is given elsewhere."""
-        for section in path.open[path.base :]:
-            self.by_server[section.server.name].scattered = True
+        for holding in path.open[path.base :]:
+            self.by_server[holding.server.name].scattered = True
         path.open = path.open[: path.base]
 
     def tie(self, path: Progress, strand: Progress, parallel: bool) -> None:

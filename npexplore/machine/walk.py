@@ -41,7 +41,7 @@ class Walk:
         self.held: dict[Holding, Held] = {}
         self.own, self.loop_turns = OwnWork(), LoopTurns()
         self.total: Value = 0.0  # of the seconds spent, without those that overlap
-        self.way: dict[str, Value] = {}  # seconds of the packet's own way, by server
+        self.latency_parts: dict[str, Value] = {}  # seconds that the packet itself spends, by server
 
     def body(self, body: Body, known: Known, path: Progress) -> None:
         """Go along a block."""
@@ -74,12 +74,12 @@ class Walk:
         """Return the variance by chance of parts that run side by side."""
         return sum(chances)
 
-    def longest(self, path: Progress, ends: Sequence[Value], ways: Sequence[dict[str, Value]]) -> None:
-        """Add the way of the part that ends last, packet by packet; ends[0]: where all begin."""
+    def longest(self, path: Progress, ends: Sequence[Value], parts: Sequence[dict[str, Value]]) -> None:
+        """Add the seconds of the part that ends last, packet by packet; ends[0]: where all begin."""
         last = np.argmax(np.stack(np.broadcast_arrays(*ends)), axis=0)
-        for number, way in enumerate(ways, start=1):
-            for name, seconds in way.items():
-                self.way[name] = self.way.get(name, 0.0) + np.where(last == number, seconds, 0.0)
+        for number, part in enumerate(parts, start=1):
+            for name, seconds in part.items():
+                self.latency_parts[name] = self.latency_parts.get(name, 0.0) + np.where(last == number, seconds, 0.0)
 
     def occupied(
         self, hold: Hold, spent: Mapping[tuple[Chain, str], Value], path: Progress, seen: Progress, step: Visit
@@ -108,7 +108,7 @@ class Walk:
     def along(self, path: Progress, server: str, seconds: Value) -> None:
         """Note time that the packet itself spends."""
         if not path.forked:
-            self.way[server] = self.way.get(server, 0.0) + seconds
+            self.latency_parts[server] = self.latency_parts.get(server, 0.0) + seconds
 
     def vary(self, path: Progress, variance: Value) -> None:
         """Note the variance of a time that is left to chance."""
@@ -129,7 +129,7 @@ class Walk:
         for (chain, server), seconds in spent.items():
             self.spend(path, server, seconds, chain)
         around = path.open[-1].server.name if path.open else step.resource.name
-        for name, seconds in inner.way.items():
+        for name, seconds in inner.latency_parts.items():
             self.along(path, name or around, self.of(seen, seconds))
         self.vary(path, self.of(seen, inner.chance))
         for what, longer in inner.own_waits.items():
@@ -195,19 +195,19 @@ class Walk:
 
     def parallel(self, step: Parallel, known: Known, path: Progress) -> None:
         """Parts begin together; the packet goes on with the last."""
-        begun, way, chance = self.total, self.way, self.uses.chance
-        ends, ways, chances = [path.clock], [], []
+        begun, around, chance = self.total, self.latency_parts, self.uses.chance
+        ends, parts, chances = [path.clock], [], []
         for part in step.bodies:
-            strand, self.way = path.strand(False, path.open, len(path.open)), {}
+            strand, self.latency_parts = path.strand(False, path.open, len(path.open)), {}
             beside, self.uses.chance = self.own.enter(), 0.0  # type: ignore[assignment]
             self.body(part, dict(known), strand)
             self.own.strand = beside
             self.forked_off(path, strand, parallel=True)
             ends.append(strand.clock)
-            ways.append(self.way)
+            parts.append(self.latency_parts)
             chances.append(self.uses.chance)
-        self.way, self.uses.chance = way, chance + self.joined(path, ends, chances)
-        self.longest(path, ends, ways)
+        self.latency_parts, self.uses.chance = around, chance + self.joined(path, ends, chances)
+        self.longest(path, ends, parts)
         last = np.maximum.reduce(np.broadcast_arrays(*ends))
         self.overlaps(path, path.chain, self.total - begun - self.of(path, last - path.clock))
         path.clock = last

@@ -33,14 +33,14 @@ Waits = dict[str, tuple[float, float]]  # by resource, the number of packets tha
 
 def alone(point: UnderLoad) -> Breakdown:
     """Return where the time of a packet goes without contention."""
-    return _broken(point.demands.way, {}, point.servers, point.demands.latency)
+    return _broken(point.demands.latency_parts, {}, point.servers, point.demands.latency)
 
 
 def under_contention(point: UnderLoad, stays: Sequence[Stay], latency_s: float, bottleneck: str) -> Breakdown:
     """Return where the time of a packet goes in solved networks of one point; bottleneck: what has waits unknown."""
     seconds = _seconds(stays, bottleneck)
     before_s = sum(sum(seconds.pop(name, (0.0, 0.0))) for name in brought_by(point))
-    return _broken(point.demands.way, seconds, point.servers, latency_s - before_s)
+    return _broken(point.demands.latency_parts, seconds, point.servers, latency_s - before_s)
 
 
 def brought_by(machine: UnderLoad) -> list[str]:
@@ -48,7 +48,10 @@ def brought_by(machine: UnderLoad) -> list[str]:
     if machine.workload.arrivals != "saturated":
         return []
     first = [
-        *takewhile(lambda name: machine.servers[name].brings if name in machine.servers else False, machine.demands.way)
+        *takewhile(
+            lambda name: machine.servers[name].brings if name in machine.servers else False,
+            machine.demands.latency_parts,
+        )
     ]
     return first if sum(machine.demands.servers[name].visits for name in first) <= 1.0 else []
 
@@ -74,9 +77,9 @@ def _seconds(stays: Sequence[Stay], bottleneck: str) -> Waits:
     return seconds
 
 
-def _broken(way: Mapping[str, float], waits: Waits, servers: Mapping[str, Server], latency_s: float) -> Breakdown:
+def _broken(parts: Mapping[str, float], waits: Waits, servers: Mapping[str, Server], latency_s: float) -> Breakdown:
     """Return parts that add up to a latency, waits stretched as far as it takes."""
-    alone_s, total = sum(way.values()), sum(sum(wait) for wait in waits.values())
+    alone_s, total = sum(parts.values()), sum(sum(wait) for wait in waits.values())
     shorter = 1.0 if latency_s >= alone_s and (total > 0 or not alone_s) else latency_s / alone_s
     left = latency_s - alone_s * shorter
     longer = left / total if total > 0 else 0.0
@@ -86,7 +89,7 @@ def _broken(way: Mapping[str, float], waits: Waits, servers: Mapping[str, Server
         server = servers.get(name)
         return rows.setdefault(name if server is None else place_of(server), [0.0, 0.0, 0.0])
 
-    for name, seconds in way.items():
+    for name, seconds in parts.items():
         row(name)[0] += float(seconds) * shorter
     for name, wait in waits.items():
         for kind, amount in enumerate(wait, start=1):

@@ -133,7 +133,7 @@ def _has_units(d: UnderLoad, own: Demands, name: str, longer: float) -> bool:
 def _left_behind(own: Demands, name: str) -> float:
     """Return the seconds that a packet keeps a server busy behind itself, but for the last of its visits."""
     demand, resource = own.servers[name], name.partition(".")[0]
-    itself = sum(seconds for one, seconds in own.way.items() if one.partition(".")[0] == resource)
+    itself = sum(seconds for one, seconds in own.latency_parts.items() if one.partition(".")[0] == resource)
     again = max(demand.visits - 1.0, 0.0) / max(demand.visits, 1.0)
     return max(demand.seconds - itself, 0.0) * again
 

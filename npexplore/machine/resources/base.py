@@ -101,7 +101,7 @@ class Uses:
     spent: dict[tuple[tuple[str, ...], str], Values] = field(default_factory=dict)
     overlap: dict[tuple[str, ...], Values] = field(default_factory=dict)
     beside: dict[str, Values] = field(default_factory=dict)  # by server, of forked work that has nothing of the packet
-    way: dict[str, Values] = field(default_factory=dict)  # what `latency` is made of, by server ("": none)
+    latency_parts: dict[str, Values] = field(default_factory=dict)  # what `latency` is made of, by server ("": none)
     own_waits: dict[str, Values] = field(default_factory=dict)  # what a packet alone may take more (own_work.py)
     chance: Values = field(default_factory=lambda: np.float64(0.0))  # type: ignore[arg-type, return-value]  # variance
 

@@ -35,12 +35,12 @@ def numbers(u: UnderLoad) -> Numbers:
         if name in u.servers:
             values[f"units {name}"] = float(u.servers[name].units)
             values[f"seconds {name}"] = float(largest[name])
-    for resource, seconds in u.demands.way.items():
+    for resource, seconds in u.demands.latency_parts.items():
         name = f"way {place_of(u.servers[resource]) if resource in u.servers else resource}"
         values[name] = values.get(name, 0.0) + float(seconds)
     for pool in u.machine.pools:
         values[f"count {pool.name}"] = float(pool.count)
-        for resource, seconds in u.by_pool[pool.name].way.items() if len(u.by_pool) > 1 else ():
+        for resource, seconds in u.by_pool[pool.name].latency_parts.items() if len(u.by_pool) > 1 else ():
             values[f"way of {pool.name} {resource}"] = float(seconds)
     return values
 
