@@ -249,9 +249,19 @@ class MachineCompiler:
                 source, times = self._source(asm, workload)
                 tokens = [*tokens, source]
         model = check_rows(self._arrays(asm, tokens, times, workload, demands))
-        if workload.arrivals != SATURATED and model.under_load is not None:
+        if workload.arrivals != SATURATED and not self._plainly_freed() and model.under_load is not None:
             model.under_load.check_freed()
         return model
+
+    def _plainly_freed(self) -> bool:
+        """Say whether a packet frees its place by one visit, of its length, that all packets come to."""
+        freeing = [
+            step for recorded in self.pools for step, _ in recorded.visits if step.resource is self.machine.ingress
+        ]
+        return len(freeing) == 1 and any(
+            step is freeing[0] and freeing[0].operands["bytes"] is recorded.columns["packet_bytes"]
+            for recorded in self.pools if recorded.pool.gets is None for step in recorded.body
+        )  # fmt: skip
 
     def _arrays(
         self, asm: Assembler, tokens: list[Token], times: int | None, workload: Workload,

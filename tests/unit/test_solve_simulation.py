@@ -1,5 +1,6 @@
 """How a run becomes a prediction: windows, quantiles, intervals, bottleneck, drops, and runs that cannot go on."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from npexplore.designs import design
 from npexplore.designs.prepared import prepared
 from npexplore.engine import state
 from npexplore.engine.intervals import bin_edges, interval, quantiles
-from npexplore.engine.model import build
+from npexplore.engine.model import MachineCompiler, build
 from npexplore.engine.run import run
 from npexplore.engine.state import State, stream_keys
 from npexplore.errors import InputError, ModelError, RefusedError, SimulationError
@@ -243,6 +244,21 @@ def test_a_program_that_frees_less_or_more_than_packets_take(sizes, taken):
     with pytest.raises(InputError, match=said):
         simulate(serving(1), load)
     assert simulate(serving(1), packets(*sizes), packets=100).rate_pps > 0  # an endless supply fills no buffer
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_demands_are_asked_for_what_is_freed_only_where_it_is_not_plain(plain):
+    """A packet that frees its length by one visit on all ways needs no walk over the programs."""
+
+    def program(m, packet):
+        m.hash.serve()
+        with nullcontext() if plain else m.branch(0.5):
+            m.receive.free(bytes=packet.packet_bytes)
+
+    load, asked = packets(64).with_arrivals("poisson", 1e6), []
+    compiler = MachineCompiler(machine([SERVER], program, capacity_bytes=192), load)
+    compiler.model(load, lambda: asked.append("demands"))
+    assert asked == [] if plain else asked == ["demands"]
 
 
 def test_time_stamps_are_kept():
