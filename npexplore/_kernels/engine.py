@@ -101,7 +101,7 @@ def _set(x, a, b, token, now, state, model):
     return np.int64(0), False
 
 
-@kernel(_nrt=False, noalias=True)
+@kernel(_nrt=False)
 def advance(model, state, agenda, totals, accounts, controllers, until, until_done, stall):
     """Run until the clock would pass `until` or `until_done` packets are done; return the status.
 

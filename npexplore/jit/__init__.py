@@ -105,8 +105,7 @@ class Kernel:
 def kernel(declared: Types | None = None, **options: Any) -> Callable[[F], F]:
     """Make a function a kernel; `declared`: its signature, any other argument types are refused.
 
-    `options` are numba's, and `noalias`: no two of the arrays given share memory, so that what was read need not be
-    read again when another was written. With NUMBA_DISABLE_JIT=1 kernels run as they are written.
+    `options` are numba's. With NUMBA_DISABLE_JIT=1 kernels run as they are written.
     """
 
     def decorate(function: F) -> F:

@@ -8,7 +8,7 @@ import os
 import pickle
 import re
 import sys
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
 from typing import Any, cast
 
@@ -41,9 +41,7 @@ class Dispatcher(CPUDispatcher):
         # Doors for C are never used, doors for Python only of what is more than a part of its callers.
         doors = {"no_cfunc_wrapper": True, "no_cpython_wrapper": kernel.is_part}
         options = {"nopython": True, "nogil": True, "error_model": "numpy", **doors, **kernel.options}
-        numbas = {name: value for name, value in options.items() if name != "noalias"}
-        dispatcher: Any = cls(kernel.py_func, targetoptions=numbas)
-        dispatcher._compiler._customize_flags = partial(_apart, options.get("noalias", False))
+        dispatcher: Any = cls(kernel.py_func, targetoptions=options)
         dispatcher.kernel = kernel
         dispatcher._cache = Cache(kernel, options)
         return cast(Dispatcher, dispatcher)
@@ -128,12 +126,6 @@ class Cache(NullCache):
             f"settings {config.OPT!r} {config.LOOP_VECTORIZE} {config.SLP_VECTORIZE} {config.BOUNDSCHECK} "
             f"{config.DEBUGINFO_DEFAULT}",
         ])  # fmt: skip
-
-
-def _apart(apart: bool, flags: Any) -> Any:
-    """Let the compiler know whether no two arrays that a kernel is given share memory."""
-    flags.noalias = apart
-    return flags
 
 
 def forget_folders() -> None:

@@ -248,14 +248,3 @@ def test_warm_uses_every_kernel_whose_types_come_from_its_calls():
     done = subprocess.run([sys.executable, "-c", USED], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "[]"
-
-
-@pytest.mark.parametrize("apart", [False, True])
-def test_the_compiler_is_told_that_arrays_are_apart_where_a_kernel_says_so(folder, apart):
-    def move(source, target):
-        target[0] = source[0]
-
-    compiled = kernel(types.void(types.int64[::1], types.int64[::1]), noalias=apart)(move).dispatcher
-    compiled.compile(None)
-    (text,) = compiled.inspect_llvm().values()
-    assert (text.count("noalias") > 4) is apart  # two are said of what every function returns

@@ -9,9 +9,6 @@ from reference.small_machines import NS, Exponential, dram, machine, packets
 
 import npexplore as npx
 from npexplore._kernels import engine
-from npexplore.designs import design
-from npexplore.designs.prepared import prepared
-from npexplore.engine import state
 from npexplore.engine.intervals import bin_edges, interval, quantiles
 from npexplore.engine.model import MachineCompiler, build
 from npexplore.engine.run import run
@@ -466,17 +463,3 @@ def test_a_clock_that_ends_is_told():
     late = Workload("late", {"packet_bytes": np.array([64])}, "timestamps", t_ns=np.array([5 * 10**15]))
     with pytest.raises(InputError, match=r"late: time stamps must end before 4e\+06 s.* got 5e\+06 s"):
         build(serving(2), late)
-
-
-@pytest.mark.parametrize("name", ["raw", "smartnic"])  # one has a DRAM controller
-@pytest.mark.parametrize("accounts", [False, True])
-def test_no_two_arrays_of_the_event_loop_share_memory(monkeypatch, name, accounts):
-    def look(*arguments):
-        arrays = [one for record in arguments if isinstance(record, tuple) for one in record]
-        for k, one in enumerate(arrays):
-            assert not any(np.may_share_memory(one, other) for other in arrays[:k])
-        return engine.COUNT_UP
-
-    monkeypatch.setattr(state, "event_loop", lambda *_: look)
-    ready = prepared(design(name), workload(mix="amp"))
-    State(ready.model(), 1, accounts=accounts).advance(1, 1, 1)
