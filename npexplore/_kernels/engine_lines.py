@@ -149,11 +149,14 @@ def _named_before(P, R, token, row, k, r, slot):
 
 @kernel(forceinline=True, _nrt=False)
 def _members_fit(model, state, token, row, count, behind):
-    """Say whether an all-or-none request fits; behind: and no member has a line."""
-    P, R, S = model.P, state.R, state.S
+    """Say whether an all-or-none request fits (behind: and no member has a line); note the first member that does not."""
+    P, R, S, T = model.P, state.R, state.S, state.T
     for k in range(row + 1, row + 1 + count):
         r = P[k, A] + R[token, np.uint64(P[k, RA])]
-        if S[r, S_FREE] < P[k, B] + R[token, np.uint64(P[k, RB])] or (behind and S[r, S_LINE] > 0):
+        need = P[k, B] + R[token, np.uint64(P[k, RB])]
+        if S[r, S_FREE] < need or (behind and S[r, S_LINE] > 0):
+            T[token, T_MARK] = r
+            T[token, T_KEY] = need
             return False
     return True
 
@@ -182,7 +185,9 @@ def _scan_pool(model, state, agenda, accounts, r, now):
         after = T[token, T_NEXT]
         row = T[token, T_ROW] - 1 - T[token, T_NEED]
         count = T[token, T_NEED]
-        if _members_fit(model, state, token, row, count, False):
+        # does it still lack what it lacked when it was looked at last?
+        lacks = S[np.uint64(T[token, T_MARK]), S_FREE] < T[token, T_KEY]
+        if not lacks and _members_fit(model, state, token, row, count, False):
             if before < 0:
                 clock[K_POOL_HEAD] = after
             else:
