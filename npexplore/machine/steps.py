@@ -292,7 +292,7 @@ class Emitter:
             asm.jump(after, step.index >= count)
             asm.place(begin)
             self.body(step.body)
-            asm.increase(step.index)
+            asm.assign(step.index, step.index + 1)
             asm.jump(begin, step.index < count)
             asm.place(after)
 

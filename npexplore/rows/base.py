@@ -319,11 +319,6 @@ class Rows:
         self.emit(engine.SET, (0, number), (below, 0), slot=number, x=engine.MOD)
         self.limit(variable, below)
 
-    def increase(self, variable: Variable) -> None:
-        """Add 1 to a variable that has a register."""
-        number = self._registers[variable]
-        self.emit(engine.SET, (0, number), (1, 0), slot=number, x=engine.ADD)
-
     def count(self, place: str, amount: Operand = 1) -> None:
         """Increase a counter."""
         with self.scope():

@@ -119,9 +119,6 @@ class Operations(Assembler):
     def assign(self, variable: Variable, value: Operand) -> None:
         self.append("let", self.name(variable), self.value_at(value))
 
-    def increase(self, variable: Variable) -> None:
-        self.assign(variable, variable + 1)
-
     def draw(self, variable: Variable, below: Operand, source: str) -> None:
         below_at = self.value_at(below)
         self.append("draw", self.register(variable), below_at)
