@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from npexplore._kernels.petri_heap import _remove, _rise
+from npexplore._kernels.petri_heap import _add, _remove
 from npexplore._kernels.petri_layout import *
 from npexplore._kernels.petri_plain import _choice, _note, _plain
 from npexplore._kernels.petri_values import _bin, _carried, _degree, _ticks, _uniform, _value
@@ -114,19 +114,14 @@ def advance(rules, formulas, state, log, until, firings):
                             return BAD_DIVISION
                         able = speed < math.inf
                     if POS[d] >= 0 and (not able or speed != state.rate[d]):
-                        _remove(HT, POS, Q[Q_HEAP], POS[d])
-                        Q[Q_HEAP] -= 1
+                        Q[Q_HEAP] = _remove(HT, POS, Q[Q_HEAP], POS[d])
                     if able and POS[d] < 0:
                         state.rate[d] = speed
                         wait = _ticks(T, TF, d, speed, rng)
-                        n = Q[Q_HEAP]
-                        HT[n, 0] = now + wait
-                        HT[n, 1] = 0
+                        tie = np.int64(0)
                         if T[d, T_KIND] != EXPONENTIAL:
-                            HT[n, 1] = np.int64(_uniform(rng, d) * 9007199254740992.0)
-                        HT[n, 2] = d
-                        Q[Q_HEAP] = n + 1
-                        _rise(HT, POS, n)
+                            tie = np.int64(_uniform(rng, d) * 9007199254740992.0)
+                        Q[Q_HEAP] = _add(HT, POS, Q[Q_HEAP], now + wait, tie, d)
                 if Q[Q_HEAP] == 0:
                     Q[Q_NOW] = now
                     return DEAD
@@ -147,8 +142,7 @@ def advance(rules, formulas, state, log, until, firings):
             t = F[ending, F_TRANSITION]
             number = F[ending, F_NUMBER]
             birth = F[ending, F_BIRTH]
-            _remove(HT, POS, Q[Q_HEAP], 0)
-            Q[Q_HEAP] -= 1
+            Q[Q_HEAP] = _remove(HT, POS, Q[Q_HEAP], 0)
         else:
             birth = now
         flags = T[t, T_FLAGS]
@@ -248,12 +242,7 @@ def advance(rules, formulas, state, log, until, firings):
                             D[last, 0] = p
                             D[last, 1] = 0
                             last += 1
-                    n = Q[Q_HEAP]
-                    HT[n, 0] = now + wait
-                    HT[n, 1] = number
-                    HT[n, 2] = record
-                    Q[Q_HEAP] = n + 1
-                    _rise(HT, POS, n)
+                    Q[Q_HEAP] = _add(HT, POS, Q[Q_HEAP], now + wait, number, record)
             else:
                 for k in range(n_fields):
                     V[k] = F[ending, F_DATA + k]
@@ -271,12 +260,7 @@ def advance(rules, formulas, state, log, until, firings):
                         P[scratch[n_take + k, 0], P_COMING] += (
                             scratch[n_take + k, 1] * P[scratch[n_take + k, 0], P_LIMITED]
                         )
-                    n = Q[Q_HEAP]
-                    HT[n, 0] = now
-                    HT[n, 1] = number
-                    HT[n, 2] = ending
-                    Q[Q_HEAP] = n + 1
-                    _rise(HT, POS, n)
+                    Q[Q_HEAP] = _add(HT, POS, Q[Q_HEAP], now, number, ending)
                     return NO_ROOM
                 F[ending, F_TRANSITION] = Q[Q_RECORD]
                 Q[Q_RECORD] = ending
@@ -302,8 +286,7 @@ def advance(rules, formulas, state, log, until, firings):
                     D[last, 1] = scratch[n_take + k, 1]
                     last += 1
         if race and flags & TIMED:
-            _remove(HT, POS, Q[Q_HEAP], 0)
-            Q[Q_HEAP] -= 1
+            Q[Q_HEAP] = _remove(HT, POS, Q[Q_HEAP], 0)
             _note(S, S_TIMER, t, timers, Q, Q_TIMERS)  # it needs another clock, whatever changes
         if ending < 0:
             Q[Q_SEQUENCE] += 1

@@ -31,13 +31,21 @@ def _rise(HT, POS, i):
     POS[HT[i, 2]] = i
 
 
+@kernel(forceinline=True, _nrt=False)
+def _add(HT, POS, n, time, tie, slot):
+    """Put an entry into a heap of n; return how many it has now."""
+    HT[n, 0], HT[n, 1], HT[n, 2] = time, tie, slot
+    _rise(HT, POS, n)
+    return n + 1
+
+
 @kernel(_nrt=False)
 def _remove(HT, POS, n, i):
-    """Take an entry out of a heap of n."""
+    """Take an entry out of a heap of n; return how many it has now."""
     POS[HT[i, 2]] = -1
     last = n - 1
     if i == last:
-        return
+        return last
     for k in range(3):
         HT[i, k] = HT[last, k]
     POS[HT[i, 2]] = i
@@ -55,3 +63,4 @@ def _remove(HT, POS, n, i):
     POS[HT[at, 2]] = at
     if at == i:
         _rise(HT, POS, i)
+    return last

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from npexplore._kernels.petri_heap import _remove, _rise
+from npexplore._kernels.petri_heap import _add, _remove
 from npexplore._kernels.petri_layout import *
 from npexplore._kernels.petri_values import _ones, _ticks, _uniform
 from npexplore.jit import kernel
@@ -113,8 +113,7 @@ def _plain(rules, state, log, until, firings):
                 while far > 0 and many < NEAR_MOST // 2:
                     at = (first + (np.uint64(many) << TWO)) & NEAR_ROUND
                     near[at], near[at + ONE], near[at + TWO] = HT[0, 0], HT[0, 1], HT[0, 2]
-                    _remove(HT, POS, far, 0)
-                    far -= 1
+                    far = _remove(HT, POS, far, 0)
                     many += 1
             how, this = 1, number_of
         else:
@@ -149,14 +148,10 @@ def _plain(rules, state, log, until, firings):
                 time = now + wait
                 last = (first + (np.uint64(many) << TWO) - FOUR) & NEAR_ROUND
                 if many == NEAR_MOST and time < near[last]:
-                    HT[far, 0], HT[far, 1], HT[far, 2] = near[last], near[last + ONE], near[last + TWO]
-                    far += 1
-                    _rise(HT, POS, far - 1)
+                    far = _add(HT, POS, far, near[last], near[last + ONE], near[last + TWO])
                     many -= 1
                 if time >= near[last] and (far > 0 or many == NEAR_MOST):
-                    HT[far, 0], HT[far, 1], HT[far, 2] = time, this, chosen
-                    far += 1
-                    _rise(HT, POS, far - 1)
+                    far = _add(HT, POS, far, time, this, chosen)
                 else:  # behind those that end with it or before
                     at = (first + (np.uint64(many) << TWO)) & NEAR_ROUND
                     for _ in range(many):

@@ -7,7 +7,7 @@ import npexplore
 
 ROOT = Path(npexplore.__file__).parent
 MAX_BODY_LINES = 60  # of a function, without its signature and docstring
-MAX_FILE_LINES, MAX_LONG_FILES = 350, 4
+MAX_FILE_LINES, MAX_LONG_FILES = 350, 3
 
 
 def body_lines(function):
