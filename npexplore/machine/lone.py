@@ -54,9 +54,9 @@ def uses_of(resource: Resource, method: str, values: dict[str, Values | None], l
     for name, value in values.items():
         if name not in resource.CHANCE and (value is None or any_of(np.isnan(value))):
             raise ModelError(f"operand {name!r} of {place} must not depend on a random choice")
-    same, alone = _once(method, values), resource.kept.alone
-    if (kept := alone.get(same)) is not None:
-        return kept
+    same, alone = _once(method, values), resource.shared_visits.alone
+    if (uses := alone.get(same)) is not None:
+        return uses
     visited = recorded(resource, method, values)
     known: Known = {variable: values[name] for name, variable in visited.operands.items()}
     known[HOME] = known[THREAD] = None

@@ -259,9 +259,9 @@ class VisitRecorder(Recorder):
 def recorded(resource: Resource, method: str, operands: Iterable[str]) -> Visited:
     """Return the record of a visit of a resource: one for all visits with operands of these names."""
     key = (method, frozenset(operands))
-    visited = resource.kept.recorded.get(key)
+    visited = resource.shared_visits.recorded.get(key)
     if visited is None:
-        visited = resource.kept.recorded[key] = _record(resource, method, key[1])
+        visited = resource.shared_visits.recorded[key] = _record(resource, method, key[1])
     return visited
 
 

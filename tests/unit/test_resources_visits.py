@@ -193,11 +193,11 @@ def test_equal_resources_share_what_is_known_of_their_visits():
     def link(lanes):
         return part("pcie_link", "link", generation=3, lanes=lanes)
 
-    assert FifoServer("hash", NS).kept is FifoServer("hash", NS).kept
-    assert link(8).kept is link(8).kept
+    assert FifoServer("hash", NS).shared_visits is FifoServer("hash", NS).shared_visits
+    assert link(8).shared_visits is link(8).shared_visits
     others = [FifoServer("hash", NS), FifoServer("hash", 2 * NS), FifoServer("sram", NS), Delay("hash"), link(4)]
     others += [link(8), Told("hash"), Told("hash")]  # a kind of one's own may hang on anything
-    assert len({id(one.kept) for one in others}) == len(others)
+    assert len({id(one.shared_visits) for one in others}) == len(others)
 
 
 @pytest.mark.parametrize("name", ["ixp2400", "smartnic", "server"])

@@ -143,13 +143,13 @@ class Part(Resource):
         try:
             _check_names(file)
             self._compose(file, parts)
-            inside = (one.kept for one in self.inner)
-            kept = kept_visits(Part, name, file, *self.parameters.numbers.items(), *inside)
-            if not kept.needs:
+            inside = (one.shared_visits for one in self.inner)
+            shared = kept_visits(Part, name, file, *self.parameters.numbers.items(), *inside)
+            if not shared.needs:
                 needs = self._needed()
-                kept.recorded.update(self.kept.recorded)
-                kept.needs.update(needs)
-            self.kept = kept
+                shared.recorded.update(self.shared_visits.recorded)
+                shared.needs.update(needs)
+            self.shared_visits = shared
             self.parameters._reads = None
         except NpexploreError as error:
             said = str(error)
@@ -246,7 +246,7 @@ class Part(Resource):
 
     def on_visit(self, visit: str) -> None:
         """Count what a visit needs as read, when a program visits."""
-        for parameter in self.kept.needs.get(visit, ()):
+        for parameter in self.shared_visits.needs.get(visit, ()):
             self.parameters._on_read(parameter)
 
     def servers(self) -> list[Server]:

@@ -153,10 +153,10 @@ class Resource(ShownByArguments, ABC):
             raise ModelError(f"name of a resource must be an identifier, got {name!r}")
         _check_kind(type(self))
         self.name = name
-        self.kept, (unnamed, named) = KeptVisits(), self._arguments
+        self.shared_visits, (unnamed, named) = KeptVisits(), self._arguments
         if type(self).__module__.partition(".")[0] == __name__.partition(".")[0]:  # others may hang on what they like
             with suppress(TypeError):  # an argument that can change
-                self.kept = kept_visits(type(self), *unnamed, *named.items())
+                self.shared_visits = kept_visits(type(self), *unnamed, *named.items())
 
     @cached_property
     def reached(self) -> dict[str, Server]:
