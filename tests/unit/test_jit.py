@@ -144,7 +144,13 @@ def test_kernel_files_import_only_the_decorator_and_each_other():
     """So the hash of a file and of those that it imports covers all that its code depends on."""
     for path in files.KERNELS.glob("*.py"):
         tree = ast.parse(path.read_text())
-        named = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        froms = [
+            (node.module, alias.name)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+        ]
+        named = [f"{module}.{name}" if module == "npexplore._kernels" else module for module, name in froms]
         named += [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
         ours = {name for name in named if name.startswith("npexplore")}
         kernels = {name for name in ours if name.startswith("npexplore._kernels")}
