@@ -48,8 +48,11 @@ class DramOptions:
     precharge_command: Literal["free", "on_bus"] = "free"
 
     def __post_init__(self) -> None:
-        for name, kind in get_type_hints(DramOptions).items():
-            one_of(f"DRAM option {name}", getattr(self, name), get_args(kind))
+        for name, choices in CHOICES.items():
+            one_of(f"DRAM option {name}", getattr(self, name), choices)
+
+
+CHOICES = {name: get_args(kind) for name, kind in get_type_hints(DramOptions).items()}
 
 
 class Dram(Resource, kind="dram"):
