@@ -23,6 +23,7 @@ from npexplore.errors import RefusedError
 from npexplore.machine.described.parts import Part
 from npexplore.machine.lone import _Lone
 from npexplore.machine.resources import Delay
+from npexplore.machine.resources.base import kept_visits
 from npexplore.machine.under_load import under_load
 from npexplore.rows.assembler import Assembler
 from npexplore.solve.batch import Batch
@@ -125,10 +126,10 @@ def test_a_number_that_one_side_has_wrong_is_seen(kind):
         for owner, name in numbers_of(part):
             right = getattr(owner, name)
             object.__setattr__(owner, name, right * 1.07)
-            part.resources[0].alone.clear(), part.resources[0].recorded.clear()
+            kept_visits.cache_clear(), vars(part.resources[0]).pop("shared_visits", None)
             wrong = told(made_of([part], [part], 1, quiet=True), LOAD)
             object.__setattr__(owner, name, right)
-            part.resources[0].alone.clear(), part.resources[0].recorded.clear()
+            kept_visits.cache_clear(), vars(part.resources[0]).pop("shared_visits", None)
             tried += 1
             if abs(wrong.latency - found.latency) < 20 * TICK and all(
                 abs(wrong.servers[one].seconds - demand.seconds) < 20 * TICK for one, demand in found.servers.items()

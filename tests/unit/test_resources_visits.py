@@ -200,6 +200,15 @@ def test_equal_resources_share_what_is_known_of_their_visits():
     assert len({id(one.shared_visits) for one in others}) == len(others)
 
 
+def test_a_number_set_later_is_that_of_one_resource():
+    first, second, third = (FifoServer("hash", 7 * NS) for _ in range(3))
+    second.service = 14 * NS  # before anybody visits it
+    assert unloaded_visit(visit(first, "serve")).latency == pytest.approx(7 * NS)
+    assert unloaded_visit(visit(second, "serve")).latency == pytest.approx(14 * NS)
+    first.service = 21 * NS
+    assert [unloaded_visit(visit(one, "serve")).latency / NS for one in (first, third)] == pytest.approx([21, 7])
+
+
 @pytest.mark.parametrize("name", ["ixp2400", "smartnic", "server"])
 def test_a_machine_is_the_same_whatever_was_made_before_it(name):
     """Each number of a machine is doubled behind other machines, and with nothing kept."""

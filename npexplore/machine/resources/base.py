@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Container, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import isfinite
@@ -153,10 +152,22 @@ class Resource(ShownByArguments, ABC):
             raise ModelError(f"name of a resource must be an identifier, got {name!r}")
         _check_kind(type(self))
         self.name = name
-        self.shared_visits, (unnamed, named) = KeptVisits(), self._arguments
-        if type(self).__module__.partition(".")[0] == __name__.partition(".")[0]:  # others may hang on what they like
-            with suppress(TypeError):  # an argument that can change
-                self.shared_visits = kept_visits(type(self), *unnamed, *named.items())
+
+    def __setattr__(self, name: str, value: object) -> None:
+        self.__dict__.pop("shared_visits", None)  # visits may depend on what is set
+        super().__setattr__(name, value)
+
+    @cached_property
+    def shared_visits(self) -> KeptVisits:
+        """What is known of its visits: one for resources with equal arguments whose numbers were left alone."""
+        if type(self).__module__.partition(".")[0] != __name__.partition(".")[0]:  # others may depend on anything
+            return KeptVisits()
+        (unnamed, named), numbers = self._arguments, (int, float, str)
+        own = [one for one in vars(self).items() if isinstance(one[1], numbers)]
+        try:
+            return kept_visits(type(self), *unnamed, *named.items(), *own)
+        except TypeError:  # an argument that can change
+            return KeptVisits()
 
     @cached_property
     def reached(self) -> dict[str, Server]:
