@@ -35,6 +35,18 @@ class LargestFirst:
 def test_counters_are_exact_and_stay_below_the_bound(flows, every, data):
     counters = LargestFirst(flows, every)
     asked = data.draw(st.lists(st.integers(0, flows - 1), max_size=200))
+    count_all(counters, asked)
+
+
+def test_two_packets_before_a_flush_may_be_of_the_largest_counter():
+    counters = LargestFirst(3, 2)
+    count_all(counters, [0, 1, 2, 0, 0, 2, 0, 1, 1, 1])
+    assert counters.largest == 4
+
+
+def count_all(counters, asked):
+    """Count, and hold the counters against what was asked and against the bound."""
+    flows, every = len(counters.small), counters.every
     for flow in asked:
         counters.count(flow)
     assert (counters.small + counters.memory).tolist() == [asked.count(flow) for flow in range(flows)]

@@ -41,8 +41,8 @@ CHOICES: Mapping[str, Mapping[str, Value]] = {
 
 
 def largest_small(flows: int, every: int) -> float:
-    """Return what no small counter exceeds, a packet on top of the bound."""
-    return 1.0 if every == 1 else 1 + math.log(every * flows) / math.log(every / (every - 1))
+    """Return what no small counter exceeds: the bound after a flush, and the `every` packets before the next."""
+    return 1.0 if every == 1 else every + math.log(every * flows) / math.log(every / (every - 1))
 
 
 def small_bits(flows: int, every: int) -> int:
