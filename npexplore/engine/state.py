@@ -164,7 +164,7 @@ class State:
             self.fate, self.clock[engine.K_PACKETS] = fates.rows, fates.table
         self.clock[engine.K_FREE_ACCOUNT] = self.T[:, engine.T_ACCOUNT] = -1
         if places:
-            self._more_accounts(n_tokens + 2 * engine.FEW_ACCOUNTS)
+            self._more_accounts(len(model.tokens) + 2 * engine.FEW_ACCOUNTS)
             self.T[: len(model.tokens), engine.T_ACCOUNT] = np.arange(len(model.tokens))
             self.clock[engine.K_FREE_ACCOUNT] = len(model.tokens)
             self.clock[engine.K_SPARE_ACCOUNTS] -= len(model.tokens)
@@ -281,7 +281,8 @@ class State:
             at, capacity, width, head, count = (int(value) for value in self.ring_at[census.ring])
             messages = at + (head + np.arange(count)) % capacity * (width + 1)
             births = np.concatenate([births, self.ring[messages]])
-        return sum(now - birth for birth in births.tolist())
+        high, low = births >> 32, births & 0xFFFFFFFF  # whose sums fit into 64 bits
+        return len(births) * now - (int(high.sum()) << 32) - int(low.sum())
 
     def error_place(self) -> str:
         """Say which row the engine stopped at, and which visit it belongs to."""

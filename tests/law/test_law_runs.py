@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.small_machines import NS, machine, packets
 
+from npexplore._kernels import engine
 from npexplore.designs import design, design_names
 from npexplore.engine import laws
 from npexplore.engine.model import build
 from npexplore.engine.run import run
-from npexplore.engine.state import Snapshot
+from npexplore.engine.state import Snapshot, State
 from npexplore.errors import SimulationError
 from npexplore.machine.machine import Start
 from npexplore.machine.resources import BoundedQueue, Delay, FifoServer, LineCard, Processor
@@ -136,6 +137,14 @@ def test_a_buffer_that_prefers_short_packets_says_nothing_of_means():
     assert answer.drops["receive"] > 500
     assert answer.about["little_gap"] == 0
     assert "least_busy" not in answer.about
+
+
+def test_ages_of_many_threads_are_summed_beyond_64_bits():
+    model = build(served(9, start=Start("simultaneous")), packets(64))
+    state, births = State(model, 1, accounts=True), 2**62 - np.arange(9) * (2**32 + 7)
+    state.T[:9, engine.T_BIRTH] = births
+    assert state.snapshot(2**62).age == sum(2**62 - birth for birth in births.tolist())
+    assert len(state.account) == 9 + 2 * engine.FEW_ACCOUNTS  # packets that are there, not all that could be
 
 
 # ---- broken laws
