@@ -84,6 +84,7 @@ def run(
     log_rows: int = 0,
     accounts: bool = False,
     cut: int = 0,
+    at_once: bool = False,
     fates: Fates | None = None,
     checkpoints: Checkpoints | None = None,
     progress: Callable[[int], None] | None = None,
@@ -92,9 +93,9 @@ def run(
 
     With until_s: the parts are equal times of from_s <= time < until_s instead. stall_s: without a finished packet for
     so long the run has stalled (None: as long as the model says). Raises SimulationError (deadlock, stall, saturation,
-    ...) naming the resources. accounts: note where packets' time goes, in the first `cut` batches and in all. fates:
-    is filled with what becomes of each packet of a capture (with accounts). checkpoints: of such a run; it goes on from
-    the last.
+    ...) naming the resources. accounts: note where packets' time goes, in the first `cut` batches and in all.
+    at_once: the first `cut` batches are run through without a snapshot between them. fates: is filled with what becomes
+    of each packet of a capture (with accounts). checkpoints: of such a run; it goes on from the last.
     `progress` is called per batch.
     """
 
@@ -116,6 +117,8 @@ def run(
         saved = checkpoints.begin(state, fates)
     _clear_next(state, fates)
     for batch in range(batches + 1):
+        if at_once and 0 < batch < cut:
+            continue
         if saved is not None and batch:
             if batch < saved["batch"]:
                 continue

@@ -139,6 +139,15 @@ def test_a_buffer_that_prefers_short_packets_says_nothing_of_means():
     assert "least_busy" not in answer.about
 
 
+def test_a_long_warm_up_is_run_through_at_once():
+    """Many threads behind a short window are warmed up for thousands of its batches."""
+    model = build(served(9), packets(64))
+    each, at_once = (run(model, 1, 3000, 300, cut=290, at_once=one) for one in (False, True))
+    assert (len(each.snapshots), len(at_once.snapshots)) == (301, 12)
+    assert [shot.now for shot in at_once.snapshots[1:]] == [shot.now for shot in each.snapshots[290:]]
+    assert at_once.snapshots[-1].age == each.snapshots[-1].age
+
+
 def test_ages_of_many_threads_are_summed_beyond_64_bits():
     model = build(served(9, start=Start("simultaneous")), packets(64))
     state, births = State(model, 1, accounts=True), 2**62 - np.arange(9) * (2**32 + 7)

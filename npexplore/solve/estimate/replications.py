@@ -202,8 +202,8 @@ class Subject:
             places = min(self.inside // cut, packets // BATCHES // MAX_SHORTENING)
             packets -= BATCHES * int(places * (seed * GOLDEN % 1.0))
         goal, batches = packets * (BATCHES + cut) // BATCHES, BATCHES + cut
-        result = run(model, seed, goal, batches, cut=cut, accounts=breakdown)
-        return _replication(self.machine, self.endless, result, cut, ())
+        result = run(model, seed, goal, batches, cut=cut, at_once=True, accounts=breakdown)
+        return _replication(self.machine, self.endless, result, min(cut, 1), ())
 
     def windowed_run(self, seed: int) -> Replication:
         """Return one run of a machine that is measured over a time window of its own; threads begin as in others."""
