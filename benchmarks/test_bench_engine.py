@@ -319,10 +319,11 @@ def test_cold_compilation(benchmark, tmp_path):
     benchmark.pedantic(run, rounds=1, iterations=1)
 
 
+@pytest.mark.parametrize("name", ["ddr4_3200", "hbm3_6400"])
 @pytest.mark.parametrize("pattern", ["random", "runs", "hits"])
-def test_accesses_a_second_of_a_scheduling_dram_controller(benchmark, pattern):
-    """DDR4-3200, a quarter of them writes, 32 + 32 entries; DRAMsim3 schedules 0.24 million a second."""
-    device = dram_device("ddr4_3200")
+def test_accesses_a_second_of_a_scheduling_dram_controller(benchmark, pattern, name):
+    """A quarter of them writes, 32 + 32 entries; DRAMsim3 schedules 0.24 million a second of DDR4-3200."""
+    device = dram_device(name)
     made = dram_accesses(device, pattern, max(PACKETS, 1000), 1, writes=0.25)
 
     def run():

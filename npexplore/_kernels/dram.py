@@ -11,7 +11,6 @@ from npexplore._kernels.dram_commands import (
     _dram_column,
     _dram_direction,
     _dram_move,
-    _dram_own,
     _dram_precharge,
     _dram_refresh,
 )
@@ -22,19 +21,107 @@ from npexplore.jit import kernel
 
 @kernel(forceinline=True, _nrt=False)
 def _dram_unit(D, o, u):
-    """Return when a unit and its command buses allow an activate, a precharge, a read and a write."""
+    """Return when a unit and its command buses allow a read, a write, an activate and a precharge."""
     row_bus, column_bus = D[o + M_ROW_END], D[o + M_COLUMN_END]
     activates = max(D[u + M_U_ACT], D[u + M_U_FAW + D[u + M_U_FAW_AT]] + D[o + M_FAW], row_bus)
     closes, reads = max(D[u + M_U_CLOSE], row_bus), max(D[u + M_U_READ], column_bus)
-    return activates, closes, reads, max(D[u + M_U_WRITE], column_bus)
+    return reads, max(D[u + M_U_WRITE], column_bus), activates, closes
+
+
+@kernel(forceinline=True, _nrt=False)
+def _dram_may(D, o, u):
+    """Return when a unit may have a read, a write or an activate, and when a precharge; its banks may be later."""
+    reads, writes, activates, closes = _dram_unit(D, o, u)
+    reads, writes = max(D[u + M_U_MAY], reads), max(D[u + M_U_MAY + 1], writes)
+    return min(reads, writes, max(D[u + M_U_MAY + 2], activates)), max(D[u + M_U_MAY + 3], closes)
+
+
+@kernel(forceinline=True, _nrt=False)
+def _dram_note(D, may, now, gate, ready, later):
+    """Note from when on banks allow a kind of command, and another than the next; return when one may go after now.
+
+    gate: from when on the unit allows it. ready: how many banks do so now; later: when the first of the others does.
+    """
+    D[may] = later if ready == 0 else now
+    D[may + M_U_LATER - M_U_MAY] = later if ready <= 1 else now
+    return max(gate, later if gate <= now else D[may])
+
+
+@kernel(forceinline=True, _nrt=False)
+def _dram_scan(D, o, u, now, whole):
+    """Return the oldest column and row command of a unit that may go now (-1: none), their keys, and when others may."""
+    column, column_key, row, row_key = np.int64(-1), M_NEVER, np.int64(-1), M_NEVER
+    reads, writes, activates, closes = _dram_unit(D, o, u)
+    if not whole:
+        reads, writes, activates = max(reads, now + 1), max(writes, now + 1), max(activates, now + 1)
+    if D[o + M_SECOND] > 0:
+        activates = M_NEVER
+    n_read, n_write, n_act, n_close = 0, 0, 0, 0  # banks whose own rules allow a command now; else when they will
+    s_read, s_write, s_act, s_close = M_NEVER, M_NEVER, M_NEVER, M_NEVER
+    for n in range(D[u + M_U_ACTIVE]):
+        b = D[D[u + M_U_ACTIVE_AT] + n]
+        g = D[b + M_B_GROUP]
+        if D[b + M_B_GO + 2] >= 0:
+            shut = D[b + M_B_SHUT] == 1
+            time = D[b + M_B_CLOSE] if shut else max(D[b + M_B_ACT], D[g + M_G_ACT])
+            if time <= now:
+                n_close, n_act = n_close + shut, n_act + (not shut)
+                if (closes if shut else activates) <= now and D[b + M_B_KEY + 2] < row_key:
+                    row, row_key = b, D[b + M_B_KEY + 2]
+            elif shut:
+                s_close = min(s_close, time)
+            else:
+                s_act = min(s_act, time)
+        if D[b + M_B_GO] >= 0:
+            time = max(D[b + M_B_READ], D[g + M_G_READ])
+            if time > now:
+                s_read = min(s_read, time)
+            else:
+                n_read += 1
+                if reads <= now and D[b + M_B_KEY] < column_key:
+                    column, column_key = D[b + M_B_GO], D[b + M_B_KEY]
+        if D[b + M_B_GO + 1] >= 0:
+            time = max(D[b + M_B_WRITE], D[g + M_G_WRITE])
+            if time > now:
+                s_write = min(s_write, time)
+            else:
+                n_write += 1
+                if writes <= now and D[b + M_B_KEY + 1] < column_key:
+                    column, column_key = D[b + M_B_GO + 1], D[b + M_B_KEY + 1]
+    may = u + M_U_MAY
+    clocked = min(_dram_note(D, may, now, reads, n_read, s_read), _dram_note(D, may + 1, now, writes, n_write, s_write))
+    clocked = min(clocked, _dram_note(D, may + 2, now, activates, n_act, s_act))
+    return column, column_key, row, row_key, _dram_note(D, may + 3, now, closes, n_close, s_close), clocked
+
+
+@kernel(forceinline=True, _nrt=False)
+def _dram_look(D, o, now, whole, soonest, every):
+    """Return the oldest column and row command that may go now (-1: none), their keys, and when others may, or before.
+
+    every: looks at units too of which nothing may go now; the time is then exact.
+    """
+    column, column_key, row, row_key, clocked = np.int64(-1), M_NEVER, np.int64(-1), M_NEVER, M_NEVER
+    for k in range(D[o + M_UNITS]):
+        u = o + D[o + M_UNITS_AT] + k * M_UNIT
+        begins, other = _dram_may(D, o, u)
+        if every or other <= now or (begins <= now and whole):
+            q, q_key, b, b_key, other, begins = _dram_scan(D, o, u, now, whole)
+            if q_key < column_key:
+                column, column_key = q, q_key
+            if b_key < row_key:
+                row, row_key = b, b_key
+        soonest, clocked = min(soonest, other), min(clocked, begins)
+    if D[o + M_CLOCK] != D[o + M_EDGE]:
+        clocked = (max(clocked, now) + D[o + M_CLOCK] - 1) // D[o + M_CLOCK] * D[o + M_CLOCK]
+    return column, column_key, row, row_key, min(soonest, clocked)
 
 
 @kernel(_nrt=False)
 def _dram_step(D, o, now, orders):
     """Issue what can be issued at an edge; return the next time at which something may be possible."""
     edge, clock = D[o + M_EDGE], D[o + M_CLOCK]
-    aligned = (now + clock - 1) // clock * clock  # activates and column commands begin with a clock
-    soonest = M_NEVER
+    whole = clock == edge or now % clock == 0  # activates and column commands begin with a clock
+    refresh = M_NEVER
     if D[o + M_SECOND] > 0 and now >= D[o + M_SECOND]:  # the second half of an activate cannot wait any longer
         D[o + M_SECOND] = 0
         _dram_occupy_row(D, o, now, clock)
@@ -42,72 +129,12 @@ def _dram_step(D, o, now, orders):
     moved = D[o + M_BANK_QUEUE] > 0 and _dram_move(D, o, now)
     refreshing = False
     if D[o + M_REFRESH_SETS] > 0:
-        refreshing, soonest = _dram_refresh(D, o, now, orders)
+        refreshing, refresh = _dram_refresh(D, o, now, orders)
         if refreshing and D[o + M_DUAL] == 0:
             return now + edge
     if D[o + M_WRITES] > 0 and D[o + M_BANK_QUEUE] == 0:
         _dram_direction(D, o)
-    many = D[o + M_UNITS] > 1
-    u = o + D[o + M_UNITS_AT]
-    activates, closes, reads, writes = _dram_unit(D, o, u)
-    column, column_key, row, row_key = np.int64(-1), M_NEVER, np.int64(-1), M_NEVER
-    refresh = soonest
-    n_act, n_close, n_read, n_write = 0, 0, 0, 0  # banks whose own rules allow a command now; else when they will
-    s_act, s_close, s_read, s_write = M_NEVER, M_NEVER, M_NEVER, M_NEVER
-    active = o + D[o + M_ACTIVE_AT]
-    for n in range(D[o + M_ACTIVE]):
-        b = D[active + n]
-        g = D[b + M_B_GROUP]
-        if many:
-            u = D[b + M_B_UNIT]
-            activates, closes, reads, writes = _dram_unit(D, o, u)
-        if D[b + M_B_GO + 2] >= 0:
-            if D[b + M_B_SHUT] == 1:
-                time = D[b + M_B_CLOSE]
-                if time <= now:
-                    n_close += 1
-                else:
-                    s_close = min(s_close, time)
-                time = max(time, closes)
-            else:
-                time = max(D[b + M_B_ACT], D[g + M_G_ACT])
-                if time <= now:
-                    n_act += 1
-                else:
-                    s_act = min(s_act, time)
-                time = max(time, activates)
-                if clock != edge:
-                    time = max((time + clock - 1) // clock * clock, aligned)
-            if time > now:
-                soonest = min(soonest, time)
-            elif D[b + M_B_KEY + 2] < row_key and (D[o + M_SECOND] == 0 or D[b + M_B_SHUT] == 1):
-                row, row_key = b, D[b + M_B_KEY + 2]
-        if D[b + M_B_GO] >= 0:
-            time = max(D[b + M_B_READ], D[g + M_G_READ])
-            if time <= now:
-                n_read += 1
-            else:
-                s_read = min(s_read, time)
-            time = max(time, reads)
-            if clock != edge:
-                time = max((time + clock - 1) // clock * clock, aligned)
-            if time > now:
-                soonest = min(soonest, time)
-            elif D[b + M_B_KEY] < column_key:
-                column, column_key = D[b + M_B_GO], D[b + M_B_KEY]
-        if D[b + M_B_GO + 1] >= 0:
-            time = max(D[b + M_B_WRITE], D[g + M_G_WRITE])
-            if time <= now:
-                n_write += 1
-            else:
-                s_write = min(s_write, time)
-            time = max(time, writes)
-            if clock != edge:
-                time = max((time + clock - 1) // clock * clock, aligned)
-            if time > now:
-                soonest = min(soonest, time)
-            elif D[b + M_B_KEY + 1] < column_key:
-                column, column_key = D[b + M_B_GO + 1], D[b + M_B_KEY + 1]
+    column, column_key, row, row_key, soonest = _dram_look(D, o, now, whole, refresh, False)
     if column >= 0 and D[o + M_IN_ORDER] == 1 and _dram_passes(D, o, column_key):
         column = np.int64(-1)
     if refreshing:
@@ -120,45 +147,41 @@ def _dram_step(D, o, now, orders):
             column = np.int64(-1)
     if column >= 0 and row >= 0 and row == D[column + M_R_BANK]:
         row = np.int64(-1)
-    crowded = D[o + M_WAITING] > 0 or (D[o + M_N_WRITES] > 0 and (column >= 0 or D[o + M_EARLY] == 1))
-    used = np.int64(-1)
-    if row >= 0:
-        if D[row + M_B_SHUT] == 1:
-            n_close -= 1
-            D[D[row + M_B_GO + 2] + M_R_OUTCOME] = M_CONFLICT
-            _dram_precharge(D, o, row, now, orders)
-        else:
-            n_act -= 1
-            _dram_activate(D, o, D[row + M_B_GO + 2], now, orders)
-    if column >= 0:
-        used = D[column + M_R_BANK]
-        if D[column + M_R_WRITE] == 1:
-            n_write -= 1
-        else:
-            n_read -= 1
-        _dram_column(D, o, column, now, orders)
+    crowded = D[o + M_UNITS] > 1 or clock != edge or refreshing or D[o + M_WAITING] > 0
+    crowded = crowded or (D[o + M_N_WRITES] > 0 and (column >= 0 or D[o + M_EARLY] == 1))
+    _dram_issue(D, o, column, row, now, orders)
     if column >= 0 or row >= 0 or moved or refreshing:
-        crowded = crowded or D[o + M_BANK_QUEUE] > 0 or D[u + M_U_PENDING] == 1 or D[o + M_SECOND] > 0
-        if many or crowded or refreshing or clock != edge:
+        u = o + D[o + M_UNITS_AT]
+        if crowded or D[o + M_BANK_QUEUE] > 0 or D[u + M_U_PENDING] == 1 or D[o + M_SECOND] > 0:
             return now + edge
-        # who else may come next, had from its own rules and from those that the commands have moved on
-        activates, closes, reads, writes = _dram_unit(D, o, u)
-        soonest = min(refresh, _dram_own(D, row, activates, closes, reads, writes))
-        soonest = min(soonest, _dram_own(D, used, activates, closes, reads, writes))
-        if n_act > 0 or s_act < M_NEVER:
-            soonest = min(soonest, activates if n_act > 0 else max(activates, s_act))
-        if n_close > 0 or s_close < M_NEVER:
-            soonest = min(soonest, closes if n_close > 0 else max(closes, s_close))
-        if n_read > 0 or s_read < M_NEVER:
-            soonest = min(soonest, reads if n_read > 0 else max(reads, s_read))
-        if n_write > 0 or s_write < M_NEVER:
-            soonest = min(soonest, writes if n_write > 0 else max(writes, s_write))
+        begins, closes = _dram_may(D, o, u)
+        soonest = min(refresh, begins, closes)
         return max(now + edge, (soonest + edge - 1) // edge * edge)
     if D[o + M_SECOND] > 0:
         D[o + M_SECOND] = 0
         _dram_occupy_row(D, o, now, clock)
         return now + edge
+    if clock != edge and soonest % clock != 0:  # only a step between clocks sees who came since: it must have a reason
+        soonest = _dram_look(D, o, now, whole, refresh, True)[4]
     return (soonest + edge - 1) // edge * edge
+
+
+@kernel(forceinline=True, _nrt=False)
+def _dram_issue(D, o, column, row, now, orders):
+    """Issue a column and a row command, or one of them (-1: none); another one of their kind is the next that may go."""
+    if column >= 0:
+        kind = D[D[column + M_R_BANK] + M_B_UNIT] + D[column + M_R_WRITE]
+        D[kind + M_U_MAY] = D[kind + M_U_LATER]
+    if row >= 0:
+        kind = D[row + M_B_UNIT] + 2 + D[row + M_B_SHUT]
+        D[kind + M_U_MAY] = D[kind + M_U_LATER]
+        if D[row + M_B_SHUT] == 1:
+            D[D[row + M_B_GO + 2] + M_R_OUTCOME] = M_CONFLICT
+            _dram_precharge(D, o, row, now, orders)
+        else:
+            _dram_activate(D, o, D[row + M_B_GO + 2], now, orders)
+    if column >= 0:
+        _dram_column(D, o, column, now, orders)
 
 
 @kernel(forceinline=True, _nrt=False)

@@ -242,20 +242,3 @@ def _dram_column(D, o, q, now, orders):
     if page == M_CLOSED or (page == M_ADAPTIVE and D[b + M_B_HIT] < 0 and D[b + M_B_HIT + 1] < 0):
         _dram_closed(D, o, b, D[b + M_B_CLOSE])
     _dram_choose(D, o, b)
-
-
-@kernel(forceinline=True, _nrt=False)
-def _dram_own(D, b, activates, closes, reads, writes):
-    """Return when the requests of a bank (-1: none) may have their next command, by rules of bank, group and unit."""
-    soonest = M_NEVER
-    if b < 0:
-        return soonest
-    g = D[b + M_B_GROUP]
-    if D[b + M_B_GO] >= 0:
-        soonest = max(D[b + M_B_READ], D[g + M_G_READ], reads)
-    if D[b + M_B_GO + 1] >= 0:
-        soonest = min(soonest, max(D[b + M_B_WRITE], D[g + M_G_WRITE], writes))
-    if D[b + M_B_GO + 2] >= 0:
-        time = max(D[b + M_B_CLOSE], closes) if D[b + M_B_SHUT] == 1 else max(D[b + M_B_ACT], D[g + M_G_ACT], activates)
-        soonest = min(soonest, time)
-    return soonest

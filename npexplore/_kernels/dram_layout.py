@@ -13,11 +13,11 @@ import numpy as np
 ) = range(54)  # fmt: skip
 (
     M_FREE, M_SEQUENCE, M_N_READS, M_N_WRITES, M_QUEUED, M_WRITING, M_DRAIN, M_OUT_READ, M_OUT_READ_TAIL, M_OUT_WRITE, M_OUT_WRITE_TAIL, M_IN_READ,
-    M_IN_READ_TAIL, M_IN_WRITE, M_IN_WRITE_TAIL, M_ROW_END, M_COLUMN_END, M_SECOND, M_ACTIVE, M_DONE, M_AWAKE, M_TIME, M_NEXT, M_WAITING,
+    M_IN_READ_TAIL, M_IN_WRITE, M_IN_WRITE_TAIL, M_ROW_END, M_COLUMN_END, M_SECOND, M_DONE, M_AWAKE, M_TIME, M_NEXT, M_WAITING,
     M_SERVED_READS, M_SERVED_WRITES, M_HITS, M_MISSES, M_CONFLICTS, M_REFRESHES, M_ACTIVATES, M_BUSY_SLOTS, M_BUSY_BUFFER, M_BUSY_COMMAND,
-) = range(54, 88)  # fmt: skip
-M_CAUSES = 88  # ticks between data, by what they waited for
-M_HEADER = 99
+) = range(54, 87)  # fmt: skip
+M_CAUSES = 87  # ticks between data, by what they waited for
+M_HEADER = 98
 
 # ---- what a gap between data waited for
 (M_BUS, M_GROUP, M_TURN, M_OPENING, M_BANK, M_ROWS_APART, M_WINDOW, M_REFRESH, M_COMMAND, M_ORDER, M_NOBODY) = (
@@ -25,10 +25,10 @@ M_HEADER = 99
 )
 
 # ---- a unit: one channel, or one of the pseudo-channels that share command buses
-(M_U_READ, M_U_WRITE, M_U_ACT, M_U_CLOSE, M_U_FAW, M_U_FAW_AT, M_U_DUE, M_U_SET, M_U_PENDING, M_U_REFRESHED, M_U_READ_CAUSE, M_U_WRITE_CAUSE, M_U_DATA, M_U_BUSY, M_U_ROWS, M_U_WINDOW) = (
-    0, 1, 2, 3, 4, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18
+(M_U_READ, M_U_WRITE, M_U_ACT, M_U_CLOSE, M_U_FAW, M_U_FAW_AT, M_U_DUE, M_U_SET, M_U_PENDING, M_U_REFRESHED, M_U_READ_CAUSE, M_U_WRITE_CAUSE, M_U_DATA, M_U_BUSY, M_U_ROWS, M_U_WINDOW, M_U_ACTIVE, M_U_ACTIVE_AT, M_U_MAY, M_U_LATER) = (
+    0, 1, 2, 3, 4, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 25
 )  # fmt: skip
-M_UNIT = 19
+M_UNIT = 29  # M_U_MAY: when banks may have a read, write, activate, precharge, or before; M_U_LATER: another one
 
 # ---- a bank group
 M_G_READ, M_G_WRITE, M_G_ACT, M_G_READ_CAUSE, M_G_BUSY = range(5)

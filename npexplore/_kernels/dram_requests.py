@@ -79,17 +79,34 @@ def _dram_in_order(D, b, oldest):
 @kernel(_nrt=False)
 def _dram_passes(D, o, key):
     """Say whether a column command with this key would pass one that has been in line for longer."""
-    active = o + D[o + M_ACTIVE_AT]
-    for n in range(D[o + M_ACTIVE]):
-        b = D[active + n]
-        for w in range(2):
-            if D[b + M_B_GO + w] >= 0 and D[b + M_B_KEY + w] < key:
-                return True
+    for k in range(D[o + M_UNITS]):
+        u = o + D[o + M_UNITS_AT] + k * M_UNIT
+        for n in range(D[u + M_U_ACTIVE]):
+            b = D[D[u + M_U_ACTIVE_AT] + n]
+            for w in range(2):
+                if D[b + M_B_GO + w] >= 0 and D[b + M_B_KEY + w] < key:
+                    return True
     return False
 
 
 @kernel(forceinline=True, _nrt=False)
 def _dram_choose(D, o, b):
+    """Choose the next candidates of a bank; its unit knows from when on they may go."""
+    _dram_candidates(D, o, b)
+    may, g = D[b + M_B_UNIT] + M_U_MAY, D[b + M_B_GROUP]
+    if D[b + M_B_GO] >= 0:
+        D[may] = min(D[may], max(D[b + M_B_READ], D[g + M_G_READ]))
+    if D[b + M_B_GO + 1] >= 0:
+        D[may + 1] = min(D[may + 1], max(D[b + M_B_WRITE], D[g + M_G_WRITE]))
+    if D[b + M_B_GO + 2] >= 0:
+        if D[b + M_B_SHUT] == 1:
+            D[may + 3] = min(D[may + 3], D[b + M_B_CLOSE])
+        else:
+            D[may + 2] = min(D[may + 2], max(D[b + M_B_ACT], D[g + M_G_ACT]))
+
+
+@kernel(_nrt=False)
+def _dram_candidates(D, o, b):
     """Say which requests of a bank may have the next column command of each direction, and the next row command.
 
     Who opened the row uses it first. A row is closed for an older request once no still older one hits it, and no younger
@@ -137,8 +154,10 @@ def _dram_choose(D, o, b):
 
 @kernel(_nrt=False)
 def _dram_choose_all(D, o):
-    for n in range(D[o + M_ACTIVE]):
-        _dram_choose(D, o, D[o + D[o + M_ACTIVE_AT] + n])
+    for k in range(D[o + M_UNITS]):
+        u = o + D[o + M_UNITS_AT] + k * M_UNIT
+        for n in range(D[u + M_U_ACTIVE]):
+            _dram_choose(D, o, D[D[u + M_U_ACTIVE_AT] + n])
 
 
 @kernel(forceinline=True, _nrt=False)
@@ -151,10 +170,10 @@ def _dram_to_bank(D, o, q, now):
             _dram_closed(D, o, b, shut)
     _dram_append(D, q, b + M_B_HEAD + w, b + M_B_TAIL + w)
     if D[b + M_B_COUNT] == 0:
-        n = D[o + M_ACTIVE]
-        D[o + D[o + M_ACTIVE_AT] + n] = b
-        D[b + M_B_PLACE] = n
-        D[o + M_ACTIVE] = n + 1
+        u = D[b + M_B_UNIT]
+        D[b + M_B_PLACE] = D[u + M_U_ACTIVE_AT] + D[u + M_U_ACTIVE]
+        D[D[b + M_B_PLACE]] = b
+        D[u + M_U_ACTIVE] += 1
     D[b + M_B_COUNT] += 1
     D[o + M_QUEUED] += 1
     if D[b + M_B_ROW] == D[q + M_R_ROW]:
@@ -208,10 +227,10 @@ def _dram_from_bank(D, o, q):
     D[b + M_B_COUNT] -= 1
     D[o + M_QUEUED] -= 1
     if D[b + M_B_COUNT] == 0:
-        n = D[o + M_ACTIVE] - 1
-        D[o + M_ACTIVE] = n
-        moved = D[o + D[o + M_ACTIVE_AT] + n]
-        D[o + D[o + M_ACTIVE_AT] + D[b + M_B_PLACE]] = moved
+        u = D[b + M_B_UNIT]
+        D[u + M_U_ACTIVE] -= 1
+        moved = D[D[u + M_U_ACTIVE_AT] + D[u + M_U_ACTIVE]]
+        D[D[b + M_B_PLACE]] = moved
         D[moved + M_B_PLACE] = D[b + M_B_PLACE]
 
 

@@ -164,6 +164,7 @@ def _at_rest(D: Integers, units: int, groups: int, banks: int, room: int, start:
     for k in range(4):
         D[unit + dram.M_U_FAW + k] = LONG_AGO
     D[unit + dram.M_U_DUE] = D[dram.M_REFI]
+    D[unit + dram.M_U_ACTIVE_AT] = start + D[dram.M_ACTIVE_AT] + np.arange(units) * (banks // units)
     numbers = np.arange(banks)
     bank = D[dram.M_BANKS_AT] + numbers * dram.M_BANK_WIDTH
     each = banks // units
