@@ -45,19 +45,19 @@ def source_for(side: Side6, port: int, target: int) -> int:
 
     0: it has none, as for a link-local target on a port without IPv6.
     """
-    near = _scope(target) <= LINK_SCOPE
+    wanted, label = _scope(target), _label(target)
+    near = wanted <= LINK_SCOPE
     candidates: list[tuple[tuple[int, ...], int]] = []
     for number, link in enumerate(side.ports):
         if link is None or (near and number != port):
             continue
         for own, length in (*reversed(link.subnets), (link.link_local, 64)):
-            scope, wanted = _scope(own), _scope(target)
+            scope = _scope(own)
             fits = -scope if scope >= wanted else scope - 128
             common = min(128 - ((own ^ target) & MAX_ADDRESS).bit_length(), length)
-            rank = (own == target, fits, number == port, _label(own) == _label(target), common)
-            candidates.append((tuple(map(int, rank)), own))
-    best = max((rank for rank, _ in candidates), default=())
-    return next((own for rank, own in candidates if rank == best), 0)
+            rank = (own == target, fits, number == port, _label(own) == label, common)
+            candidates.append((rank, own))
+    return max(candidates, key=lambda one: one[0], default=((), 0))[1]  # the first of the best
 
 
 def about_error(packet: bytes) -> bool:
