@@ -258,10 +258,11 @@ class MachineCompiler:
         freeing = [
             step for recorded in self.pools for step, _ in recorded.visits if step.resource is self.machine.ingress
         ]
-        return len(freeing) == 1 and any(
-            step is freeing[0] and freeing[0].operands["bytes"] is recorded.columns["packet_bytes"]
-            for recorded in self.pools if recorded.pool.gets is None for step in recorded.body
-        )  # fmt: skip
+        first = [recorded for recorded in self.pools if recorded.pool.gets is None]
+        return len(freeing) == len(first) == 1 and any(
+            step is freeing[0] and freeing[0].operands["bytes"] is first[0].columns["packet_bytes"]
+            for step in first[0].body
+        )
 
     def _arrays(
         self, asm: Assembler, tokens: list[Token], times: int | None, workload: Workload,
