@@ -14,8 +14,10 @@ def internet_checksum(data: bytes) -> int:
     """Return the checksum of bytes as a number (RFC 1071 section 1); an odd last byte gets a zero behind it."""
     if len(data) % 2:
         data = data + b"\0"
-    number = int.from_bytes(data, "big")
-    return 0xFFFF - (number % 0xFFFF or (0xFFFF if number else 0))  # 2^16 = 1 (mod 0xffff): words count alike
+    total = sum(data[i] << 8 | data[i + 1] for i in range(0, len(data), 2))
+    while total > 0xFFFF:
+        total = (total & 0xFFFF) + (total >> 16)
+    return 0xFFFF - total
 
 
 def update_checksum(checksum: int, old: int, new: int) -> int:
