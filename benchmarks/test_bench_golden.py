@@ -86,7 +86,7 @@ def test_a_file_of_routes(benchmark, routes, tmp_path):
                 table[prefix] = via
 
     def ours():
-        found = read_routes(tmp_path / "routes.txt")
+        found = read_routes(tmp_path / "routes.txt").four
         LPMS["trie20_4_8"].from_columns(found.value, found.length, found.leads)
 
     benchmark.pedantic(ours, rounds=3, warmup_rounds=1)
