@@ -22,7 +22,16 @@ from npexplore.machine.lone import uses_of
 from npexplore.machine.loop_turns import TooManyTurnsError
 from npexplore.machine.members import Members
 from npexplore.machine.program import HOME
-from npexplore.machine.progress import TINY, Chain, Held, Progress, TurnsDifferError, Value, distinct
+from npexplore.machine.progress import (
+    LEAST_DIVISOR,
+    ROUNDING_S,
+    Chain,
+    Held,
+    Progress,
+    TurnsDifferError,
+    Value,
+    distinct,
+)
 from npexplore.machine.resources.base import LEAST_LOADED, Hold, Taken, Uses
 from npexplore.machine.sections import Demand, Demands, Sections, without
 from npexplore.machine.tree import Body, Branch, Fork, Give, Loop, Parallel, Take, Visit
@@ -65,9 +74,9 @@ def _demands(
     result.latency = float(np.sum(result.clock))
     result.own_waits = walk.own.settle()
     result.share, result.chance = float(shares.sum()), float(uses.chance)
-    variance, mean = _variance(result.clock, shares), result.latency / max(result.share, TINY)
-    result.scv = variance / mean**2 if mean > TINY else 0.0
-    result.variance = variance + result.chance / max(result.share, TINY)
+    variance, mean = _variance(result.clock, shares), result.latency / max(result.share, LEAST_DIVISOR)
+    result.scv = variance / mean**2 if mean > ROUNDING_S else 0.0
+    result.variance = variance + result.chance / max(result.share, LEAST_DIVISOR)
     result.latency_parts = {name: seconds for name, seconds in walk.latency_parts.items() if seconds > 0}
     result.sections = {name: section for name, section in by_server.items() if not section.untied}
     result.untied = by_server.keys() - result.sections.keys()
@@ -89,7 +98,7 @@ def _demands(
 
 def _variance(clock: Values, shares: Values) -> float:
     """Return the variance of a packet's time from packet to packet; clock: weighted by the packets' shares."""
-    live, total = shares > 0, max(float(shares.sum()), TINY)
+    live, total = shares > 0, max(float(shares.sum()), LEAST_DIVISOR)
     return max(float((clock[live] ** 2 / shares[live]).sum()) / total - (float(clock.sum()) / total) ** 2, 0.0)
 
 
@@ -166,11 +175,11 @@ class _Program(Members):
         self.sections.tie(path, strand, parallel)
 
     def chosen(self, probability: float, path: Progress, sides: Sequence[Progress]) -> None:
-        times = [self.of(side, side.clock) / max(side.total, TINY) for side in sides]
+        times = [self.of(side, side.clock) / max(side.total, LEAST_DIVISOR) for side in sides]
         self.uses.chance += path.total * probability * (1 - probability) * (times[0] - times[1]) ** 2
 
     def joined(self, path: Progress, ends: Sequence[Value], chances: Sequence[Value]) -> Value:
-        total = max(path.total, TINY)
+        total = max(path.total, LEAST_DIVISOR)
         variances = [0.0, *(chance / total for chance in chances)]
         self.own.parts([self.of(path, end) / total for end in ends], variances, path.total)
         return path.total * max(variances)
@@ -180,7 +189,7 @@ class _Program(Members):
         for number, part in enumerate(parts, start=1):
             passed = (ends[number] - path.clock) * path.share
             last = np.argmax(ends, axis=0) == number
-            share = float(passed[last].sum()) / max(float(passed.sum()), TINY)
+            share = float(passed[last].sum()) / max(float(passed.sum()), LEAST_DIVISOR)
             for name, seconds in part.items():
                 self.latency_parts[name] = self.latency_parts.get(name, 0.0) + seconds * share
 

@@ -15,7 +15,7 @@ import numpy as np
 from npexplore.errors import ModelError
 from npexplore.machine.amounts import any_of
 from npexplore.machine.program import HOME, THREAD
-from npexplore.machine.progress import TINY, Chain, Held, Progress, Value
+from npexplore.machine.progress import LEAST_DIVISOR, Chain, Held, Progress, Value
 from npexplore.machine.resources.base import LEAST_LOADED, Hold, OwnFaces, Resource, Server, Taken, Uses
 from npexplore.machine.tree import (
     Choose,
@@ -107,13 +107,13 @@ def _completed(uses: Uses, place: str, live: Value) -> Uses:
     total: Value = uses.delay
     for hold in uses.holds:
         inner: Value = hold.seconds if hold.inner is None else hold.inner
-        alike = hold.seconds**2 / np.maximum(hold.visits, TINY)
+        alike = hold.seconds**2 / np.maximum(hold.visits, LEAST_DIVISOR)
         if hold.variance is None:  # 0 for visits that are all alike: arrays of zeros would be added up everywhere
             hold.variance = NOTHING if hold.squares is None else hold.squares - alike
         hold.squares = alike if hold.squares is None else hold.squares
         total = total + inner
         if not uses.aside and hold.variance is not NOTHING:
-            uses.chance = uses.chance + hold.variance * (inner / np.maximum(hold.seconds, TINY)) ** 2
+            uses.chance = uses.chance + hold.variance * (inner / np.maximum(hold.seconds, LEAST_DIVISOR)) ** 2
         if uses.aside:
             full = hold.seconds if hold.server == uses.limit else inner
             uses.beside[hold.server] = uses.beside.get(hold.server, 0.0) + full

@@ -21,7 +21,8 @@ Value = Any  # a number, or an array over packets
 ALL = 1.0  # the share of packets that are not told apart
 Chain = tuple[str, ...]  # servers held, in the order they were taken
 SMALL = 1e-9
-TINY = 1e-18  # seconds that are rounding
+ROUNDING_S = 1e-18  # shorter times come of rounding
+LEAST_DIVISOR = 1e-18  # shares, visits and seconds are divided by no less
 MIN_GROUPED_PACKETS, MOST_DISTINCT = 64, 65535
 
 

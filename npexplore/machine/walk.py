@@ -18,7 +18,7 @@ from npexplore.machine.amounts import any_of
 from npexplore.machine.holding import Holding
 from npexplore.machine.loop_turns import LoopTurns
 from npexplore.machine.own_work import OwnWork
-from npexplore.machine.progress import TINY, Chain, Held, Progress, TurnsDifferError, Value
+from npexplore.machine.progress import ROUNDING_S, Chain, Held, Progress, TurnsDifferError, Value
 from npexplore.machine.resources.base import Hold, Uses
 from npexplore.machine.tree import Body, Branch, Draw, Fork, Let, Loop, Parallel, Turn, Visit
 from npexplore.rows.expressions import Condition, Expression, Values, Variable, evaluate, holds
@@ -117,7 +117,7 @@ class Walk:
 
     def overlaps(self, path: Progress, chain: Chain, seconds: Value) -> None:
         """Note that time was spent while the packet, or others of its own, went on."""
-        if not path.aside and any_of(abs(seconds) > TINY):
+        if not path.aside and any_of(abs(seconds) > ROUNDING_S):
             self.total = self.total - seconds
             self.uses.overlap[chain] = self.uses.overlap.get(chain, 0.0) + seconds
 

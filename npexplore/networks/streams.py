@@ -27,7 +27,7 @@ from npexplore.solve.queueing.markovian import mmc
 from npexplore.solve.queueing.phase_queue import FEWEST_SCV, of_several, two_moments, wait
 from npexplore.solve.queueing.renewal import mxgc
 
-MOST_ROUNDS, TOLERANCE, TINY, LEAST_CHANCE, ROUNDING = 500, 1e-11, 1e-300, 1e-9, 1e-9
+MOST_ROUNDS, TOLERANCE, LEAST_DIVISOR, LEAST_CHANCE, ROUNDING = 500, 1e-11, 1e-300, 1e-9, 1e-9
 MOST_TYPES = 40  # nodes x classes, up to which ways that meet again are followed
 SCALES = 3.0  # departures are looked at for this many times 1 / t: the best of 1, 3 and 9 for random networks
 
@@ -154,14 +154,14 @@ def _line(streams: Streams, node: int) -> Line:
     if left_out is not None:  # who has been there does not count any more
         rate[:] = np.linalg.solve(np.eye(n * r) - _table(streams, node).T, streams.external.ravel()).reshape(n, r)
     back = {
-        (i, m): (rate[i][:, None] * chances / np.maximum(rate[m], TINY)).T
+        (i, m): (rate[i][:, None] * chances / np.maximum(rate[m], LEAST_DIVISOR)).T
         for (i, m), chances in streams.edges.items()
         if i != left_out
     }
     mean, scv = streams.mean[node] / stays, stays * streams.scv[node] + chance
     line = Line(
         node, chance, streams.rate[node] * stays, mean, scv, 0.0, np.zeros(r), np.ones(r), np.ones((r, n)),
-        streams.external / np.maximum(rate, TINY), back, np.zeros(0), np.zeros((r, n, r, r)),
+        streams.external / np.maximum(rate, LEAST_DIVISOR), back, np.zeros(0), np.zeros((r, n, r, r)),
     )  # fmt: skip
     line.work = line.own / (1.0 - float(streams.load[node].sum()))
     return line
@@ -169,7 +169,7 @@ def _line(streams: Streams, node: int) -> Line:
 
 def _settle(streams: Streams, lines: dict[int, Line]) -> None:
     """Let all lines hear of each other until nothing changes."""
-    total = np.maximum(streams.rate.sum(axis=1), TINY)
+    total = np.maximum(streams.rate.sum(axis=1), LEAST_DIVISOR)
     share, load = streams.rate / total[:, None], streams.load.sum(axis=1)
     nodes = range(len(load))
     variability = np.array([streams.variability(node) if node in lines else 1.0 for node in nodes])
@@ -178,7 +178,7 @@ def _settle(streams: Streams, lines: dict[int, Line]) -> None:
     meeting = meets_again(streams) and streams.rate.size <= MOST_TYPES
     for _ in range(MOST_ROUNDS):
         work = np.array([lines[node].work if node in lines else 1.0 for node in nodes]) * several
-        pace = np.where(load > 0, (1 - load) * load / np.maximum(work, TINY), np.inf)
+        pace = np.where(load > 0, (1 - load) * load / np.maximum(work, LEAST_DIVISOR), np.inf)
         change = 0.0
         for line in lines.values():
             own = streams.load[line.node]
@@ -237,7 +237,7 @@ def _met(streams: Streams, line: Line, left: Floats) -> Floats:
 
 def _steady(streams: Streams, edge: tuple[int, int], variability: float) -> float:
     """Return how far those who waited at a node wait less at the next: 1 of one constant server that feeds one node."""
-    (i, m), total = edge, np.maximum(streams.rate.sum(axis=1), TINY)
+    (i, m), total = edge, np.maximum(streams.rate.sum(axis=1), LEAST_DIVISOR)
     flow = float((streams.rate[i] @ streams.edges[edge]).sum())
     alone = streams.line[i] and streams.servers[i] == 1
     return max(1.0 - variability, 0.0) * flow**2 / float(total[i] * total[m]) if alone else 0.0
@@ -253,7 +253,7 @@ def _spaced(line: Line, before: Line, share: Floats) -> Floats:
     waited = (before.work - before.own) / float(before.rate @ before.mean)
     ahead = seen @ line.mean
     less = ahead - np.maximum(ahead - waited * (1 - load), -load * mean / 2)
-    return np.asarray(seen - less[..., None] * share / max(mean, TINY))
+    return np.asarray(seen - less[..., None] * share / max(mean, LEAST_DIVISOR))
 
 
 def _several(streams: Streams, line: Line) -> float:

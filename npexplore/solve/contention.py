@@ -13,11 +13,10 @@ from npexplore.machine.progress import Chain
 from npexplore.machine.resources.reorder import ReorderQueue
 from npexplore.solve.batch_decisions import agreed
 from npexplore.solve.nesting import Nesting
+from npexplore.solve.queueing.inputs import LEAST_DIVISOR
 from npexplore.solve.queueing.residual import Home
 from npexplore.solve.regularity import in_order, is_by_chance, share_of_wait, slowed, variance_of_waits
 from npexplore.solve.stations import Floats
-
-TINY = 1e-12
 
 
 @dataclass
@@ -37,7 +36,7 @@ class Contention(Nesting):
     def more_variance(self) -> dict[str, Floats]:
         """Return by server what waits for others' work add to the squared coefficient of variation (P,) of times."""
         return {
-            name: variance / np.maximum(self.batch.seconds[name] * self.slowed[name], TINY) ** 2
+            name: variance / np.maximum(self.batch.seconds[name] * self.slowed[name], LEAST_DIVISOR) ** 2
             for name, variance in self.variances.items()
         }
 
@@ -55,7 +54,7 @@ class Contention(Nesting):
                 largest = self.batch.seconds[name] * Home(server.members, self.customers).met()
             waits = self._regular(name, server.units)
             for chain in self._home[name]:
-                others = 1.0 - self._spent[chain, name] / np.maximum(self.batch.seconds[name], TINY)
+                others = 1.0 - self._spent[chain, name] / np.maximum(self.batch.seconds[name], LEAST_DIVISOR)
                 busy = rate * largest * others * met / server.units
                 self._longer[chain, name] = slowed(busy, server.units, waits * self._remaining(chain, name))
 
@@ -71,7 +70,7 @@ class Contention(Nesting):
                 squares = squares + counted[:, 1]
         own = self._spent[chain, name]
         others = self.batch.seconds[name] - own
-        return squares / np.maximum(2.0 * others, TINY) * visits / np.maximum(own, TINY)
+        return squares / np.maximum(2.0 * others, LEAST_DIVISOR) * visits / np.maximum(own, LEAST_DIVISOR)
 
     def _by_chance(self) -> list[str]:
         return [name for name in self.batch.seconds if name != self.home and is_by_chance(self.batch, name)]
@@ -81,7 +80,7 @@ class Contention(Nesting):
         self.wandering = 0.0 * rate
         for name in self._by_chance():
             own = sum((seconds for (_, server), seconds in self._spent.items() if server == name), 0.0 * rate)
-            share = own / np.maximum(self.batch.seconds[name], TINY)  # the rest is work that no packet waits for
+            share = own / np.maximum(self.batch.seconds[name], LEAST_DIVISOR)  # no packet waits for the rest
             self.wandering = self.wandering + share * variance_of_waits(self.batch, name, rate)
 
     def reorder(self, rate: Floats) -> None:
@@ -91,7 +90,7 @@ class Contention(Nesting):
             chain = next(chain for chain, _ in self.batch.spent if name in chain)
             inside = self._without(chain[: chain.index(name) + 1], self.idle)
             visits, scv = self.batch.visits[name], self.batch.scv[name]
-            sd = self.batch.seconds[name] / np.maximum(visits, TINY) * np.sqrt(scv)
+            sd = self.batch.seconds[name] / np.maximum(visits, LEAST_DIVISOR) * np.sqrt(scv)
             others = rate * visits * (1.0 - 1.0 / self.customers)
             waits = visits * in_order(others, sd)
             self.in_order[inside] = self.in_order.get(inside, 0.0) + waits
@@ -136,4 +135,4 @@ class Contention(Nesting):
                 ]
                 squares[one] = sum(seconds, nothing) ** 2 / server.members
         total = sum(squares.values(), nothing)
-        return np.where(total > 0, squares.get(name, total) / np.maximum(total, TINY**2), 1.0)
+        return np.where(total > 0, squares.get(name, total) / np.maximum(total, LEAST_DIVISOR**2), 1.0)

@@ -19,6 +19,7 @@ from npexplore.rows.server import Polls, Server
 from npexplore.solve.batch_decisions import agreed
 from npexplore.solve.contention import Contention
 from npexplore.solve.queueing.banks import bank_bandwidth
+from npexplore.solve.queueing.inputs import LEAST_DIVISOR
 from npexplore.solve.queueing.mixed_units import mean_holders
 from npexplore.solve.queueing.mva import flow_equivalent, mva
 from npexplore.solve.queueing.recovery import recovering, recovering_open
@@ -26,7 +27,6 @@ from npexplore.solve.queueing.residual import Home, Occupancy, Residual, residua
 from npexplore.solve.regularity import is_by_chance
 from npexplore.solve.stations import ROUNDING, Floats, LoadDependent, Network, scv_met
 
-TINY = 1e-12
 ALIKE = 1e-3  # members differ by no more
 EXACT_BANKS = 6  # customers of alike members, up to which their exact chain is quick
 MOST_KEPT = 128  # units that forked work keeps: as if there were no more, where few packets leave so many behind
@@ -63,7 +63,7 @@ class Levels(Contention):
         if self.home is None or not spent or not all({*chain} & {*self.queued} for chain in spent):
             return stations, solved
         own = -(-self.customers // self.servers[self.home].members)
-        most = self.customers / np.maximum(own * self.batch.seconds[self.home], TINY)
+        most = self.customers / np.maximum(own * self.batch.seconds[self.home], LEAST_DIVISOR)
         return stations, solved._replace(throughput=np.minimum(solved.throughput, most[:, None]))
 
     @property
@@ -111,7 +111,7 @@ class Levels(Contention):
                                          [*inside.values()], lost)  # fmt: skip
         curve = np.minimum(curve, curve[:, -1:])
         self.residual = True
-        share = most / np.maximum(whole.queue_length.sum(axis=1), TINY)
+        share = most / np.maximum(whole.queue_length.sum(axis=1), LEAST_DIVISOR)
         return network.stations, Residual(curve, whole.queue_length * share[:, None])
 
     def curve(self, most: int, chain: Chain = ()) -> Floats:
@@ -332,7 +332,8 @@ class Levels(Contention):
         if server.polled is not None:
             longer = longer + self._polled(server.polled, visits, inside)
         falling = station.seconds[:, None] / longer
-        waits = (1.0 + scv_met(self._scv(server.name), station.seconds / np.maximum(self.batch.latency, TINY))) / 2
+        share = station.seconds / np.maximum(self.batch.latency, LEAST_DIVISOR)
+        waits = (1.0 + scv_met(self._scv(server.name), share)) / 2
         if self.customers == 2:  # the rest of a service, and the whole hand-over, of two services and two hand-overs
             waits = 1.0 + (waits - 1.0) * falling[:, 1] / (2.0 - falling[:, 1])
         waits = np.minimum(self._regular(server.name, 1) * waits, 1.0)
@@ -348,13 +349,13 @@ class Levels(Contention):
         later, or as soon as the first of n looks.
         """
         name, customers = polls.server, self.customers
-        look = self.batch.seconds[name] / np.maximum(self.batch.visits[name], TINY)
+        look = self.batch.seconds[name] / np.maximum(self.batch.visits[name], LEAST_DIVISOR)
         gap = np.full(len(self.batch), polls.gap_s)
         loop = residual(look[:, None], customers, gap, np.ones((1, 1, 1)), np.zeros((len(self.batch), 1))).throughput
         n = np.arange(1.0, customers)
         there = n - loop[:, :-1] * gap[:, None]
         waits = look[:, None] * (there - loop[:, :-1] * look[:, None] / 2)
-        among = (self._spent.get((inside, name), 0.0 * look) / np.maximum(look, TINY))[:, None]
+        among = (self._spent.get((inside, name), 0.0 * look) / np.maximum(look, LEAST_DIVISOR))[:, None]
         turn = (n / loop[:, :-1]) / (2 if polls.in_turn else n + 1)
         woken = polls.woken * (look[:, None] + waits + polls.woken_s)
         seconds = np.zeros((len(self.batch), customers))

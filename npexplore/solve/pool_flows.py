@@ -10,9 +10,8 @@ from npexplore.machine.resources import BoundedQueue
 from npexplore.rows.server import Server
 from npexplore.solve.batch import Batch
 from npexplore.solve.levels import Levels
+from npexplore.solve.queueing.inputs import LEAST_DIVISOR
 from npexplore.solve.stations import Floats
-
-TINY = 1e-12
 
 
 def in_receive_buffer(batch: Batch, levels: Mapping[str, Levels]) -> list[Pool]:
@@ -57,7 +56,7 @@ def scv_of_arrivals(batch: Batch, pool: Pool, feeders: Sequence[Pool], departs: 
     shares = {name: own.share for name, own in batch.like.by_pool.items()}
     total = sum(shares[one.name] for one in feeders)
     part = min(shares[pool.name] / total, 1.0) if total else 1.0
-    mean = sum(departs[one.name] * shares[one.name] for one in feeders) / max(total, TINY)
+    mean = sum(departs[one.name] * shares[one.name] for one in feeders) / max(total, LEAST_DIVISOR)
     return np.asarray(part * mean + 1.0 - part)
 
 

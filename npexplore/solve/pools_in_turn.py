@@ -32,13 +32,13 @@ from npexplore.solve.pool_flows import (
 )
 from npexplore.solve.pools_sharing import Meets, check_meetings, curves_of, eased_by, full_curves, least_eased, meets_of
 from npexplore.solve.queueing.finite_queue import finite_queues
+from npexplore.solve.queueing.inputs import LEAST_DIVISOR
 from npexplore.solve.queueing.residual import residual
 from npexplore.solve.stations import Floats
 from npexplore.solve.stays import Found, Stay
 from npexplore.solve.validity import check_losses, check_pools
 
 BOTTLENECK_SHARE = 0.999  # of X: who carries no more sets it
-TINY = 1e-12
 ROUNDS, STEP, CLOSE = 12, 0.3, 1e-4  # of rates before and behind queues that drop
 AMPLE = 2000  # packets that wait before a full queue
 MIN_VARIABILITY = 1e-3  # of variability: without any, nobody would ever wait
@@ -90,8 +90,8 @@ def _rate_of_leaving(batch: Batch, rates: Mapping[str, Floats], most: Floats) ->
     """Return the rate (P,) of packets that leave the machine, by the rates of the pools where they do."""
     leave = {name: own.leaves for name, own in batch.like.by_pool.items() if name in rates}
     total = sum(leave.values())
-    rate = sum((rates[name] * share for name, share in leave.items()), 0.0 * most) / max(total, TINY)
-    return np.asarray(np.minimum(rate if total > TINY else np.min([*rates.values()], axis=0), most))
+    rate = sum((rates[name] * share for name, share in leave.items()), 0.0 * most) / max(total, LEAST_DIVISOR)
+    return np.asarray(np.minimum(rate if total > LEAST_DIVISOR else np.min([*rates.values()], axis=0), most))
 
 
 def _check_full(name: str, full: npt.NDArray[np.bool_]) -> None:

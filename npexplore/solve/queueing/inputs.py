@@ -13,6 +13,7 @@ Ints = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
 SHORTEST = 1e-250  # seconds: a cycle through a network takes longer, or rates leave double precision
+LEAST_DIVISOR = 1e-12  # rates, visits and seconds are divided by no less
 
 
 def as_floats(subject: str, values: ArrayLike) -> Floats:

@@ -15,11 +15,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from npexplore.solve.queueing.inputs import Floats
+from npexplore.solve.queueing.inputs import LEAST_DIVISOR, Floats
 from npexplore.solve.queueing.sojourn import quantiles_of
 
 ATOM = 1e-9  # squared coefficient of variation of a time that is constant
-TINY = 1e-12
 NEVER = 1e-17  # chance of a number inside that is left out
 
 
@@ -52,8 +51,8 @@ def found_quantiles(
     waits, varies = waits * longer, np.maximum(varies, 0.0) * longer**2
     least = seconds[:, None] * max(1.0 - 3.0 * np.sqrt(spread), 0.0)  # next to nobody is quicker
     centre, variance = seconds[:, None] - least + waits, seconds[:, None] ** 2 * spread + varies
-    shape = np.maximum(centre**2 / np.maximum(variance, ATOM * (seconds[:, None] + waits) ** 2), TINY)
-    scale = np.maximum(centre / shape, TINY * alone)
+    shape = np.maximum(centre**2 / np.maximum(variance, ATOM * (seconds[:, None] + waits) ** 2), LEAST_DIVISOR)
+    scale = np.maximum(centre / shape, LEAST_DIVISOR * alone)
 
     def later(t: Floats) -> Floats:
         above = np.asarray(t)[..., None, None] - least
