@@ -35,7 +35,7 @@ def summary(subject: Subject) -> Content:
             ("mean bit rate", si(rate["bits_per_s"], "b/s")),
         ]
     if counts.packets:
-        facts += [("mean length", f"{d['mean_length']:.1f} B"), ("IP flows", f"{subject.streams.flows.count:,}")]
+        facts += [("mean length", f"{d['mean_length']:.1f} B"), ("IP flows", subject.streams.flows.count_text)]
     if burst["hurst"]:
         low, high = burst["hurst"]["low"], burst["hurst"]["high"]
         facts.append((f"Hurst parameter (95 %: {low:.2f} to {high:.2f})", f"{burst['hurst']['value']:.2f}"))
@@ -135,7 +135,7 @@ def flows(subject: Subject) -> Content:
     count = int(large["weight"].sum()) if "weight" in large else len(large)
     largest = "The largest one carries" if count == 1 else f"The {count:,} largest carry"
     about = (
-        f"{counter.count:,} directed flows (5-tuples){ipv6_text}. {largest} 80 % of the bytes; "
+        f"{counter.count_text} directed flows (5-tuples){ipv6_text}. {largest} 80 % of the bytes; "
         f"{(sample['packets'] == 1).mean():.1%} of the flows have a single packet."
     )
     top = by_flow.nlargest(10, "bytes", keep="first")

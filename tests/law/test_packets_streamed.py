@@ -71,6 +71,10 @@ def test_more_flows_than_fit_are_a_sample_and_the_largest(monkeypatch):
     assert len(known) <= 2_000
     assert counter.sampled > 1
     assert abs(counter.count - exact.count) < 5 * exact.count / np.sqrt(len(counter.sample()))
+    told, half = (int(part.replace(",", "")) for part in counter.count_text.split(" ± "))
+    assert 0 < half < 0.2 * told
+    assert abs(told - exact.count) <= 2 * half
+    assert exact.count_text == f"{exact.count:,}"
     assert (known["packets"] * known["weight"]).sum() == pytest.approx(every["packets"].sum(), rel=0.1)
     largest = every.nlargest(100, "bytes").set_index("src")["bytes"]
     estimate = known.set_index("src")["bytes"].reindex(largest.index)

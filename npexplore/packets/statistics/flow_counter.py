@@ -6,6 +6,7 @@ Sampling by a hash takes every packet of a flow or none (Duffield, Lund, Thorup,
 sampled flow statistics", SIGCOMM 2003), so that distributions of the sample are those of all flows.
 """
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -85,6 +86,15 @@ class FlowCounter(ShownByArguments):
     def count(self) -> int:
         """The number of flows; if sampled, with a relative standard error of 1 / sqrt(flows of the sample)."""
         return len(self.sample()) * self.sampled
+
+    @property
+    def count_text(self) -> str:
+        """The number of flows; if sampled, with two standard errors and no digit beyond them."""
+        if self.sampled == 1:
+            return f"{self.count:,}"
+        half = 2 * self.count / max(len(self.sample()), 1) ** 0.5
+        digits = -math.floor(math.log10(max(half, 1)))
+        return f"{round(self.count, digits):,} ± {round(half, digits):,.0f}"
 
     def talkers(self, count: int, end: str) -> "pd.DataFrame":
         """Return who sends (`src`) or receives (`dst`) most bytes, as `top_talkers` does."""
