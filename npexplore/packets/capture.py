@@ -11,6 +11,7 @@ import numpy as np
 
 from npexplore.errors import InputError, one_of, shown
 from npexplore.mapped_arrays import in_files
+from npexplore.memory import check_fits
 from npexplore.packets.addresses import address_columns
 from npexplore.packets.columns import STORED, PacketTable, TableBuilder
 from npexplore.packets.conversations import conversations, directions, tcp_words
@@ -18,7 +19,6 @@ from npexplore.packets.dissect import Dissected, dissect
 from npexplore.packets.files import CaptureSeries, Files, open_captures, paths_of
 from npexplore.packets.length_cdf import LengthCdf
 from npexplore.packets.links import link_format
-from npexplore.packets.memory import check_fits
 from npexplore.packets.pcapng import Interface
 from npexplore.packets.scan import Damage
 from npexplore.progress import Task

@@ -2,7 +2,7 @@
 
 from npexplore._kernels import engine
 from npexplore.mapped_arrays import in_files
-from npexplore.packets.memory import check_fits
+from npexplore.memory import check_fits
 
 # Measured with a million packets of soclib, rows of 7 and of 40 columns, their data frame included.
 PACKET_BYTES, COLUMN_BYTES = 330, 13

@@ -40,7 +40,7 @@ for line in (
 import sys
 import npexplore
 from npexplore.golden import load_router
-from npexplore.packets.memory import available
+from npexplore.memory import available
 from npexplore.solve.chains.explore import memory_left
 from npexplore.testing import run_captures
 npexplore.read_capture("a.pcapng")

@@ -5,7 +5,6 @@ A step that could need more memory than allowed is refused before it takes any, 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from npexplore._kernels import chains as kernels
 from npexplore.errors import InputError, RefusedError
+from npexplore.memory import available
 from npexplore.solve.chains.chain import Array, Chain, chain
 from npexplore.solve.queueing.inputs import Floats
 
@@ -23,11 +23,9 @@ AT_ONCE = 1 << 16  # states asked for at once
 
 
 def memory_left() -> int:
-    """Return half of the free memory in bytes, which a chain may use; 1 GB where it is not known (outside Linux)."""
-    try:
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
-    except (AttributeError, ValueError, OSError):
-        return 1 << 30
+    """Return half of the available memory in bytes, for a chain; 1 GB where it is not known (outside Linux)."""
+    there = available()
+    return 1 << 30 if there is None else there // 2
 
 
 def refuse_memory(states: int, needs: int, most_bytes: int, name: str = "chain") -> None:
@@ -47,7 +45,7 @@ def explore(
 
     start: one or more states, shape (width,) or (k, width). successors: takes states (m, width), and returns (origin
     (a,), following (a, width), rate (a,)): arcs from rows of its argument to other states, with rates per second.
-    most_states, most_bytes: how many states, and how much memory in bytes, may be used (None: half of what is free).
+    most_states, most_bytes: how many states and bytes of memory may be used (None: half of what is available).
     at_once: how many states `successors` is asked for together. state_bytes: what the caller keeps of each state.
     name: what messages begin with.
 

@@ -67,7 +67,7 @@ def machine_chain(
         workload: its packets; those of several kinds come in no order, by their shares.
         phases: of the Erlang time that replaces a constant time (1: exponential; None: constant times are refused).
         most_states: the largest number of states.
-        most_bytes: the most memory to use, in bytes (None: half of what is free).
+        most_bytes: the most memory to use, in bytes (None: half of what is available).
 
     Raises RefusedError, naming what has no states, and for more states or memory than allowed, before they are used.
     """

@@ -81,7 +81,7 @@ def solve_chain(
     Args:
         net: the net; one with durations must be free of conflict.
         most_states: the largest number of markings.
-        most_bytes: the most memory to use, in bytes (None: half of what is free).
+        most_bytes: the most memory to use, in bytes (None: half of what is available).
         tolerance: the largest relative width of a mean's bracket.
         only: names of the places and transitions to answer for (None: all); each mean of a large net takes time.
 

@@ -73,7 +73,7 @@ def find_markings(net: Net, most_states: int = MOST_STATES, most_bytes: int | No
     """Return a net's reachable markings and deadlocks, or why it is unbounded or was not explored.
 
     net: the net. most_states: the largest number of markings. most_bytes: the most memory to use, in
-    bytes (None: half of what is free).
+    bytes (None: half of what is available).
     """
     try:
         growth = find_growth(net)
