@@ -14,12 +14,11 @@ from npexplore._kernels.golden_headers import _sums_to_ones
 from npexplore.jit import kernel
 
 Array = NDArray[Any]
-Layout = tuple[int, int, int, int]
+Numbers = tuple[int, ...]
 # codes of golden/reasons.py (a test compares them)
 NONE, NOT_IPV4, TOO_SHORT, BAD_VERSION, BAD_HEADER_LENGTH, HEADER_CUT = 0, 1, 2, 3, 4, 5
 BAD_TOTAL_LENGTH, TRUNCATED, BAD_CHECKSUM, MARTIAN_SOURCE, MARTIAN_DESTINATION = 6, 7, 8, 9, 10
 LIMITED_BROADCAST, MULTICAST, LOCAL_DELIVERY, BLACKHOLE, OTHER_STATION = 13, 16, 17, 21, 28
-FRAGMENTATION_NEEDED, NO_ROUTE, UNREACHABLE, PROHIBITED, TTL_EXPIRED = 25, 20, 22, 23, 11
 REDIRECT, GO, SLOW = 253, 254, 255
 ETHERNET, SHORTEST = 14, 20
 UNICAST_ROUTE, BLACKHOLE_ROUTE, UNREACHABLE_ROUTE = 0, 1, 2  # places in KINDS of golden/router/configuration.py
@@ -152,6 +151,13 @@ def _place(rows: Array, word: Array, i: int) -> int:
 
 
 @kernel()
+def places(rows: Array, word: Array, out: Array) -> None:
+    """Fill out (int64) with which of the sorted rows (k, words) each row of word equals, -1 for none."""
+    for i in range(len(word)):
+        out[i] = _place(rows, word, i)
+
+
+@kernel()
 def _near(buffer: Array, o: int, p: int, link: Array, link_mask: Array) -> bool:
     for k in range(link.shape[1]):
         if (buffer[o + k] ^ link[p, k]) & link_mask[p, k] != 0:
@@ -162,8 +168,8 @@ def _near(buffer: Array, o: int, p: int, link: Array, link_mask: Array) -> bool:
 @kernel()
 def settle(buffer: Array, offset: Array, in_port: Array, destination: Array, hop: Array, hop_kind: Array, hop_port: Array,
            hop_attached: Array, hop_open: Array, hop_room: Array, head_size: Array, link: Array, link_mask: Array,
-           neighbour: Array, neighbour_port: Array, any_sender: bool, header: Layout, verdict: Array,
-           out_port: Array, head: Array, out_size: Array, ask: Array) -> None:  # fmt: skip
+           neighbour: Array, neighbour_port: Array, any_sender: bool, header: Numbers, reasons: Numbers,
+           verdict: Array, out_port: Array, head: Array, out_size: Array, ask: Array) -> None:  # fmt: skip
     """Finish what is GO: NONE with out_port, head (row of the frame heads) and out_size (bytes), a reason, or SLOW.
 
     destination (n, words); hop: the number of each one's route, -1 for none; hop_kind, hop_port by that number,
@@ -171,11 +177,13 @@ def settle(buffer: Array, offset: Array, in_port: Array, destination: Array, hop
     hop_room: the longest packet that may go there. link, link_mask (ports, bytes): the networks of the ports' links.
     neighbour (k, words), sorted: addresses that have a head behind those of the hops, each on the link of its
     neighbour_port alone. any_sender: may one outside the
-    link's network be told of a better hop, too? header: where the source, the length and the time to live stand, and
-    how many bytes the length does not count. ask: why a packet is SLOW, if its sender is to be told and nothing else
-    is the matter: a reason of IPv4, or REDIRECT with all outputs filled; else 0.
+    link's network be told of a better hop, too? header: where the source, the length and the time to live stand, how
+    many bytes the length does not count, and the bit of byte 6 that forbids to cut a packet (0: none may be cut).
+    reasons: no route, unreachable, prohibited, none to live, too long, nobody there. ask: why a packet is SLOW, if its
+    sender is to be told and nothing else is the matter: one of them, or REDIRECT with all outputs filled; else 0.
     """
-    source_at, length_at, ttl_at, uncounted = header
+    source_at, length_at, ttl_at, uncounted, uncut = header
+    no_route, unreachable, prohibited, expired, too_long, nobody = reasons
     for i in range(len(offset)):
         ask[i] = 0
         if verdict[i] != GO:
@@ -183,12 +191,12 @@ def settle(buffer: Array, offset: Array, in_port: Array, destination: Array, hop
         h = hop[i]
         if h < 0:
             verdict[i] = SLOW
-            ask[i] = NO_ROUTE
+            ask[i] = no_route
             continue
         if hop_kind[h] != UNICAST_ROUTE:
             verdict[i] = BLACKHOLE if hop_kind[h] == BLACKHOLE_ROUTE else SLOW
             if verdict[i] == SLOW:
-                ask[i] = UNREACHABLE if hop_kind[h] == UNREACHABLE_ROUTE else PROHIBITED
+                ask[i] = unreachable if hop_kind[h] == UNREACHABLE_ROUTE else prohibited
             continue
         o = offset[i] + ETHERNET
         p = hop_port[h]
@@ -199,13 +207,13 @@ def settle(buffer: Array, offset: Array, in_port: Array, destination: Array, hop
             at = -1
         verdict[i] = NONE
         if buffer[o + ttl_at] <= 1:
-            ask[i] = TTL_EXPIRED
+            ask[i] = expired
         elif total > hop_room[h]:
             verdict[i] = SLOW
-            if hop_room[h] > 0 and buffer[o + 6] & 0x40 != 0:
-                ask[i] = FRAGMENTATION_NEEDED
+            if hop_room[h] > 0 and buffer[o + 6] & uncut == uncut:
+                ask[i] = too_long
         elif at < 0 and not hop_open[h]:
-            verdict[i] = SLOW
+            ask[i] = nobody
         elif back:
             ask[i] = REDIRECT
         if ask[i] != 0:

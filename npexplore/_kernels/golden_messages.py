@@ -1,4 +1,4 @@
-"""ICMP errors about many IPv4 packets without options, written into frames.
+"""ICMP and ICMPv6 messages about many packets without options, written into frames.
 
 Packets lie in `buffer` (uint8) behind Ethernet headers at offset; `row` is the place of a packet there.
 """
@@ -11,15 +11,8 @@ from numpy.typing import NDArray
 from npexplore.jit import kernel
 
 Array = NDArray[Any]
-ETHERNET, HEADER, ICMP_HEADER = 14, 20, 8
-ICMP, HOPS, TOS_KEPT, CONTROL, REDIRECT = 1, 64, 0x1E, 0xC0, 5
-
-
-@kernel()
-def _folded(s: int) -> int:
-    s = (s & 0xFFFF) + (s >> 16)
-    s = (s & 0xFFFF) + (s >> 16)
-    return s ^ 0xFFFF
+ETHERNET, ICMP_HEADER = 14, 8
+REDIRECT, TTL_AT, SUM_AT = 5, 8, 10  # of ICMP and of the header of IPv4
 
 
 @kernel()
@@ -29,53 +22,64 @@ def _put2(b: Array, at: int, number: int) -> None:
 
 
 @kernel()
-def tell(buffer: Array, offset: Array, row: Array, heads: Array, head: Array, own: Array, kind: Array, code: Array,
-         rest: Array, counted_down: bool, at: Array, size: Array, out: Array) -> None:  # fmt: skip
+def _words(b: Array, at: int, size: int) -> int:
+    """Return the sum of the words of 2 bytes that `size` bytes are, the last one filled up with 0."""
+    s = 0
+    for k in range(at, at + size - 1, 2):
+        s += np.int64(b[k]) << 8 | np.int64(b[k + 1])
+    return s + (np.int64(b[at + size - 1]) << 8) if size & 1 else s
+
+
+@kernel()
+def _put_sum(b: Array, at: int, s: int) -> None:
+    s = (s & 0xFFFF) + (s >> 16)
+    s = (s & 0xFFFF) + (s >> 16)
+    _put2(b, at, s ^ 0xFFFF)
+
+
+@kernel()
+def tell(buffer: Array, offset: Array, row: Array, heads: Array, head: Array, header: Array, source_at: int,
+         length_at: int, protocol: int, own: Array, kind: Array, code: Array, rest: Array, counted_down: bool,
+         at: Array, size: Array, out: Array) -> None:  # fmt: skip
     """Write a message (type, code, rest) about each packet into out at `at`, size bytes with its frame's head.
 
-    heads: rows of frame heads, `head` the one of each message; own: the router's address in it (int64). counted_down: a
-    redirect quotes the packet with one less to live.
+    heads: rows of frame heads, `head` the one of each message. header (2, bytes): the IP header before addresses and
+    length, and which bits are taken over from the packet's. source_at, length_at: where these two stand in it. own (n,
+    bytes): the router's address in each. protocol: the number in the pseudo header that the checksum covers, 0: it
+    covers none, but the header has one of its own, and its length counts the header. counted_down: a redirect quotes
+    the packet with one less to live.
     """
+    begin, width = header.shape[1], own.shape[1]
     for r in range(len(row)):
         o = offset[row[r]] + ETHERNET
         a = at[r]
-        j = head[r]
         for k in range(ETHERNET):
-            out[a + k] = heads[j, k]
+            out[a + k] = heads[head[r], k]
         a += ETHERNET
-        total = size[r] - ETHERNET
-        tos = np.int64(buffer[o + 1]) & TOS_KEPT | CONTROL
-        mine = own[r]
-        source_high = np.int64(buffer[o + 12]) << 8 | np.int64(buffer[o + 13])
-        source_low = np.int64(buffer[o + 14]) << 8 | np.int64(buffer[o + 15])
-        s = (0x4500 | tos) + total + (HOPS << 8 | ICMP) + (mine >> 16) + (mine & 0xFFFF) + source_high + source_low
-        _put2(out, a, 0x4500 | tos)
-        _put2(out, a + 2, total)
-        _put2(out, a + 4, 0)
-        _put2(out, a + 6, 0)
-        _put2(out, a + 8, HOPS << 8 | ICMP)
-        _put2(out, a + 10, _folded(s))
-        _put2(out, a + 12, mine >> 16)
-        _put2(out, a + 14, mine & 0xFFFF)
-        _put2(out, a + 16, source_high)
-        _put2(out, a + 18, source_low)
-        m = a + HEADER
-        first = np.int64(kind[r]) << 8 | np.int64(code[r])
-        _put2(out, m, first)
+        body = size[r] - ETHERNET - begin
+        for k in range(begin):
+            out[a + k] = header[0, k] | buffer[o + k] & header[1, k]
+        for k in range(width):
+            out[a + source_at + k] = own[r, k]
+            out[a + source_at + width + k] = buffer[o + source_at + k]
+        s = 0
+        if protocol:
+            _put2(out, a + length_at, body)
+            s = _words(out, a + source_at, 2 * width) + body + protocol
+        else:
+            _put2(out, a + length_at, begin + body)
+            _put_sum(out, a + SUM_AT, _words(out, a, begin))
+        m = a + begin
+        out[m] = kind[r]
+        out[m + 1] = code[r]
+        _put2(out, m + 2, 0)
         _put2(out, m + 4, rest[r] >> 16)
-        _put2(out, m + 6, rest[r] & 0xFFFF)
-        s = first + (rest[r] >> 16) + (rest[r] & 0xFFFF)
+        _put2(out, m + 6, rest[r])
         q = m + ICMP_HEADER
-        n = total - HEADER - ICMP_HEADER
-        for k in range(n):
+        for k in range(body - ICMP_HEADER):
             out[q + k] = buffer[o + k]
         if counted_down and kind[r] == REDIRECT:
-            out[q + 8] -= 1
-            c = ((np.int64(out[q + 10]) << 8 | np.int64(out[q + 11])) ^ 0xFFFF) + 0xFEFF
-            c = ((c & 0xFFFF) + (c >> 16)) ^ 0xFFFF
-            _put2(out, q + 10, c)
-        for k in range(n // 2):
-            s += np.int64(out[q + 2 * k]) << 8 | np.int64(out[q + 2 * k + 1])
-        if n & 1:
-            s += np.int64(out[q + n - 1]) << 8
-        _put2(out, m + 2, _folded(s))
+            out[q + TTL_AT] -= 1
+            c = ((np.int64(out[q + SUM_AT]) << 8 | np.int64(out[q + SUM_AT + 1])) ^ 0xFFFF) + 0xFEFF
+            _put2(out, q + SUM_AT, ((c & 0xFFFF) + (c >> 16)) ^ 0xFFFF)
+        _put_sum(out, m + 2, s + _words(out, m, body))

@@ -99,6 +99,12 @@ def test_a_profile_of_ones_own_has_the_rules_of_each_family_that_it_names():
     assert found[0] == found[3] != found[1] == found[2]
 
 
+@pytest.mark.parametrize("family", ["ipv4", "ipv6"])
+def test_nobody_is_looked_for_by_rules_that_do_not(family):
+    mine = PROFILES["rfc1812"]._replace(name="mine", **{family: getattr(PROFILES["linux"], family)})
+    assert_alike(mine, [(port, frame, 0) for _, port, frame, _ in CASES], router=ROUTER)
+
+
 def test_errors_are_limited_by_protocol_and_in_order():
     rows = [(port, frame, k * 10**8) for k, (_, port, frame, _) in enumerate(CASES * 2)]
     unlimited = assert_alike("rfc1812", rows)

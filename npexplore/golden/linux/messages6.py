@@ -14,6 +14,7 @@ from npexplore.golden.ipv6.redirect import redirect
 from npexplore.golden.ipv6.scope import Kind, address_kind
 from npexplore.golden.ipv6.stages import send_reply
 from npexplore.golden.linux.peer_limit import may_tell6
+from npexplore.golden.reasons import Reason
 from npexplore.golden.router.flow_hash import Flow, chosen_fields
 from npexplore.golden.router.routes import Hop
 from npexplore.golden.router.sides import UNICAST, Side6
@@ -81,6 +82,11 @@ def about_error(packet: bytes) -> bool:
     if kind != ICMP6:
         return False
     return packet[at] < INFORMATIONAL if at < len(packet) else not fragment
+
+
+def told_reason(reason: Reason) -> Reason:
+    """Return the reason that the kernel's error names: of `unreachable` routes it says that there is none."""
+    return Reason.NO_ROUTE6 if reason is Reason.UNREACHABLE6 else reason
 
 
 def send_error(side: Side6, walk: Walk6, error: IcmpError) -> None:

@@ -27,7 +27,7 @@ from npexplore.golden.ipv6.stages import (
     valid,
 )
 from npexplore.golden.linux.hop_options6 import read_hop_options
-from npexplore.golden.linux.messages6 import is_own, reply, send_error, send_redirect
+from npexplore.golden.linux.messages6 import is_own, reply, send_error, send_redirect, told_reason
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.rules import Stage
 from npexplore.golden.router.sides import Side6
@@ -102,7 +102,7 @@ def scope(side: Side6, walk: Walk6) -> Reason:
 
 def tell(side: Side6, walk: Walk6, reason: Reason) -> None:
     """Send the error that a reason calls for, if the kernel sends one."""
-    error = error_or_reply(side, walk, R.NO_ROUTE6 if reason is R.UNREACHABLE6 else reason, reply, linux=True)
+    error = error_or_reply(side, walk, told_reason(reason), reply, linux=True)
     if error is None or not walk.tell:
         return
     if reason is R.LOCAL_DELIVERY and error.type == UNREACHABLE:  # of UDP the rest has gone when no port is found

@@ -48,6 +48,11 @@ class Family:
         """Return addresses as a column."""
         return np.array(numbers, self.kind) if self.words == 1 else six.column_of(numbers)
 
+    def octets(self, numbers: Iterable[int]) -> NDArray[np.uint8]:
+        """Return the bytes of addresses, as in a packet, a row each."""
+        size = self.bits // 8
+        return np.frombuffer(b"".join(number.to_bytes(size, "big") for number in numbers), np.uint8).reshape(-1, size)
+
     def numbers(self, column: Column) -> list[int]:
         """Return a column's addresses as numbers."""
         return column.tolist() if self.words == 1 else six.numbers_of(column)

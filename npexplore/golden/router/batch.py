@@ -1,9 +1,9 @@
 """Many frames through the router at once, with the reference's answer for each of them.
 
-Packets without options that nothing is wrong with, or that leave silently, go through kernels; whatever may cause an
-ICMP message, has options or must be cut goes to the reference `Forwarder`, one by one and in order. Frames are sorted
-by what they carry, and each kind is decided at once. Labelled frames go first: IP that comes out below a stack joins
-the other frames of IP in the order of arrival. A law compares both ways (tests/law/test_law_golden_batch.py).
+Packets without options go through kernels, and so do the errors about them; what has options, must be cut or redirects
+a host of IPv6 goes to the reference `Forwarder`, one by one and in order. Frames are sorted by what they carry, and
+each kind is decided at once. Labelled frames go first: IP that comes out below a stack joins the other frames of IP in
+the order of arrival. A law compares both ways (tests/law/test_law_golden_batch.py).
 """
 
 from __future__ import annotations
@@ -57,13 +57,11 @@ class BatchForwarder(ShownByArguments):
         self.reference = Forwarder(router, profile=profile, lookup=lookup, error_limit=error_limit)
         self.router = router
         ipv4, ipv6, rules = self.reference.ipv4, self.reference.ipv6, self.reference.profile
-        self._four = FastPath(self.reference, ipv4, Arrivals4(ipv4, rules.ipv4.many_first), rules.ipv4.any_sender)
-        if rules.ipv4.many_told is not None:
-            self._four.messages = rules.ipv4.many_told(ipv4, self._four)
+        self._four = FastPath(self.reference, ipv4, Arrivals4(ipv4, rules.ipv4.many_first), rules.ipv4)
         self._six = None
         if ipv6 is not None:
             arrive = Arrivals6(ipv6, rules.ipv6.whole_chain)
-            self._six = FastPath(self.reference, ipv6, arrive, rules.ipv6.any_sender)
+            self._six = FastPath(self.reference, ipv6, arrive, rules.ipv6)
         self._labels = None if router.labels is None else BatchLabels(router, router.labels)
 
     @property

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from npexplore.golden.columns import Packets
+from npexplore.golden.lookup.family import IPV4, IPV6
 from npexplore.golden.router.ports import Port
 from npexplore.golden.router.walk import Outcome, Sent
 from npexplore.records import by_content
@@ -86,6 +87,22 @@ def padded_heads(rows: Sequence[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.i
     return np.frombuffer(b"".join(row.ljust(widest, b"\0") for row in rows), np.uint8).reshape(-1, widest), size
 
 
+class Layout(NamedTuple):
+    """Where the source, the length and the time to live stand in a header; how many bytes the length does not count.
+
+    uncut: the bit of byte 6 that forbids to cut the packet, 0 where none may be cut.
+    """
+
+    source: int
+    length: int
+    ttl: int
+    uncounted: int
+    uncut: int
+
+
+LAYOUTS = {IPV4: Layout(12, 2, 8, 0, 0x40), IPV6: Layout(8, 4, 7, 40, 0)}
+
+
 class Decided(NamedTuple):
     """What the kernels decided of frames: verdicts, why those are SLOW whose senders are to be told, their routes."""
 
@@ -95,14 +112,19 @@ class Decided(NamedTuple):
 
 
 class Heads(Protocol):
-    """The heads of frames as rows, the longest packet that may go by each hop (0: none), and whose head is where."""
+    """The heads of frames as rows, and whose is where; by hop the longest packet that may go by it (0: none).
+
+    open: whether anybody else than a neighbour with a head of its own may be there.
+    """
 
     @property
     def heads(self) -> NDArray[np.uint8]: ...
     @property
     def room(self) -> NDArray[np.int64]: ...
+    @property
+    def open(self) -> NDArray[np.bool_]: ...
     def heads_of(
-        self, hop: NDArray[np.int64], address: NDArray[np.int64], attached: NDArray[np.bool_]
+        self, hop: NDArray[np.int64], address: NDArray[Any], attached: NDArray[np.bool_]
     ) -> NDArray[np.int64]: ...
 
 

@@ -1,33 +1,26 @@
 """The profiles, that is, whose rules the router follows; every profile listed here is tested."""
 
 from dataclasses import replace
-from typing import Any
 
 from npexplore.errors import one_of
 from npexplore.golden.ipv6.stages import RFC8200
-from npexplore.golden.linux.messages import LinuxMessages4
+from npexplore.golden.linux.messages import LinuxMessages4, LinuxMessages6
 from npexplore.golden.linux.stages import LINUX
 from npexplore.golden.linux.stages6 import LINUX6
-from npexplore.golden.router.frames import Heads
-from npexplore.golden.router.messages import Messages4
+from npexplore.golden.router.messages import Messages4, Messages6
 from npexplore.golden.router.rules import Profile
-from npexplore.golden.router.sides import Side4
 from npexplore.golden.router.stages import RFC1812
-
-
-def _messages(side: Side4, path: Heads) -> Any:
-    return Messages4(side, path).messages
-
-
-def _linux_messages(side: Side4, path: Heads) -> Any:
-    return LinuxMessages4(side, path).messages
-
 
 PROFILES: dict[str, Profile] = {
     profile.name: profile
     for profile in (
-        Profile("rfc1812", replace(RFC1812, many_told=_messages), RFC8200),
-        Profile("linux", replace(LINUX, many_told=_linux_messages), LINUX6, switches=False),
+        Profile("rfc1812", replace(RFC1812, many_told=Messages4), replace(RFC8200, many_told=Messages6)),
+        Profile(
+            "linux",
+            replace(LINUX, many_told=LinuxMessages4),
+            replace(LINUX6, many_told=LinuxMessages6),
+            switches=False,
+        ),
     )
 }
 

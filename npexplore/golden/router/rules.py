@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from npexplore.golden.ipv4.header import Header
 from npexplore.golden.ipv6.header import Header6
 from npexplore.golden.reasons import Reason
+from npexplore.golden.router.frames import Decided, Frames, Heads, Messages
 from npexplore.golden.router.sides import Side, Side4, Side6
 from npexplore.golden.router.walk import H, Walk
 
 S = TypeVar("S", bound=Side, contravariant=True)
+
+
+def _by_reference(_side: Side, _path: Heads) -> Callable[[Frames, Decided], Messages | None]:
+    return lambda _frames, _decided: None
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,7 @@ class Rules(Generic[S, H]):
     before martians. any_sender: one outside the link's network may be told of a better hop, too. whole_chain: stages of
     IPv6 look at all extension headers. answers(side, port, sender, target): whether a question of ARP is answered;
     None: by the link's addresses. as_sent: an error about a packet that waited in vain quotes it as it was to leave.
+    many_told: makes of a side and its frames' heads what settles the messages of a batch; by itself the reference does.
     """
 
     stages: tuple[Stage[S, H], ...]
@@ -42,7 +48,7 @@ class Rules(Generic[S, H]):
     many_first: bool = False
     any_sender: bool = False
     whole_chain: bool = False
-    many_told: Callable[[S, Any], Any] | None = None
+    many_told: Callable[[S, Heads], Callable[[Frames, Decided], Messages | None]] = _by_reference
     answers: Callable[[S, int, int, int], bool] | None = None
     as_sent: bool = False
 

@@ -59,6 +59,7 @@ class Side(ABC):
     frame_type: ClassVar[bytes]
     no_route: ClassVar[Reason]
     refusals: ClassVar[tuple[Reason, ...]]  # why nothing goes by a route, by its kind
+    failures: ClassVar[tuple[Reason, Reason, Reason]]  # none left to live, too long for the link, nobody there
     read: Callable[[bytes], Any]  # the header of a packet
 
     def __init__(
@@ -215,6 +216,7 @@ class Side4(Side):
 
     family, frame_type, no_route = IPV4, IPV4_TYPE, Reason.NO_ROUTE
     refusals = Reason.NONE, Reason.BLACKHOLE, Reason.UNREACHABLE, Reason.PROHIBITED
+    failures = Reason.TTL_EXPIRED, Reason.FRAGMENTATION_NEEDED, Reason.NO_NEIGHBOUR
 
     def __init__(self, router: Router, lookup: str, martians: Martians, error_limit: TokenBucket | None) -> None:
         routes, ports = router.routes, router.ports
@@ -241,6 +243,7 @@ class Side6(Side):
     ports: Sequence[Port6 | None]
     family, frame_type, no_route = IPV6, IPV6_TYPE, Reason.NO_ROUTE6
     refusals = Reason.NONE, Reason.BLACKHOLE, Reason.UNREACHABLE6, Reason.PROHIBITED6
+    failures = Reason.HOP_LIMIT_EXCEEDED, Reason.PACKET_TOO_BIG, Reason.NO_NEIGHBOUR6
 
     def __init__(self, router: Router, six: Six, error_limit: TokenBucket | None) -> None:
         routes, numbers = six.routes, dict[tuple[Hop, tuple[NextHop, ...]], int]()
