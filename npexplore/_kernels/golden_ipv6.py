@@ -19,7 +19,8 @@ JUMBOGRAM = 57
 GO, SLOW = 254, 255
 ETHERNET, SHORTEST = 14, 40
 ROUTABLE, UNSPECIFIED, LOOPBACK, LINK_LOCAL, MULTICAST_KIND = 0, 1, 2, 3, 4  # golden/ipv6/scope.py
-HOP_BY_HOP, FRAGMENT, AUTHENTICATION = 0, 44, 51
+HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION_OPTIONS = 0, 43, 44, 51, 60
+ICMP6, INFORMATIONAL = 58, 128
 
 
 @kernel()
@@ -122,6 +123,34 @@ def chains(buffer: Array, offset: Array, length: Array, columns: Array) -> None:
             columns[2, i] = protocol
             columns[3, i] = at
             columns[4, i] = count
+
+
+@kernel()
+def _about_error(buffer: Array, o: int, n: int) -> bool:
+    kind, at, fragment = np.int64(buffer[o + 6]), SHORTEST, False
+    while kind in (HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION_OPTIONS):
+        if at + (4 if kind == FRAGMENT else 2) > n:
+            return False
+        size = 8 * np.int64(buffer[o + at + 1]) + 8
+        if kind == FRAGMENT:
+            place = np.int64(buffer[o + at + 2]) << 8 | np.int64(buffer[o + at + 3])
+            if place >> 3 != 0:
+                return False
+            size, fragment = 8, place != 0
+        elif kind == AUTHENTICATION:
+            size = 4 * np.int64(buffer[o + at + 1]) + 8
+        kind = np.int64(buffer[o + at])
+        at += size
+    if kind != ICMP6:
+        return False
+    return buffer[o + at] < INFORMATIONAL if at < n else not fragment
+
+
+@kernel()
+def about_errors(buffer: Array, offset: Array, length: Array, out: Array) -> None:
+    """Fill out (bool): does each packet, 40 bytes or more, carry an error as far as Linux looks (golden/linux)?"""
+    for i in range(len(offset)):
+        out[i] = _about_error(buffer, offset[i], length[i])
 
 
 @kernel()

@@ -149,6 +149,23 @@ def _listed_elsewhere():
             yield f"{name}: error", record, 0, framed(back)
 
 
+# senders, each with the address of p0 that it shares most bits with, which has another label (RFC 6724 section 2.1)
+OTHER_LABELS = {
+    "2003::9": "2002:1::1", "3fff::9": "3ffe:1::1", "2001:1::9": "2001:0:5::1", "2001:20::9": "2001:10:5::1",
+    "fa00::9": "fd05::1",
+}  # fmt: skip
+
+
+def label_cases():
+    """Yield errors to senders whose label says more than the bits that they share with an address."""
+    further = [f"{own}/64" for own in OTHER_LABELS.values()]
+    first = msgspec.structs.replace(BASE.port[0], addresses=[*BASE.port[0].addresses, *further])
+    back = [RouteRecord(prefix=f"{sender}/128", port="p0") for sender in OTHER_LABELS]
+    record = msgspec.structs.replace(BASE, port=[first, *BASE.port[1:]], route=[*BASE.route, *back])
+    for sender in OTHER_LABELS:
+        yield f"IPv6: label before common bits, {sender}", record, 0, framed(v6(sender, "2001:db8:d::1"))
+
+
 def _more():
     """Yield (name, record, port, packet or frame)."""
     answers = msgspec.structs.replace(BASE, policy=Policy(answers=True))
@@ -157,6 +174,7 @@ def _more():
     redirect = bytes([137, 0]) + bytes(6) + bytes(32)
     yield from _several()
     yield from _listed_elsewhere()
+    yield from label_cases()
     there = NextHopRecord(via="2001:db8:0:9::2", port="p0", weight=2)
     elsewhere = msgspec.structs.replace(
         BASE,

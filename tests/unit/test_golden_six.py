@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 from reference.router_cases6 import MIXED, named_cases6
+from reference.setting_cases import OTHER_LABELS, label_cases
 
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.golden.compare.difference import first_difference
@@ -181,3 +182,13 @@ def test_another_routers_frame_differs_by_field_and_clause(name, at, field, clau
     found = first_difference(sent, changed)
     assert (found.field, found.clause) == (field, clause)
     assert first_difference(sent, []).got == "none"
+
+
+@pytest.mark.parametrize(("record", "port", "frame"), [pytest.param(*row[1:], id=row[0][-7:]) for row in label_cases()])
+def test_errors_of_linux_have_an_address_with_the_senders_label(record, port, frame):
+    """RFC 6724 section 5: rule 6 stands before rule 8, by which the address with more common bits would be taken."""
+    (sent,) = Forwarder(resolve_router(record), lookup="binary_trie").forward(port, frame).sent
+    own, sender = (int.from_bytes(sent.frame[at : at + 16], "big") for at in (22, 38))
+    assert address_text(own) == "2001:db8:0:9::1"
+    closer = address_number(OTHER_LABELS[address_text(sender)])
+    assert (closer ^ sender).bit_length() < (own ^ sender).bit_length()

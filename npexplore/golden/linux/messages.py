@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from npexplore.golden.columns import Packets
 from npexplore.golden.ipv4.icmp import ICMP, LONGEST, IcmpError
-from npexplore.golden.ipv6.header import ICMP6, SHORTEST
-from npexplore.golden.ipv6.icmp import INFORMATIONAL
-from npexplore.golden.linux.messages6 import LABELS, SKIPPED, source_for, told_reason
+from npexplore.golden.ipv6.header import SHORTEST
+from npexplore.golden.linux.messages6 import LABELS, about_errors, source_for, told_reason
 from npexplore.golden.linux.peer_limit import limited
 from npexplore.golden.linux.stages import LAST_ICMP, QUIET_ICMP
 from npexplore.golden.lookup import SixLevelTrie
@@ -74,17 +74,12 @@ class LinuxMessages6(Messages6):
         """Say whether all messages are left to the reference: the kernel's own limit counts by peer."""
         return super().by_reference() or self.side.router.linux.ipv6_icmp_ratelimit > 0
 
-    def odd(self, asked: NDArray[np.uint8], buffer: NDArray[np.uint8], at: Numbers, source: NDArray[Any]) -> Which:
-        """Say which senders are to be redirected, and which packets have extension headers, which may be cut."""
-        return super().odd(asked, buffer, at, source) | np.isin(buffer[at + 6], sorted(SKIPPED))
-
     def silent(self, buffer: NDArray[np.uint8], at: Numbers, source: NDArray[Any], back: Numbers) -> Which:
-        """Say which packets are ICMPv6 errors or cut, or from the router itself or all the routers of a link."""
-        cut = numbers(buffer, at + 4, 2) == 0
-        about = (buffer[at + 6] == ICMP6) & (cut | (buffer[np.where(cut, at, at + SHORTEST)] < INFORMATIONAL))
+        """Say which packets carry an ICMPv6 error, or are from the router itself or all the routers of a link."""
+        about = about_errors(Packets(buffer, at, SHORTEST + numbers(buffer, at + 4, 2)))
         ends = zip(IPV6.numbers(source), self.attached[back].tolist(), strict=True)
         quiet = [one in self.side.own or (near and self.side.begins_network(one)) for one, near in ends]
-        return np.asarray(about | np.array(quiet, np.bool_))
+        return about | np.array(quiet, np.bool_)
 
     def sources(self, port: NDArray[np.int16], source: NDArray[Any], back: Numbers) -> NDArray[np.uint8]:
         """Return an address of each port's for each sender, as `source_for` does: once for all that it treats alike."""

@@ -6,6 +6,11 @@ goes by the way its receiver is routed. As recorded in tests/oracle.
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
+from npexplore._kernels import golden_ipv6 as kernels
+from npexplore.golden.columns import Packets
 from npexplore.golden.ipv6.addresses import MAX_ADDRESS
 from npexplore.golden.ipv6.extensions import AUTHENTICATION, DESTINATION_OPTIONS, FRAGMENT, HOP_BY_HOP, ROUTING
 from npexplore.golden.ipv6.header import ICMP6, SHORTEST, read_header
@@ -82,6 +87,13 @@ def about_error(packet: bytes) -> bool:
     if kind != ICMP6:
         return False
     return packet[at] < INFORMATIONAL if at < len(packet) else not fragment
+
+
+def about_errors(packets: Packets) -> NDArray[np.bool_]:
+    """Return the same for many packets, of 40 bytes or more."""
+    out = np.empty(len(packets), np.bool_)
+    kernels.about_errors(packets.buffer, packets.offset, packets.length, out)
+    return out
 
 
 def told_reason(reason: Reason) -> Reason:
