@@ -105,7 +105,8 @@ def plain_errors():
         yield six(bad, protocol=ICMP6, payload=kind, headers=[(51, bytes([1]) + bytes(10))])
         for place in (0, 1, 8):
             yield six(bad, protocol=ICMP6, payload=kind, headers=[(44, bytes([0, 0, place, 0, 0, 0, 9]))])
-    for source in ("2001:db8:1::9", "2001:db8:2::7", "2001:db8:2::", "2001:db8:1::1", "2004::1", "2001:db8:d::1"):
+    near = ["2001:db8:1::9", "2001:db8:2::7", "2001:db8:2::", "2001:db8:1::1"]
+    for source in (*near, "2001:db8:99::", "2001:db8:c::", "2004::1", "2001:db8:d::1"):
         yield six(bad, source=a(source))
 
 
