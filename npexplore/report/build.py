@@ -4,7 +4,6 @@ As many notebooks run at once as there are cores.
 """
 
 import asyncio
-import os
 import signal
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -18,6 +17,7 @@ from npexplore.progress import Task
 from npexplore.report.execute import Run, execute, stored
 from npexplore.report.kept import STORE, Kept, downloads, page_of, shared_files
 from npexplore.report.notebooks import Notebook, as_ipynb
+from npexplore.study.sweeping.executors import usable_cores
 from npexplore.toml import decode
 
 
@@ -151,7 +151,7 @@ async def _all(
     begin: called with a notebook that is begun. arrive: called with each run that ended. Stopped from outside, the
     kernels are stopped too.
     """
-    places = asyncio.Semaphore(os.cpu_count() or 1)
+    places = asyncio.Semaphore(usable_cores())
     running: list[str] = []
     loop, whole, stopped = asyncio.get_running_loop(), asyncio.current_task(), asyncio.Event()
 
