@@ -10,14 +10,15 @@ from npexplore.designs import DESIGNS, design
 from npexplore.errors import InputError, NpexploreError, UnknownNameError
 from npexplore.study.formulas.search import formulas
 
-SLOW = ("ixp1200", "raw")  # hundreds of servers: some of their formulas are asked
+SLOW = ("ixp1200", "raw")  # hundreds of servers: some of their formulas are asked, of packets of one length
 SLOW_FORMULAS = 10
 
 
 def asked(name):
     """Return a listed design and the packets it is asked for."""
     made = design(name)
-    return made, None if made.own is not None else npexplore.workload(mix="amp")
+    packets = {"packet_bytes": 64} if name in SLOW else {"mix": "amp"}
+    return made, None if made.own is not None else npexplore.workload(**packets)
 
 
 @cache
