@@ -56,8 +56,8 @@ test: .venv/ok .venv/warm
 quick: .venv/ok .venv/warm
 	$(BIN)/python -m pytest $(WORKERS) -m "not slow and not oracle and not fuzz"
 
-# Benchmarks that are not measured show that they work: with fewer packets and points.
-FEW := NPEXPLORE_BENCH_PACKETS=100_000 NPEXPLORE_BENCH_POINTS=2_000 NPEXPLORE_BENCH_CLOCKS=1
+# Benchmarks that are not measured show that they work: with fewer packets, points and routes.
+FEW := NPEXPLORE_BENCH_ROUTES=none NPEXPLORE_BENCH_MESSAGES=40_000 NPEXPLORE_BENCH_PACKETS=100_000 NPEXPLORE_BENCH_POINTS=2_000 NPEXPLORE_BENCH_CLOCKS=1
 
 # What `make test` leaves out; asking for both runs nothing twice. Benchmarks, and what BESIDE names, take the time
 # in which slow tests wait.

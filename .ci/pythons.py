@@ -1,7 +1,7 @@
 """The wheel in a clean environment of each Python that pyproject.toml names, and parts of the README's tour with it.
 
-Run by `make pythons`, with the versions of requirements.lock, and with the oldest Python once more with the lowest
-versions that pyproject.toml allows. A Python that this machine has not is told in one line.
+Run by `make pythons`, with the versions of requirements.lock for all Pythons but that of the suites, and with the
+lowest versions that pyproject.toml allows for the oldest. A Python that this machine has not is told in one line.
 """
 
 import os
@@ -107,7 +107,8 @@ def main() -> None:
         locks = (ROOT / "requirements.lock").read_text()
         locked.write_text("".join(f"{line}\n" for line in re.findall(r"^[\w.-]+==[^\\\n]+", locks, re.MULTILINE)))
         lowest.write_text("".join(f"{line}\n" for line in floors()))
-        trials = [*((version, locked) for version in supported()), (supported()[0], lowest)]
+        own = "{}.{}".format(*sys.version_info)
+        trials = [(version, locked) for version in supported() if version != own] + [(supported()[0], lowest)]
 
         def one(of: tuple[str, Path]) -> str:
             version, pins = of
