@@ -20,7 +20,7 @@ Array = NDArray[Any]
 
 MORE, OUT_FULL, SECTION, INTERFACE, SKIP = 0, 1, 2, 3, 4
 TOO_LONG, BLOCK_TOO_SHORT, BLOCK_TOO_LONG, TRAILER_DIFFERS, NO_SUCH_INTERFACE, DATA_OVERRUNS = 10, 11, 12, 13, 14, 15
-RECORD_TOO_SHORT = 16
+RECORD_TOO_SHORT, NEXT_FILE = 16, 17
 
 NO_TIME = np.iinfo(np.int64).min
 # the layout of one row of `interfaces`
@@ -57,6 +57,7 @@ def frame_pcap(
     order: int,
     ns_per_tick: int,
     limit: int,
+    words: tuple[int, int],
     state: Array,
     t_ns: Array,
     length: Array,
@@ -66,7 +67,8 @@ def frame_pcap(
     """Write up to len(t_ns) records found in b[start:end]; return their number.
 
     order: 0 captured length first, 1 original length first (versions before 2.3), 2 whichever is smaller is the
-    captured one (version 2.3). position is absolute: index + base.
+    captured one (version 2.3). position is absolute: index + base. words: the first two of the file header, which end
+    the file where they stand again in front of two zeros: another capture was appended to it.
     """
     n, o = 0, start
     state[1] = OUT_FULL
@@ -76,6 +78,9 @@ def frame_pcap(
             break
         first = _u32(b, o + 8, big)
         second = _u32(b, o + 12, big)
+        if first == 0 and second == 0 and _u32(b, o, big) == words[0] and _u32(b, o + 4, big) == words[1]:
+            _stop(state, NEXT_FILE, 0, 0)
+            break
         if order == 1 or (order == 2 and first > second):
             first, second = second, first
         if first > limit:

@@ -283,7 +283,7 @@ def ending(load: Workload | None) -> int:
     if load is None or load.damage is None:
         return 0
     packets = len(load.packet_bytes)
-    used = "the packet before it is used" if packets == 1 else f"the {packets:,} packets before it are used"
+    used = "the one packet read is used" if packets == 1 else f"the {packets:,} packets read are used"
     warn(f"{load.name}: {load.damage}; {used}")
     return DAMAGED
 

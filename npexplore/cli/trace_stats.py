@@ -47,6 +47,7 @@ def command(
     They are pcap, pcapng or ERF, plain, gzip or zstd; - is standard input.
     """
     from npexplore.packets.files import find_captures
+    from npexplore.packets.links import unread_links
 
     paths = find_captures(files)
     if len(paths) == 1 and cluster is None and keep is None:
@@ -63,6 +64,8 @@ def command(
             note(notice)
         broken = [file for file in several.files if file.trouble]
         lost = [f"{file.trouble}; {file.packets:,} packets of it are counted" for file in broken]
+    for link in unread_links(counts.link_types):
+        note(f"of packets of link type {link} only lengths and times are read")
     document["narrow_accesses"] = {"cell_bytes": cell_bytes, "share": counts.narrow_share(cell_bytes)}
     _show(counts, document, as_json=as_json)
     for line in lost:

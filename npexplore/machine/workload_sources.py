@@ -234,8 +234,13 @@ def of_columns(name: str, capture: Any) -> Workload:
     lengths, times = (np.asarray(capture.columns[column]) for column in ("l3_length", "t_ns"))
     rows = ip_rows(capture)
     if not len(rows):
-        damage = f" (damaged: {capture.damage})" if capture.damage else ""
-        raise InputError(f"capture {name!r} has no IPv4 or IPv6 packet among its {len(lengths)}{damage}")
+        from npexplore.packets.links import unread_links
+
+        unread = unread_links(interface.link_type for interface in capture.interfaces)
+        reasons = [f"of link type {link} only lengths and times are read" for link in unread]
+        reasons += [f"damaged: {capture.damage}"] * bool(capture.damage)
+        why = f" ({'; '.join(reasons)})" if reasons else ""
+        raise InputError(f"capture {name!r} has no IPv4 or IPv6 packet among its {len(lengths)}{why}")
     skipped = len(lengths) - len(rows)
     t_ns = None
     if not untimed(capture, rows):

@@ -18,7 +18,7 @@ from npexplore.packets.conversations import conversations, directions, tcp_words
 from npexplore.packets.dissect import Dissected, dissect
 from npexplore.packets.files import CaptureSeries, Files, open_captures, paths_of
 from npexplore.packets.length_cdf import LengthCdf
-from npexplore.packets.links import link_format
+from npexplore.packets.links import link_format, unread_links
 from npexplore.packets.pcapng import Interface
 from npexplore.packets.scan import Damage
 from npexplore.progress import Task
@@ -175,6 +175,8 @@ class Capture:
         lines = {"file": self.path, "format": self.format}
         kinds, counts = np.unique(table["link_type"], return_counts=True)
         lines["link types"] = ", ".join(f"{link_format(int(k)).name} {c:,}" for k, c in zip(kinds, counts, strict=True))
+        if unread := unread_links(map(int, kinds)):
+            lines["not decoded"] = f"link type {', '.join(unread)}"
         lines["packets"] = f"{len(self):,}"
         if len(self):
             lengths = table["length"]

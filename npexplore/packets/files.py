@@ -19,6 +19,7 @@ from npexplore.packets.columns import PacketTable
 from npexplore.packets.pcapng import Interface
 from npexplore.packets.scan import MAX_INTERFACES, CaptureScan, Damage, T, Work
 
+SHOWN_PATHS = 8
 Files = str | Path | Sequence[str | Path]
 
 
@@ -66,14 +67,13 @@ class CaptureSeries:
     """Iterate over the packets of several captures, one PacketTable per chunk, as a CaptureScan does over one.
 
     Equal interfaces of several files count as one. A file that is not a capture, is missing or is cut short is reported
-    in `troubles`, one line each, and the others are still read; `damage` is the first one found. Raises InputError if
-    no file can be read.
+    in `troubles`, one line each, and the others are still read. Raises InputError if no file can be read.
     """
 
     def __init__(self, paths: Sequence[str | Path], *, workers: int = 1) -> None:
-        self.path = ", ".join(map(str, paths))
+        more = [f"and {len(paths) - SHOWN_PATHS} more"] if len(paths) > SHOWN_PATHS else []
+        self.path = ", ".join([*map(str, paths[:SHOWN_PATHS]), *more])
         self.format = ""
-        self.damage: Damage | None = None
         self.troubles: list[str] = []
         self.interfaces: list[Interface] = []
         self.packets = [0] * len(paths)  # of each file, as far as it was read
@@ -81,7 +81,17 @@ class CaptureSeries:
         self._sizes = [os.path.getsize(path) if os.path.isfile(path) else 0 for path in paths]
         self.other_blocks: dict[str, int] = {}  # of pcapng files that were read, as a CaptureScan has them
         self._behind = 0  # bytes of the files that are done with
+        self._first_damage: Damage | None = None
         self._scan: CaptureScan | None = None
+
+    @property
+    def damage(self) -> Damage | None:
+        """The first damage found, with the number of files that are damaged or cannot be read if there are several."""
+        first, files = self._first_damage, len(self.troubles)
+        if first is None or files == 1:
+            return first
+        many = f"{files} of {len(self.paths)} files are damaged or no captures"
+        return Damage(first.offset, f"{many}, first {first.message}")
 
     @property
     def link_types(self) -> NDArray[np.uint16]:
@@ -155,7 +165,7 @@ class CaptureSeries:
 
     def _trouble(self, text: str, damage: Damage) -> None:
         self.troubles.append(text)
-        self.damage = self.damage or damage
+        self._first_damage = self._first_damage or damage
 
 
 Scan = CaptureScan | CaptureSeries

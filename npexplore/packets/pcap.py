@@ -22,7 +22,10 @@ CAPTURED_FIRST, ORIGINAL_FIRST, SMALLER_IS_CAPTURED = 0, 1, 2
 
 @dataclass(frozen=True)
 class PcapHeader:
-    """The fields of a pcap file header; fcs_bytes is None if the file does not state it."""
+    """The fields of a pcap file header; fcs_bytes is None if the file does not state it.
+
+    words: magic and version, as numbers of 32 bits in the file's byte order.
+    """
 
     name: str
     big_endian: bool
@@ -33,6 +36,7 @@ class PcapHeader:
     snaplen: int
     link_type: int
     fcs_bytes: int | None
+    words: tuple[int, int]
 
 
 def magic_order(magic: bytes) -> str | None:
@@ -61,4 +65,7 @@ def parse_header(name: str, data: bytes) -> PcapHeader:
         length_order = SMALLER_IS_CAPTURED if minor == 3 else CAPTURED_FIRST
     # draft section 4: bit 26 (P) says that bits 28 to 31 hold the length of the frame check sequence, in 16-bit words
     fcs = (link >> 28) * 2 if link & 0x04000000 else None
-    return PcapHeader(kind, order == ">", header_bytes, record_bytes, ns, length_order, snaplen, link & 0xFFFF, fcs)
+    words = struct.unpack(f"{order}II", data[:8])
+    return PcapHeader(
+        kind, order == ">", header_bytes, record_bytes, ns, length_order, snaplen, link & 0xFFFF, fcs, words
+    )

@@ -11,6 +11,7 @@ from npexplore.errors import InputError
 
 SECTION_TYPE = b"\x0a\x0d\x0d\x0a"
 _ORDER_MAGIC = 0x1A2B3C4D
+VERSIONS = ((1, 0), (1, 2))  # section 4.1: equal; others may have blocks that cannot be read
 _FAR = 1 << 62  # seconds no int64 of nanoseconds can hold
 _NAME, _RESOLUTION, _FCS, _OFFSET = 2, 9, 13, 14
 # options that change what packets mean -> name, bytes of the value

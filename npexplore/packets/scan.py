@@ -24,7 +24,7 @@ from npexplore.packets.columns import RECORD_COLUMNS, PacketTable
 from npexplore.packets.decode import Room, decode
 from npexplore.packets.links import link_format, link_rows
 from npexplore.packets.pcapng import Interface
-from npexplore.packets.source import Source
+from npexplore.packets.source import Source, other_format
 
 T = TypeVar("T")
 Work = Callable[[PacketTable, NDArray[np.uint8], int], T]
@@ -60,8 +60,8 @@ class CaptureScan(ShownByArguments):
     Example:
         >>> from npexplore.packets import CaptureScan
         >>> scan = CaptureScan("sample:zeek_wikipedia")
-        >>> sum(len(table) for table in scan), scan.format
-        (43, 'pcap')
+        >>> sum(table.rows for table in scan), scan.format
+        (136, 'pcap')
     """
 
     def __init__(
@@ -161,7 +161,8 @@ class CaptureScan(ShownByArguments):
                 return "erf" + suffix
             source.close()
             what = f"starts with {first.hex(' ')}" if first else "is empty"
-            cause = f" ({source.damage})" if source.damage else ""
+            reason = source.damage or other_format(first)
+            cause = f" ({reason})" if reason else ""
             name = "standard input" if self.path == "-" else self.path
             raise InputError(f"{name}: must be pcap, pcapng or ERF (plain, gzip or zstd), but {what}{cause}")
         size = pcap.file_header_bytes(first)
@@ -211,13 +212,13 @@ class CaptureScan(ShownByArguments):
         while True:
             count = records.frame_pcap(
                 source.data, source.start, source.end, source.base, header.big_endian, header.record_header_bytes,
-                header.length_order, header.ns_per_tick, limit, state, *out,
+                header.length_order, header.ns_per_tick, limit, header.words, state, *out,
             )  # fmt: skip
             source.start = int(state[0])
             if count:
                 yield self._chunk(count)
-            if state[1] == records.TOO_LONG:
-                self.damage = Damage(source.offset, f"captured length must be at most {state[3]} bytes, got {state[2]}")
+            if state[1] in (records.TOO_LONG, records.NEXT_FILE):
+                self.damage = Damage(source.offset, _explain(int(state[1]), int(state[2]), int(state[3])))
                 return
             if state[1] == records.MORE and not source.need(wanted := int(state[2])):
                 self._cut("a record", wanted)
@@ -311,8 +312,8 @@ class CaptureScan(ShownByArguments):
         total, _, major, minor = struct.unpack(order + "IIHH", header[4:16])
         if total < 28:
             self.damage = Damage(source.offset, _explain(records.BLOCK_TOO_SHORT, total, 28))
-        elif major != 1:
-            self.damage = Damage(source.offset + 12, f"pcapng version must be 1.x, got {major}.{minor}")
+        elif (major, minor) not in pcapng.VERSIONS:
+            self.damage = Damage(source.offset + 12, f"pcapng version must be 1.0 or 1.2, got {major}.{minor}")
         else:
             self._skip(order, total + 3 & ~3, total)
         return order if self.damage is None else None
@@ -337,6 +338,7 @@ class CaptureScan(ShownByArguments):
 
 def _explain(status: int, value: int, bound: int) -> str:
     return {
+        records.NEXT_FILE: "another pcap file begins (cat joins no captures; mergecap does, and so do several FILEs)",
         records.TOO_LONG: f"captured length must be at most {bound} bytes, got {value}",
         records.BLOCK_TOO_SHORT: f"block length must be at least {bound} bytes, got {value}",
         records.BLOCK_TOO_LONG: f"block length must be at most {bound} bytes, got {value}",

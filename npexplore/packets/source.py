@@ -20,6 +20,22 @@ BLOCK_BYTES = 1 << 21
 PIECE_BYTES = 1 << 16
 _GZIP = b"\x1f\x8b"
 _ZSTD = b"\x28\xb5\x2f\xfd"
+_UNPACK, _CONVERT = "decompress it first", "editcap -F pcapng converts it"
+_OTHER_FORMATS = {
+    _GZIP: f"gzip; {_UNPACK}", b"\xfd7zX": f"xz; {_UNPACK}", b"BZh": f"bzip2; {_UNPACK}", b"PK\3\4": f"zip; {_UNPACK}",
+    b"\x04\x22\x4d\x18": f"lz4; {_UNPACK}", b"snoo": f"snoop; {_CONVERT}", b"GMBU": f"Network Monitor; {_CONVERT}",
+    b"TRSN": f"Sniffer; {_CONVERT}", b"XCP\0": f"Sniffer; {_CONVERT}", b"\x7fELF": "ELF, a program",
+    b"\xef\xbb\xbf": "the byte-order mark of a text",
+}  # fmt: skip
+
+
+def other_format(first: bytes) -> str:
+    """Return what a file that starts with these four bytes probably is and what to do with it; empty if unknown."""
+    for magic, text in _OTHER_FORMATS.items():
+        if first.startswith(magic):
+            return text
+    is_text = first and first.isascii() and first.decode().isprintable()
+    return "text; text2pcap makes captures of hex dumps" if is_text else ""
 
 
 class _Decompressor(Protocol):

@@ -516,6 +516,8 @@ def read_pcap(data):
         if at + head > len(data):
             return packets, at
         seconds, fraction, kept, length = struct.unpack(order + "IIII", data[at : at + 16])
+        if data[at : at + 16] == data[:8] + bytes(8):  # the header of another file
+            return packets, at
         if major == 543 or minor < 3 or (minor == 3 and kept > length):
             kept, length = length, kept
         if kept > LIMITS.get(link, 262144) or at + head + kept > len(data):
@@ -536,10 +538,10 @@ def read_pcapng(data):
             order = orders.get(data[at + 8 : at + 12])
             if order is None:
                 return packets, at + 8
-            total, major = struct.unpack(order + "I4xH", data[at + 4 : at + 14])
+            total, *version = struct.unpack(order + "I4xHH", data[at + 4 : at + 16])
             if total < 28:
                 return packets, at
-            if major != 1:
+            if version not in ([1, 0], [1, 2]):
                 return packets, at + 12
             first = len(interfaces)
             kind = None

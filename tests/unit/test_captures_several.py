@@ -350,3 +350,14 @@ def test_counts_do_not_depend_on_what_is_one_task(folder, slots):
         assert found.document("f") == apart.document("f")
         assert [file.path for file in found.files] == paths
         assert sum(file.packets for file in found.files) == found.counts.packets == 4 * EACH - 1
+
+
+def test_a_folder_of_other_files_is_told_in_one_line(tmp_path):
+    for k in range(12):
+        (tmp_path / f"{k:02}.txt").write_text("no capture")
+    (tmp_path / "z.pcap").write_bytes(make.pcap([(0, 0, make.ethernet(make.ipv4(make.udp())), None)]))
+    capture = read_capture(tmp_path)
+    assert (len(capture), capture.file_packets[-1]) == (1, 1)
+    assert "12 of 13 files are damaged or no captures, first" in str(capture.damage)
+    assert "00.txt" in str(capture.damage)
+    assert capture.path.endswith("07.txt, and 5 more")

@@ -232,7 +232,7 @@ def test_a_capture_is_brought_to_a_design_with_its_own_workload(capsys, tmp_path
     status, out, err = run(capsys, "explain", "soclib", "--trace", str(cut), "--no-sensitivity", "--json")
     assert status == 3  # damaged: what there is counts all the same
     assert json.loads(out)["workload"]["damage"]
-    assert "packets before it are used" in err
+    assert "packets read are used" in err
 
 
 def test_a_refused_solver_is_null_and_its_reason_on_stderr(capsys):
@@ -277,7 +277,7 @@ def test_a_damaged_capture_is_explained_as_far_as_it_goes(capsys, tmp_path):
     assert status == 3
     assert json.loads(out)["workload"]["packets"] == 4
     assert json.loads(out)["workload"]["damage"]
-    assert "the 4 packets before it are used" in err
+    assert "the 4 packets read are used" in err
     assert err.count("\n") == 1
 
 
@@ -425,7 +425,7 @@ def test_a_sweep_of_a_damaged_capture_ends_with_its_own_status(capsys, tmp_path)
         capsys, "sweep", "ixp2400", "--trace", path, "--solver", "bounds", "--out", str(tmp_path / "a.parquet")
     )
     assert status == 3
-    assert "the 2 packets before it are used" in err
+    assert "the 2 packets read are used" in err
     assert pd.read_parquet(tmp_path / "a.parquet")["workload"].tolist() == ["cut.pcap"]
 
 

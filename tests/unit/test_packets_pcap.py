@@ -1,11 +1,13 @@
 """pcap files of every kind: byte orders, clocks, record shapes, old versions, and what is refused."""
 
+import gzip
 import io
 
 import pytest
 from reference import capture_files as make
 
 from npexplore.errors import InputError
+from npexplore.machine.workload_sources import workload
 from npexplore.packets import read_capture
 
 PACKET = make.ethernet(make.ipv4(make.udp()))
@@ -49,6 +51,24 @@ def test_version_2_3_lengths_may_stand_in_either_order():
     swapped = bytearray(data)
     swapped[32:36], swapped[36:40] = data[36:40], data[32:36]
     assert read(bytes(swapped)).columns["captured"].tolist() == [30]
+
+
+@pytest.mark.parametrize("order", "<>")
+@pytest.mark.parametrize("magic", [make.US, make.NS, make.MODIFIED, make.IXIA_SW])
+def test_an_appended_capture_is_no_packet(order, magic):
+    first = make.pcap([(5, 6, PACKET, None)] * 2, magic, order)
+    capture = read(first + make.pcap([(7, 8, PACKET, None)], magic, order))
+    assert len(capture) == 2
+    assert capture.damage.offset == len(first)
+    assert "another pcap file begins" in capture.damage.message
+
+
+def test_link_types_that_are_not_decoded_are_named():
+    capture = read(make.pcap([(5, 6, PACKET, None)], link=239))
+    assert capture.summary()["not decoded"] == "link type NFLOG"
+    assert "not decoded" not in read(make.pcap([(5, 6, PACKET, None)])).summary()
+    with pytest.raises(InputError, match="of link type NFLOG only lengths and times are read"):
+        workload(capture)
 
 
 def test_frame_check_bits_in_the_link_type():
@@ -117,7 +137,10 @@ def test_cut_file_header_is_damage():
     [
         (b"", "is empty"),
         (b"\xd4\xc3", "starts with d4 c3"),
-        (b"PK\3\4 and so on, no capture", "starts with 50 4b 03 04"),
+        (b"PK\3\4 and so on, no capture", r"starts with 50 4b 03 04 \(zip; decompress it first\)"),
+        (b"snoop\0\0\0\0\0\0\2", "snoop; editcap -F pcapng converts it"),
+        (b"12:00:01 IP 1.2.3.4 > 5.6.7.8", "text; text2pcap"),
+        (gzip.compress(gzip.compress(make.pcap([]))), r"1f 8b 08 00 \(gzip; decompress it first\)"),
         (make.pcap_header(version=(7, 9)), "got 7.9"),
     ],
 )

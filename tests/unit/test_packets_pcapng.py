@@ -138,7 +138,8 @@ def patched(data, at, value):
         (patched(make.section(), 4, 16), "at least 28"),
         (patched(make.section(), 24, 32), "two lengths must be equal"),
         (make.section()[:20], "a section header needs 28"),
-        (make.section(version=(2, 0)), "version must be 1.x, got 2.0"),
+        (make.section(version=(2, 0)), "version must be 1.0 or 1.2, got 2.0"),
+        (make.section(version=(1, 3)), "version must be 1.0 or 1.2, got 1.3"),
     ],
 )
 def test_damage_is_described_and_the_packets_before_it_are_kept(bad, words):

@@ -1,5 +1,7 @@
 """The table of link types: what a capture's packets start with (numbers: www.tcpdump.org/linktypes.html)."""
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -83,6 +85,11 @@ LINK_TYPES: dict[int, LinkFormat] = {number: form for form in FORMATS for number
 def link_format(number: int) -> LinkFormat:
     """Return how packets of a link type start; a number that is not in the table gets its number as its name."""
     return LINK_TYPES.get(number) or LinkFormat(f"LINKTYPE_{number}", (number,))
+
+
+def unread_links(numbers: Iterable[int]) -> list[str]:
+    """Return the names of those link types of whose packets only lengths and times are read."""
+    return [form.name for form in map(link_format, numbers) if form.first == steps.UNKNOWN]
 
 
 def link_rows(numbers: list[int]) -> NDArray[np.int64]:
