@@ -181,6 +181,12 @@ ONE = "elementclass X {"
         (f"{ONE} $a | input -> Paint($a) -> output; }}\nFromDevice(a) -> X -> Discard;", r"2: X 'X@2' must have 1 arg"),
         (f"{ONE} input -> Paint(1) -> output; }}\nFromDevice(a) -> [1] X -> Discard;", r"2: nothing inside 'X@2'"),
         ("a :: Discard; a :: Discard;", r"1: element 'a' is declared twice"),
+        (f"{ONE} input -> output || $a | input -> Paint($a) -> output; }}", r"1: a compound has parameters"),
+        (f"{ONE}\nN $a | input -> Paint($a) -> output; }}", r"2: a compound has parameters"),
+        ("\nrequire(library other.click);", r"2: other files are not read"),
+        ("define($x 1); FromDevice(a) -> Paint($xy) -> Discard;", r"1: Paint 'Paint@2': .* got '\$xy'"),
+        ("FromDevice(a) -> Classifier(-12/08) -> Discard;", r"1: Classifier .*: a number is needed, got '-12'"),
+        ("FromDevice(a) -> IPFilter(alow all) -> Discard;", r"1: IPFilter .*: action or output 'alow'.*allow"),
         ("\ndefine(DEV eth0);", r"2: define\(...\) takes names with \$ and their values, got 'DEV eth0'"),
     ],
 )  # fmt: skip
@@ -196,6 +202,19 @@ def test_defined_names_stand_for_their_values_in_compounds_too():
         FromDevice($DEV) -> Marked(3) -> Discard;"""
     (gone,) = Graph.read(text).run("eth0", b"abcd")
     assert (gone.pack.data, gone.pack.paint) == (b"cd", 3)
+
+
+@pytest.mark.parametrize("data", ["a,  b", "a (b", "a) b", "a // b", "a /* b", 'a \\" b', "a $x b"])
+@pytest.mark.parametrize("quote", "\"'")
+def test_quoted_texts_stay_as_they_are(data, quote):
+    graph = Graph.read(f"define($y c); s :: InfiniteSource({quote}{data}{quote} /* ) */ , // ,)\n 5) -> Discard;")
+    assert graph.elements["s"].arguments == [f"{quote}{data}{quote}", "5"]
+
+
+def test_parameters_belong_to_the_innermost_compound():
+    inner = "elementclass Y { $x | input -> Paint($x) -> output }"
+    graph = Graph.read(f"elementclass X {{ {inner} input -> Y(3) -> output }} FromDevice(a) -> X -> Discard; // end\r")
+    assert [gone.pack.paint for gone in graph.run("a", b"x")] == [3]
 
 
 def test_packets_that_are_too_long_go_aside_or_are_dropped():

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from npexplore.golden.elements.base import ANY, Element, Out, Pack, number
+from npexplore.errors import UnknownNameError
+from npexplore.golden.elements.base import ANY, Element, Out, Pack
 from npexplore.golden.elements.expressions import expression
 from npexplore.golden.ipv4.header import read_header
 from npexplore.golden.reasons import Reason
+from npexplore.strict_input import whole_number
+
+ACTIONS = {"allow": 0, "deny": -1, "drop": -1}
 
 
 class IPClassifier(Element):
@@ -38,8 +42,10 @@ class IPFilter(IPClassifier):
         self.tests = []
         for text in arguments:
             action, _, rest = text.partition(" ")
-            output = {"allow": 0, "deny": -1, "drop": -1}.get(action.lower())
-            self.tests.append((number(action) if output is None else output, expression(rest or "all")))
+            output = ACTIONS.get(action.lower(), whole_number(action))
+            if output is None:
+                raise UnknownNameError("action or output", action, ACTIONS)
+            self.tests.append((output, expression(rest or "all")))
         self.named_outputs = max(output for output, _ in self.tests) + 1
 
 

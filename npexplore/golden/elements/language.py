@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from npexplore.errors import InputError
 from npexplore.golden.elements.base import Place
-from npexplore.golden.elements.tokens import Token, declared_names, split_arguments, tokens
+from npexplore.golden.elements.tokens import Token, declared_names, filled_in, split_arguments, tokens
 
 
 class Port(NamedTuple):
@@ -107,7 +107,9 @@ class _Reader:
                 self._class()
             elif self.sees("require"):
                 self.at += 1
-                self.next("arguments")
+                token = self.next("arguments")
+                if token.text.split()[:1] == ["library"]:
+                    raise InputError(f"{token.place}: other files are not read: put the classes of {token.text!r} here")
             elif self.sees("define"):
                 self._define()
             else:
@@ -136,9 +138,7 @@ class _Reader:
             depth += {"{": 1, "}": -1}.get(token.text, 0) if token.kind == "mark" else 0
             body.append(token)
         body.pop()
-        bar = next((k for k, token in enumerate(body) if token.text == "|"), None)
-        named = [] if bar is None else [t.text for t in body[:bar] if t.kind == "word"]
-        self.classes[name] = _Class(named, body if bar is None else body[bar + 1 :])
+        self.classes[name] = _Class(*_parameters(body))
 
     def _chain(self) -> None:
         before = self._node()
@@ -224,10 +224,7 @@ class _Reader:
         if token is None or token.kind != "arguments":
             return ()
         self.at += 1
-        text = token.text
-        for name in sorted(self.values, key=len, reverse=True):
-            text = text.replace(name, self.values[name])
-        return split_arguments(text)
+        return split_arguments(filled_in(token.text, self.values))
 
     def _declare(self, full: str, kind: str, arguments: tuple[str, ...], place: Place) -> None:
         if full in self.out.elements or full in self.compounds:
@@ -246,6 +243,22 @@ class _Reader:
         inner = _Reader(definition.body, self.out, dict(self.classes), full + "/", values, (*self.within, kind))
         inner.compounds = self.compounds
         inner.read()
+
+
+def _parameters(body: list[Token]) -> tuple[list[str], list[Token]]:
+    """Return the parameters `$x, $y |` in front of a compound's statements, and these statements."""
+    depth, bars = 0, []
+    for k, token in enumerate(body):
+        depth += {"{": 1, "}": -1}.get(token.text, 0) if token.kind == "mark" else 0
+        bars += [k] if token.kind == "mark" and token.text == "|" and not depth else []
+    if not bars:
+        return [], body
+    head = body[: bars[0]]
+    odd = [token for k, token in enumerate(head) if token.text[0] != "$" if token.text != "," or k % 2 == 0]
+    if odd or len(bars) > 1:
+        place = odd[0].place if odd else body[bars[1]].place
+        raise InputError(f"{place}: a compound has parameters `$x, $y |`, once (no keywords, no overloads)")
+    return [token.text for token in head[::2]], body[bars[0] + 1 :]
 
 
 def parse(text: str, file: str = "graph") -> Parsed:

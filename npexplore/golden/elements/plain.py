@@ -265,7 +265,7 @@ def _clause(word: str) -> tuple[int, bytes, bytes, bool]:
     open_ = bytes.fromhex("".join("0" if digit == "?" else "f" for digit in value))
     mask_bytes = bytes(a & b for a, b in zip(open_, bytes.fromhex(mask or "f" * len(value)), strict=True))
     compared = mask_bytes.rstrip(b"\0")  # what lies behind need not be in the packet, as in Click
-    return int(offset), bytes.fromhex(value.replace("?", "0"))[: len(compared)], compared, wanted
+    return number(offset), bytes.fromhex(value.replace("?", "0"))[: len(compared)], compared, wanted
 
 
 def _fits(data: bytes, offset: int, value: bytes, mask: bytes, wanted: bool) -> bool:

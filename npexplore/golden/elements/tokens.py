@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from npexplore.errors import InputError
 from npexplore.golden.elements.base import Place
 
 _TOKEN = re.compile(
-    r"(?P<skip>\s+|//[^\n]*|/\*.*?\*/|^\#[^\n]*)|(?P<mark>::|->|[\[\]{}|;,])|(?P<open>\()|(?P<word>\$?[A-Za-z_@][\w@/]*|\d+)",
+    r"(?P<skip>\s+|//[^\r\n]*|/\*.*?\*/|^\#[^\r\n]*)|(?P<mark>::|->|[\[\]{}|;,])|(?P<open>\()|(?P<word>\$?[A-Za-z_@][\w@/]*|\d+)",
     re.DOTALL | re.MULTILINE,
 )
-COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_PIECE = re.compile(
+    r"""(?P<blank>(?:\s|//[^\r\n]*|/\*.*?\*/)+)|(?P<quoted>"(?:[^"\\]|\\.)*"|'[^']*')|(?P<other>.)""",
+    re.DOTALL,
+)
+_VARIABLE = re.compile(r"'[^']*'|\$(?:(\w+)|\{(\w+)\})")
 
 
 class Token(NamedTuple):
@@ -46,17 +50,29 @@ def tokens(text: str, file: str) -> list[Token]:
 
 def _closing(text: str, at: int, place: Place) -> int:
     depth = 0
-    for k in range(at, len(text)):
-        depth += {"(": 1, ")": -1}.get(text[k], 0)
+    for piece in _PIECE.finditer(text, at):
+        depth += {"(": 1, ")": -1}.get(piece.group(), 0)
         if depth == 0:
-            return k + 1
+            return piece.end()
     raise InputError(f"{place}: a bracket is opened and never closed")
 
 
 def split_arguments(text: str) -> tuple[str, ...]:
-    """Return comma-separated arguments, comments and blanks cut off."""
-    bare = COMMENT.sub(" ", text).strip()
-    return tuple(" ".join(part.split()) for part in bare.rstrip(",").split(",")) if bare else ()
+    """Return comma-separated arguments, comments and blanks around words cut off; quoted texts stay as they are."""
+    parts = [""]
+    for piece in _PIECE.finditer(text):
+        if piece.group() == ",":
+            parts.append("")
+        else:
+            parts[-1] += " " if piece.lastgroup == "blank" else piece.group()
+    while parts and not parts[-1].strip():
+        parts.pop()
+    return tuple(part.strip() for part in parts)
+
+
+def filled_in(text: str, values: Mapping[str, str]) -> str:
+    """Return a text with `$name` and `${name}` replaced by their values, but for unknown names and in single quotes."""
+    return _VARIABLE.sub(lambda name: values.get(f"${name[1] or name[2]}", name[0]), text)
 
 
 def declared_names(tokens_read: Sequence[Token]) -> set[str]:
