@@ -22,13 +22,17 @@ __all__ = [
     "DamagedInputError", "FaultsError", "InputError", "ModelError", "NpexploreError", "RefusedError", "SimulationError",
     "TableFullError", "UnknownNameError",
 ]  # fmt: skip
+MAX_MESSAGE = 2000  # characters; values of a damaged file may be megabytes
 
 
 class NpexploreError(Exception):
     """Base of every error that npexplore raises on purpose; catch it to catch them all."""
 
     def __str__(self) -> str:
-        return shown(super().__str__())
+        text = shown(super().__str__())
+        if len(text) <= MAX_MESSAGE:
+            return text
+        return f"{text[: MAX_MESSAGE * 3 // 4]} ... ({len(text):,} characters) ... {text[-MAX_MESSAGE // 8 :]}"
 
 
 class InputError(NpexploreError):
@@ -58,6 +62,9 @@ class FaultsError(InputError):
     def __init__(self, faults: Iterable[str]) -> None:
         self.faults = list(faults)
         super().__init__("; ".join(self.faults))
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, map(InputError, self.faults)))
 
 
 class ModelError(InputError):

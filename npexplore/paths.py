@@ -82,8 +82,18 @@ def named_file(kind: str, path: str | Path, *folders: str) -> Path:
 
 
 def text_content(path: Path) -> str:
-    """Return the text of an input file; raises as `content` does, and UnicodeDecodeError."""
-    return content(path).decode().replace("\r\n", "\n")
+    """Return the text of an input file; raises as `content` and `plain_text` do."""
+    return plain_text(content(path), path.name)
+
+
+def plain_text(data: bytes, name: str) -> str:
+    """Return the text of an input file in UTF-8, with or without a byte-order mark; raises InputError with the line."""
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        got = "UTF-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else f"byte 0x{data[error.start]:02x}"
+        raise InputError(f"{name}:{line}: must be text in UTF-8, got {got}") from None
 
 
 SAMPLE = "sample:"

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar, get_args, get_origin
 import msgspec
 
 from npexplore.errors import Faults, InputError, UnknownNameError
+from npexplore.paths import plain_text
 
 MAX_FAULTS = 20  # faults of a file that are told at once
 STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")  # of a place such as port[0].mtu
@@ -57,8 +58,8 @@ def _any_of(kinds: list[str]) -> str:
 def parsed(text: bytes, path: Path) -> dict[str, Any]:
     """Return a TOML text as tables; raises InputError if it is not valid TOML."""
     try:
-        return tomllib.loads(text.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return tomllib.loads(plain_text(text, path.name))
+    except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path.name}: not valid TOML: {error}") from None
 
 

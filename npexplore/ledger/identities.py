@@ -128,7 +128,7 @@ def read(file: Path) -> Iterator[Identity]:
     """Yield the identities of one paper; `each` repeats one with words <name> replaced. Raises InputError."""
     try:
         tables = tomllib.loads(text_content(file))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{file.name}: must be a readable TOML file, got {error}") from None
     for name in tables:
         one_of(f"{file.name}: table", name, ["identity"])

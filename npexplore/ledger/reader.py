@@ -16,7 +16,7 @@ from npexplore.errors import InputError, one_of
 from npexplore.ledger import frozen
 from npexplore.ledger.records import COLUMNS, Knobs, Row, parse_row
 from npexplore.ledger.table import Facts, Ledger
-from npexplore.paths import content, share, text_content
+from npexplore.paths import share, text_content
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,7 +77,7 @@ def _knobs(file: Path) -> tuple[Mapping[str, Knobs], Mapping[str, str]]:
     """
     try:
         tables = tomllib.loads(text_content(file))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (OSError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{file.name}: must be a readable TOML file, got {error}") from None
     words = {
         prefix: {name: tuple(knob.get("values", ())) if isinstance(knob, dict) else () for name, knob in table.items()}
@@ -114,9 +114,9 @@ def cells(
     others: the columns that it may have instead.
     """
     try:
-        reader = csv.reader(io.StringIO(content(file).decode(), newline=""), strict=True)
+        reader = csv.reader(io.StringIO(text_content(file), newline=""), strict=True)
         lines = [(reader.line_num, cells) for cells in reader]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, csv.Error) as error:
         raise InputError(f"{file.name}: must be a readable UTF-8 CSV file, got {error}") from None
     if not lines:
         raise InputError(f"{file.name}: must start with the column names, got an empty file")

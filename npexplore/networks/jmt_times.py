@@ -4,7 +4,7 @@ from math import exp, expm1
 from pathlib import Path
 from typing import Any
 
-from npexplore.errors import one_of
+from npexplore.errors import InputError, one_of
 from npexplore.networks.jmt_file import kind_of, number_in, value_in
 from npexplore.paths import text_content
 from npexplore.strict_input import Entry
@@ -120,5 +120,5 @@ def _trace(entry: Entry) -> list[float]:
     path = Path(value_in(entry))
     try:
         return [float(text) for text in text_content(path).split()]
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, InputError) as error:
         raise entry.refused(f"Replayer {path}: {error}") from None

@@ -24,12 +24,8 @@ def read_map(program: Program, name: str, path: str | Path) -> dict[bytes, bytes
     """Return the contents that a file gives a map; raises InputError naming the line."""
     maps = {one.name: one for one in program.used_maps.values()}
     definition = maps[one_of(f"{program.path}: map", name, maps)]
-    contents = {}
-    try:
-        text = text_content(Path(path))
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: is no text; contents of a map are lines with a key and a value") from None
-    for number, line in enumerate(text.splitlines(), 1):
+    contents: dict[bytes, bytes] = {}
+    for number, line in enumerate(text_content(Path(path)).splitlines(), 1):
         words = line.partition("#")[0].split()
         if not words:
             continue
@@ -37,6 +33,8 @@ def read_map(program: Program, name: str, path: str | Path) -> dict[bytes, bytes
         if len(words) != 2:
             raise InputError(f"{where}: an entry of a map is a key and a value, got {len(words)} words")
         key = _bytes(words[0], definition.key_bytes, f"{where}: key")
+        if key in contents:
+            raise InputError(f"{where}: key {words[0]!r} stands twice")
         by_name = definition.kind == PROG_ARRAY
         contents[key] = words[1].encode() if by_name else _bytes(words[1], definition.value_bytes, f"{where}: value")
     return contents

@@ -383,8 +383,15 @@ def test_whatever_hardware_has_no_form_for_in_a_step_program_is_refused(line, tm
 
 
 def test_rules_of_other_tools_are_refused_by_line():
-    for text in ("table inet filter {", "-A FORWARD -p tcp -j ACCEPT", "*filter", "add rule ip f c accept"):
-        with pytest.raises(InputError, match=r"r:2: .* \(rules of nftables, iptables and tc are not read\)"):
+    tools = (
+        "-A FORWARD -p tcp -j ACCEPT",
+        "*filter",
+        ":INPUT ACCEPT [0:0]",
+        "filter parent 1: u32",
+        "access-list 1 permit any",
+    )
+    for text in ("table inet filter {", "define x = 5", 'include "x"', *tools, '{"nftables": []}'):
+        with pytest.raises(InputError, match=r"r:2: .* \(rules of other tools, as nftables, .* not read\)"):
             classbench_rules(["# rules", text], "r")
 
 

@@ -89,7 +89,7 @@ def test_texts_for_people(trace, capsys):
     [
         (["--section", "route", "--map", "routes"], "--map must be NAME=FILE, got 'routes'"),
         (["--section", "route", "--map", "rooutes=x"], "map 'rooutes' is unknown (nearest: routes)"),
-        (["--section", "route", "--map", "routes={trace}"], "is no text; contents of a map are lines"),
+        (["--section", "route", "--map", "routes={trace}"], "must be text in UTF-8, got byte 0x"),
         (["--section", "route", "--map", "routes={map}"], "line 1: key has 8 bytes, '10.0.0.1' is 4"),
         (["--section", "route", "--memory", "100 Hz"], "--memory must be in bytes"),
         ([], "has several programs"),

@@ -1,5 +1,8 @@
 """The switches of [policy] and listed_only: what each changes, and that it is off at first."""
 
+import gzip
+import re
+
 import pytest
 
 from npexplore.errors import InputError
@@ -7,6 +10,7 @@ from npexplore.golden.ipv4.header import write_packet
 from npexplore.golden.reasons import Reason
 from npexplore.golden.router.configuration import load_router
 from npexplore.golden.router.forward import Forwarder
+from npexplore.golden.router.route_file import read_routes
 
 ROUTER = """
 [[port]]
@@ -236,3 +240,40 @@ def test_a_file_of_routes_that_is_no_gzip_file(tmp_path):
     (tmp_path / "routes.gz").write_bytes(b"20.0.0.0/8 b")
     with pytest.raises(InputError, match=r"routes.gz: not a whole gzip file"):
         router(tmp_path, '[routes]\nfile = "routes.gz"')
+
+
+@pytest.mark.parametrize(
+    ("line", "nearest"),
+    [
+        ("default via 192.0.2.1 dev eth0 proto static metric 100", "0.0.0.0/0 via 192.0.2.1"),
+        ("default via 2001:db8::1", "::/0 via 2001:db8::1"),
+        ("10.0.0.0/8 dev eth0 proto kernel scope link src 10.0.0.1", "10.0.0.0/8 eth0"),
+        ("blackhole 10.0.0.0/8", "10.0.0.0/8 blackhole"),
+        ("ip route add 2001:db8::/32 via fe80::1 dev eth0", "2001:db8::/32 via fe80::1"),
+        ("B>* 198.51.100.0/24 [20/0] via 203.0.113.1, eth0, weight 1, 00:00:10", "198.51.100.0/24 via 203.0.113.1"),
+    ],
+)
+def test_a_route_of_another_tool_is_refused_with_the_nearest_route(tmp_path, line, nearest):
+    (tmp_path / "routes.txt").write_text(f"# routes\n{line}\n")
+    with pytest.raises(InputError, match=rf"routes\.txt:2: .* \(nearest: '{re.escape(nearest)}'\)"):
+        read_routes(tmp_path / "routes.txt")
+    (tmp_path / "routes.txt").write_text(nearest)
+    assert "".join(f"{record}" for part in read_routes(tmp_path / "routes.txt") for record in part.records)
+
+
+@pytest.mark.parametrize(
+    "line", ["10.0.0.0/255.0.0.0 via 192.0.2.1", "10/8 via 192.0.2.1", "10.0.0.0/8,192.0.2.1", "x" * 9000]
+)
+def test_a_line_that_says_no_route_has_no_nearest_one(tmp_path, line):
+    (tmp_path / "routes.txt").write_text(line)
+    with pytest.raises(InputError) as error:
+        read_routes(tmp_path / "routes.txt")
+    assert "nearest" not in str(error.value)
+    assert len(str(error.value)) < 2100
+
+
+def test_routes_are_read_with_a_byte_order_mark_and_as_gzip_under_any_name(tmp_path):
+    text = "10.0.0.0/8 via 192.0.2.1\r\n"
+    for data in (text.encode(), text.encode("utf-8-sig"), gzip.compress(text.encode())):
+        (tmp_path / "routes.txt").write_bytes(data)
+        assert read_routes(tmp_path / "routes.txt").four.length.tolist() == [8]

@@ -124,7 +124,9 @@ def test_a_missing_column_is_named(folder):
         load(folder(GOOD, header=HEADER.removesuffix(",note")))
 
 
-@pytest.mark.parametrize(("content", "message"), [(b"", "got an empty file"), (b"\xff\xfe", "readable UTF-8 CSV")])
+@pytest.mark.parametrize(
+    ("content", "message"), [(b"", "got an empty file"), (b"\xff\xfe", "must be text in UTF-8, got UTF-16")]
+)
 def test_an_unreadable_file_is_named(folder, content, message):
     root = folder(GOOD)
     (root / "toy_paper.csv").write_bytes(content)

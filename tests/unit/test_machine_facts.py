@@ -301,8 +301,13 @@ def test_a_missing_machine_file():
 def test_a_file_in_another_encoding(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_bytes(GOOD.replace("a machine", "Zürich").encode("latin-1"))
-    with pytest.raises(InputError, match=r"mine\.toml: not valid TOML"):
+    with pytest.raises(InputError, match=r"mine\.toml:\d: must be text in UTF-8, got byte 0xfc"):
         load_machine(path)
+    path.write_bytes(GOOD.encode("utf-16"))
+    with pytest.raises(InputError, match=r"mine\.toml:1: must be text in UTF-8, got UTF-16"):
+        load_machine(path)
+    path.write_bytes(GOOD.replace("\n", "\r\n").encode("utf-8-sig"))
+    assert load_machine(path)
 
 
 def test_misspelt_key_in_a_mix_names_file_key_and_nearest():

@@ -26,7 +26,6 @@ from npexplore.toml import Record, decode
 
 Field = str | int | None
 MAX_FLAGS = 0xFFFF
-OTHER_TOOLS = ("table", "add", "flush", "*filter", "*nat", "-A", "-P", "filter", "tc", "iptables", "nft", "{")
 _CLASSBENCH = re.compile(
     r"@(\S+)\s+(\S+)\s+(\S+)\s*:\s*(\S+)\s+(\S+)\s*:\s*(\S+)\s+(\w+)/(\w+)(?:\s+(\w+)/(\w+))?\s*", re.ASCII
 )
@@ -75,7 +74,7 @@ def load_rules(path: str | Path) -> Rules:
     """Read rules: TOML by its name (.toml), else ClassBench. Raises InputError naming file, rule, field and value."""
     file = Path(path)
     if file.suffix != ".toml":
-        return classbench_rules(input_content(path).decode(errors="replace").splitlines(), file.name)
+        return classbench_rules(input_content(path).decode("utf-8-sig", "replace").splitlines(), file.name)
     return rules_of(read_rules_file(path).rule, file.name)
 
 
@@ -167,7 +166,7 @@ def _classbench_rule(place: str, text: str, dscp: int) -> Rule:
     fields = _CLASSBENCH.fullmatch(text)
     if not fields:
         form = "@PREFIX PREFIX LOW : HIGH LOW : HIGH PROTOCOL/MASK"
-        other = " (rules of nftables, iptables and tc are not read)" if text.split()[0] in OTHER_TOOLS else ""
+        other = "" if text[0] == "@" else " (rules of other tools, as nftables, iptables and tc, are not read)"
         raise InputError(f"{place}: a rule is {form}, got {text!r}{other}")
     words = fields.groups()
     with told_at(place):

@@ -19,7 +19,7 @@ from npexplore.golden.elements.library import ELEMENTS
 from npexplore.golden.elements.names import naming, read_names
 from npexplore.golden.elements.rewriter import patterns
 from npexplore.golden.reasons import Reason
-from npexplore.paths import text_content
+from npexplore.paths import input_content, plain_text
 
 LONGEST = 1000  # elements on one packet's way
 
@@ -59,11 +59,7 @@ class Graph:
     def load(cls, path: str | Path) -> Self:
         """Read and check a `.click` file; raises InputError with file and line."""
         file = Path(path)
-        try:
-            text = text_content(file)
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-        return cls.read(text, file.name)
+        return cls.read(plain_text(input_content(path), file.name), file.name)
 
     @classmethod
     def read(cls, text: str, file: str = "graph") -> Self:

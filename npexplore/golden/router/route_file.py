@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from npexplore.errors import InputError, told_at
+from npexplore.errors import InputError
 from npexplore.golden.lookup.family import IPV4, IPV6, Family
 from npexplore.golden.router.records import KINDS, RouteRecord
 from npexplore.paths import content
@@ -26,6 +27,8 @@ from npexplore.toml import typed
 
 LINES_AT_ONCE = 1 << 16
 MAX_FILE_BYTES = 1 << 30
+_PREFIX = re.compile(r"\d+\.[\d.]+/\d+(?![\d.])|[0-9a-fA-F]*:[0-9a-fA-F:.]*/\d+")
+_VIA, _DEVICE = re.compile(r"\bvia ([0-9a-fA-F]*[.:][0-9a-fA-F.:]+)"), re.compile(r"\bdev (\S+)")
 
 
 class FileRoutes(NamedTuple):
@@ -52,14 +55,14 @@ def read_routes(path: Path) -> RouteFile:
     """Return the routes of a file; empty lines are skipped. Raises InputError with the line's place, OSError."""
     data = content(path, MAX_FILE_BYTES)
     try:
-        if path.suffix == ".gz":
+        if path.suffix == ".gz" or data.startswith(b"\x1f\x8b"):
             with gzip.open(io.BytesIO(data)) as stream:
                 data = stream.read(MAX_FILE_BYTES + 1)
             if len(data) > MAX_FILE_BYTES:
                 raise InputError(f"{path.name}: has more than {MAX_FILE_BYTES} bytes decompressed")
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path.name}: not a whole gzip file: {error}") from None
-    lines = data.decode(errors="replace").splitlines()
+    lines = data.decode("utf-8-sig", "replace").splitlines()
     del data
     sides = (_Lines(path.name, IPV4), _Lines(path.name, IPV6))
     for first in range(0, len(lines), LINES_AT_ONCE):
@@ -96,8 +99,10 @@ class _Lines:
             leads[row] = lead
         value, length, read = self.family.plain_prefixes(prefixes)
         for row in np.flatnonzero(~read).tolist():
-            with told_at(f"{self.name}:{numbers[row]}"):
+            try:
                 number, length[row] = self.family.prefix_pair(prefixes[row])
+            except InputError as error:
+                raise InputError(f"{self.name}:{numbers[row]}: {error}{nearest(lines[numbers[row] - 1])}") from None
             value[row] = self.family.row(number)
         self.columns.append((value, length, leads))
 
@@ -116,7 +121,18 @@ def _record(place: str, prefix: str, behind: str, line: str) -> RouteRecord:
     if len(words) == 1:
         to = {"kind": words[0]} if words[0] in KINDS[1:] else {"port": words[0]}
         return typed({"prefix": prefix, **to}, RouteRecord)
-    raise InputError(f"{place}: a route is PREFIX via ADDRESS or PREFIX PORT, got {line.strip()!r}")
+    raise InputError(f"{place}: a route is PREFIX via ADDRESS or PREFIX PORT, got {line.strip()!r}{nearest(line)}")
+
+
+def nearest(line: str) -> str:
+    """Return what a line of `ip route` or a routing daemon is as a route, for messages; empty if that is unknown."""
+    words = line.split()
+    prefix, via, device = (pattern.search(line) for pattern in (_PREFIX, _VIA, _DEVICE))
+    target = f"via {via[1]}" if via else device[1] if device else next((w for w in words if w in KINDS[1:]), "")
+    default = "::/0" if ":" in target else "0.0.0.0/0"
+    first = prefix[0] if prefix else default if "default" in words else ""
+    route = f"{first} {target}"
+    return f" (nearest: {route!r})" if first and target and words != route.split() else ""
 
 
 def _labels(place: str, text: str) -> list[int]:

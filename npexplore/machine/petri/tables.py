@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 
+from npexplore.errors import InputError
 from npexplore.machine.petri.places import PlaceTable, Whole
 from npexplore.machine.petri.unfolded import Timing
 from npexplore.paths import text_content
@@ -60,5 +61,5 @@ def extended(path: Path) -> str:
 def _tables(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text_content(path))
-    except (OSError, ValueError):
+    except (OSError, ValueError, InputError):
         return {}  # told by the reader of whatever else it may be
