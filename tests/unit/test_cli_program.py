@@ -91,13 +91,15 @@ def test_texts_for_people(trace, capsys):
         (["--section", "route", "--map", "rooutes=x"], "map 'rooutes' is unknown (nearest: routes)"),
         (["--section", "route", "--map", "routes={trace}"], "must be text in UTF-8, got byte 0x"),
         (["--section", "route", "--map", "routes={map}"], "line 1: key has 8 bytes, '10.0.0.1' is 4"),
+        (["--section", "route", "--map", "routes={twice}"], "line 2: key '10.0.0.0/8' stands twice"),
         (["--section", "route", "--memory", "100 Hz"], "--memory must be in bytes"),
         ([], "has several programs"),
     ],
 )
 def test_bad_input_is_one_line(words, message, tmp_path, trace, capsys):
     (tmp_path / "map.txt").write_text("10.0.0.1 5\n")
-    filled = [word.format(trace=trace, map=tmp_path / "map.txt") for word in words]
+    (tmp_path / "twice.txt").write_text("10.0.0.0/8 5\n10.0.0.0/8 6\n")
+    filled = [word.format(trace=trace, map=tmp_path / "map.txt", twice=tmp_path / "twice.txt") for word in words]
     assert main(["program", "run", TABLES, "--trace", trace, *filled]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert message in line
