@@ -75,7 +75,7 @@ def _read(path: str | Path) -> _Object:
     label = shown(path)
     data = content(Path(path))
     if data[:4] != b"\x7fELF":
-        raise InputError(f"{label} is no ELF object file")
+        raise InputError(f"{label} is no ELF object file, as clang -target bpf -g -O2 -c writes")
     if data[5:6] == b"\2":
         raise InputError(f"{label}: is big-endian; only little-endian eBPF runs: compile with clang -target bpfel")
     if len(data) < HEADER_BYTES:

@@ -46,6 +46,11 @@ class Instruction(NamedTuple):
         return self.opcode in (CALL, CALLX, EXIT)
 
     @property
+    def called_register(self) -> int:
+        """Register of CALLX with the helper's number: `dst`, or `imm` as clang before version 19 writes it."""
+        return self.imm if self.dst == 0 and 0 < self.imm <= 10 else self.dst
+
+    @property
     def target_offset(self) -> int | None:
         """Slots from the next one to where a jump or a local call goes; None for other instructions."""
         if self.opcode == JA32 or (self.opcode == CALL and self.src == LOCAL):
@@ -81,6 +86,8 @@ def text(one: Instruction) -> str:
             return f"lddw {d}, {hex(one.imm & (1 << 64) - 1)}"
         case _ if one.opcode == CALL:
             return f"call local {one.imm:+d}" if one.src == LOCAL else f"call {one.imm}"
+        case _ if one.opcode == CALLX:
+            return f"call r{one.called_register}"
         case _ if one.opcode == JA32:
             return f"ja32 {one.imm:+d}"
         case _ if kind in (ALU, ALU64) and code == 0xD:

@@ -179,8 +179,10 @@ def _lowered(one: Instruction, maps: NDArray[np.int64]) -> dict[int, int]:
     if one.opcode == isa.CALL:
         local = one.src == isa.LOCAL
         return row | {k.OP: k.CALL_LOCAL if local else k.CALL, k.SRC: k.IMMEDIATE}
-    if one.opcode in (isa.CALLX, isa.EXIT):
-        return row | {k.OP: k.CALLX if one.opcode == isa.CALLX else k.EXIT}
+    if one.opcode == isa.CALLX:
+        return row | {k.OP: k.CALLX, k.DST: one.called_register}
+    if one.opcode == isa.EXIT:
+        return row | {k.OP: k.EXIT}
     if kind in (isa.JMP, isa.JMP32) and code in _JUMPS:
         return row | {k.OP: _JUMPS[code], k.WIDE: kind == isa.JMP}
     if kind in (isa.ALU, isa.ALU64):

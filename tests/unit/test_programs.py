@@ -222,3 +222,11 @@ def test_the_tree_of_paths_and_the_verdicts_over_time_hold_every_packet():
 def test_a_copied_register_is_not_read_before():
     copy, addition = npx.program("mov r1, r2\nadd r1, r2\nexit").code[:2]
     assert [set(_read_whole(one)) for one in (copy, addition)] == [{2}, {1, 2}]
+
+
+@pytest.mark.parametrize(("dst", "imm"), [(3, 0), (0, 3)])
+def test_a_helper_is_called_by_the_register_that_either_clang_names(dst, imm):
+    slots = [(0xB7, 3, 0, 0, 8), (isa.CALLX, dst, 0, 0, imm), (0x07, 0, 0, 0, 2), (isa.EXIT, 0, 0, 0, 0)]
+    program = npx.program(isa.encode(isa.Instruction(*slot) for slot in slots))
+    assert program.run([bytes(60)], cpu=1).verdicts == {"tx": 1}  # its core's number and 2
+    assert isa.text(program.code[1]) == "call r3"
