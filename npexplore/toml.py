@@ -57,6 +57,8 @@ def _any_of(kinds: list[str]) -> str:
 
 def parsed(text: bytes, path: Path) -> dict[str, Any]:
     """Return a TOML text as tables; raises InputError if it is not valid TOML."""
+    if not text.strip():
+        raise InputError(f"{path.name}: is empty")
     try:
         return tomllib.loads(plain_text(text, path.name))
     except tomllib.TOMLDecodeError as error:
@@ -76,6 +78,7 @@ def in_words(rule: str) -> str:
     kinds = "|".join(TYPES)
     pattern = rf"`((?:{kinds})(?: \| (?:{kinds}))*)`"
     named = re.sub(pattern, lambda match: _any_of(match[1].split(" | ")), rule)
+    named = re.sub("^Object missing required field (`.*?`)", r"key \1 is missing", named)
     return f"{named[0].lower()}{named[1:]}"
 
 

@@ -11,6 +11,7 @@ import codecs
 import gc
 import io
 import os
+import re
 import sys
 import traceback
 import warnings
@@ -98,6 +99,7 @@ def program() -> click.Group:
         "npexplore",
         COMMANDS,
         hidden=HIDDEN_COMMANDS,
+        context_settings={"help_option_names": ["-h", "--help"]},
         help="Explore packet-forwarding machines: how fast, what holds them back, and whether they are right.",
     )
     group.params.append(
@@ -125,8 +127,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         import_module("npexplore.cli.completions")  # with its own class for bash
         return shell_complete(program(), {}, "npexplore", COMPLETE, instruction)
+    words = [argument for argument in arguments if argument != "--debug"]
+    if words[:1] == ["help"]:
+        words = [*words[1:], "--help"]
     try:
-        words = [argument for argument in arguments if argument != "--debug"]
         showing = reporting(_name(words)) if own_process else nullcontext()
         with signals.as_interrupts(), _warnings_in_one_line(), showing:
             status = _run(words)
@@ -152,7 +156,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         if isinstance(error, FaultsError):
             return max(_fail(fault, 2) for fault in error.faults)
-        return _fail(*_describe(error))
+        return _fail(*_describe(error, _name(words)))
 
 
 def _open_streams() -> None:
@@ -199,16 +203,16 @@ def _name(words: list[str]) -> str:
     return " ".join(["npexplore", *words[: 2 if words[:1] and words[0] in GROUPS else 1]])
 
 
-def _describe(error: Exception) -> tuple[str, int]:
-    """Return the one line that tells a user what went wrong, and the exit status."""
+def _describe(error: Exception, command: str) -> tuple[str, int]:
+    """Return the one line that tells a user what went wrong with a command, and the exit status."""
     match error:
         case DamagedInputError():
             return str(error), 3
         case NpexploreError():
             return str(error), 2
         case click.UsageError():
-            where = error.ctx.command_path if error.ctx else "npexplore"
-            return f"{error.format_message()} (see {where} --help)", 2
+            where = error.ctx.command_path if error.ctx else command
+            return f"{_in_words(error)} (see {where} --help)", 2
         case click.ClickException():
             return error.format_message(), 2
         case OSError() if error.filename is not None:
@@ -219,6 +223,16 @@ def _describe(error: Exception) -> tuple[str, int]:
             return f"not enough memory: {str(error) or 'an allocation failed'}", 2
         case _:
             return f"internal error: {type(error).__name__}: {error}; run with --debug", 2
+
+
+def _in_words(error: click.UsageError) -> str:
+    """Return a usage error in plain words; a lone file behind a command that reads captures names the option for it."""
+    text = re.sub("a valid integer( range)?", "a whole number", error.format_message())
+    text = re.sub("a valid float( range)?", "a number", text)
+    options = {option for one in error.ctx.command.params for option in one.opts} if error.ctx else set()
+    if text.startswith("Got unexpected extra argument") and "--trace" in options:
+        text += "; a capture is given by --trace FILE"
+    return text
 
 
 def _fail(message: str, status: int) -> int:

@@ -84,12 +84,13 @@ def command(
     from npexplore.networks.jmt_results import beside, stored_results
     from npexplore.networks.simulation import CUSTOMERS
     from npexplore.networks.solve import METHODS, solve_network
+    from npexplore.paths import stems
 
     if schema:
         print(json.dumps(network_schema(), indent=2))
         return
     if model is None:
-        raise InputError("solve needs a network, MODEL.toml (or --schema)")
+        raise InputError(f"solve needs a MODEL.toml, a network ({', '.join(stems('models', 'networks'))}), or --schema")
     if compare_stored and model.suffix not in (".jsimg", ".jsim", ".jmva"):
         raise InputError(f"--compare-stored needs a file of JMT (.jsimg, .jsim, .jmva), got {model.name}")
     if is_net(model):

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from npexplore.designs.base import Design
 from npexplore.designs.listed import LISTED
-from npexplore.errors import Faults, NpexploreError, UnknownNameError
+from npexplore.errors import Faults, InputError, NpexploreError, UnknownNameError
 from npexplore.machine.described.build import build, touched
 from npexplore.machine.machine import Machine
 from npexplore.machine.machine_files import load_machine
@@ -126,15 +126,18 @@ def design(name_or_path: DesignLike) -> Design:
         from npexplore.designs.python_machines import of_file
 
         return _loaded(of_file(path))
-    if path.suffix == ".toml":
+    listed = {**DESIGNS, **NETS}
+    if path.suffix == ".toml" and (path.exists() or path.stem not in listed):
         return _of_toml(path)
     if str(name_or_path) in _standing_in.get():
         return _standing_in.get()[str(name_or_path)]
-    listed = {**DESIGNS, **NETS}
     if str(name_or_path) not in listed:
+        if path.exists():
+            what = "a folder" if path.is_dir() else "no machine: the name of its file must end in .toml or .py"
+            raise InputError(f"{path} is {what}")
         if path.suffix or len(path.parts) > 1:  # likely a file's name
             beside = [str(one) for one in (*path.parent.glob("*.toml"), *path.parent.glob("*.py"))]
-            raise UnknownNameError("design or TOML file", str(name_or_path), sorted(beside) or listed)
+            raise UnknownNameError("design or TOML file", str(name_or_path), [*beside, *listed])
         raise UnknownNameError("design", str(name_or_path), listed)
     return listed[str(name_or_path)]()
 

@@ -49,7 +49,9 @@ def matching_packets(table: PacketTable, expression: str) -> NDArray[np.bool_]:
     try:
         tree = syntax.expression(expression)
     except (SyntaxError, ValueError, RecursionError) as error:
-        raise InputError(f"filter {expression!r} is not a valid expression: {error}") from None
+        reason = error.msg if isinstance(error, SyntaxError) else error
+        form = 'such as src == "10.0.0.1" and dport == 80'
+        raise InputError(f"filter {expression!r} is not a valid expression ({form}): {reason}") from None
     matches = np.asarray(_value(table, tree, expression))
     return np.broadcast_to(matches.astype(bool), table.rows)
 

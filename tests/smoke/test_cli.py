@@ -72,7 +72,7 @@ def test_debug_shows_the_traceback(monkeypatch, capsys):
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [(["probe", "--rat", "1"], "--rate"), (["probe", "--rate", "fast"], "'fast' is not a valid float")],
+    [(["probe", "--rat", "1"], "--rate"), (["probe", "--rate", "fast"], "'fast' is not a number")],
 )
 def test_wrong_usage_is_one_line_that_says_what_is_near(monkeypatch, capsys, arguments, words):
     status, out, err = run_with(monkeypatch, capsys, arguments, lambda: None)
@@ -85,6 +85,38 @@ def test_an_unknown_command_names_the_nearest(capsys):
     error = capsys.readouterr().err
     assert "'chekc' is unknown" in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("explain ixp2400 --mix", "requires an argument. (see npexplore explain --help)"),
+        ("explain ixp2400 --mix amp --seed x", "'x' is not a whole number"),
+        ("run nfp4000 my.pcap", "a capture is given by --trace FILE"),
+        ("explain ixp2400.toml --mix amp", "'ixp2400.toml' is unknown (nearest: ixp2400,"),
+        ("explain folder --mix amp", "folder is a folder"),
+        ("explain text --mix amp", "text is no machine: the name of its file must end in .toml or .py"),
+        ("explain empty.toml --mix amp", "empty.toml: is empty"),
+        ("solve empty.toml", "empty.toml: is empty"),
+        ("help nope", "'nope' is unknown"),
+    ],
+)
+def test_a_natural_mistake_names_the_right_form(capsys, tmp_path, monkeypatch, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    for name in ("text", "empty.toml"):
+        (tmp_path / name).write_text("")
+    assert cli.main(arguments.split()) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert words in err
+
+
+@pytest.mark.parametrize("line", ["-h", "help", "explain -h", "help explain", "trace stats -h", "help trace stats"])
+def test_help_has_its_usual_names(capsys, line):
+    assert cli.main(line.split()) == 0
+    command = " ".join(word for word in line.split() if word not in ("-h", "help"))
+    assert capsys.readouterr().out.startswith(f"Usage: npexplore {command}".rstrip())
 
 
 def test_every_listed_command_loads():

@@ -642,7 +642,7 @@ def test_faults_of_all_tables_are_told_at_once_and_what_follows_from_one_is_not(
     with pytest.raises(FaultsError) as raised:
         design(path)
     said = [
-        "'nob' is unknown (nearest: knob)", "missing required field `source`", "'hoem' is unknown (nearest: home",
+        "'nob' is unknown (nearest: knob)", "key `source` is missing", "'hoem' is unknown (nearest: home",
         "'coers' is unknown (nearest: cores", "type of resource 'hash' 'sever' is unknown (nearest: server",
         "line 3: visit of resource 'table' 'sreve' is unknown (nearest: serve",
     ]  # fmt: skip

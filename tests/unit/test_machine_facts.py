@@ -270,7 +270,7 @@ def machine_file(folder, text, name="mine.toml"):
     [
         ("min = 1\n", "minn = 1\n", "mine.toml: key 'minn' is unknown (nearest: min, kind) in parameter.banks"),
         ("title =", "titel =", "mine.toml: key 'titel' is unknown (nearest: title"),
-        ('source = "data sheet"', "", "mine.toml: object missing required field `source` in parameter.banks"),
+        ('source = "data sheet"', "", "mine.toml: key `source` is missing in parameter.banks"),
         ('source = "data sheet"', 'source = "  "', "mine.toml: parameter 'banks' has no source"),
         ("value = 4", "value = 9", "mine.toml: knob banks must be in 1..8 banks, got 9"),
         ("value = 4", "value = true", "expected a number or a text in parameter.banks.value, got True"),

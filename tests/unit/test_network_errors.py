@@ -237,7 +237,7 @@ MISTAKES = {
     "missing routes": (
         "route.in = { cpu = 1.0 }\nroute.cpu = { out = 1.0 }",
         "",
-        "object missing required field `route` in class.users",
+        "key `route` is missing in class.users",
     ),
     "dead end": (
         "route.disk = { both = 1.0 }",
@@ -319,7 +319,7 @@ def test_a_missing_file_and_a_misspelt_method(capsys):
     assert main(["solve", "mm2"]) == 2
     assert "network 'mm2' is unknown (nearest: mmc, mm1, mm1k)" in capsys.readouterr().err
     assert main(["solve"]) == 2
-    assert "needs a network" in capsys.readouterr().err
+    assert "solve needs a MODEL.toml, a network (bank_interference" in capsys.readouterr().err
 
 
 def test_solver_names_and_seeds_are_checked(write):

@@ -43,7 +43,7 @@ def write(tmp_path):
 
 
 FAULTS = [
-    ('timing = "race"\n', "", "missing required field `timing`"),
+    ('timing = "race"\n', "", "key `timing` is missing"),
     ('timing = "race"', 'timing = "rase"', "'rase' is unknown (nearest: race)"),
     ("-> Busy[b], using", "-> Buzy[b], using", "transition.start: place 'Buzy' is unknown (nearest: Busy"),
     ("-> Busy[b], using", "-> Busy[b] +, using", "an arc leads nowhere: a place is missing behind the arrow"),
@@ -68,7 +68,7 @@ FAULTS = [
     ("rate 2", "servers 2", "servers are of timed transitions in a race"),
     ("rate 2", "for 0", "a delay must be greater than 0"),
     ("rate 2", "for erlnag(2, 3)", "distribution 'erlnag' is unknown (nearest: erlang"),
-    ("rate 2", "for erlang(2)", "missing required field `stages`"),
+    ("rate 2", "for erlang(2)", "key `stages` is missing"),
     ("rate 2", "for uniform(3, 2)", "high must be at least low (3.0), got 2.0"),
     ("rate 2", "weight 0", "weight must be greater than 0"),
     ('b = "n"', 'b = "m"', "index.b: name 'm' is unknown (nearest: min, max)"),

@@ -87,7 +87,7 @@ def test_faults_of_prices_are_told_all_at_once(tmp_path):
         ('name = "area"', 'name = "banks"', "area.toml: name must not be one of memory_bits, banks"),
         ('20, source = "s"', '20, source = " "', "area.toml: price per 'base' has no source"),
         ("value = 20", "value = -1", "area.toml: price per 'base' must be at least 0 and finite, got -1"),
-        ("value = 20,", "", "area.toml: object missing required field `value` in per.base"),
+        ("value = 20,", "", "area.toml: key `value` is missing in per.base"),
         ("per.cores", "per.core", "area: cost or knob of smartnic 'core' is unknown (nearest: cores"),
         ("per.cores", "per.buffer", "area: price per 'buffer': this knob is a choice, not a number"),
     ],
