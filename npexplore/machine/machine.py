@@ -135,6 +135,8 @@ class Machine:
         for name in queues:
             if all(pool.gets != name for pool in self.pools):
                 raise ModelError(f"{self.name}: no pool gets from queue {name!r}")
+        for resource in self.resources.values():
+            resource.check_threads(self.threads)
 
     if not TYPE_CHECKING:
 

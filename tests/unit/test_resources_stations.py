@@ -336,8 +336,11 @@ def test_parallel_parts_share_a_turn():
     assert simulate(made, LOAD, packets=2000).rate_pps == pytest.approx(1e9 / 30, rel=2e-3)
 
 
-def test_more_threads_than_turns_are_refused():
-    me = Processor("me", 1, 1e9, 0, "strict_round_robin", threads=2)
-    made = machine([me], lambda m, packet: m.me.compute(cycles=4), threads=3, home="me")
-    with pytest.raises(SimulationError, match=r"me has turns for threads 0\.\.1, the program asks for another"):
-        simulate(made, LOAD)
+def test_fewer_turns_than_the_machine_has_threads_are_refused_whoever_computes_there():
+    def machine_of(home):
+        me = Processor("me", 1, 1e9, 0, "strict_round_robin", threads=2)
+        return machine([me, FifoServer("other", 9 * NS)], lambda m, packet: m.other.serve(), threads=3, home=home)
+
+    for home in ("me", "other"):
+        with pytest.raises(ModelError, match="me: strict_round_robin needs threads = 3, all threads of the machine, g"):
+            machine_of(home)

@@ -205,6 +205,9 @@ class Resource(ShownByArguments, ABC):
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> Operand | None:
         """Record what happens in a visit with operands `v`; return its result, if it has one."""
 
+    def check_threads(self, threads: int) -> None:
+        """Raise ModelError if it cannot serve a machine of so many threads, all pools together."""
+
     def emit_idle(self, asm: Assembler) -> None:
         """Append what a thread does before it waits for a packet; nothing by default (asked of numbered ones)."""
 

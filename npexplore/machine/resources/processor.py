@@ -91,6 +91,14 @@ class Processor(Resource, kind="processor"):
         if self.turns is not None:
             m.contended(self.turns.emit_pass)
 
+    def check_threads(self, threads: int) -> None:
+        """Raise ModelError for turns of fewer threads than the machine has: each has its number among all of them."""
+        if self.turns is not None and self.turns.threads < threads:
+            raise ModelError(
+                f"{self.name}: strict_round_robin needs threads = {threads}, all threads of the machine, got "
+                f"{self.turns.threads}"
+            )
+
     def emit_idle(self, asm: Assembler) -> None:
         """A thread that waits for a packet passes its turn on and is left out until it computes again."""
         if self.turns is not None:
