@@ -275,7 +275,8 @@ class State:
             return 0
         threads = self.T[: census.threads]
         if census.waiting is not None:
-            threads = threads[threads[:, engine.T_WAITS] != census.waiting]
+            woken = self.model.rows[threads[:, engine.T_ROW], engine.OP] == engine.POP  # packet still in the ring
+            threads = threads[(threads[:, engine.T_WAITS] != census.waiting) & ~woken]
         births = threads[:, engine.T_BIRTH]
         if census.ring is not None:
             at, capacity, width, head, count = (int(value) for value in self.ring_at[census.ring])

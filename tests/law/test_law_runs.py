@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from reference.small_machines import NS, machine, packets
 
@@ -24,11 +24,14 @@ from npexplore.machine.workload_sources import workload
 from npexplore.solve.simulate import simulate
 
 
-def served(threads=3, service=100 * NS, start=None, **options):
+def served(threads=3, service=100 * NS, start=None, longest_idle=0, **options):
+    """Return a machine; packets of at most `longest_idle` bytes take it no time."""
+
     def program(m, packet):
         m.receive.free(bytes=-(-packet.packet_bytes // 64) * 64)
-        m.hash.serve()
-        m.work.wait(seconds=packet.packet_bytes * NS)
+        with m.branch(packet.packet_bytes > longest_idle):
+            m.hash.serve()
+            m.work.wait(seconds=packet.packet_bytes * NS)
 
     made = machine([FifoServer("hash", service), Delay("work")], program, threads=threads, **options)
     if start is not None:
@@ -43,12 +46,14 @@ STARTS = st.sampled_from([Start(), Start("simultaneous"), Start("staggered", 37 
 @settings(max_examples=60)
 @given(
     arrivals=ARRIVALS, rate=st.floats(1e5, 3e7), threads=st.integers(1, 9), start=STARTS, seed=st.integers(0, 2**32),
-    sizes=st.lists(st.integers(1, 900), min_size=1, max_size=4), cut=st.integers(0, 3),
+    sizes=st.lists(st.integers(1, 900), min_size=1, max_size=4), cut=st.integers(0, 3), idle=st.sampled_from([0, 450]),
 )  # fmt: skip
-def test_no_tick_is_lost_whatever_arrives(arrivals, rate, threads, start, seed, sizes, cut):
-    load = Workload("sizes", {"packet_bytes": np.array(sizes)})
+@example(arrivals="batch:4", rate=3e7, threads=9, start=Start("simultaneous"), seed=1, sizes=[40, 40, 900], cut=0,
+         idle=450)  # fmt: skip
+def test_no_tick_is_lost_whatever_arrives(arrivals, rate, threads, start, seed, sizes, cut, idle):
+    load = Workload("sizes", {"packet_bytes": np.array([*sizes, 900] if idle else sizes)})  # else time stands still
     load = load.with_arrivals(arrivals, None if arrivals == "saturated" else rate)
-    model = build(served(threads, start=start), load)
+    model = build(served(threads, start=start, longest_idle=idle), load)
     shots = run(model, seed, 300, 6).snapshots
     for a, b in itertools.combinations(shots[cut:], 2):
         gap = laws.little_gap(model, a, b)
