@@ -115,9 +115,10 @@ def latency(batch: Batch, ceilings: Mapping[str, Floats]) -> Floats:
     seconds = np.array(batch.latency, dtype=float)
     if batch.like.workload.arrivals != "poisson":
         return seconds
+    waited = ceilings.keys() - batch.aside.keys()  # packets do not wait for what they fork
     for point in range(len(batch)):
-        loads = {name: float(batch.offered[point] / most[point]) for name, most in ceilings.items()}
-        heaviest, waits = max(loads.values()), [0.0]
+        loads = {name: float(batch.offered[point] / most[point]) for name, most in ceilings.items() if name in waited}
+        heaviest, waits = max(loads.values(), default=0.0), [0.0]
         for name, load in loads.items():
             if load > LIGHTER * heaviest:
                 units = _units(batch, name, point)

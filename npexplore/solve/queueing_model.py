@@ -39,12 +39,15 @@ from npexplore.solve.residence import before_packets, brought_by, under_contenti
 from npexplore.solve.stations import LoadDependent
 from npexplore.solve.stays import Found, Stay
 from npexplore.solve.validity import (
+    LIGHT_LOAD,
     check_alone,
     check_arrivals,
     check_bunching,
+    check_light,
     check_own_forks,
     check_steep,
     check_unseen,
+    stays_busy,
 )
 
 Floats = npt.NDArray[np.float64]
@@ -140,8 +143,12 @@ def _cycles(batch: Batch) -> tuple[Answers, Found]:
     try:
         solution = lone
         if solution is None:
-            solution = in_turn(batch, ceilings, places) if many else _one_pool(batch, ceilings, places)
+            solve = in_turn if many else _one_pool
+            solution = solve(batch, ceilings, places)
             check_steep(batch, solution.stays, ceilings)
+            if places is not None and stays_busy(batch):
+                slow = replace(batch, offered=LIGHT_LOAD * np.min([*ceilings.values()], axis=0))
+                check_light(batch, solve(slow, ceilings, places).latency)
     except RefusedError as error:
         raise RefusedError(f"{error}; use `estimate`") from None
     rate, about = solution.rate, {} if places is None else {"loss": solution.loss}

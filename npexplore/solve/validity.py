@@ -32,6 +32,7 @@ APPROXIMATE_RATE = 0.98  # of the lowest ceiling: a rate below it is of an appro
 RATE_ERROR = 0.05  # of four rates in five
 FARTHEST_RATE = 1.4  # times an approximate one: no machine is faster
 LATENCY_CHANGE, LATENCY_CHANGE_OF_POOLS = 0.3, 0.2  # by such an error, of one pool and of several
+LIGHT_LOAD = 1e-6  # of the lowest ceiling: no two packets meet
 ALONE_TOLERANCE = 0.05  # of the latency of a packet alone; what is compared is the most that it may wait
 
 
@@ -84,6 +85,28 @@ def check_alone(d: UnderLoad) -> None:
         raise RefusedError(
             f"queueing: {d.machine.name}: {text}, so that a packet alone takes up to {longer / latency:.0%} longer "
             "than its steps add up to; use `estimate`"
+        )
+
+
+def stays_busy(batch: Batch) -> bool:
+    """Return whether packets leave a server busy when they go on, or fork work, at any point."""
+    return any(
+        one.side_by_side or any(one.overlap.values()) or any(held.outlives for held in one.sections.values())
+        for one in [batch.like.demands, *batch.like.by_pool.values()]
+    )
+
+
+def check_light(batch: Batch, latency: Floats) -> None:
+    """Raise RefusedError where packets that meet nobody would have a latency (P,) longer than their steps add up to.
+
+    Then what they leave busy counts as theirs: the wait of those that come later is not known.
+    """
+    away = max((server.away for name, server in batch.like.servers.items() if name in batch.visits), default=0.0)
+    longer = float(np.max(latency * (1.0 - away) / np.maximum(batch.latency, SHORTEST_S)))
+    if longer > 1.0 + ALONE_TOLERANCE:
+        raise RefusedError(
+            f"queueing: {batch.like.machine.name}: work goes on behind packets for {longer - 1:.0%} of the time of one "
+            "alone; how long those that arrive wait for it is not known"
         )
 
 
