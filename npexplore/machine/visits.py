@@ -96,10 +96,15 @@ class VisitRecorder(Recorder):
         raise UnknownNameError(f"word or resource inside {self._own}", name, [*inner, *words])
 
     def server(self, name: str) -> Server:
-        """Return a server by its name, or by what stands behind the resource's own; raises UnknownNameError."""
-        for full in (f"{self._own}.{name}", name):
-            if full in self._servers:
-                return self._servers[full]
+        """Return a server by its name, or by what stands behind the resource's own; raises UnknownNameError.
+
+        Raises ModelError for a resource whose name makes two of its servers one.
+        """
+        named = [full for full in (f"{self._own}.{name}", name) if full in self._servers]
+        if len(named) > 1:
+            raise ModelError(f"{name}: give the resource another name: its kind has a server {name!r} inside")
+        if named:
+            return self._servers[named[0]]
         raise UnknownNameError(f"server of {self._own}", name, [n.removeprefix(f"{self._own}.") for n in self._servers])
 
     def _word(self, name: str) -> str:
