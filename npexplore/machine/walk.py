@@ -243,5 +243,7 @@ def share_of(condition: Condition | float, known: Known, shares: Sequence[Expres
         if value is not None:
             break
     if value is None:
-        raise ModelError("a branch must not depend on a random choice by its condition; give it a probability")
+        raise ModelError(
+            "a branch must not depend on a random choice by its condition; give it a probability or shares=[..]"
+        )
     return value

@@ -52,6 +52,8 @@ def check_arrivals(machine: Machine, workload: Workload) -> None:
 def check_alone(d: UnderLoad) -> None:
     """Raise RefusedError where a packet alone may take longer than its steps add up to, since it meets itself."""
     pools = list(d.by_pool.values()) if d.by_pool else [d.demands]
+    if any(isinstance(d.machine.resources[name], Policer) for one in pools for name in one.handed):
+        raise RefusedError(f"queueing: {d.machine.name}: nobody waits at a bucket that drops; use `simulate`")
     for name in {name for one in pools for name, demand in one.servers.items() if demand.in_turn > 0}:
         if d.workload.arrivals != "saturated":
             raise RefusedError(
@@ -77,8 +79,6 @@ def check_alone(d: UnderLoad) -> None:
                 waits[f"a packet comes to {name!r} again while work that it left there goes on"] = longer
     longer, latency = sum(waits.values()), d.demands.latency
     if latency <= 0 and (longer > 0 or d.workload.arrivals != "saturated"):
-        if any(isinstance(one, Policer) for one in d.machine.resources.values()):
-            raise RefusedError(f"queueing: {d.machine.name}: nobody waits at a bucket that drops; use `simulate`")
         raise RefusedError(f"queueing: {d.machine.name}: a packet alone takes no time of its own; use `estimate`")
     if longer > ALONE_TOLERANCE * latency:
         text = max(waits, key=lambda text: waits[text])

@@ -10,7 +10,7 @@ from reference.random_machines import KINDS, QUEUES, packets_of
 
 from npexplore import design
 from npexplore.errors import ModelError, RefusedError
-from npexplore.machine import BankedMemory, Delay, FifoServer, Machine, Pool, TokenChannel
+from npexplore.machine import BankedMemory, Delay, FifoServer, Machine, Policer, Pool, TokenChannel
 
 SEEDS = (
     0,
@@ -94,3 +94,29 @@ def test_latencies_count_what_packets_wait_for_and_not_what_goes_on_behind_them(
         with suppress(RefusedError):
             true = made.simulate(offered, packets=5000, breakdown=False).latency_s.mean
             assert made.queueing(offered).latency_s.mean == pytest.approx(true, rel=0.12), load
+
+
+SIDES = {  # what a packet does that is not admitted, and what one that is
+    "dropped": lambda m, admitted: (m.branch(admitted == 0), m.police.drop, m.crypto.serve),
+    "spared": lambda m, admitted: (m.branch(admitted == 1), m.crypto.serve, None),
+    "sent round": lambda m, admitted: (m.branch(admitted == 0), m.crypto.serve, None),
+}
+
+
+@pytest.mark.parametrize("sides", SIDES.values(), ids=SIDES)
+def test_what_a_policer_does_not_admit_is_simulated_and_no_other_solver_takes_it_for_admitted(sides):
+    def program(m, packet):
+        m.work.wait()
+        branch, inside, behind = sides(m, m.police.police(flow=0))
+        with branch:
+            inside()
+        if behind is not None:
+            behind()
+
+    resources = [Delay("work", 1e-8), FifoServer("crypto", 1e-7), Policer("police", [1e6], 4)]
+    made, load = design(Machine("policed", Pool("thread", 4, program), resources=resources)), packets_of("64 bytes")
+    simulated = made.simulate(load, packets=3000)
+    for solve in (made.bounds, made.queueing):
+        with suppress(ModelError, RefusedError):
+            assert solve(load).rate_pps >= 0.99 * simulated.rate_pps
+            assert solve(load).solver == "bounds"

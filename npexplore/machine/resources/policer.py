@@ -46,6 +46,7 @@ class Policer(OwnFaces, kind="policer"):
         self.rates = tuple(rate_of(f"{name}: rate of flow {flow}", rate) for flow, rate in enumerate(rates_pps))
         self.depth = count_of(f"{name}: depth", depth)
         self.timer = time_of(f"{name}: tick of the timer", timer_s)
+        self.drops = False
 
     def servers(self) -> list[Server]:
         """None: a token bucket delays no packet."""
@@ -55,12 +56,16 @@ class Policer(OwnFaces, kind="policer"):
         """Say that a packet that is dropped leaves its thread."""
         return "always" if method == "drop" else "never"
 
+    def on_visit(self, method: str) -> None:
+        """Note that the program drops packets that are not admitted."""
+        self.drops = self.drops or method == "drop"
+
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """No time; without contention every packet is admitted."""
+        """No time. Those that finish are admitted where the others are dropped; else nobody knows how many are."""
         nothing: Values = np.float64(0.0)  # type: ignore[assignment]
         if method == "drop":
             return Uses(nothing, hands_on=True)
-        return Uses(nothing, result=nothing + 1)
+        return Uses(nothing, result=nothing + 1 if self.drops else None)
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> Operand | None:
         """Fill the bucket up to now, and take a token if there is one."""
