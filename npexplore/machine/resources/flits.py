@@ -6,12 +6,14 @@ places behind, when the first of them moves: whoever uses them uses at most one 
 its time. All times are those of moving word by word; where FIFOs are as deep as a message, it is one burst per link.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from npexplore._kernels import engine
-from npexplore.rows.assembler import Assembler
-from npexplore.rows.expressions import Operand, Values, Variable
+from npexplore.rows.assembler import Assembler, HoldSlot
+from npexplore.rows.base import Label
+from npexplore.rows.expressions import Expression, Operand, Values, Variable
 
 Place = tuple[int, int]  # an engine resource: constant and register
 
@@ -37,38 +39,41 @@ class Burst:
     cycle: int  # ticks
     hop: int = 1  # cycles
 
-    def take(self, semaphores: Sequence[Place]) -> None:
-        """Wait for one of each, then use up as many of each as all of them have, at most what is left."""
-        asm = self.asm
-        for place in semaphores:
+    def move(
+        self, needs: Sequence[Place], behind: Place | None = None, ahead: Sequence[Place] = (),
+        through: Callable[[], list[HoldSlot]] = list, begun: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
+        """Move all words, burst by burst, each as long as one of every need and one more of all of them last.
+
+        behind: places that the words leave. ahead: words that come there. through: takes the links that a burst keeps.
+        begun: emits what follows when the first word of a burst has moved.
+        """
+        asm, again, size = self.asm, Label(), self.more + 1
+        asm.place(again)
+        for place in needs:
             asm.emit(engine.TAKE, place, (1, 0))
-        asm.grab(self.more, semaphores, self.left - 1)
-
-    def start(self) -> None:
-        """Let the first word move."""
-        self.asm.wait(self.cycle)
-
-    def freed(self, space: Place) -> None:
-        """Announce the places that the words leave behind."""
-        self.asm.emit(engine.PUT, space, self.asm.operand(self.more + 1))
-
-    def arrive(self, items: Sequence[Place]) -> None:
-        """Announce the words ahead, when the first of them is there."""
-        size = self.asm.operand(self.more + 1)
-        if self.hop == 1:
-            for place in items:
-                self.asm.emit(engine.PUT, place, size)
-            return
-        with self.asm.fork():
-            self.asm.wait(self.cycle * (self.hop - 1))
-            for place in items:
-                self.asm.emit(engine.PUT, place, size)
-
-    def finish(self) -> None:
-        """Let the other words move."""
-        asm = self.asm
+        asm.grab(self.more, needs, self.left - 1)
+        held = through()
+        asm.wait(self.cycle)
+        if behind is not None:
+            asm.emit(engine.PUT, behind, asm.operand(size))
+        if ahead:
+            self._arrive(ahead, size)
+        begun()
         asm.wait(self.more * self.cycle)
-        asm.assign(self.left, self.left - (self.more + 1))
+        asm.assign(self.left, self.left - size)
+        for hold in held:
+            asm.give(hold)
+        asm.jump(again, self.left > 0)
+
+    def _arrive(self, items: Sequence[Place], words: Expression) -> None:
+        """Announce the words ahead, when the first of them is there."""
+        size = self.asm.operand(words)
+        with self.asm.fork() if self.hop > 1 else nullcontext():
+            if self.hop > 1:
+                self.asm.wait(self.cycle * (self.hop - 1))
+            for place in items:
+                self.asm.emit(engine.PUT, place, size)
 
 
 def ticks_of(asm: Assembler, seconds: float) -> int:

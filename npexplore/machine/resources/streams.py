@@ -235,13 +235,7 @@ class StaticStreams(OwnFaces, kind="streams"):
                 with asm.fork(mode=engine.JOINED):
                     self._read(asm, (self.port[path, tile], 0), words)
         first = self.switch[path, tree.source]
-        burst, more = self._burst(asm, words), Label()
-        asm.place(more)
-        burst.take([self._place(asm, "space", first)])
-        burst.start()
-        burst.arrive([self._place(asm, "items", first)])
-        burst.finish()
-        asm.jump(more, burst.left > 0)
+        self._burst(asm, words).move([self._place(asm, "space", first)], ahead=[self._place(asm, "items", first)])
         asm.give(entry)
         if read:
             asm.join()
@@ -258,17 +252,12 @@ class StaticStreams(OwnFaces, kind="streams"):
             ahead.append(self.port[path, tile])
         turn = asm.take(f"{self.name}.turn", here)
         crossing = self._enter(asm, path, tile) if tile in self.crossings else None
-        burst, more = self._burst(asm, words), Label()
-        asm.place(more)
-        burst.take([self._place(asm, "items", here), *(self._place(asm, "space", fifo) for fifo in ahead)])
-        held = [asm.take(link) for link in links]
-        burst.start()
-        burst.freed(self._place(asm, "space", here))
-        burst.arrive([self._place(asm, "items", fifo) for fifo in ahead])
-        burst.finish()
-        for hold in held:
-            asm.give(hold)
-        asm.jump(more, burst.left > 0)
+        self._burst(asm, words).move(
+            [self._place(asm, "items", here), *(self._place(asm, "space", fifo) for fifo in ahead)],
+            self._place(asm, "space", here),
+            [self._place(asm, "items", fifo) for fifo in ahead],
+            through=lambda: [asm.take(link) for link in links],
+        )
         if crossing is not None:
             asm.give(crossing)
         if tile in self.turns:
@@ -329,13 +318,9 @@ class StaticStreams(OwnFaces, kind="streams"):
         outs = asm.number(next(iter(self.out.values()))) - len(self.switch)
         items, space, turns = (asm.number(f"{self.name}.{word}") for word in ("items", "space", "turn"))
         turn = asm.take_at((turns + constant, register))
-        burst, more = self._burst(asm, words), Label()
-        asm.place(more)
-        burst.take([(items + constant, register)])
-        out = asm.take_at((outs + constant, register))
-        burst.start()
-        burst.freed((space + constant, register))
-        burst.finish()
-        asm.give(out)
-        asm.jump(more, burst.left > 0)
+        self._burst(asm, words).move(
+            [(items + constant, register)],
+            (space + constant, register),
+            through=lambda: [asm.take_at((outs + constant, register))],
+        )
         asm.give(turn)

@@ -57,22 +57,22 @@ class Worm:
 
     def _move(self, needs: list[tuple[str, Variable]], behind: Variable | None, ahead: Variable | None) -> None:
         """Move all flits from the FIFO of one link to that of another, burst by burst; the head's token is started."""
-        asm, burst, more, begun = self.asm, self.burst, Label(), Label()
-        asm.place(more)
-        burst.take([self._place(*need) for need in needs])
-        burst.start()
-        if behind is not None:
-            burst.freed(self._place("space", behind))
-        if ahead is not None:
-            burst.arrive([self._place("items", ahead)])
+        asm, burst = self.asm, self.burst
+
+        def start_next() -> None:
+            begun = Label()
             asm.jump(begun, burst.left < self.flits)
             with asm.scope():
                 old = asm.priority(self.input + 1)
                 asm.emit(engine.FORK, target=self.token, x=engine.JOINED if self.wait else engine.DETACHED)
                 asm.priority(old)
             asm.place(begun)
-        burst.finish()
-        asm.jump(more, burst.left > 0)
+
+        needed, left = [self._place(*need) for need in needs], None if behind is None else self._place("space", behind)
+        if ahead is None:
+            burst.move(needed, left)
+        else:
+            burst.move(needed, left, [self._place("items", ahead)], begun=start_next)
 
     def _hop(self) -> None:
         """Emit what the token of a link does; it starts one cycle after its head has begun to cross the link before."""
