@@ -39,6 +39,20 @@ def linear(source: Array, destination: Array, source_port: Array, destination_po
                 break
 
 
+@kernel(forceinline=True)
+def _matches(fields: Any, low: Array, high: Array, r: int, costs: Array) -> tuple[bool, int, int]:
+    """Return whether a rule matches, and the alu and branch instructions of its comparisons."""
+    alu, branch = 0, 0
+    for k in range(5):
+        if fields[k] < low[r, k]:
+            return False, alu + costs[k], branch + 1
+        alu += 2 * costs[k]
+        branch += 2
+        if fields[k] > high[r, k]:
+            return False, alu, branch
+    return True, alu, branch
+
+
 @kernel()
 def linear_work(source: Array, destination: Array, source_port: Array, destination_port: Array, protocol: Array,
                 low: Array, high: Array, costs: Array, records: Array, alu: Array, branch: Array) -> None:  # fmt: skip
@@ -48,21 +62,10 @@ def linear_work(source: Array, destination: Array, source_port: Array, destinati
                   np.uint32(destination_port[i]), np.uint32(protocol[i]))  # fmt: skip
         matches = False
         for r in range(len(low)):
+            matches, more_alu, more_branch = _matches(fields, low, high, r, costs)
             records[i] += 1
-            alu[i] += 1
-            branch[i] += 1
-            matches = True
-            for k in range(5):
-                alu[i] += costs[k]
-                branch[i] += 1
-                if fields[k] < low[r, k]:
-                    matches = False
-                    break
-                alu[i] += costs[k]
-                branch[i] += 1
-                if fields[k] > high[r, k]:
-                    matches = False
-                    break
+            alu[i] += 1 + more_alu
+            branch[i] += 1 + more_branch
             if matches:
                 break
         if not matches:
@@ -140,18 +143,9 @@ def tuple_space(source: Array, destination: Array, source_port: Array, destinati
                     break
                 records += 1
                 if number[r] == t:
-                    matches = True
-                    for k in range(5):
-                        alu += costs[k]
-                        branch += 1
-                        if fields[k] < low[r, k]:
-                            matches = False
-                            break
-                        alu += costs[k]
-                        branch += 1
-                        if fields[k] > high[r, k]:
-                            matches = False
-                            break
+                    matches, more_alu, more_branch = _matches(fields, low, high, r, costs)
+                    alu += more_alu
+                    branch += more_branch
                     if matches:
                         best = r
                         stopped = True

@@ -10,17 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from npexplore._kernels.golden_headers import _sums_to_ones
+from npexplore._kernels.golden_headers import GO, SLOW, _bad, _header, _two, _updated
 from npexplore.jit import kernel
 
 Array = NDArray[Any]
 Numbers = tuple[int, ...]
 # codes of golden/reasons.py (a test compares them)
-NONE, NOT_IPV4, TOO_SHORT, BAD_VERSION, BAD_HEADER_LENGTH, HEADER_CUT = 0, 1, 2, 3, 4, 5
-BAD_TOTAL_LENGTH, TRUNCATED, BAD_CHECKSUM, MARTIAN_SOURCE, MARTIAN_DESTINATION = 6, 7, 8, 9, 10
+NONE, NOT_IPV4, MARTIAN_SOURCE, MARTIAN_DESTINATION = 0, 1, 9, 10
 LIMITED_BROADCAST, MULTICAST, LOCAL_DELIVERY, BLACKHOLE, OTHER_STATION = 13, 16, 17, 21, 28
-REDIRECT, GO, SLOW = 253, 254, 255
-ETHERNET, SHORTEST = 14, 20
+REDIRECT = 253
+ETHERNET = 14
 UNICAST_ROUTE, BLACKHOLE_ROUTE, UNREACHABLE_ROUTE = 0, 1, 2  # places in KINDS of golden/router/configuration.py
 ALL_ONES = np.uint32(0xFFFFFFFF)
 
@@ -28,28 +27,6 @@ ALL_ONES = np.uint32(0xFFFFFFFF)
 @kernel()
 def _number(b: Array, o: int) -> int:
     return np.uint32(b[o]) << 24 | np.uint32(b[o + 1]) << 16 | np.uint32(b[o + 2]) << 8 | np.uint32(b[o + 3])
-
-
-@kernel()
-def _header(buffer: Array, words: Array, o: int, size: int) -> int:
-    """Return the reason to drop a packet of `size` bytes at o (golden/ipv4/validate.py), SLOW if it has options, or GO."""
-    if size < SHORTEST:
-        return TOO_SHORT
-    if buffer[o] >> 4 != 4:
-        return BAD_VERSION
-    ihl = np.int64(buffer[o]) & 15
-    if ihl < 5:
-        return BAD_HEADER_LENGTH
-    if 4 * ihl > size:
-        return HEADER_CUT
-    total = np.int64(buffer[o + 2]) << 8 | np.int64(buffer[o + 3])
-    if total < 4 * ihl:
-        return BAD_TOTAL_LENGTH
-    if total > size:
-        return TRUNCATED
-    if not _sums_to_ones(words, o, ihl):
-        return BAD_CHECKSUM
-    return GO if ihl == 5 else SLOW
 
 
 @kernel()
@@ -76,16 +53,10 @@ def _addresses(s: int, d: int, link_broadcast: bool, many_first: bool, value: Ar
         return SLOW
     if s == 0 and many == LIMITED_BROADCAST:  # a host that asks for its address
         return many
-    for k in range(len(value)):
-        if s & mask[k] == value[k]:
-            if bad_source[k]:
-                return MARTIAN_SOURCE
-            break
-    for k in range(len(value)):
-        if d & mask[k] == value[k]:
-            if bad_destination[k]:
-                return MARTIAN_DESTINATION
-            break
+    if _bad(s, value, mask, bad_source):
+        return MARTIAN_SOURCE
+    if _bad(d, value, mask, bad_destination):
+        return MARTIAN_DESTINATION
     if many != NONE:
         return many
     if local:
@@ -201,7 +172,7 @@ def settle(buffer: Array, offset: Array, in_port: Array, destination: Array, hop
         o = offset[i] + ETHERNET
         p = hop_port[h]
         back = p == in_port[i] and (any_sender or _near(buffer, o + source_at, p, link, link_mask))
-        total = uncounted + (np.int64(buffer[o + length_at]) << 8 | np.int64(buffer[o + length_at + 1]))
+        total = uncounted + _two(buffer, o + length_at)
         at = _place(neighbour, destination, i) if hop_attached[h] else -1
         if at >= 0 and neighbour_port[at] != p:
             at = -1
@@ -249,9 +220,8 @@ def send(buffer: Array, offset: Array, packet: Array, chosen: Array, heads: Arra
         n = size[r] - h
         out[a : a + n] = buffer[o : o + n]
         out[a + ttl_at] -= 1
-        if summed:  # RFC 1624 equation 3, where a word becomes less by 0x100: ~m + m' = 0xfeff
-            c = ((np.int64(out[a + 10]) << 8 | np.int64(out[a + 11])) ^ 0xFFFF) + 0xFEFF
-            c = ((c & 0xFFFF) + (c >> 16)) ^ 0xFFFF
+        if summed:
+            c = _updated(_two(out, a + 10), 0x100, 0)
             out[a + 10] = c >> 8
             out[a + 11] = c & 0xFF
 

@@ -16,6 +16,7 @@ Array = NDArray[Any]
 # codes of golden/reasons.py (a test compares them)
 NONE, TOO_SHORT, BAD_VERSION, BAD_HEADER_LENGTH, HEADER_CUT = 0, 2, 3, 4, 5
 BAD_TOTAL_LENGTH, TRUNCATED, BAD_CHECKSUM, MARTIAN_SOURCE, MARTIAN_DESTINATION, TTL_EXPIRED = 6, 7, 8, 9, 10, 11
+GO, SLOW = 254, 255  # golden_forward.py
 
 
 @kernel()
@@ -60,12 +61,27 @@ def checksums(buffer: Array, offset: Array, length: Array, out: Array) -> None:
         out[i] = np.uint64(0xFFFF) - s
 
 
-@kernel()
+@kernel(forceinline=True)
+def _two(b: Array, o: int) -> int:
+    return np.int64(b[o]) << 8 | np.int64(b[o + 1])
+
+
+@kernel(forceinline=True)
 def _updated(checksum: int, old: int, new: int) -> int:
     s = (checksum ^ 0xFFFF) + (old ^ 0xFFFF) + new
     s = (s & 0xFFFF) + (s >> 16)
     s = (s & 0xFFFF) + (s >> 16)
     return s ^ 0xFFFF
+
+
+@kernel(forceinline=True)
+def _rewrite(b: Array, o: int, at: int, new: int) -> None:
+    """Write two bytes into the header at o, `at` bytes behind its begin, and mend its checksum (RFC 1624 equation 3)."""
+    checksum = _updated(_two(b, o + 10), _two(b, o + at), new)
+    b[o + at] = new >> 8
+    b[o + at + 1] = new & 0xFF
+    b[o + 10] = checksum >> 8
+    b[o + 11] = checksum & 0xFF
 
 
 @kernel()
@@ -75,32 +91,34 @@ def updates(checksum: Array, old: Array, new: Array, out: Array) -> None:
         out[i] = _updated(np.int64(checksum[i]), np.int64(old[i]), np.int64(new[i]))
 
 
+@kernel(forceinline=True)
+def _header(buffer: Array, words: Array, o: int, n: int) -> int:
+    """Return why n bytes at o are no packet (golden/ipv4/validate.py), SLOW if it has options, or GO."""
+    if n < 20:
+        return TOO_SHORT
+    if buffer[o] >> 4 != 4:
+        return BAD_VERSION
+    ihl = np.int64(buffer[o]) & 15
+    if ihl < 5:
+        return BAD_HEADER_LENGTH
+    if 4 * ihl > n:
+        return HEADER_CUT
+    total = _two(buffer, o + 2)
+    if total < 4 * ihl:
+        return BAD_TOTAL_LENGTH
+    if total > n:
+        return TRUNCATED
+    if not _sums_to_ones(words, o, ihl):
+        return BAD_CHECKSUM
+    return GO if ihl == 5 else SLOW
+
+
 @kernel()
 def validate(buffer: Array, words: Array, offset: Array, length: Array, out: Array) -> None:
     """Fill out (uint8) with the reason code of the first test of RFC 1812 section 5.2.2 that fails, 0 for none."""
     for i in range(len(offset)):
-        o = offset[i]
-        n = length[i]
-        if n < 20:
-            out[i] = TOO_SHORT
-            continue
-        first = np.int64(buffer[o])
-        ihl = first & 15
-        total = np.int64(buffer[o + 2]) << 8 | np.int64(buffer[o + 3])
-        if first >> 4 != 4:
-            out[i] = BAD_VERSION
-        elif ihl < 5:
-            out[i] = BAD_HEADER_LENGTH
-        elif 4 * ihl > n:
-            out[i] = HEADER_CUT
-        elif total < 4 * ihl:
-            out[i] = BAD_TOTAL_LENGTH
-        elif total > n:
-            out[i] = TRUNCATED
-        elif not _sums_to_ones(words, o, ihl):
-            out[i] = BAD_CHECKSUM
-        else:
-            out[i] = NONE
+        code = _header(buffer, words, offset[i], length[i])
+        out[i] = code if code < GO else NONE
 
 
 @kernel()
@@ -115,13 +133,13 @@ def fields(buffer: Array, offset: Array, length: Array, version: Array, header_l
         version[i] = buffer[o] >> 4
         header_length[i] = (buffer[o] & 15) * 4
         tos[i] = buffer[o + 1]
-        total_length[i] = np.int64(buffer[o + 2]) << 8 | np.int64(buffer[o + 3])
-        identification[i] = np.int64(buffer[o + 4]) << 8 | np.int64(buffer[o + 5])
+        total_length[i] = _two(buffer, o + 2)
+        identification[i] = _two(buffer, o + 4)
         flags[i] = buffer[o + 6] >> 5
         fragment_offset[i] = (np.int64(buffer[o + 6]) & 31) << 8 | np.int64(buffer[o + 7])
         ttl[i] = buffer[o + 8]
         protocol[i] = buffer[o + 9]
-        checksum[i] = np.int64(buffer[o + 10]) << 8 | np.int64(buffer[o + 11])
+        checksum[i] = _two(buffer, o + 10)
         s = np.int64(0)
         d = np.int64(0)
         for k in range(4):
@@ -139,15 +157,10 @@ def decrement(buffer: Array, offset: Array, length: Array, out: Array) -> None:
         if length[i] < 20:
             out[i] = TOO_SHORT
             continue
-        ttl = np.int64(buffer[o + 8])
-        if ttl <= 1:
+        if buffer[o + 8] <= 1:
             out[i] = TTL_EXPIRED
             continue
-        old = ttl << 8 | np.int64(buffer[o + 9])
-        checksum = _updated(np.int64(buffer[o + 10]) << 8 | np.int64(buffer[o + 11]), old, old - 0x100)
-        buffer[o + 8] = ttl - 1
-        buffer[o + 10] = checksum >> 8
-        buffer[o + 11] = checksum & 0xFF
+        _rewrite(buffer, o, 8, _two(buffer, o + 8) - 0x100)
         out[i] = NONE
 
 
@@ -158,12 +171,16 @@ def mark(buffer: Array, offset: Array, length: Array, dscp: Array) -> None:
         o = offset[i]
         if length[i] < 20 or dscp[i] < 0:
             continue
-        old = np.int64(buffer[o]) << 8 | np.int64(buffer[o + 1])
-        tos = np.int64(dscp[i]) << 2 | np.int64(buffer[o + 1]) & 3
-        checksum = _updated(np.int64(buffer[o + 10]) << 8 | np.int64(buffer[o + 11]), old, (old & 0xFF00) | tos)
-        buffer[o + 1] = tos
-        buffer[o + 10] = checksum >> 8
-        buffer[o + 11] = checksum & 0xFF
+        _rewrite(buffer, o, 0, _two(buffer, o) & 0xFF03 | np.int64(dscp[i]) << 2)
+
+
+@kernel()
+def _bad(address: int, value: Array, mask: Array, bad: Array) -> bool:
+    """Say whether the first prefix that holds an address is a bad one."""
+    for k in range(len(value)):
+        if address & mask[k] == value[k]:
+            return bad[k]
+    return False
 
 
 @kernel()
@@ -171,19 +188,11 @@ def martians(source: Array, destination: Array, value: Array, mask: Array, bad_s
              out: Array) -> None:  # fmt: skip
     """Fill out (uint8) with reason codes. Rows (uint32 value and mask, bool, bool) are sorted longest prefix first."""
     for i in range(len(source)):
-        code = NONE
-        for k in range(len(value)):
-            if source[i] & mask[k] == value[k]:
-                if bad_source[k]:
-                    code = MARTIAN_SOURCE
-                break
-        if code == NONE:
-            for k in range(len(value)):
-                if destination[i] & mask[k] == value[k]:
-                    if bad_destination[k]:
-                        code = MARTIAN_DESTINATION
-                    break
-        out[i] = code
+        out[i] = NONE
+        if _bad(source[i], value, mask, bad_source):
+            out[i] = MARTIAN_SOURCE
+        elif _bad(destination[i], value, mask, bad_destination):
+            out[i] = MARTIAN_DESTINATION
 
 
 @kernel()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from npexplore._kernels.golden_headers import _rewrite, _two
 from npexplore.jit import kernel
 
 Array = NDArray[Any]
@@ -26,7 +27,7 @@ def _words(b: Array, at: int, size: int) -> int:
     """Return the sum of the words of 2 bytes that `size` bytes are, the last one filled up with 0."""
     s = 0
     for k in range(at, at + size - 1, 2):
-        s += np.int64(b[k]) << 8 | np.int64(b[k + 1])
+        s += _two(b, k)
     return s + (np.int64(b[at + size - 1]) << 8) if size & 1 else s
 
 
@@ -79,7 +80,5 @@ def tell(buffer: Array, offset: Array, row: Array, heads: Array, head: Array, he
         for k in range(body - ICMP_HEADER):
             out[q + k] = buffer[o + k]
         if counted_down and kind[r] == REDIRECT:
-            out[q + TTL_AT] -= 1
-            c = ((np.int64(out[q + SUM_AT]) << 8 | np.int64(out[q + SUM_AT + 1])) ^ 0xFFFF) + 0xFEFF
-            _put2(out, q + SUM_AT, ((c & 0xFFFF) + (c >> 16)) ^ 0xFFFF)
+            _rewrite(out, q, TTL_AT, _two(out, q + TTL_AT) - 0x100)
         _put_sum(out, m + 2, s + _words(out, m, body))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from npexplore._kernels.golden_headers import _rewrite
 from npexplore.jit import kernel
 
 Array = NDArray[Any]
@@ -170,16 +171,8 @@ def rewrite(buffer: Array, offset: Array, length: Array, rows: Array, reason: Ar
             out[a + 3] = ttls[i]
         elif out[a] >> 4 == 6:
             out[a + 7] = ttls[i]
-        else:  # RFC 1624 equation 3
-            old = np.int64(out[a + 8]) << 8 | np.int64(out[a + 9])
-            new = ttls[i] << 8 | np.int64(out[a + 9])
-            c = ((np.int64(out[a + 10]) << 8 | np.int64(out[a + 11])) ^ 0xFFFF) + (old ^ 0xFFFF) + new
-            c = (c & 0xFFFF) + (c >> 16)
-            c = (c & 0xFFFF) + (c >> 16)
-            c ^= 0xFFFF
-            out[a + 8] = ttls[i]
-            out[a + 10] = c >> 8
-            out[a + 11] = c & 0xFF
+        else:
+            _rewrite(out, a, 8, ttls[i] << 8 | np.int64(out[a + 9]))
 
 
 @kernel()
