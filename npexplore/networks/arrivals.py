@@ -107,22 +107,12 @@ AnyArrivals = Poisson | Periodic | Batch | OnOff | Renewal | Markovian
 
 def arrival_phases(arrivals: AnyArrivals) -> tuple[Floats, Floats] | None:
     """Return (quiet, arrive) of an arrival process of single customers or batches, None where it has no phases."""
-    interval: AnyTime
-    match arrivals:
-        case Markovian():
-            return np.array(arrivals.quiet), np.array(arrivals.arrive)
-        case Poisson():
-            interval = Exponential(mean=1 / arrivals.rate)
-        case Batch():
-            interval = Exponential(mean=arrivals.size / arrivals.rate)
-        case OnOff():
-            interval = arrivals.interval()
-        case Renewal():
-            interval = arrivals.interval
-        case _:
-            return None
-    phase_type = phases(interval)
-    return None if phase_type is None else (phase_type.rates, np.outer(-phase_type.rates.sum(axis=1), phase_type.first))
+    if isinstance(arrivals, Markovian):
+        return np.array(arrivals.quiet), np.array(arrivals.arrive)
+    batches = Exponential(mean=arrivals.size / arrivals.rate) if isinstance(arrivals, Batch) else None
+    interval = batches or interval_of(arrivals)
+    ways = None if interval is None else phases(interval)
+    return None if ways is None else (ways.rates, np.outer(-ways.rates.sum(axis=1), ways.first))
 
 
 def interval_of(arrivals: AnyArrivals) -> AnyTime | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from npexplore.errors import InputError, RefusedError, UnknownNameError
+from npexplore.errors import InputError, RefusedError, one_of
 from npexplore.networks.records import AS, IN, OUT, CustomerClass, Network, ahead, target_of, whole
 from npexplore.toml import in_words, typed
 
@@ -39,8 +39,7 @@ def check_network(network: Network) -> None:
         if name in network.station:
             raise InputError(f"fork.{name}: a fork must not have the name of a station")
         for other in fork.stations:
-            if other not in network.station:
-                raise UnknownNameError(f"fork.{name}: station", other, network.station)
+            one_of(f"fork.{name}: station", other, network.station)
             if network.station[other].capacity is not None and network.station[other].when_full == "drop":
                 raise InputError(f"fork.{name}: station {other!r} must not drop customers of a fork")
     for name, cache in network.cache.items():
@@ -56,11 +55,9 @@ def check_network(network: Network) -> None:
             )
     for name, station in network.station.items():
         for other in station.weights:
-            if other not in network.classes:
-                raise UnknownNameError(f"station.{name}.weights: class", other, network.classes)
+            one_of(f"station.{name}.weights: class", other, network.classes)
         for other in station.switch_over:
-            if other not in network.polled(name):
-                raise UnknownNameError(f"station.{name}.switch_over: class", other, network.polled(name))
+            one_of(f"station.{name}.switch_over: class", other, network.polled(name))
     into = {c for name in network.classes for route in network.routes(name).values() for _, c, _ in route if c != name}
     for name, customers in network.classes.items():
         _check_class(network, customers, f"class.{name}", reached=name in into)
@@ -89,8 +86,7 @@ def _check_regions(network: Network) -> None:
     for name, region in network.region.items():
         whole(f"region.{name}: capacity", region.capacity)
         for station in region.stations:
-            if station not in network.station:
-                raise UnknownNameError(f"region.{name}: station", station, network.station)
+            one_of(f"region.{name}: station", station, network.station)
             if station in taken:
                 raise InputError(f"region.{name}: station {station!r} is in region {taken[station]!r} already")
             taken[station] = name
@@ -116,17 +112,14 @@ def _check_class(network: Network, customers: CustomerClass, place: str, *, reac
             raise InputError(f"{place}: think_time needs a population, got arrivals")
         customers.think_time.check(f"{place}.think_time")
     for station, time in customers.service.items():
-        if station not in network.station:
-            raise UnknownNameError(f"{place}.service: station", station, network.station)
+        one_of(f"{place}.service: station", station, network.station)
         time.check(f"{place}.service.{station}")
     if not customers.route.get(IN) and not neither:
         raise InputError(f"{place}: a class needs a route from {IN!r}, got none")
     for node in customers.route:
-        if node not in network.starts:
-            raise UnknownNameError(f"{place}.route: station", node, network.starts)
+        one_of(f"{place}.route: station", node, network.starts)
     for node in customers.choose:
-        if node not in customers.route:
-            raise UnknownNameError(f"{place}.choose: station", node, customers.route)
+        one_of(f"{place}.choose: station", node, customers.route)
         _check_choice(network, customers, node, place)
     for node, route in customers.route.items():
         _check_route(network, customers, node, route, place)
@@ -158,12 +151,10 @@ def turn_of(shares: list[float]) -> list[int] | None:
 def _check_route(network: Network, customers: CustomerClass, node: str, route: Mapping[str, float], place: str) -> None:
     for text, probability in route.items():
         target, other = target_of(text, "")
-        if target not in (OUT, *network.places) or (node == IN and target == OUT and probability == 1):
-            raise UnknownNameError(
-                f"{place}.route.{node}: station", target, network.places if node == IN else [OUT, *network.places]
-            )
-        if other and other not in network.classes:
-            raise UnknownNameError(f"{place}.route.{node}: class", other, network.classes)
+        if target != OUT or (node == IN and probability == 1):
+            one_of(f"{place}.route.{node}: station", target, network.places if node == IN else [OUT, *network.places])
+        if other:
+            one_of(f"{place}.route.{node}: class", other, network.classes)
         if not 0 <= probability <= 1:
             raise InputError(f"{place}.route.{node}.{text}: probability must be in 0..1, got {probability}")
         if target != OUT and not other:

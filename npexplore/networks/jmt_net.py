@@ -172,7 +172,7 @@ class _Reader:
             fields.append(Transition(
                 f"{name} {mode}" if len(modes) > 1 else name,
                 self.arcs(takes[k]), self.arcs(gives[k]), inhibit=self.arcs(inhibits[k]),
-                delay=timed, rate=_rate(timed),
+                delay=timed,
                 priority=priorities[k] if timed is None else 0, weight=1.0 if timed is not None else weights[k],
                 servers=None if many < 0 else many,
             ))  # fmt: skip
@@ -222,14 +222,8 @@ class _Reader:
                 raise section.refused(f"a source must lead to one place, got {', '.join(targets) or 'none'}")
             poisson = {"distribution": "exponential", "mean": 1 / arrivals["rate"]} if "rate" in arrivals else None
             time = _time(strategy, poisson or arrivals["interval"])
-            fields.append(Transition(
-                self.called(name, c), (), (Arc(self.numbers[targets[0], c], 1),), delay=time, rate=_rate(time)
-            ))  # fmt: skip
+            fields.append(Transition(self.called(name, c), (), (Arc(self.numbers[targets[0], c], 1),), delay=time))
         return fields
-
-
-def _rate(time: Distribution | None) -> float | None:
-    return 1.0 / time.mean if isinstance(time, Exponential) else None
 
 
 def _listed(section: Entry, name: str) -> list[Entry]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from npexplore.errors import InputError, told_at
 from npexplore.networks.checks import checked_network
-from npexplore.networks.jmt_file import IRRELEVANT, known, read_file
+from npexplore.networks.jmt_file import IRRELEVANT, by_name, known, read_file
 from npexplore.networks.records import IN, OUT, Network
 from npexplore.strict_input import Entry
 
@@ -30,8 +30,8 @@ def read_jmva(path: Path, left_out: Iterable[str] = ()) -> Network:
     stations: dict[str, dict[str, Any]] = {}
     times: dict[tuple[str, str], float] = {}
     visits: dict[str, dict[str, float]] = {c: {} for c in classes}
-    for one in _counted(parameters.one("stations"), *STATIONS):
-        _station(one, stations, times, visits)
+    for name, one in by_name(_counted(parameters.one("stations"), *STATIONS), "stations").items():
+        _station(name, one, stations, times, visits)
     for region in root.every("blockingRegion"):
         raise region.refused("is not supported in a .jmva file")
     root.finish(IRRELEVANT)
@@ -57,10 +57,7 @@ def _counted(entry: Entry, *kinds: str) -> list[Entry]:
 
 def _classes(entry: Entry) -> dict[str, dict[str, Any]]:
     classes: dict[str, dict[str, Any]] = {}
-    for one in _counted(entry, "closedclass", "openclass"):
-        name = one.value("@name")
-        if name in classes:
-            raise one.refused("there are two classes of this name")
+    for name, one in by_name(_counted(entry, "closedclass", "openclass"), "classes").items():
         if one.kind == "closedclass":
             classes[name] = {"population": one.whole(one.value("@population"), "population")}
         else:
@@ -70,14 +67,12 @@ def _classes(entry: Entry) -> dict[str, dict[str, Any]]:
 
 
 def _station(
+    name: str,
     one: Entry,
     stations: dict[str, dict[str, Any]],
     times: dict[tuple[str, str], float],
     visits: dict[str, dict[str, float]],
 ) -> None:
-    name = one.value("@name")
-    if name in stations:
-        raise one.refused("there are two stations of this name")
     stations[name] = {"discipline": "delay"} if one.kind == "delaystation" else {"discipline": "ps"}
     servers = one.whole(one.value("@servers", "1"), "servers")
     if servers < 1:

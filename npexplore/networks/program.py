@@ -22,7 +22,6 @@ from npexplore.networks.draws import arrive, choose, drawn, nap
 from npexplore.networks.polling import Polling
 from npexplore.networks.records import HIT, IN, MISS, OUT, CustomerClass, Network, Station
 from npexplore.networks.routes import in_turn, shortest
-from npexplore.networks.times import AnyTime
 from npexplore.rows.assembler import Assembler, Label
 from npexplore.rows.distributions import Batch
 from npexplore.rows.expressions import Variable
@@ -251,20 +250,20 @@ class ClassProgram:
                     key = Variable("turn")
                     asm.fetch_add(key, asm.shared_global(f"last.{station}"), -1)
                     asm.emit(engine.TAKE, place, (1, 0), asm.operand(key))
-                self._wait(time, source)
+                nap(asm, time, source)
                 if not hold:
                     asm.put(station)
                 return
             if kind.discipline == "polling":
                 self.compiler.polling.ask(station, self.name)
                 asm.count(f"work.{station}", round(time.moments()[0] / asm.tick))
-                self._wait(time, source)
+                nap(asm, time, source)
                 asm.put(f"{station}.done")
                 return
             key_of = self.customers.priority if kind.discipline == "priority" else 0
             if hold:
                 asm.emit(engine.TAKE, place, (1, 0), (key_of, 0))
-                self._wait(time, source)
+                nap(asm, time, source)
                 return
             x, a, b, c = drawn(asm, time, source, self.compiler.scale.get(station, 1.0))
             if kind.progressive:
@@ -273,10 +272,6 @@ class ClassProgram:
                 asm.emit(engine.SHARE, place, a, b, x=x, y=c, z=z, source=source)
             else:
                 asm.emit(engine.SERVE, place, a, b, x=x, y=c, z=key_of, source=source)
-
-    def _wait(self, time: AnyTime, source: str) -> None:
-        x, a, b, c = drawn(self.asm, time, source)
-        self.asm.emit(engine.WAIT, a, b, (c, 0), x=x, source=source)
 
     def _move(self, node: str, since: Variable | None = None) -> None:
         """Choose the next node; take room there first, then leave this one."""

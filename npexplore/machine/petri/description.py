@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from npexplore.errors import FaultsError, InputError, UnknownNameError, told_at
+from npexplore.errors import FaultsError, InputError, one_of, told_at
 from npexplore.machine.machine_files import load_machine
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.petri.parts import with_parts
-from npexplore.machine.petri.places import PlaceTable
 from npexplore.machine.petri.pnml import read_pnml
 from npexplore.machine.petri.tables import NetFile
 from npexplore.machine.petri.unfold import unfold
@@ -121,15 +119,8 @@ def _unfolded(
         if parameters is not None and "dram_part" in parameters.file.parameter:
             machine["t"] = DramTiming.of(dram_parts()[parameters.dram_part])
         for one in constants:
-            if one not in read.constant:
-                raise UnknownNameError("constant", one, read.constant)
-        places = {
-            key: entry if isinstance(entry, PlaceTable) else PlaceTable(tokens=entry)
-            for key, entry in read.place.items()
-        }
-        values = {**read.constant, **constants}
-        net = unfold(name, read.timing, values, read.index, read.token, places, read.transition, machine, read.feed)
-        return replace(net, measure=read.measure, utilization=read.utilization)
+            one_of("constant", one, read.constant)
+        return unfold(name, read, {**read.constant, **constants}, machine)
     except FaultsError as error:
         raise FaultsError(f"{subject}: {fault}" for fault in error.faults) from None
     except InputError as error:

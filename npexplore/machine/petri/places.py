@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from npexplore.errors import InputError, UnknownNameError, one_of, told_at
+from npexplore.errors import InputError, one_of, told_at
 from npexplore.machine.petri.formulas import Places, indexed
 from npexplore.machine.petri.lines import read_term
 from npexplore.machine.petri.unfolded import Field, Place
@@ -93,7 +93,7 @@ def read_types(token: Mapping[str, Mapping[str, int | str]], constants: Mapping[
 
 
 def read_places(
-    place: Mapping[str, PlaceTable], constants: Mapping[str, float], colours: Colours, types: Types
+    place: Mapping[str, int | str | PlaceTable], constants: Mapping[str, float], colours: Colours, types: Types
 ) -> Families:
     """Return the places of a table; raises InputError with the place at fault."""
     if not place:
@@ -106,7 +106,8 @@ def read_places(
     sizes: dict[str, tuple[int, ...]] = {}
     of: dict[str, str] = {}
     limited: set[str] = set()
-    for key, table in place.items():
+    for key, entry in place.items():
+        table = entry if isinstance(entry, PlaceTable) else PlaceTable(tokens=entry)
         with told_at(f"place.{key}"):
             term = read_term(key)
             check_name(term.place, [*constants, *colours.size, *types.fields])
@@ -133,8 +134,7 @@ def _place(name: str, table: PlaceTable, names: Mapping[str, float], types: Type
         raise InputError(f"tokens must be at most the capacity ({most}), got {first}")
     known = types.carries[table.of] if table.of else ()
     for key in table.carried:
-        if key not in known:
-            raise UnknownNameError("field", key, known)
+        one_of("field", key, known)
     if first and (missing := [key for key in known if key not in table.carried]):
         raise InputError(f"carried: the tokens at first need {', '.join(missing)}")
     carried = []

@@ -15,7 +15,6 @@ from npexplore.errors import InputError, UnknownNameError, one_of
 from npexplore.machine.petri.pnml_timing import Timed, label, timing_of
 from npexplore.machine.petri.unfolded import Arc, Net, Place, Timing, Transition
 from npexplore.machine.petri.values import whole
-from npexplore.rows.distributions import Exponential
 from npexplore.strict_input import Entry, ignore, read_xml
 
 GRAMMAR = "http://www.pnml.org/version-2009/grammar/"
@@ -95,7 +94,7 @@ class _Reader:
     def __init__(self, top: Entry, name: str) -> None:
         self.top, self.name, self.notes = top, _first_name(top) or name, list[str]()
         own = self.annotation(top)
-        timing = label_of(own, "timing") if own else ""
+        timing = label_of(own, "timing")
         self.timing = cast(Timing, one_of(f"{top.place}: timing", timing or "race", get_args(Timing)))
         self.shapes: dict[str, dict[str, Entry]] = {shape: {} for shape in SHAPES}
         self.collect(top)
@@ -177,11 +176,10 @@ class _Reader:
 
     def transition(self, name: str, element: Entry, arcs: Mapping[str, Mapping[int, int]]) -> Transition:
         timed: Timed = timing_of(element, self.annotation(element), self.notes)
-        rate = 1.0 / timed.delay.mean if isinstance(timed.delay, Exponential) else None
         servers = (1 if self.timing == "race" else None) if timed.servers == 0 else timed.servers
         ends = {key: tuple(Arc(place, many) for place, many in one.items()) for key, one in arcs.items()}
         return Transition(
-            name, ends["take"], ends["give"], ends["test"], ends["inhibit"], delay=timed.delay, rate=rate,
+            name, ends["take"], ends["give"], ends["test"], ends["inhibit"], delay=timed.delay,
             priority=timed.priority, weight=timed.weight, servers=servers,
         )  # fmt: skip
 
@@ -192,11 +190,10 @@ class _Reader:
         invariant = element.value("@invariant", "< inf")
         if invariant.replace(" ", "") not in ("<inf", ""):
             raise element.refused(f"an invariant of ages is not supported, got {invariant!r} (supported: < inf)")
-        capacity = label_of(own, "capacity") if own else ""
+        capacity = label_of(own, "capacity")
         limit = _count(element, "capacity", capacity) if capacity else None
         resource = own is not None and own.optional("resource") is not None
-        if own is not None and resource:
-            label_of(own, "resource")
+        label_of(own, "resource")
         pipe = label(element, "capacity")
         if pipe and _count(element, "capacity", pipe) > 0:  # PIPE's 0 is no limit
             limit = _count(element, "capacity", pipe)
@@ -210,9 +207,9 @@ def _first_name(top: Entry) -> str:
     return next((text.content() for text in texts if text is not None), "")
 
 
-def label_of(own: Entry, tag: str) -> str:
+def label_of(own: Entry | None, tag: str) -> str:
     """Return the text of an entry of this tool's annotation, "" where it is missing."""
-    child = own.optional(tag)
+    child = own.optional(tag) if own else None
     return "" if child is None else child.content()
 
 

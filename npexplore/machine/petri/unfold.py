@@ -13,42 +13,23 @@ from typing import Any
 import numpy as np
 
 from npexplore.dimensions import Quantity, value_of
-from npexplore.errors import Faults, InputError, UnknownNameError, one_of, positive, told_at
+from npexplore.errors import Faults, InputError, one_of, positive, told_at
 from npexplore.machine.petri.delays import read_delay
 from npexplore.machine.petri.formulas import Evaluator, indexed
 from npexplore.machine.petri.guards import check_guard
 from npexplore.machine.petri.lines import Line, Term, read_line
 from npexplore.machine.petri.measured import NetUnits
-from npexplore.machine.petri.places import (
-    Colours,
-    Families,
-    PlaceTable,
-    Types,
-    check_value,
-    read_colours,
-    read_places,
-    read_types,
-)
+from npexplore.machine.petri.places import Colours, Families, Types, check_value, read_colours, read_places, read_types
+from npexplore.machine.petri.tables import NetFile
 from npexplore.machine.petri.unfolded import Arc, Formula, Net, Target, Timing, Transition
 from npexplore.machine.petri.values import MAX_UNFOLDED, check_name, names_in, number, quantity, whole
 from npexplore.rows.distributions import Distribution, Exponential
 
 
-def unfold(
-    name: str,
-    timing: Timing,
-    constant: Mapping[str, float | str],
-    index: Mapping[str, int | str],
-    token: Mapping[str, Mapping[str, int | str]],
-    place: Mapping[str, PlaceTable],
-    transition: Mapping[str, str],
-    machine: Mapping[str, Any],
-    feed: Mapping[str, float | str] | None = None,
-) -> Net:
+def unfold(name: str, read: NetFile, constant: Mapping[str, float | str], machine: Mapping[str, Any]) -> Net:
     """Return the net that tables describe; raises InputError with place, rule and value.
 
-    machine: names that constants alone may use, such as `p`, its parameters. feed: columns, each with the value
-    of its only row as long as no workload is given.
+    constant: in place of the tables' own. machine: names that constants alone may use, such as `p`, its parameters.
     """
     values: dict[str, float] = {}
     units = NetUnits()
@@ -59,19 +40,19 @@ def unfold(
             values[key] = float(value_of(measured))
             if isinstance(measured, Quantity):
                 units.of[key] = measured.unit
-    colours = read_colours(index, values)
-    types = read_types(token, values, colours)
-    families = read_places(place, values, colours, types)
+    colours = read_colours(read.index, values)
+    types = read_types(read.token, values, colours)
+    families = read_places(read.place, values, colours, types)
     tokens_at_first = np.array([[one.tokens] for one in families.places])
     row: dict[str, float] = {}
-    for key, said in (feed or {}).items():
+    for key, said in read.feed.items():
         with told_at(f"feed.{key}"):
             row[key] = number(said, values)
-    lookup = _Unfolding(timing, values, colours, types, families, tokens_at_first, row, units)
+    lookup = _Unfolding(read.timing, values, colours, types, families, tokens_at_first, row, units)
     transitions: list[Transition] = []
     faults = Faults()
     used: set[int] = set()
-    for key, text in transition.items():
+    for key, text in read.transition.items():
         with faults.one(), told_at(f"transition.{key}"):
             check_name(key)
             line = read_line(text)
@@ -85,7 +66,10 @@ def unfold(
         one._replace(resource=True) if k in used and one.tokens else one for k, one in enumerate(families.places)
     )
     columns = {key: np.array([value]) for key, value in row.items()}
-    return Net(name, timing, places, tuple(transitions), types.carries, types.fields, values, feed=columns)
+    return Net(
+        name, read.timing, places, tuple(transitions), types.carries, types.fields, values, read.measure,
+        read.utilization, columns,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -104,8 +88,7 @@ class _Unfolding:
     def transitions(self, name: str, line: Line, most: int) -> Iterator[Transition]:
         """Yield a transition for each choice of the indexes that its line allows."""
         for term in line.terms:
-            if term.place not in self.families.index:
-                raise UnknownNameError("place", term.place, self.families.index)
+            one_of("place", term.place, self.families.index)
         taken = self.carried(line)
         bound = self.bound(line, taken)
         for text in (*line.guards, *(said for _, said in line.sets), *line.clauses.values()):
@@ -265,8 +248,7 @@ class _Unfolding:
             assert isinstance(formula, Formula)
             return formula, None
         if "for" in said:
-            delay = read_delay(said["for"], names, self.units, zero=self.timing == "duration")
-            return delay, 1.0 / delay.mean if isinstance(delay, Exponential) else None
+            return read_delay(said["for"], names, self.units, zero=self.timing == "duration"), None
         if "rate" not in said:
             return None, None
         rate = self.formula(said["rate"], names, carried)

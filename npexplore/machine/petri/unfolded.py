@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.machine.petri.formulas import Evaluator, Places
-from npexplore.rows.distributions import Distribution
+from npexplore.rows.distributions import Distribution, Exponential
 
 Columns = NDArray[Any]
 Timing = Literal["duration", "race"]
@@ -105,8 +105,8 @@ class Transition:
     """A transition: its arcs, guards, and when it fires; `delay` None: in no time.
 
     sets: what the tokens that it gives carry beyond what it took. delay: a formula where tokens say how long it takes.
-    rate: firings a unit of time of one server, where the delay is exponential. servers: how many clocks run at once at
-    most (None: as many as the tokens allow).
+    rate: firings a unit of time of one server, where the delay is exponential (None: its mean tells). servers: how many
+    clocks run at once at most (None: as many as the tokens allow).
 
     Example:
         >>> from npexplore.petri import load_net
@@ -126,6 +126,10 @@ class Transition:
     priority: int = 0
     weight: float | Formula = 1.0
     servers: int | None = 1
+
+    def __post_init__(self) -> None:
+        if self.rate is None and isinstance(self.delay, Exponential):
+            object.__setattr__(self, "rate", 1.0 / self.delay.mean)
 
     @property
     def timed(self) -> bool:
