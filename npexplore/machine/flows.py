@@ -3,9 +3,8 @@
 A pool sees the packets that the pools before it put into its queue, with the same columns and what the queue carries.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,6 @@ from npexplore.machine.sections import Demand, Demands
 from npexplore.rows.expressions import Values
 
 NUMBER = "number of the distinct packet"  # a column that all pools hand on
-K = TypeVar("K", bound=Hashable)
 Arrived = tuple[Values, dict[str, Values | None]]  # shares of packets, and their columns (None: left to chance)
 
 
@@ -149,19 +147,12 @@ def _behind(before: Values | None, more: Values | None, live: npt.NDArray[np.boo
 def _sum(total: Demands, part: Demands) -> Demands:
     for name, demand in part.servers.items():
         total.servers.setdefault(name, Demand()).merge(demand)
-    _add(total.counts, part.counts)
-    _add(total.spent, part.spent)
-    _add(total.visited, part.visited)
-    _add(total.overlap, part.overlap)
-    _add(total.aside, part.aside)
-    _add(total.latency_parts, part.latency_parts)
+    for name in ("counts", "spent", "visited", "overlap", "aside", "latency_parts"):
+        table = getattr(total, name)
+        for key, amount in getattr(part, name).items():
+            table[key] = table.get(key, 0.0) + amount
     total.freed += part.freed
     total.latency += part.latency
     total.chance += part.chance
     total.side_by_side |= part.side_by_side
     return total
-
-
-def _add(table: dict[K, Any], more: Mapping[K, Any]) -> None:
-    for key, amount in more.items():
-        table[key] = table.get(key, 0.0) + amount

@@ -126,8 +126,8 @@ class Machine:
                 raise ModelError(f"{self.name}: two pools are called {pool.name!r}")
             if pool.home is not None:
                 one_of(f"{self.name}: home of the {own}", pool.home, servers)
-            if pool.gets is not None and pool.gets not in queues:
-                raise UnknownNameError(f"{self.name}: queue that pool {pool.name!r} gets from", pool.gets, queues)
+            if pool.gets is not None:
+                one_of(f"{self.name}: queue that pool {pool.name!r} gets from", pool.gets, queues)
             if pool.idle == "poll" and "compute" not in getattr(self.resources.get(str(pool.home)), "VISITS", {}):
                 raise ModelError(f"{self.name}: pool {pool.name!r} polls: its home {pool.home!r} must be a processor")
         if all(pool.gets is not None for pool in self.pools):

@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from npexplore.errors import Faults, InputError, UnknownNameError, told_at
+from npexplore.errors import Faults, InputError, UnknownNameError, one_of, told_at
 from npexplore.machine.described.part_files import parts_beside, read_parts
 from npexplore.machine.described.part_parameters import changed_table, with_part_parameters
 from npexplore.machine.parameters import MachineFile, Parameter, Parameters
-from npexplore.paths import content, share
+from npexplore.paths import content, share, stems
 from npexplore.toml import convert, parsed
 
 ASKED = frozenset({"kind", "about", "source"})  # what only a new parameter must say
@@ -27,10 +27,7 @@ def load_machine(path: str | Path, within: tuple[str, ...] = (), behind: Behind 
     """
     file = Path(path)
     if file.suffix != ".toml":
-        folder = share("models", "machines")
-        file = folder / f"{path}.toml"
-        if not file.exists():
-            raise UnknownNameError("machine", str(path), [p.stem for p in folder.glob("*.toml")])
+        file = share("models", "machines") / f"{one_of('machine', str(path), stems('models', 'machines'))}.toml"
     try:
         machine = _read(file, file.stat().st_mtime_ns, within, behind)
         lacking = {
@@ -114,8 +111,7 @@ def _base(
         return base  # told when it is converted
     for knob in list(changes):
         with faults.one(), told_at("set"):
-            if knob not in base.parameter:
-                raise UnknownNameError(f"knob of {base.name}", knob, base.parameter)
+            one_of(f"knob of {base.name}", knob, base.parameter)
             tables[knob] = {**tables.get(knob, {}), "value": changes[knob]}
     for knob, table in list(tables.items()):
         if knob in base.parameter and isinstance(table, dict):

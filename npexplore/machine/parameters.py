@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from npexplore.display import html_table, text_table
-from npexplore.errors import InputError, UnknownNameError
+from npexplore.errors import InputError, UnknownNameError, one_of
 from npexplore.machine.described.records import (
     CountedTable,
     PoolTable,
@@ -211,9 +211,7 @@ class Parameters(Mapping[str, Value]):
 
     def assume(self, name: str) -> None:
         """Say that what follows rests on a mechanism of the file; raises UnknownNameError."""
-        if name not in self.file.mechanism:
-            raise UnknownNameError(f"mechanism of {self.file.name}", name, self.file.mechanism)
-        m = self.file.mechanism[name]
+        m = self.file.mechanism[one_of(f"mechanism of {self.file.name}", name, self.file.mechanism)]
         note(Read(f"{self.file.name}/{name}", "mechanism", m.about, f"{self.file.name}.toml",
                   fitted_to=tuple(m.fitted_to), chosen_after=tuple(m.chosen_after)))  # fmt: skip
 

@@ -15,11 +15,10 @@ from npexplore.networks.times import AnyTime, Coxian, PhaseType, Trace, phases
 from npexplore.networks.transforms import quantile
 from npexplore.rows.arrivals import duration, let_arrive
 from npexplore.rows.assembler import PROBABILITY_STEPS, Assembler, Label
-from npexplore.rows.distributions import Deterministic, Empirical, Erlang, Exponential, Hyperexponential, Uniform
+from npexplore.rows.distributions import Exponential, Time
 from npexplore.rows.expressions import Variable
 from npexplore.rows.phases import Phases
 
-PLAIN = Deterministic | Exponential | Erlang | Hyperexponential | Uniform | Empirical
 TAIL = np.geomspace(0.05, 1e-9, 300)
 
 
@@ -34,7 +33,7 @@ class Drawn(NamedTuple):
 
 def drawn(asm: Assembler, time: AnyTime, source: str, scale: float = 1.0) -> Drawn:
     """Return the operands of a time in ticks, `scale` times as long; emits the rows that put it together before."""
-    if isinstance(time, PLAIN):
+    if isinstance(time, Time):
         kind, a, b, c = duration(asm, time, scale)
         return Drawn(kind, (a, 0), (b, 0), c)
     if isinstance(time, Trace):

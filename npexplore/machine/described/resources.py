@@ -105,8 +105,7 @@ class ResourceTables:
 
     def one(self, name: str, asked_by: str = "resource") -> Resource:
         """Return a resource by name."""
-        if name not in self.tables:
-            raise UnknownNameError(asked_by, name, self.tables)
+        one_of(asked_by, name, self.tables)
         if name not in self.by_name:
             if name in self.begun:
                 raise InputError(f"resource {name!r} needs itself (by {' and '.join(self.begun)})")
@@ -263,8 +262,7 @@ def device_of(table: Mapping[str, Any], place: str) -> DramDevice:
             }
     for key in table:
         with faults.one():
-            if key not in (LIKE, *known):
-                raise UnknownNameError(f"{place}: key", key, [LIKE, *known])
+            one_of(f"{place}: key", key, [LIKE, *known])
             if key in TIMES or key == "t_ck":
                 values[key] = in_unit(f"{place}: {key}", table[key], "ns")
                 if isinstance(values[key], int | float) and values[key]:

@@ -18,7 +18,7 @@ from textwrap import indent
 from typing import Any
 
 from npexplore import syntax
-from npexplore.errors import InputError, UnknownNameError, one_of
+from npexplore.errors import InputError, one_of
 from npexplore.machine.described.defaults import choices, default_of, kind_of
 from npexplore.machine.described.examples import DEFAULTS
 from npexplore.machine.resources import BufferPool, Lock, Policer
@@ -149,9 +149,7 @@ class _Steps:
 
     def resource(self, name: str, place: str) -> Resource:
         """Return a resource by name; raises UnknownNameError."""
-        if name not in self.resources:
-            raise UnknownNameError(f"{place}: resource", name, self.resources)
-        return self.resources[name]
+        return self.resources[one_of(f"{place}: resource", name, self.resources)]
 
 
 def _share(text: str, value: object, place: str) -> float:

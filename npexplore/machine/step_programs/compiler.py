@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from npexplore.errors import ModelError, UnknownNameError
+from npexplore.errors import ModelError, one_of
 from npexplore.machine.step_programs.language import Call, Step, StepProgram
 from npexplore.records import content_hash
 
@@ -164,9 +164,7 @@ def pipeline(
     for piece in compiled.substeps():
         waits = [0]
         for call in piece.calls:
-            if call.accelerator not in delays:
-                raise UnknownNameError(f"delay of accelerator in step {piece.name!r}", call.accelerator, delays)
-            delay = delays[call.accelerator]
+            delay = delays[one_of(f"delay of accelerator in step {piece.name!r}", call.accelerator, delays)]
             if delay is None:
                 raise ModelError(
                     f"program {compiled.program.name!r} is not a pipeline: {call.accelerator!r} has no constant delay"

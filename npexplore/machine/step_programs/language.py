@@ -19,7 +19,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from npexplore.display import ShownByArguments
-from npexplore.errors import ModelError, UnknownNameError
+from npexplore.errors import ModelError, one_of
 from npexplore.records import content_hash
 
 
@@ -183,8 +183,7 @@ class StepProgram(ShownByArguments):
             place = f"program {self.name!r}, step {step.name!r}"
             raise ModelError(f"{place}: replies must have different names, got {replies}")
         for field in step.reads:
-            if field not in self.fields:
-                raise UnknownNameError(f"field that step {step.name!r} reads", field, self.fields)
+            one_of(f"field that step {step.name!r} reads", field, self.fields)
         self.steps[step.name] = step
 
     def with_steps(self, *others: StepProgram) -> StepProgram:
@@ -198,12 +197,10 @@ class StepProgram(ShownByArguments):
 
     def check(self) -> None:
         """Raise UnknownNameError for a next step that does not exist, ModelError for steps that nothing leads to."""
-        if self.start not in self.steps:
-            raise UnknownNameError(f"first step of program {self.name!r}", self.start, self.steps)
+        one_of(f"first step of program {self.name!r}", self.start, self.steps)
         for step in self.steps.values():
             for name in step.goes:
-                if name not in self.steps:
-                    raise UnknownNameError(f"step that {step.name!r} may go to", name, self.steps)
+                one_of(f"step that {step.name!r} may go to", name, self.steps)
         reached, todo = {self.start}, [self.start]
         while todo:
             for name in self.steps[todo.pop()].goes:
