@@ -29,22 +29,9 @@ from npexplore._kernels.engine_lines import (
     _share_rate,
     _take_members,
 )
-from npexplore._kernels.engine_random import _draw
+from npexplore._kernels.engine_random import _bin, _draw
 from npexplore._kernels.engine_tokens import _blame, _hold, _mark_blocked, _ready, _record, _sleep, _touch
 from npexplore.jit import kernel
-
-
-@kernel(forceinline=True, _nrt=False)
-def _bin(value):
-    """Return the histogram bin of a latency in ticks: exact below 32, then 32 bins an octave."""
-    if value < 32:
-        return max(value, 0)
-    exponent = (np.float64(value).view(np.int64) >> 52) - 1028  # value >> exponent is in [32, 64)
-    top = value >> exponent
-    if top >= 64:  # rounding of the conversion to float
-        exponent += 1
-        top >>= 1
-    return min(32 * exponent + top, BINS - 1)
 
 
 @kernel(forceinline=True, _nrt=False)

@@ -1,6 +1,7 @@
 """Durations and random numbers of the event engine; docs/engine.md, Durations and draws.
 
-Uniform numbers are SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): hash number n of a row's stream from key + n golden ratios.
+Uniform numbers are SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): hash number n of a row's stream from key + n golden
+ratios. Petri nets have the same numbers, and the same bins of times.
 """
 
 import math
@@ -17,15 +18,33 @@ U30, U27, U31, U11 = np.uint64(30), np.uint64(27), np.uint64(31), np.uint64(11)
 
 
 @kernel(forceinline=True, _nrt=False)
-def _uniform(model, state, row):
-    """Return the next number in [0, 1) of the row's stream: SplitMix64 of (key + n golden)."""
-    n = state.draws[row]
-    state.draws[row] = n + 1
-    z = model.stream[row] + np.uint64(n) * GOLDEN
+def _bin(value):
+    """Return the histogram bin of a latency in ticks: exact below 32, then 32 bins an octave."""
+    if value < 32:
+        return max(value, 0)
+    exponent = (np.float64(value).view(np.int64) >> 52) - 1028  # value >> exponent is in [32, 64)
+    top = value >> exponent
+    if top >= 64:  # rounding of the conversion to float
+        exponent += 1
+        top >>= 1
+    return min(32 * exponent + top, BINS - 1)
+
+
+@kernel(forceinline=True, _nrt=False)
+def _unit(z):
+    """Return a number in [0, 1) from a state of SplitMix64."""
     z = (z ^ (z >> U30)) * MIX1
     z = (z ^ (z >> U27)) * MIX2
     z = z ^ (z >> U31)
     return np.float64(z >> U11) * (1.0 / 9007199254740992.0)
+
+
+@kernel(forceinline=True, _nrt=False)
+def _uniform(model, state, row):
+    """Return the next number in [0, 1) of the row's stream: SplitMix64 of (key + n golden)."""
+    n = state.draws[row]
+    state.draws[row] = n + 1
+    return _unit(model.stream[row] + np.uint64(n) * GOLDEN)
 
 
 @kernel(forceinline=True, _nrt=False)

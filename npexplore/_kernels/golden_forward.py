@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from npexplore._kernels.golden_headers import GO, SLOW, _bad, _header, _two, _updated
+from npexplore._kernels.golden_headers import GO as GO
+from npexplore._kernels.golden_headers import SLOW as SLOW
+from npexplore._kernels.golden_headers import _bad, _header, _two, _updated
 from npexplore.jit import kernel
 
 Array = NDArray[Any]

@@ -10,10 +10,11 @@ import math
 
 import numpy as np
 
+from npexplore._kernels.engine_random import _bin
 from npexplore._kernels.petri_heap import _add, _remove
 from npexplore._kernels.petri_layout import *
 from npexplore._kernels.petri_plain import _choice, _note, _plain
-from npexplore._kernels.petri_values import _bin, _carried, _degree, _ticks, _uniform, _value
+from npexplore._kernels.petri_values import _carried, _degree, _ticks, _uniform, _value
 from npexplore.jit import kernel, types
 
 

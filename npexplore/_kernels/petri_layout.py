@@ -57,9 +57,6 @@ OPERATIONS = (
     EQ, NE, AND, OR, NOT, MIN, MAX, FLOOR, CEIL, UNLESS, GO_ON,
 ) = range(29)  # fmt: skip
 STACK = 64  # numbers that a formula keeps at most; behind them: whether one divided by zero
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-MIX1 = np.uint64(0xBF58476D1CE4E5B9)
-MIX2 = np.uint64(0x94D049BB133111EB)
 ONE = np.uint64(1)
 ZERO, TWO, FOUR = np.uint64(0), np.uint64(2), np.uint64(4)
 # the same as offsets without a sign: the compiler then asks for no way around the end

@@ -4,19 +4,16 @@ import math
 
 import numpy as np
 
+from npexplore._kernels.engine_random import GOLDEN, _unit
 from npexplore._kernels.petri_layout import *
 from npexplore.jit import kernel
 
 
 @kernel(forceinline=True, _nrt=False)
 def _uniform(rng, stream):
-    """Return a number in [0, 1) (SplitMix64; Steele, Lea & Flood, OOPSLA 2014)."""
-    x = rng[stream] + GOLDEN
-    rng[stream] = x
-    z = (x ^ (x >> np.uint64(30))) * MIX1
-    z = (z ^ (z >> np.uint64(27))) * MIX2
-    z = z ^ (z >> np.uint64(31))
-    return np.float64(np.int64(z >> np.uint64(11))) * 1.1102230246251565e-16
+    """Return the next number in [0, 1) of a stream."""
+    rng[stream] += GOLDEN
+    return _unit(rng[stream])
 
 
 @kernel(forceinline=True, _nrt=False)
@@ -178,14 +175,3 @@ def _ticks(T, TF, t, mean, rng):
         first = _uniform(rng, t) < TF[t, 2]
         x = -math.log1p(-_uniform(rng, t)) * (mean if first else TF[t, 1])
     return np.int64(min(x, 9e15) + 0.5)
-
-
-@kernel(_nrt=False)
-def _bin(value):
-    """Return the histogram bin of a time: exact below 64 ticks, then 32 bins an octave."""
-    if value < 64:
-        return value
-    exponent = 0
-    while (value >> exponent) >= 64:
-        exponent += 1
-    return 32 * exponent + (value >> exponent)
