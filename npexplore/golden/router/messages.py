@@ -66,7 +66,7 @@ class BatchMessages(ABC, Generic[S]):
         """Return the error that a reason calls for."""
 
     @abstractmethod
-    def odd(self, asked: NDArray[np.uint8], buffer: NDArray[np.uint8], at: Numbers, source: NDArray[Any]) -> Which:
+    def odd(self, reasons: NDArray[np.uint8], buffer: NDArray[np.uint8], at: Numbers, source: NDArray[Any]) -> Which:
         """Say which packets are the reference's: what is asked for about those at some places, from sources."""
 
     @abstractmethod
@@ -102,7 +102,7 @@ class BatchMessages(ABC, Generic[S]):
         rows = np.flatnonzero(decided.ask)
         if not len(rows) or self._by_reference:
             return None
-        family, asked = self.side.family, decided.ask[rows]
+        family, reasons = self.side.family, decided.ask[rows]
         buffer, at = frames.packets.buffer, frames.packets.offset[rows] + ETHERNET
         size = family.bits // family.words // 8
         words = [numbers(buffer, at + self.layout.source + k * size, size) for k in range(family.words)]
@@ -111,16 +111,16 @@ class BatchMessages(ABC, Generic[S]):
         routed = (back >= 0) & self.unicast[back]
         size_of = self.sizes(self.layout.uncounted + numbers(buffer, at + self.layout.length, 2), back)
         odd = routed & (self.stack[back] | (self.room[back] < size_of))
-        odd |= np.isin(back, list(self.side.groups)) | self.odd(asked, buffer, at, source)
+        odd |= np.isin(back, list(self.side.groups)) | self.odd(reasons, buffer, at, source)
         head = self.path.heads_of(back, source, self.attached[back])
         answerable = routed & ~odd & (self.path.open[back] | (head != back))
         answerable &= ~self.silent(buffer, at, source, back)
-        redirect = (asked == REDIRECT) & ~odd
+        redirect = (reasons == REDIRECT) & ~odd
         if redirect.any():
             chosen = rows[redirect]
             hop = decided.hop[chosen].astype(np.int64)
             answerable[redirect] &= self.redirected(frames, chosen, source[redirect], back[redirect], hop)
-        decided.verdict[rows] = np.where(odd, SLOW, np.where(redirect, Reason.NONE, asked))
+        decided.verdict[rows] = np.where(odd, SLOW, np.where(redirect, Reason.NONE, reasons))
         chosen = np.flatnonzero(answerable)
         own = self.sources(frames.port[rows[chosen]], source[chosen], back[chosen])
         return self._written(frames, decided, rows[chosen], back[chosen], head[chosen], size_of[chosen], own)
@@ -143,12 +143,12 @@ class BatchMessages(ABC, Generic[S]):
         return Messages(rows, self.port[back].astype(np.int16), size, write)
 
 
-def header_of(size: int, begin: str, kept: dict[int, int]) -> NDArray[np.uint8]:
+def header_of(size: int, begin: str, taken_over: dict[int, int]) -> NDArray[np.uint8]:
     """Return a header of `size` bytes that begins so, and the bits that are the packet's, by byte: two rows."""
     rows = np.zeros((2, size), np.uint8)
     start = np.frombuffer(bytes.fromhex(begin), np.uint8)
     rows[0, : len(start)] = start
-    for at, bits in kept.items():
+    for at, bits in taken_over.items():
         rows[1, at] = bits
     return rows
 
@@ -168,7 +168,7 @@ class Messages4(BatchMessages[Side4]):
         """Return the error that a reason calls for."""
         return icmp.error_for(reason)
 
-    def odd(self, asked: NDArray[np.uint8], buffer: NDArray[np.uint8], at: Numbers, source: NDArray[Any]) -> Which:
+    def odd(self, reasons: NDArray[np.uint8], buffer: NDArray[np.uint8], at: Numbers, source: NDArray[Any]) -> Which:
         """Say which packets are from no host's address."""
         first = source[:, 0] >> 24
         return np.asarray((first >= 0xE0) | (first == 0) | (first == 127))
@@ -213,9 +213,9 @@ class Messages6(BatchMessages[Side6]):
         link = self.side.ports[hop.port]
         return 0 if link is None else link.address
 
-    def odd(self, asked: NDArray[np.uint8], buffer: NDArray[np.uint8], at: Numbers, source: NDArray[Any]) -> Which:
+    def odd(self, reasons: NDArray[np.uint8], buffer: NDArray[np.uint8], at: Numbers, source: NDArray[Any]) -> Which:
         """Say which senders are to be redirected."""
-        return np.asarray(asked == REDIRECT)
+        return np.asarray(reasons == REDIRECT)
 
     def silent(self, buffer: NDArray[np.uint8], at: Numbers, source: NDArray[Any], back: Numbers) -> Which:
         """Say which packets carry an ICMPv6 error or redirect, or may (RFC 4443 section 2.4 (e))."""
