@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os.path import isfile
 from pathlib import Path
 
 from npexplore.errors import InputError
@@ -11,6 +12,8 @@ from npexplore.programs.assembler import assemble
 from npexplore.programs.elf import read_object
 from npexplore.programs.instructions import Instruction, decode
 from npexplore.programs.records import Program
+
+ASSEMBLER = (".s", ".asm")  # endings of files with a text of instructions
 
 
 def program(source: str | Path | bytes | Sequence[Instruction], section: str | None = None) -> Program:
@@ -36,12 +39,17 @@ def program(source: str | Path | bytes | Sequence[Instruction], section: str | N
         return Program("code", "main", tuple(decode(source)), {"main": 0})
     if not isinstance(source, str | Path):
         return Program("code", "main", tuple(source), {"main": 0})
-    if isinstance(source, Path) or not ("\n" in source or " " in source.strip()):
+    if isinstance(source, Path) or _names_a_file(source):
         path = Path(source)
-        if path.suffix not in (".s", ".asm"):
+        if path.suffix not in ASSEMBLER:
             return read_object(path, section)
         return _assembled(text_content(path), path.name)
     return _assembled(source, "text")
+
+
+def _names_a_file(source: str) -> bool:
+    """Say whether a text names a file, in folders whose names may have blanks, and is no text of instructions."""
+    return "\n" not in source and (" " not in source.strip() or source.endswith((".o", *ASSEMBLER)) or isfile(source))
 
 
 def _assembled(text: str, name: str) -> Program:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -198,8 +199,8 @@ def test_shells_complete_what_may_follow(monkeypatch, capsys, shell, tmp_path):
 def test_bash_itself_completes_a_choice_behind_the_equals_sign(tmp_path):
     """Bash breaks words at the equals sign: what is offered takes the place of what is behind it."""
     run = f"""
-    npexplore() {{ {sys.executable} -m npexplore "$@"; }}
-    env() {{ command env "${{@:1:3}}" {sys.executable} -m npexplore; }}
+    npexplore() {{ {shlex.quote(sys.executable)} -m npexplore "$@"; }}
+    env() {{ command env "${{@:1:3}}" {shlex.quote(sys.executable)} -m npexplore; }}
     eval "$(_NPEXPLORE_COMPLETE=bash_source npexplore)"
     compopt() {{ echo nospace; }}
     COMP_WORDS=(npexplore explain ixp2400 --set scheme = fcb_) COMP_CWORD=6

@@ -88,7 +88,7 @@ def test_commands_run(line, elsewhere, capsys):
     if "./my_router router.toml" in line:  # stands for a program of the reader's
         shutil.copy(ROOT / "models" / "routers" / "through.toml", "router.toml")
         code = "import sys; from npexplore.cli import main; sys.exit(main(['route', '--config', *sys.argv[1:]]))"
-        run = f'{sys.executable} -c "{code}" "$@"'
+        run = f'{shlex.quote(sys.executable)} -c "{code}" "$@"'
         Path("my_router").write_text(f'#!/bin/sh\ncase "$*" in *--in=*) exec {run};; esac\n')
         Path("my_router").chmod(0o755)
     shorter = []

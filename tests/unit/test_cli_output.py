@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import shlex
 import subprocess
 import sys
 
@@ -160,6 +161,6 @@ def test_what_commands_a_terminal_or_turns_text_round_is_written_out(code, capsy
 
 @pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
 def test_a_closed_stream_is_no_fault_of_ours(closed):
-    line = f"{sys.executable} -m npexplore --version {closed}"
+    line = f"{shlex.quote(sys.executable)} -m npexplore --version {closed}"
     done = subprocess.run(["sh", "-c", line], stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr) == (0, "")

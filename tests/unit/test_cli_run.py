@@ -96,7 +96,8 @@ def test_what_does_not_fit_together_is_refused(capsys, more, told):
         (("--out", "fates", "--port", "campus"), "there is no --router"),
     ],
 )
-def test_what_does_not_fit_several_captures_is_refused(capsys, more, told):
+def test_what_does_not_fit_several_captures_is_refused(capsys, tmp_path, monkeypatch, more, told):
+    monkeypatch.chdir(tmp_path)
     status, _, err = run(capsys, "ixp2400", "--each", CAPTURE, *more)
     assert status == 2
     assert told in err

@@ -20,9 +20,11 @@ KNOBS = [f"{name}=" for name in sorted(DESIGN.parameters.file.parameter)]
 
 
 @pytest.fixture(scope="module")
-def shell():
+def shell(tmp_path_factory):
     InteractiveShell.clear_instance()
-    made = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("IPYTHONDIR", str(tmp_path_factory.mktemp("ipython")))  # no home is needed
+        made = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))
     register()
     register()
     assert len(made.Completer.custom_matchers) == 1

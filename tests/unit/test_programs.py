@@ -1,6 +1,7 @@
 """Loading eBPF objects and texts, refusals that name instruction and line, faults, counts and paths of a run."""
 
 import re
+import shutil
 import struct
 
 import pytest
@@ -156,6 +157,16 @@ def test_rows_paths_and_lines_count_the_same_work():
     loads = frame[["packet_loads", "stack_loads", "context_loads", "map_loads"]].sum(axis=1)
     assert loads.tolist() == [next(p for p in paths if p["path"] == n)["classes"]["load"] for n in frame["path"]]
     assert run.to_dict()["instructions"]["max"] == frame["instructions"].max()
+
+
+@pytest.mark.parametrize("name", ["filters.o", "filters"])
+def test_names_of_folders_may_have_blanks(tmp_path, name):
+    path = tmp_path / "mes règles d'accès" / name
+    with pytest.raises(FileNotFoundError if "." in name else InputError):
+        npx.program(str(path))
+    path.parent.mkdir()
+    shutil.copy(FOLDER / "filters.o", path)
+    assert npx.program(str(path), "count_seen").code == npx.program(path, "count_seen").code
 
 
 def test_a_path_names_helpers_with_map_and_sizes():

@@ -1,6 +1,7 @@
 """Results: the document that a command prints, a table with units, a look in notebooks; one as a labelled array."""
 
 import json
+import shlex
 from functools import cache
 from importlib import import_module
 from pkgutil import walk_packages
@@ -104,7 +105,7 @@ def test_what_a_notebook_shows_last_is_html():
 
 
 def asked(capsys, command):
-    assert main([*command.split(), "--json"]) == 0
+    assert main([*shlex.split(command), "--json"]) == 0
     return json.loads(capsys.readouterr().out)
 
 
@@ -115,7 +116,7 @@ def test_documents_are_those_that_the_commands_print(capsys):
     assert said["solvers"] == {name: one.to_dict() for name, one in mine.predictions.items()}
     assert said["breakdown"]["simulated"] == mine.predictions["simulated"].breakdown.to_dict()
     assert asked(capsys, "load smartnic --packet-bytes 64 --rates 1Mpps,30Mpps --packets 300") == curve().to_dict()
-    assert asked(capsys, f"trace stats {CAPTURE}") == npx.read_capture(CAPTURE).to_dict()
+    assert asked(capsys, f"trace stats {shlex.quote(str(CAPTURE))}") == npx.read_capture(CAPTURE).to_dict()
     printed = asked(
         capsys, "optimise smartnic --packet-bytes 64 --set cores=1,2 --queueing 1 --simulations 2 --packets 200"
     )

@@ -94,7 +94,7 @@ def test_a_key_that_is_misspelt_is_not_told_as_missing_too():
     assert len(several.value.faults) == 3
 
 
-def test_a_file_of_another_kind_is_told_as_what_it_is(tmp_path, capsys):
+def test_a_file_of_another_kind_is_told_as_what_it_is(tmp_path, capsys, monkeypatch):
     """Each kind of file is handed to the commands that take another."""
     texts = {
         "machine.toml": ("[[pool]]\n[resource.x]\n", "machine.toml is a machine, which `npexplore explain` takes"),
@@ -102,6 +102,7 @@ def test_a_file_of_another_kind_is_told_as_what_it_is(tmp_path, capsys):
         "net.toml": ("[station.x]\n", "net.toml is a network of stations, which `npexplore solve` takes"),
         "router.toml": ("[[port]]\n", "router.toml is a router, which `npexplore route` takes"),
     }
+    monkeypatch.chdir(tmp_path)
     for name, (text, told) in texts.items():
         (tmp_path / name).write_text(text)
         mine = str(tmp_path / name)
