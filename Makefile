@@ -64,8 +64,11 @@ FEW := NPEXPLORE_BENCH_ROUTES=none NPEXPLORE_BENCH_MESSAGES=40_000 NPEXPLORE_BEN
 test-rest: .venv/ok .venv/warm .venv/peers
 	$(MAKE) --jobs=3 --output-sync=target slow brief $(BESIDE)
 
+# Each worker collects all that it is given: files without a slow test are most.
+WITH_SLOW = tests/fuzz tests/oracle $(shell grep -rlw --include='test_*.py' slow tests/agree tests/law tests/smoke tests/unit)
+
 slow: .venv/ok .venv/warm .venv/peers
-	$(BIN)/python -m pytest $(MORE_WORKERS) -m "slow or oracle or fuzz"
+	$(BIN)/python -m pytest $(MORE_WORKERS) -m "slow or oracle or fuzz" $(WITH_SLOW)
 
 brief: .venv/ok .venv/warm .venv/peers
 	$(FEW) $(BIN)/python -m pytest -n 1 benchmarks --benchmark-disable
