@@ -57,9 +57,14 @@ class BuiltBy:
         return machine
 
 
+def _whatever(machine: Machine, parameters: Parameters) -> Machine:
+    """Return the machine that has no parameters."""
+    return machine
+
+
 def of_machine(machine: Machine, title: str = "") -> Design:
     """Return the design of a machine without knobs."""
-    return Design(machine.name, Parameters(MachineFile(name=machine.name, title=title)), lambda _: machine)
+    return Design(machine.name, Parameters(MachineFile(name=machine.name, title=title)), partial(_whatever, machine))
 
 
 def of_function(function: Callable[..., Any], where: str | None = None) -> Design:

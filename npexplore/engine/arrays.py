@@ -71,6 +71,10 @@ class EngineModel:
     patience: Callable[[UnderLoad | None], float] | None = None  # tells `patience_s`
     marks: list[tuple[str, bool]] = field(default_factory=list)  # per row, the server held then, whether it polls
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return the fields without what hangs on the machine's programs: functions of a user cannot be pickled."""
+        return vars(self) | {"demands": None, "patience": None, "under_load": None, "patience_s": self.patience_s}
+
     @cached_property
     def under_load(self) -> UnderLoad | None:
         """What its packets ask of each server, where that can be told without a run."""

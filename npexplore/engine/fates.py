@@ -41,6 +41,10 @@ class Totals:
         return tuple(np.flatnonzero(self.drops).tolist()), tuple(np.flatnonzero(self.visited).tolist())
 
 
+def _ignored(arrived: int) -> None:
+    """Do nothing when a run pauses."""
+
+
 @dataclass
 class Fates:
     """rows: one a packet of the model's table of packets (`table`), shape (packets, columns of engine_layout).
@@ -52,7 +56,11 @@ class Fates:
     rows: Integers
     table: int
     cleared: int = 0
-    paused: Callable[[int], None] = lambda arrived: None  # is called during the run, after each chunk of arrivals
+    paused: Callable[[int], None] = _ignored  # is called during the run, after each chunk of arrivals
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the fields without the function of the run that is over."""
+        return vars(self) | {"paused": _ignored}
 
     @staticmethod
     def of(model: EngineModel, *, by_place: bool = False, file: Path | None = None) -> Fates:

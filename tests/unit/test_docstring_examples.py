@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import pickle
 import re
 
 import pytest
@@ -17,6 +18,12 @@ WITH_EXAMPLE = {
 }  # fmt: skip
 
 
+NOT_PICKLED = {
+    "CaptureScan", "Replay",  # read files
+    "Machine", "Recorder", "Step", "StepProgram", "Pool",  # hold functions of the example, which no module has
+}  # fmt: skip
+
+
 def examples(text):
     return doctest.DocTestParser().get_examples(text or "")
 
@@ -24,8 +31,10 @@ def examples(text):
 def run(found, name):
     test = doctest.DocTest(found, {}, name, None, None, None)
     printed = []
-    result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test, out=printed.append)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    result = runner.run(test, out=printed.append, clear_globs=False)
     assert result.failed == 0, "".join(printed)
+    return {key: value for key, value in test.globs.items() if type(value).__module__.startswith("npexplore.")}
 
 
 @pytest.mark.parametrize("name", HELD)
@@ -38,7 +47,10 @@ def test_a_public_name_has_an_example(name):
 
 @pytest.mark.parametrize("name", WITH_EXAMPLE)
 def test_the_example_of_a_public_name_runs(name):
-    run(examples(WITH_EXAMPLE[name].__doc__), name)
+    for value in run(examples(WITH_EXAMPLE[name].__doc__), name).values():
+        if type(value).__name__ not in NOT_PICKLED:
+            stored = pickle.loads(pickle.dumps(value))
+            assert stored == value or repr(stored).startswith(repr(value)[:20])
 
 
 def test_help_begins_with_one_screen_of_what_to_call():

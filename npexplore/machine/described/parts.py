@@ -7,6 +7,7 @@ ordinary resource: its visits are recorded from their lines with the words of ma
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from keyword import iskeyword
 from typing import Any
 
@@ -108,6 +109,12 @@ def part(kind: str, name: str, **values: Value) -> Part:
     return Parts().build(kind, name, values)
 
 
+def _read_default(machine: Parameters | None, defaults: Mapping[str, str], key: str) -> None:
+    """Let the machine's parameter count as read that stands for a parameter which a part leaves at its default."""
+    if machine is not None and defaults.get(key) in machine.file.parameter:
+        machine[defaults[key]]
+
+
 class Part(Resource):
     """A resource of a kind that a file composes; faults of the file show when it is made, as InputError."""
 
@@ -127,12 +134,7 @@ class Part(Resource):
         machine = parts.machine
         known = {} if machine is None else machine.file.parameter
         self.defaults = {key: f"{name}.{key}" for key in file.parameters if key not in values}
-
-        def read(key: str) -> None:
-            if machine is not None and self.defaults.get(key) in known:
-                machine[self.defaults[key]]  # so that it counts as read
-
-        self.parameters = Given(f"parameter of {self.file}", units, read)
+        self.parameters = Given(f"parameter of {self.file}", units, partial(_read_default, machine, self.defaults))
         if machine is not None:
             values = {
                 **{key: machine.present(parameter) for key, parameter in self.defaults.items() if parameter in known},

@@ -30,7 +30,7 @@ HURST_PACKETS = 10
 TIME_ROWS = [rows.FIRST_NS, rows.LAST_NS, rows.MIN_NS, rows.MAX_NS]
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class CaptureCounts:
     """Running totals of a capture; `add` tables, then read.
 
@@ -49,6 +49,9 @@ class CaptureCounts:
     _lengths: LengthCounter = field(default_factory=LengthCounter, repr=False)
     _flows: FlowSet = field(default_factory=FlowSet, repr=False)
     _rates: RateCounter = field(default_factory=RateCounter, repr=False)
+
+    def __repr__(self) -> str:
+        return f"CaptureCounts({self.packets:,} packets, {self.link_types})"
 
     def add(self, table: PacketTable) -> None:
         """Count a table's packets."""

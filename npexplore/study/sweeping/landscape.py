@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from math import log
 from typing import Any
@@ -16,10 +17,12 @@ from typing import Any
 import numpy as np
 
 from npexplore.designs import design as design_of
+from npexplore.designs.base import Design
 from npexplore.designs.prepared import DEMANDS
 from npexplore.designs.shelf import DesignLike
 from npexplore.errors import InputError, NpexploreError
 from npexplore.machine.parameters import Value
+from npexplore.machine.workload import Workload
 from npexplore.machine.workload_sources import WorkloadLike, as_workload
 from npexplore.machine.workload_sources import workload as workload_of
 from npexplore.records import by_content
@@ -114,16 +117,7 @@ def landscape(
         if numbers and (len(numbers) < len(values) or numbers[0] <= 0 or sorted(set(numbers)) != numbers):
             raise InputError(f"values of knob {name} must be names, or rising numbers above 0, got {list(values)}")
 
-    def question(point: Mapping[str, Value]) -> SweepPoint:
-        load, own = packets, dict(point)
-        if PACKET_BYTES in own and PACKET_BYTES not in design.parameters.file.parameter:
-            load = workload_of(packet_bytes=int(own.pop(PACKET_BYTES)))
-        return SweepPoint(design.with_(**own), load, "queueing", None)
-
-    def solve(point: Mapping[str, Value]) -> tuple[dict[str, float], float, float]:
-        sweep_point = question(point)
-        return _rates(sweep_point, answer(sweep_point))
-
+    question = partial(_question, design, packets)
     nodes = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
     answers: list[tuple[dict[str, float], float, float]] = []
     for first in range(0, len(nodes), DEMANDS):  # together: few calls of the queueing model for many nodes
@@ -138,9 +132,25 @@ def landscape(
     return Landscape(
         design.name, grid, near, np.array([waiting for _, waiting, _ in answers]).reshape(shape),
         np.array([bits for *_, bits in answers]).reshape(shape), design.demands(packets).machine.counted,
-        frozenset(between), solve,
+        frozenset(between), partial(_solve, design, packets),
         np.array([_estimated(question(node)) for node in nodes]).reshape(shape) if estimates else None,
     )  # fmt: skip
+
+
+def _question(design: Design, packets: Workload | None, point: Mapping[str, Value]) -> SweepPoint:
+    """Return the question that a point of the grid asks of the queueing model."""
+    load, own = packets, dict(point)
+    if PACKET_BYTES in own and PACKET_BYTES not in design.parameters.file.parameter:
+        load = workload_of(packet_bytes=int(own.pop(PACKET_BYTES)))
+    return SweepPoint(design.with_(**own), load, "queueing", None)
+
+
+def _solve(
+    design: Design, packets: Workload | None, point: Mapping[str, Value]
+) -> tuple[dict[str, float], float, float]:
+    """Return (ceiling by resource, queueing, bits) of a point."""
+    sweep_point = _question(design, packets, point)
+    return _rates(sweep_point, answer(sweep_point))
 
 
 def _estimated(point: SweepPoint) -> float:
