@@ -7,55 +7,80 @@ A cycle is what stood before a rising edge of the clock: what the edge takes.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from npexplore.errors import InputError
+from npexplore.paths import plain_text
 
 UNDEFINED = -1
-CHANGE = re.compile(r"([01xzXZ])(\S+)|[bB]([01xzXZ]+)\s+(\S+)")
+Words = Iterator[tuple[int, str]]  # each with its line
 
 
 def read_vcd(file: Path, clock: str = "clk") -> dict[str, list[int]]:
     """Return the values of each signal of a dump before each rising edge of its clock; undefined ones are -1.
 
-    Signals are named without their scopes. Raises InputError for a file without such a clock, and for unknown signals.
+    Signals are named without their scopes, but for the second and later ones of a name (`scope.name`). Raises
+    InputError, with the line, for a file without such a clock, for unknown signals, and for what is no change.
     """
-    names: dict[str, str] = {}
-    now: dict[str, int] = {}
-    values_by_signal: dict[str, list[int]] = {}
-    lines = file.read_text(encoding="utf-8").splitlines()
-    head = next((k for k, line in enumerate(lines) if line.startswith("$enddefinitions")), len(lines))
-    for line in lines[:head]:
-        words = line.split()
-        if words[:1] == ["$var"]:
-            names[words[3]] = words[4].removeprefix("\\")
-    if clock not in names.values():
-        raise InputError(f"{file.name} must have a clock named {clock!r}, got {', '.join(names.values()) or 'nothing'}")
-    values_by_signal = {name: [] for name in names.values()}
-    for changes in _instants(lines[head + 1 :]):
-        rises = any(names.get(of) == clock and value == 1 for of, value in changes.items()) and now.get(clock) == 0
-        if rises:
+    lines = plain_text(file.read_bytes(), file.name).splitlines()
+    words = ((number, word) for number, line in enumerate(lines, 1) for word in line.split())
+    signals = _signals(words)
+    if clock not in signals:
+        raise InputError(f"{file.name} must have a clock named {clock!r}, got {', '.join(signals) or 'nothing'}")
+    now = dict.fromkeys(signals.values(), UNDEFINED)
+    values_by_signal: dict[str, list[int]] = {name: [] for name in signals}
+    for changes in _instants(file.name, words, now):
+        if changes.get(signals[clock]) == 1 and now[signals[clock]] == 0:
             for name, values in values_by_signal.items():
-                values.append(now.get(name, UNDEFINED))
-        for of, value in changes.items():
-            if of not in names:
-                raise InputError(f"{file.name}: a change of {of!r}, which no $var declares")
-            now[names[of]] = value
+                values.append(now[signals[name]])
+        now |= changes
     return values_by_signal
 
 
-def _instants(lines: Iterable[str]) -> Iterable[Mapping[str, int]]:
-    """Return the changes of each instant, by identifier."""
+def _signals(words: Words) -> dict[str, str]:
+    """Return the identifier of each signal by its name; the words go on behind the declarations."""
+    signals: dict[str, str] = {}
+    scopes: list[str] = []
+    for _, word in words:
+        command = [word, *_until_end(words)]
+        if command[0] == "$enddefinitions":
+            break
+        if command[0] == "$scope":
+            scopes.append(command[-1])
+        elif command[0] == "$upscope":
+            del scopes[-1:]
+        elif command[0] == "$var" and len(command) > 4:
+            name = command[4].removeprefix("\\")
+            signals[".".join([*scopes, name]) if name in signals else name] = command[3]
+    return signals
+
+
+def _until_end(words: Words) -> Iterator[str]:
+    """Yield the words of a command up to its $end."""
+    for _, word in words:
+        if word == "$end":
+            return
+        yield word
+
+
+def _instants(file: str, words: Words, known: dict[str, int]) -> Iterator[dict[str, int]]:
+    """Yield the changes of each instant, by identifier."""
     changes: dict[str, int] = {}
-    for line in lines:
-        if line.startswith("#"):
+    for line, word in words:
+        kind, rest = word[0], word[1:]
+        if kind == "#":
             yield changes
             changes = {}
-            continue
-        match = CHANGE.fullmatch(line.strip())
-        if match:
-            bits, of = match[1] or match[3], match[2] or match[4]
-            changes[of] = int(bits, 2) if set(bits) <= {"0", "1"} else UNDEFINED
+        elif word == "$comment":
+            list(_until_end(words))
+        elif kind != "$":  # $dumpvars and others, and their $end, stand around changes
+            bits, identifier = (rest, next(words, (line, ""))[1]) if kind in "bB" else (kind, rest)
+            if not bits or not set(bits) <= set("01xXzZ"):
+                raise InputError(
+                    f"{file}:{line}: a change is VALUE and ID, or bVALUE ID (no real numbers), got {word!r}"
+                )
+            if identifier not in known:
+                raise InputError(f"{file}:{line}: a change of {identifier!r}, which no $var declares")
+            changes[identifier] = int(bits, 2) if set(bits) <= {"0", "1"} else UNDEFINED
     yield changes

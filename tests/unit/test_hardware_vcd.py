@@ -39,8 +39,28 @@ def test_a_cycle_is_what_stood_before_the_edge(tmp_path):
 def test_what_no_dump_is(tmp_path):
     with pytest.raises(InputError, match="must have a clock named 'clk', got tick"):
         read(tmp_path, DUMP.replace("clk", "tick").replace("\\at[0] [3:0]", "tick"))
-    with pytest.raises(InputError, match="a change of '\\?'"):
+    with pytest.raises(InputError, match=r"a\.vcd:16: a change of '\?', which no"):
         read(tmp_path, DUMP + "1?\n")
+    for change in ("r1.5 !", "1", "b12 !", "hello"):
+        with pytest.raises(InputError, match=r"a\.vcd:16: a change"):
+            read(tmp_path, DUMP + change)
+
+
+@pytest.mark.parametrize("blank", [" ", "\n", "\r\n", "\t"])
+def test_blanks_of_any_kind_part_the_words_of_a_dump(tmp_path, blank):
+    assert read(tmp_path, blank.join(DUMP.split())) == {"clk": [0, 0], "at[0]": [-1, 5]}
+    assert read(tmp_path, DUMP.replace("#5", "$comment 1? $end #5 $dumpvars $end")) == {"clk": [0, 0], "at[0]": [-1, 5]}
+
+
+def test_signals_of_one_name_are_told_apart_by_their_scopes(tmp_path):
+    inner = "$scope module inner $end $var wire 1 ! clk $end $var reg 1 # at[0] $end $upscope $end\n$upscope"
+    text = DUMP.replace("$upscope", inner, 1).replace("b101", "1# b101")
+    assert read(tmp_path, text) == {
+        "clk": [0, 0],
+        "at[0]": [-1, 5],
+        "top.inner.clk": [0, 0],
+        "top.inner.at[0]": [-1, 1],
+    }
 
 
 def test_the_recorded_packet_goes_through_its_steps_in_order():
