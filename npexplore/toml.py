@@ -61,7 +61,7 @@ def parsed(text: bytes, path: Path) -> dict[str, Any]:
         raise InputError(f"{path.name}: is empty")
     try:
         return tomllib.loads(plain_text(text, path.name))
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # not TOML, or numbers of thousands of digits, or tables as deep
         raise InputError(f"{path.name}: not valid TOML: {error}") from None
 
 

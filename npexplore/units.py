@@ -77,7 +77,7 @@ ENDINGS = {
 # by unit: what a packet machine can have, from..to, and what is usual; beyond it a number was meant in another unit
 CREDIBLE = {"s": (1e-14, 1.0, 1e-8), "Hz": (1e5, 1e12, 1e9), "bytes/s": (1e3, 1e15, 1e10)}
 
-_QUANTITY = re.compile(r"\s*([-+]?\d[\d_]*\.?\d*(?:[eE][-+]?\d+)?)\s*([A-Za-z%/1\u00b5\u03bc-]*)\s*")
+_QUANTITY = re.compile(r"\s*([-+]?[0-9][0-9_]*\.?[0-9]*(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z%/1\u00b5\u03bc-]*)\s*")
 QUANTITY = "^\\s*[-+]?[0-9][0-9._eE+-]*\\s*[A-Za-z%/\u00b5\u03bc]+$"  # the pattern of such a text in a JSON Schema
 
 

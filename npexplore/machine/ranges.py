@@ -33,7 +33,7 @@ def checked(
     if low is not None or high is not None:
         must += f" {'of ' if high is None else ''}{span}{behind}"
     try:
-        number = float(value)
+        number = float(value if str(value).isascii() else "digits of other scripts")
     except ValueError:
         if unit == "" or split(str(value)) is None:
             raise InputError(f"{subject} must be {must}, got {value!r}") from None

@@ -45,6 +45,9 @@ class File(Record):
         ("[queue.a]\n[queue.b]\npackets = 0", "expected a whole number of at least 1 in queue.b.packets, got 0"),
         ("[queue]\na.packets = -1.5", "expected a whole number in queue.a.packets, got -1.5"),
         ("scheduler = [", "not valid TOML"),
+        ("scheduler = " + 5000 * "[" + 5000 * "]", "not valid TOML: maximum recursion depth"),
+        ("scheduler = " + 5000 * "9", "not valid TOML: Exceeds the limit"),
+        (" \n", "is empty"),
     ],
 )
 def test_faults_are_told(text, message):

@@ -24,6 +24,7 @@ from npexplore.units import ENDINGS, SPOKEN, UNITS, UnitWarning, doubt, parse_ra
         ("3 µs", "ns", 3000.0),
         ("1e-2 ms", "us", 10.0),
         ("12 B", "bytes", 12.0),
+        ("3\u00a0GHz", "Hz", 3e9),
     ],
 )
 def test_a_text_with_a_unit_is_a_number_in_another_exactly(text, unit, value):
@@ -36,6 +37,7 @@ def test_a_text_with_a_unit_is_a_number_in_another_exactly(text, unit, value):
         ("3 GHz", "s", "it must be in s or another unit of time, got '3 GHz' (frequency)"),
         ("3 mhz", "Hz", "it must be a number in Hz, got '3 mhz' (frequency: Hz, kHz, MHz, GHz)"),
         ("3", "s", "it must be a number in s, got '3'"),
+        ("\u0663 GHz", "Hz", "it must be a number in Hz, got '\u0663 GHz'"),
         ("fast", "Hz", "it must be a number in Hz, got 'fast'"),
         ("3 ns", "furlongs", "it must be a number in furlongs, got '3 ns'"),
     ],

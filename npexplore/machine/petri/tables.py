@@ -1,6 +1,5 @@
 """The tables of a net file: what may stand there, before anything is looked up."""
 
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,8 +8,8 @@ import msgspec
 from npexplore.errors import InputError
 from npexplore.machine.petri.places import PlaceTable, Whole
 from npexplore.machine.petri.unfolded import Timing
-from npexplore.paths import text_content
-from npexplore.toml import Record
+from npexplore.paths import content
+from npexplore.toml import Record, parsed
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 
@@ -60,6 +59,6 @@ def extended(path: Path) -> str:
 
 def _tables(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(text_content(path))
-    except (OSError, ValueError, InputError):
+        return parsed(content(path), path)
+    except (OSError, InputError):
         return {}  # told by the reader of whatever else it may be
