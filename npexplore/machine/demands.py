@@ -226,6 +226,8 @@ class _Program(Members):
         operands, seen, each = distinct(step.resource, values, path)
         uses = uses_of(step.resource, step.method, operands, seen.live)
         self.beside_itself(uses, step, seen, path)
+        if not self.sides and any(value is None for value in values.values()):
+            self.check_drawn(step, values, known)
         if not (self.sides or uses.aside):
             self.come_again(uses, step, values, path, each)
         for hold in uses.holds if self.rows else ():

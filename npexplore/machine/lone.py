@@ -16,7 +16,16 @@ from npexplore.errors import ModelError
 from npexplore.machine.amounts import any_of
 from npexplore.machine.program import HOME, THREAD
 from npexplore.machine.progress import LEAST_DIVISOR, Chain, Held, Progress, Value
-from npexplore.machine.resources.base import LEAST_LOADED, Hold, OwnFaces, Resource, Server, Taken, Uses
+from npexplore.machine.resources.base import (
+    LEAST_LOADED,
+    LONGEST_TIME_S,
+    Hold,
+    OwnFaces,
+    Resource,
+    Server,
+    Taken,
+    Uses,
+)
 from npexplore.machine.tree import (
     Choose,
     Contended,
@@ -138,7 +147,7 @@ class _Lone(Walk):
 
     def seconds(self, time: Expression | Time, known: Known, path: Progress) -> Value:
         """Return a time, the mean of a random one; raises ModelError for one left to chance, or negative."""
-        if type(time) is Constant and time.value >= 0:
+        if type(time) is Constant and 0 <= time.value <= LONGEST_TIME_S:
             return time.value
         if not isinstance(time, Expression):
             return time.moments()[0]
@@ -149,6 +158,8 @@ class _Lone(Walk):
             raise ModelError(
                 f"{self.prefix.removesuffix(': ')} takes a negative time for some packets of this workload"
             )
+        if any_of((value > LONGEST_TIME_S) & path.live):
+            raise ModelError(f"{self.prefix}a time must be at most {LONGEST_TIME_S:g} s, got {float(np.max(value)):g}")
         return value
 
     def passes(self, path: Progress, seconds: Value, server: str = "") -> None:

@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from npexplore.errors import ModelError
+from npexplore.machine.lone import uses_of
 from npexplore.machine.progress import Progress, TurnsDifferError, Value
 from npexplore.machine.resources.base import Uses
 from npexplore.machine.tree import Draw, Turn, Visit
 from npexplore.machine.walk import Known, Walk
-from npexplore.rows.expressions import Values, Variable
+from npexplore.rows.expressions import Values, Variable, evaluate, expression
 
 
 class _Place(NamedTuple):
@@ -33,6 +35,8 @@ class Members(Walk):
         super().__init__(at_once=at_once)
         self.busy_behind: dict[_Place, tuple[Value, Value, Value]] = {}  # members: since when, how long, by whom
         self.fresh: set[Variable] = set()  # drawn in this turn of the loop
+        self.largest: dict[Variable, Values | None] = {}  # number that may be drawn
+        self.looked_at: set[int] = set()  # visits whose drawn operands may be as large as they are
         self.in_turn: dict[Variable, tuple[str, int]] = {}  # numbers in turn: their counter, and how many there are
         self.turned: dict[
             str, tuple[str, float]
@@ -41,11 +45,32 @@ class Members(Walk):
     def draw(self, step: Draw | Turn, known: Known, path: Progress) -> None:
         super().draw(step, known, path)
         self.fresh.add(step.variable)
+        below = evaluate(expression(step.below), known)
+        self.largest[step.variable] = None if below is None else below - 1
         self.busy_behind = {key: row for key, row in self.busy_behind.items() if step.variable not in key.drawn}
 
     def turn(self, step: Draw | Turn, known: Known, path: Progress) -> None:
         self.draw(step, known, path)
         self.in_turn[step.variable] = (step.source, int(step.below)) if isinstance(step, Turn) else ("", 0)
+
+    def check_drawn(self, step: Visit, values: Mapping[str, Values | None], known: Known) -> None:
+        """Raise ModelError for operands that no visit can have where the largest number is drawn."""
+        if id(step) in self.looked_at:
+            return
+        self.looked_at.add(id(step))
+        largest = {
+            name: evaluate(step.operands[name], {**known, **self.largest}) if value is None else value
+            for name, value in values.items()
+        }
+        if any(value is None or np.ndim(value) for value in largest.values()):
+            return
+        for hold in uses_of(step.resource, step.method, largest).holds:
+            members = step.resource.reached[hold.server].members
+            if hold.member is not None and hold.member >= members:
+                raise ModelError(
+                    f"{step.resource.name}.{step.method}: {hold.server} has members 0..{members - 1}, and a number up "
+                    f"to {float(hold.member):g} is drawn"
+                )
 
     def come_again(
         self, uses: Uses, step: Visit, values: Mapping[str, Values | None], path: Progress, each: Callable[[Any], Any]

@@ -64,6 +64,8 @@ class Pool:
 
     def check(self, machine: str) -> None:
         """Raise ModelError for values outside their range."""
+        if not self.name.strip():
+            raise ModelError(f"{machine}: a pool of threads needs a name, got {self.name!r}")
         if self.priority not in range(16):
             raise ModelError(f"{machine}: priority of pool {self.name!r} must be in 0..15, got {self.priority!r}")
         one_of(f"{machine}: idle threads of pool {self.name!r}", self.idle, get_args(Idle))

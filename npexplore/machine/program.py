@@ -165,7 +165,10 @@ class Recorder:
     @contextmanager
     def loop(self, count: Measured) -> Iterator[Variable]:
         """Record a body that runs `count` times; yields the counter."""
-        step = Loop(expression(count), Variable("index"), [])
+        turns = expression(count)
+        if isinstance(turns, Constant) and not turns.value.is_integer():
+            raise ModelError(f"a loop runs a whole number of times, got {turns.value:g}")
+        step = Loop(turns, Variable("index"), [])
         self.body.append(step)
         with self._into(step.body, "a loop"):
             yield step.index

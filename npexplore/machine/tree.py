@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from npexplore.errors import ModelError, UnknownNameError
 from npexplore.machine.holding import Holding
 from npexplore.rows.distributions import Time
-from npexplore.rows.expressions import Condition, Expression, Measured, Moment, Operand, Variable, in_unit
-from npexplore.units import unit_of
+from npexplore.rows.expressions import Condition, Constant, Expression, Measured, Moment, Operand, Variable, in_unit
+from npexplore.units import doubt, unit_of
 
 if TYPE_CHECKING:
     from npexplore.machine.resources.base import Resource, Server
@@ -283,6 +283,9 @@ def visit(resource: Resource, method: str, **operands: Measured) -> Visit:
         raise ModelError(f"{resource.name}.{method} needs the operand {missing[0]!r}")
     what = f"{resource.name}.{method}"
     measured = {name: in_unit(value, unit_of(name), f"{what}: {name}") for name, value in operands.items()}
+    for name, value in measured.items():
+        if isinstance(value, Constant):
+            doubt(f"{what}: {name}", value.value, unit_of(name) or "")
     resource.on_visit(method)
     step = Visit(resource, method, measured)
     if method in resource.RESULTS:

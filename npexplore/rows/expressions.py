@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from math import isfinite
+from math import isfinite, isinf
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -270,6 +270,8 @@ def scaled(a: Operand, factor: float) -> Expression:
     """
     a = expression(a)
     if isinstance(a, Constant):
+        if isinf(a.value * factor):
+            raise ModelError(f"{a.value:g} is beyond the engine's 64-bit ticks")
         return Constant(float(round(a.value * factor)))
     if isinstance(a, Function) and a.name == "mul":  # words * 2.5 cycles: one factor, rounded once
         for number, other in ((a.right, a.left), (a.left, a.right)):

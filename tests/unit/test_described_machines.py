@@ -238,6 +238,28 @@ def test_a_number_in_another_unit_is_told(text, message, tmp_path):
         design(written(tmp_path, text))
 
 
+@pytest.mark.parametrize("key", ["mean", "low"])
+def test_times_of_distributions_have_units(key, tmp_path):
+    def spread(time):
+        times = f'distribution = "exponential", mean = {time}'
+        if key == "low":
+            times = f'distribution = "uniform", low = {time}, high = "3 us"'
+        return design(
+            written(
+                tmp_path,
+                f'{HEAD}\n[resource.work]\ntype = "delay"\ntime_s = {{ {times} }}\n'
+                '[[pool]]\nname = "t"\ncount = 1\nprogram = "m.work.wait()"\n',
+            )
+        ).bounds(workload(packet_bytes=64))
+
+    assert spread('"0.02 us"') == spread("2e-8")
+    with (
+        pytest.warns(UnitWarning, match=f"'work': time_s.{key} is 20 s, outside 1e-14..1 s; is it '20 ns'"),
+        suppress(InputError),
+    ):
+        spread("20")
+
+
 def test_a_knob_takes_its_number_with_a_unit(tmp_path):
     text = SMALL.replace("value = 600", 'value = "0.6 GHz"\nunit = "MHz"')
     made = design(written(tmp_path, text))
@@ -456,6 +478,7 @@ LINES = [
     ("x = ().__class__", "'().__class__' has no meaning here"),
     ("m.me.compute(cycles=1 // 0)", "integer division or modulo by zero"),
     ("with m.loop(2):\n    held = m.take('me', member=0)", "held"),
+    ("with m.loop(2.5):\n    pass", "a loop runs a whole number of times, got 2.5"),
     ("m.table.acquire()", "table"),
 ]
 
@@ -478,8 +501,11 @@ def test_a_wrong_line_is_told_with_pool_and_number(line, message, tmp_path):
 
 @pytest.mark.parametrize(
     ("program", "message"),
-    [("x = (", "line 1: '(' was never closed"), ("", "has no lines"), ("# nothing", "has no lines")],
-)
+    [
+        ("x = (", "line 1: '(' was never closed"), ("", "has no lines"), ("# nothing", "has no lines"),
+        ("m.dram.read(bytes=64, bytes=8, bank=0)", "line 1: operand 'bytes' is given twice"),
+    ],
+)  # fmt: skip
 def test_a_program_that_cannot_be_read(program, message, tmp_path):
     text = SMALL.replace('program = "m.dram.read(bytes=64, bank=packet.bank, row=0)"', f'program = "{program}"')
     with pytest.raises(InputError) as error:

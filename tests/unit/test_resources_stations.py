@@ -23,6 +23,7 @@ from npexplore.machine.under_load import under_load
 from npexplore.solve.bounds import bounds
 from npexplore.solve.queueing_model import queueing
 from npexplore.solve.simulate import simulate
+from npexplore.units import UnitWarning
 
 LOAD = packets(64)
 
@@ -334,6 +335,23 @@ def test_parallel_parts_share_a_turn():
     me = Processor("me", 1, 1e9, 0, "strict_round_robin", threads=4)
     made = machine([me], program, threads=4, home="me")
     assert simulate(made, LOAD, packets=2000).rate_pps == pytest.approx(1e9 / 30, rel=2e-3)
+
+
+@pytest.mark.filterwarnings("ignore:.*outside 1e-14")
+def test_numbers_that_no_visit_can_have_are_refused_by_all_solvers():
+    servers = [FifoServer("one", 9 * NS, members=2), Delay("work")]
+    for program, message in (
+        (lambda m, packet: m.one.serve(member=m.draw(3, "one")), "one has members 0"),
+        (lambda m, packet: m.work.wait(seconds=1e300), "1e[+]300"),
+    ):
+        for solve in (bounds, simulate):
+            with pytest.raises((ModelError, SimulationError), match=message):
+                solve(machine(servers, program), LOAD)
+
+
+def test_a_time_of_a_step_that_is_not_credible_is_a_warning_with_the_likely_unit():
+    with pytest.warns(UnitWarning, match="work.wait: seconds is 20 s, outside 1e-14..1 s; is it '20 ns'"):
+        bounds(machine([Delay("work")], lambda m, packet: m.work.wait(seconds=20)), LOAD)
 
 
 def test_fewer_turns_than_the_machine_has_threads_are_refused_whoever_computes_there():

@@ -33,6 +33,7 @@ from npexplore.units import SPOKEN, UNITS, converted, doubt, in_unit, unit_of
 
 TYPE = "type"
 HELD, HOLDABLE = "held", ("lock", "pool")  # the laboratory's time of a visit to such kinds
+OF_DISTRIBUTIONS = (".mean", ".means", ".low", ".high", ".values")  # times
 ALONE = re.compile(r"\s*=\s*p\.(\w+)\s*")
 CLOCK_NS, RULE_NS = (0.01, 1e3, 1.0), (0.01, 1e5, 20.0)  # what times of a DRAM part can be, and usually are
 
@@ -174,8 +175,10 @@ class ResourceTables:
             raise InputError(said if said.startswith(str(fixed.get("name"))) else f"{place}: {said}") from None
 
     def _converted(self, value: Any, hint: Any, place: str) -> Any:
-        value = number_of(value, self.formulas, place)
-        if isinstance(value, int | float) and (unit := unit_of(place.rpartition(" ")[2])):
+        value, unit = number_of(value, self.formulas, place), unit_of(place.rpartition(" ")[2])
+        if isinstance(value, dict) and "distribution" in value:
+            value = {key: _time_in(f"{place}.{key}", one, unit) for key, one in value.items()}
+        if isinstance(value, int | float) and unit:
             doubt(place, value, unit)
         for part in get_args(hint) or (hint,):
             if part is DramDevice and isinstance(value, str | dict):
@@ -278,6 +281,16 @@ def device_of(table: Mapping[str, Any], place: str) -> DramDevice:
         raise InputError(f"{place}: {str(error).removeprefix('DRAM device: ')}") from None
     except msgspec.ValidationError as error:
         raise InputError(f"{place}: {in_words(str(error))}") from None
+
+
+def _time_in(place: str, value: Any, unit: str | None) -> Any:
+    """Return a number of a distribution, or those of a list, as seconds where a text has a unit."""
+    if isinstance(value, list):
+        return [_time_in(place, one, unit) for one in value]
+    value = in_unit(place, value, unit)
+    if unit and place.endswith(OF_DISTRIBUTIONS) and isinstance(value, int | float):
+        doubt(place, value, unit)
+    return value
 
 
 def _in_seconds(times: Mapping[str, Any], place: str) -> dict[str, Any]:

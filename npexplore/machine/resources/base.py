@@ -280,6 +280,7 @@ def banks_of(resource: Resource) -> int | None:
     return next((one.members for one in resource.servers() if one.name == f"{resource.name}.bank"), None)
 
 
+LONGEST_TIME_S = 1e9  # of a visit or a step: 30 years
 HIGHEST_RATE = 1e18  # of a clock or a link; times are counted in femtoseconds at the finest
 
 
@@ -298,4 +299,6 @@ def time_of(subject: str, seconds: float) -> float:
     seconds = number_in(seconds, subject, "s")
     if not 0 <= seconds < float("inf"):
         raise ModelError(f"{subject} must be a finite time of at least 0 s, got {seconds!r}")
+    if seconds > LONGEST_TIME_S:
+        raise ModelError(f"{subject} must be at most {LONGEST_TIME_S:g} s, got {seconds!r}")
     return float(seconds)
