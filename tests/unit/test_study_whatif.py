@@ -11,6 +11,7 @@ import npexplore
 from npexplore.cli import main
 from npexplore.designs import DESIGNS, design
 from npexplore.errors import InputError
+from npexplore.machine import FifoServer, Machine, Pool
 from npexplore.machine.workload import Workload
 from npexplore.paths import share
 from npexplore.study.explaining.candidates import changes_to_try
@@ -350,3 +351,16 @@ def test_machines_of_the_users_own_are_explained_in_full(tmp_path):
     assert e.best.rate_pps == pytest.approx(2e7, rel=0.02)
     assert e.what_if.changes == ()  # it has no parameters
     assert e.plot().data
+
+
+def test_what_binds_by_one_member_is_not_said_to_be_idle_nor_tied_with_what_is_spread():
+    def program(m, packet):
+        m.one.serve(member=0)
+        m.all.serve(member=m.draw(4, "all"))
+
+    servers = [FifoServer("one", 1e-7, members=4), FifoServer("all", 1e-7, members=4)]
+    answer = explain(
+        npexplore.design(Machine("uneven", Pool("thread", 8, program), resources=servers)), LOAD, changes=False
+    )
+    binds = str(answer).split("\n")[1]
+    assert binds == "What binds is one: one of its members is nearly always busy, all of them 25 % of the time."

@@ -65,7 +65,10 @@ def ties(best: Prediction, bound: object) -> list[str]:
     name, shares, ceilings = best.bottleneck, best.utilization, ceilings_of(bound)
     if name not in shares or name.startswith("threads"):
         return [name]
-    working = {other: share.busy - share.blocked for other, share in shares.items()}
+    working = {  # at the most loaded member, as far as bounds know it
+        other: max(share.busy - share.blocked, best.rate_pps / ceilings.get(other, float("inf")))
+        for other, share in shares.items()
+    }
     others = (other for other in working if other in ceilings and not other.startswith("threads") and other != name)
     return [name, *(other for other in others if abs(working[other] - working[name]) <= TIE * working[name])]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from npexplore.machine.parameters import HOW_TO_ADD
 from npexplore.solve.breakdown import Breakdown
-from npexplore.solve.prediction import Prediction
+from npexplore.solve.prediction import NEARLY_FULL, Prediction
 from npexplore.study.explaining.findings import Findings
 from npexplore.study.explaining.joint import JointChange, Setting, ties
 from npexplore.study.explaining.sensitivity import Sensitivity
@@ -205,7 +205,10 @@ def _binding(e: Findings) -> Iterator[str]:
         if others:
             all_ = "both" if len(others) == 1 else "all"
             equal = f"; {_listed(others)} {'is' if len(others) == 1 else 'are'} as busy: {all_} must grow"
-        yield f"What binds is {name}, busy {share(busy)} of the time{held}{equal}."
+        said = f", busy {share(busy)} of the time"
+        if busy < NEARLY_FULL:
+            said = f": one of its members is nearly always busy, all of them {share(busy)} of the time"
+        yield f"What binds is {name}{said}{held}{equal}."
         alike: dict[tuple[str, str], list[str]] = {}
         for other, (taken, waiting) in best.utilization.items():
             if taken > busy and waiting >= 0.05:
