@@ -7,7 +7,7 @@ The rules are those of DramTiming (JESD79); bank groups, which parts beyond DDR3
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal, get_args
 
 from npexplore.errors import ModelError, one_of
@@ -105,15 +105,10 @@ class DdrController(DramController, kind="ddr"):
         rows_apart = max(t.t_rrd, t.t_faw / 4, cycle / banks)
         best: First = "column" if page == "open" or apart > rows_apart * (1 + SLACK) else "row"
         self.first: First = best if first is None else one_of(f"{name}: first", first, get_args(First))  # type: ignore[assignment]
-        rules = {
-            rule: getattr(t, rule) / NANOSECOND
-            for rule in ("t_ck", "t_rcd", "t_cl", "t_wl", "t_rp", "t_ras", "t_rrd", "t_faw", "t_wr", "t_wtr", "t_rtw",
-                         "t_refi", "t_rfc")
-        }  # fmt: skip
         last_prefetch = max(self.burst - t.t_ccd, 0.0)  # tRTP counts from it
+        whole = replace(t, t_rc=cycle, t_ccd=apart, t_rtp=last_prefetch + max(t.t_rtp, t.t_ccd))
         device = DramDevice(
-            **rules, t_rc=cycle / NANOSECOND, t_ccd=apart / NANOSECOND,
-            t_rtp=(last_prefetch + max(t.t_rtp, t.t_ccd)) / NANOSECOND, source="DramTiming",
+            **{rule: seconds / NANOSECOND for rule, seconds in asdict(whole).items()}, source="DramTiming",
             banks=banks, groups=1, bus_bits=8 * bus_bytes, burst_length=burst_length, transfers=2,
             row_bytes=address_map.row_bytes if address_map else ROW_BYTES * self.burst_bytes,
         )  # fmt: skip

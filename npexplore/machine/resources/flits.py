@@ -11,6 +11,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 from npexplore._kernels import engine
+from npexplore.machine.resources.base import OwnFaces, Server
+from npexplore.machine.resources.grid import Link
 from npexplore.rows.assembler import Assembler, HoldSlot
 from npexplore.rows.base import Label
 from npexplore.rows.expressions import Expression, Operand, Values, Variable
@@ -74,6 +76,36 @@ class Burst:
                 self.asm.wait(self.cycle * (self.hop - 1))
             for place in items:
                 self.asm.emit(engine.PUT, place, size)
+
+
+class Tiles(OwnFaces):
+    """A network of links between tiles, with a FIFO behind all but the exits; `cycle`: seconds in which words move."""
+
+    cycle: float
+    _links: list[Link]
+    _servers: list[Server]
+
+    def links(self) -> list[Link]:
+        """All directed links by the names of their servers."""
+        return self._links
+
+    def clocks(self, needed: bool = False) -> dict[str, float]:
+        """Its cycle, in which words move."""
+        return {} if needed else {"cycle": self.cycle}
+
+    def servers(self) -> list[Server]:
+        """One server per link; per FIFO the order of those that read it, the words and the free places."""
+        return self._servers
+
+
+def fifos(name: str, first: str, labels: tuple[str, ...], depth: int) -> list[Server]:
+    """Return, of FIFOs with these labels, the place of the `first` that reads, the words and the free places."""
+    n = len(labels)
+    return [
+        Server(f"{name}.{first}", members=n, role="hidden", labels=labels),
+        Server(f"{name}.items", members=n, units=0, role="hidden", labels=labels),
+        Server(f"{name}.space", members=n, units=depth, role="hidden", labels=labels, refilled_by=f"{name}.{first}"),
+    ]
 
 
 def ticks_of(asm: Assembler, seconds: float) -> int:

@@ -20,9 +20,9 @@ import numpy as np
 
 from npexplore.errors import ModelError, one_of
 from npexplore.machine.amounts import any_of
-from npexplore.machine.resources.base import Example, Hold, OwnFaces, Server, Uses, count_of, known, rate_of
-from npexplore.machine.resources.flits import cycles_for, ticks_of
-from npexplore.machine.resources.grid import Grid, Link, grid_of
+from npexplore.machine.resources.base import Example, Hold, Server, Uses, count_of, known, rate_of
+from npexplore.machine.resources.flits import Tiles, cycles_for, fifos, ticks_of
+from npexplore.machine.resources.grid import Grid, grid_of
 from npexplore.machine.resources.worm import Worm
 from npexplore.rows.assembler import Assembler
 from npexplore.rows.expressions import Expression, Values
@@ -36,17 +36,12 @@ MOST_HEADS = 64  # heads in one FIFO, and callers that wait for an arrival, that
 @lru_cache(maxsize=64)
 def servers_of(grid: Grid, line: Literal["fifo", "keyed", "cyclic"], depth: int) -> list[Server]:
     """Return one server per link, and per FIFO the place of the first message, the flits and the free places."""
-    name, members = grid.name, grid.buffers
-    names = tuple(link.name.removeprefix(f"{name}.") for link in grid.links[:members])
-    return [
-        *(Server(link.name, discipline=line, approximation=STORED, kept_waiting=True) for link in grid.links),
-        Server(f"{name}.first", members=members, role="hidden", labels=names),
-        Server(f"{name}.items", members=members, units=0, role="hidden", labels=names),
-        Server(f"{name}.space", members=members, units=depth, role="hidden", labels=names, refilled_by=f"{name}.first"),
-    ]
+    names = tuple(link.name.removeprefix(f"{grid.name}.") for link in grid.links[: grid.buffers])
+    links = [Server(link.name, discipline=line, approximation=STORED, kept_waiting=True) for link in grid.links]
+    return [*links, *fifos(grid.name, "first", names, depth)]
 
 
-class Mesh(OwnFaces, kind="mesh"):
+class Mesh(Tiles, kind="mesh"):
     """One network; several independent ones are several meshes.
 
     ports: tiles that have an extra terminal each; these follow the tiles' own in number. arbitration: among waiting
@@ -82,19 +77,7 @@ class Mesh(OwnFaces, kind="mesh"):
         self.header = count_of(f"{name}: header_words", header_words)
         self.hop = count_of(f"{name}: hop_cycles", hop_cycles)
         self.line = LINES[one_of(f"{name}: arbitration", arbitration, get_args(Arbitration))]
-        self._servers = [*servers_of(self.grid, self.line, self.depth)]
-
-    def links(self) -> list[Link]:
-        """All directed links by the names of their servers."""
-        return self.grid.links
-
-    def clocks(self, needed: bool = False) -> dict[str, float]:
-        """Its cycle, in which words move."""
-        return {} if needed else {"cycle": self.cycle}
-
-    def servers(self) -> list[Server]:
-        """Those of its grid."""
-        return self._servers
+        self._links, self._servers = self.grid.links, [*servers_of(self.grid, self.line, self.depth)]
 
     # ---- what a visit occupies
 

@@ -21,8 +21,8 @@ import numpy as np
 from npexplore._kernels import engine
 from npexplore.errors import ModelError
 from npexplore.machine.amounts import any_of
-from npexplore.machine.resources.base import Example, Hold, OwnFaces, Server, Uses, count_of, known, rate_of
-from npexplore.machine.resources.flits import Burst, fresh, ticks_of
+from npexplore.machine.resources.base import Example, Hold, Server, Uses, count_of, known, rate_of
+from npexplore.machine.resources.flits import Burst, Tiles, fifos, fresh, ticks_of
 from npexplore.machine.resources.grid import Link, grid_of
 from npexplore.machine.resources.routes import Tree, checked_turns, refuse_circles, refuse_crossings, shared, tree_of
 from npexplore.rows.assembler import Assembler, HoldSlot, Label
@@ -32,7 +32,7 @@ NO_WAIT = "no waiting for words"
 CROSSED = "messages at a crossing first come first served, without changes of route, stalls and turns"
 
 
-class StaticStreams(OwnFaces, kind="streams"):
+class StaticStreams(Tiles, kind="streams"):
     """One static network. paths: for each its routes, each a list of tiles from the path's source to a target.
 
     crossings: paths may share links and switches; in the order in which first words come to a switch, but where `turns`
@@ -99,7 +99,6 @@ class StaticStreams(OwnFaces, kind="streams"):
     def _all_servers(self) -> list[Server]:
         """Return the links, crossings, gates and FIFOs as servers."""
         name = self.name
-        fifos = len(self.switch) + len(self.port)
         outs = [self.out[key].removeprefix(f"{name}.") for key in self.port]
         labels = (*(f"{tile} of path {k}" for k, tile in self.switch), *outs)
         return [
@@ -122,23 +121,8 @@ class StaticStreams(OwnFaces, kind="streams"):
                 )
                 for tile, order in self.turns.items() for path in order
             ),
-            Server(f"{name}.turn", members=fifos, role="hidden", labels=labels),
-            Server(f"{name}.items", members=fifos, units=0, role="hidden", labels=labels),
-            Server(f"{name}.space", members=fifos, units=self.depth, role="hidden", labels=labels,
-                   refilled_by=f"{name}.turn"),
+            *fifos(name, "turn", labels, self.depth),
         ]  # fmt: skip
-
-    def links(self) -> list[Link]:
-        """All directed links by the names of their servers."""
-        return self._links
-
-    def clocks(self, needed: bool = False) -> dict[str, float]:
-        """Its cycle, in which words move."""
-        return {} if needed else {"cycle": self.cycle}
-
-    def servers(self) -> list[Server]:
-        """One server per link; per FIFO the order of those that read it, the words and the free places."""
-        return self._servers
 
     # ---- what a visit occupies
 
