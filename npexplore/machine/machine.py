@@ -8,10 +8,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from npexplore.display import html_table
-from npexplore.errors import Faults, ModelError, NpexploreError, UnknownNameError, one_of, positive
+from npexplore.errors import Faults, ModelError, NpexploreError, one_of, positive
 from npexplore.machine.lone import check_polls
 from npexplore.machine.pools import Pool, Start, visits
-from npexplore.machine.program import Body, Recorder, Visit, record, visit
+from npexplore.machine.program import AnyColumns, Body, Recorder, Visit, record, visit
 from npexplore.machine.resources.base import Resource, Server, count_of, time_of
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.resources.queue import BoundedQueue
@@ -223,26 +223,14 @@ class Machine:
         if not self.ingress.limited:
             return
         for pool in self.pools:
+            carried = self.queues()[pool.gets].carries if pool.gets is not None else ()
             try:
-                body = self._record_any(pool)
+                body = self.record(AnyColumns((name, column(name)) for name in ("packet_bytes", *carried)), pool)
             except NpexploreError:  # told when it is solved
                 return
             if any(step.resource is self.ingress for step, _ in visits(body)):
                 return
         raise ModelError(never_frees(self.name, self.ingress))
-
-    def _record_any(self, pool: Pool) -> Body:
-        """Record a program over all packet columns that it asks for."""
-        carried = self.queues()[pool.gets].carries if pool.gets is not None else ()
-        columns = {name: column(name) for name in ("packet_bytes", *carried)}
-        while True:
-            try:
-                return self.record(columns, pool)
-            except NpexploreError as error:
-                unknown = error if isinstance(error, UnknownNameError) else error.__cause__ or error.__context__
-                if not isinstance(unknown, UnknownNameError) or "packet column" not in str(unknown):
-                    raise
-                columns[unknown.got] = column(unknown.got)
 
     def counted_bytes(self, packet_bytes: Any) -> Any:
         """Return the bytes that count as throughput for packets of these lengths (array in, array out)."""

@@ -37,7 +37,7 @@ from npexplore.machine.tree import (
     visit,
 )
 from npexplore.machine.workload import SENT_BYTES
-from npexplore.rows.expressions import Condition, Constant, Expression, Measured, Operand, Variable, expression
+from npexplore.rows.expressions import Condition, Constant, Expression, Measured, Operand, Variable, column, expression
 
 if TYPE_CHECKING:
     from npexplore.machine.resources.base import Resource
@@ -76,6 +76,13 @@ class Packet:
             return self._columns[name]
         except KeyError:
             raise UnknownNameError("packet column", name, self._columns) from None
+
+
+class AnyColumns(dict[str, Variable]):
+    """Columns of a packet that has every one that is asked for."""
+
+    def __missing__(self, name: str) -> Variable:
+        return column(name)
 
 
 class Calls:

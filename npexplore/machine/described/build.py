@@ -18,12 +18,11 @@ from npexplore.machine.described.resources import ResourceTables, number_of
 from npexplore.machine.described.steps import program_text
 from npexplore.machine.machine import Machine, Pool, Start
 from npexplore.machine.parameters import Parameters
-from npexplore.machine.program import Packet, Recorder
+from npexplore.machine.program import AnyColumns, Packet, Recorder
 from npexplore.machine.resources.base import OperandValue, Resource
 from npexplore.machine.resources.ingress import Ingress
 from npexplore.machine.ticks import common_tick, periods
 from npexplore.machine.workload import Workload
-from npexplore.rows.expressions import Variable, column
 
 if TYPE_CHECKING:
     from npexplore.machine.caches import Caches
@@ -132,16 +131,6 @@ def _operands(p: Parameters) -> dict[str, Mapping[str, OperandValue]]:
     return {name: NAMED[kind].operands for name, kind in types.items() if kind in NAMED}
 
 
-class _AnyPacket(Packet):
-    """A packet that has every column."""
-
-    def __init__(self) -> None:
-        super().__init__({})
-
-    def __getattr__(self, name: str) -> Variable:
-        return column(name)
-
-
 def _faults_of_programs(
     pools: Iterable[PoolTable], p: Parameters, known: Mapping[str, Resource], lost: Iterable[str], faults: Faults
 ) -> None:
@@ -150,7 +139,7 @@ def _faults_of_programs(
         with faults.one():
             if table.program is not None:
                 program = TextProgram(table.program, p, f"program of pool {table.name!r}")
-                program.record(Recorder(known, p), {"p": p, "packet": _AnyPacket()}, p.file.name, lost)
+                program.record(Recorder(known, p), {"p": p, "packet": Packet(AnyColumns())}, p.file.name, lost)
 
 
 class _Numbers:
