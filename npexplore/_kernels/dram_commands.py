@@ -173,7 +173,7 @@ def _dram_column(D, o, q, now, orders):
     """Issue a column command; with its last burst the request is done."""
     b, w = D[q + M_R_BANK], D[q + M_R_WRITE]
     g, u = D[b + M_B_GROUP], D[b + M_B_UNIT]
-    burst = D[o + M_CCD_S_WRITE] if w else D[o + M_CCD_S]
+    burst = D[o + M_CCD_S + 2 * w]
     gap = now - D[u + M_U_DATA]
     if gap > 0:  # the data bus had nothing to do: what did this command wait for last?
         waits = (
@@ -193,28 +193,20 @@ def _dram_column(D, o, q, now, orders):
     D[o + M_CAUSES + M_BUS] += burst
     D[u + M_U_DATA] = now + burst
     D[u + M_U_BUSY] += burst
+    same, turned = D[o + M_CCD_L + 2 * w], now + D[o + M_READ_WRITE + w]
+    D[b + M_B_CLOSE] = max(D[b + M_B_CLOSE], now + D[o + M_READ_CLOSE + w])
+    D[g + M_G_READ + w] = max(D[g + M_G_READ + w], now + same)
+    D[g + M_G_BUSY] += same
     if w == 0:
-        D[b + M_B_CLOSE] = max(D[b + M_B_CLOSE], now + D[o + M_READ_CLOSE])
-        D[g + M_G_READ] = max(D[g + M_G_READ], now + D[o + M_CCD_L])
         D[g + M_G_READ_CAUSE] = M_GROUP
-        D[g + M_G_BUSY] += D[o + M_CCD_L]
-        D[u + M_U_READ] = max(D[u + M_U_READ], now + D[o + M_CCD_S])
-        D[u + M_U_READ_CAUSE] = M_BUS
-        if now + D[o + M_READ_WRITE] > D[u + M_U_WRITE]:
-            D[u + M_U_WRITE] = now + D[o + M_READ_WRITE]
-            D[u + M_U_WRITE_CAUSE] = M_TURN
-    else:
-        D[b + M_B_CLOSE] = max(D[b + M_B_CLOSE], now + D[o + M_WRITE_CLOSE])
-        D[g + M_G_WRITE] = max(D[g + M_G_WRITE], now + D[o + M_CCD_L_WRITE])
-        D[g + M_G_BUSY] += D[o + M_CCD_L_WRITE]
-        if now + D[o + M_WRITE_READ_L] > D[g + M_G_READ]:
-            D[g + M_G_READ] = now + D[o + M_WRITE_READ_L]
-            D[g + M_G_READ_CAUSE] = M_TURN
-        D[u + M_U_WRITE] = max(D[u + M_U_WRITE], now + D[o + M_CCD_S_WRITE])
-        D[u + M_U_WRITE_CAUSE] = M_BUS
-        if now + D[o + M_WRITE_READ_S] > D[u + M_U_READ]:
-            D[u + M_U_READ] = now + D[o + M_WRITE_READ_S]
-            D[u + M_U_READ_CAUSE] = M_TURN
+    elif now + D[o + M_WRITE_READ_L] > D[g + M_G_READ]:
+        D[g + M_G_READ] = now + D[o + M_WRITE_READ_L]
+        D[g + M_G_READ_CAUSE] = M_TURN
+    D[u + M_U_READ + w] = max(D[u + M_U_READ + w], now + burst)
+    D[u + M_U_READ_CAUSE + w] = M_BUS
+    if turned > D[u + M_U_WRITE - w]:  # of the other direction
+        D[u + M_U_WRITE - w] = turned
+        D[u + M_U_WRITE_CAUSE - w] = M_TURN
     D[o + M_COLUMN_END] = now + D[o + M_COLUMN_TIME]
     if D[o + M_DUAL] == 0:
         D[o + M_ROW_END] = now + D[o + M_COLUMN_TIME]

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-# ---- a block begins with its size and places, the part's rules in ticks, the policy, and the state
+# ---- a block begins with its size and places, the part's rules in ticks, the policy, and the state; what reads
+# and writes both have stands in pairs, of CCD in pairs of two
 (
     M_EDGE, M_CLOCK, M_UNITS, M_GROUPS, M_BANKS, M_ROOM, M_UNITS_AT, M_GROUPS_AT, M_BANKS_AT, M_ACTIVE_AT, M_REQUESTS_AT, M_DONE_AT,
     M_ROW_TIME, M_COLUMN_TIME, M_CLOSE_TIME, M_DUAL, M_SPLIT,

@@ -94,10 +94,9 @@ def _dram_choose(D, o, b):
     """Choose the next candidates of a bank; its unit knows from when on they may go."""
     _dram_candidates(D, o, b)
     may, g = D[b + M_B_UNIT] + M_U_MAY, D[b + M_B_GROUP]
-    if D[b + M_B_GO] >= 0:
-        D[may] = min(D[may], max(D[b + M_B_READ], D[g + M_G_READ]))
-    if D[b + M_B_GO + 1] >= 0:
-        D[may + 1] = min(D[may + 1], max(D[b + M_B_WRITE], D[g + M_G_WRITE]))
+    for w in range(2):
+        if D[b + M_B_GO + w] >= 0:
+            D[may + w] = min(D[may + w], max(D[b + M_B_READ + w], D[g + M_G_READ + w]))
     if D[b + M_B_GO + 2] >= 0:
         if D[b + M_B_SHUT] == 1:
             D[may + 3] = min(D[may + 3], D[b + M_B_CLOSE])
