@@ -127,6 +127,8 @@ def chains(buffer: Array, offset: Array, length: Array, columns: Array) -> None:
 
 @kernel()
 def _about_error(buffer: Array, o: int, n: int) -> bool:
+    if n < SHORTEST:
+        return False
     kind, at, fragment = np.int64(buffer[o + 6]), SHORTEST, False
     while kind in (HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION_OPTIONS):
         if at + (4 if kind == FRAGMENT else 2) > n:
@@ -148,7 +150,7 @@ def _about_error(buffer: Array, o: int, n: int) -> bool:
 
 @kernel()
 def about_errors(buffer: Array, offset: Array, length: Array, out: Array) -> None:
-    """Fill out (bool): does each packet, 40 bytes or more, carry an error as far as Linux looks (golden/linux)?"""
+    """Fill out (bool): does each packet carry an ICMPv6 error as far as Linux looks (golden/linux)?"""
     for i in range(len(offset)):
         out[i] = _about_error(buffer, offset[i], length[i])
 

@@ -20,6 +20,7 @@ from npexplore.golden.ipv6 import extensions, hop_limit, scope
 from npexplore.golden.ipv6 import header as header6
 from npexplore.golden.ipv6 import validate as validate6
 from npexplore.golden.ipv6.addresses import address_column, numbers_of
+from npexplore.golden.linux import messages6
 from npexplore.golden.mpls import stack, switch
 
 PAIRS = [  # a function of one packet, its batch form, what draws a case, and what all cases share
@@ -42,6 +43,7 @@ PAIRS = [  # a function of one packet, its batch form, what draws a case, and wh
     (hop_limit.decrement_hop_limit, hop_limit.decrement_hop_limits, cases.ipv6_packets),
     (scope.address_kind, scope.address_kinds, cases.addresses6),
     (scope.martian, scope.martian_many, cases.address_pairs6),
+    (messages6.about_error, messages6.about_errors, cases.ipv6_packets),
     (validate6.validate, validate6.validate_many, cases.ipv6_packets),
     (stack.read_stack, stack.read_stacks, cases.label_stacks),
     (switch.switch_labels, switch.switch_many, cases.label_stacks, cases.label_maps),

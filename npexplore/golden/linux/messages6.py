@@ -90,7 +90,7 @@ def about_error(packet: bytes) -> bool:
 
 
 def about_errors(packets: Packets) -> NDArray[np.bool_]:
-    """Return the same for many packets, of 40 bytes or more."""
+    """Return the same for many packets."""
     out = np.empty(len(packets), np.bool_)
     kernels.about_errors(packets.buffer, packets.offset, packets.length, out)
     return out
