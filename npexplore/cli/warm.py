@@ -200,6 +200,7 @@ def _use_golden6() -> None:
     from npexplore.golden.columns import Packets
     from npexplore.golden.flow_counters import FlowCounters
     from npexplore.golden.ipv6 import extensions, header, hop_limit, scope, validate
+    from npexplore.golden.linux import messages6
     from npexplore.golden.lookup import SixLevelTrie
     from npexplore.golden.mpls import label_cache, stack, switch
 
@@ -214,6 +215,7 @@ def _use_golden6() -> None:
     extensions.read_chains(six)
     hop_limit.decrement_hop_limits(six)
     scope.address_kinds(columns.source)
+    messages6.about_errors(six)
     labelled = Packets.of([stack.write_stack([stack.Label(16)]) + six[0]])
     stack.read_stacks(labelled)
     stack.labels_of(labelled, 4)

@@ -23,6 +23,7 @@ import numpy as np
 from npexplore.errors import InputError
 from npexplore.golden.ethernet import IPV6_TYPE
 from npexplore.golden.ipv4.addresses import MAX_ADDRESS, address_number, address_text, prefix_mask
+from npexplore.golden.linux.routes import MULTICAST
 from npexplore.golden.router.configuration import KINDS, PortRecord, Router, RouterFile, resolve_router
 from npexplore.golden.router.ports import Port
 from npexplore.golden.router.vlans import TAGS
@@ -247,11 +248,11 @@ class LinuxKernel(Between):
             run_batch(self._namespaces[0], commands)
 
     def _introductions(self, packet: bytes) -> Iterator[str]:
-        """Yield commands for source, destination and what the options may name."""
+        """Yield commands for source, destination and what the options may name, but for groups."""
         end = min(4 * (packet[0] & 15), len(packet)) if packet else 0
         for at in (12, 16, *range(20, end - 3)):
             address = int.from_bytes(packet[at : at + 4], "big")
-            if address in self._introduced:
+            if address in self._introduced or address >> 28 == MULTICAST:
                 continue
             self._introduced.add(address)
             for length, prefixes in self._attached.items():

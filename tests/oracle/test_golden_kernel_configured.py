@@ -58,6 +58,16 @@ def test_the_kernel_takes_next_hops_in_a_part_of_their_link_that_another_port_ro
     assert in_some_run(lambda: compare(record, [(0, framed(packet)) for packet in packets])) == len(packets)
 
 
+def test_answers_to_a_group_need_no_neighbour():
+    """An error that goes back through 224.0.0.1 goes to the group's own MAC address, where its route is a link."""
+    reason = why_not()
+    if reason is not None:
+        pytest.skip(f"the Linux kernel cannot be asked: {reason}")
+    record = msgspec.structs.replace(BASE, route=[RouteRecord(prefix="0.0.0.0/0", port="p0")])
+    head = "4900002c0000000000012f3b0a0000020a00000101830b0c00000000e0000001830304000800f7ff00000000"
+    assert in_some_run(lambda: compare(record, [(0, framed(bytes.fromhex(head)))])) == 1
+
+
 @pytest.mark.slow
 @settings(
     max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.generate, Phase.shrink)

@@ -397,6 +397,7 @@ def test_the_smaller_priority_goes_first_at_one_instant(first):
 # ---- a run that stalls, against the machine's own times
 
 
+@pytest.mark.filterwarnings("ignore:work.wait:npexplore.units.UnitWarning")
 def test_slow_machines_are_not_taken_for_stalled():
     """Three seconds for each packet: longer than any fixed patience that suits a machine of nanoseconds."""
     slow = joined(

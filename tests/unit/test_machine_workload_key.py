@@ -63,7 +63,7 @@ class Capture:
     def __init__(self, lengths, has_time=True, damage=None):
         n = len(lengths)
         self.columns = {"l3_length": np.array(lengths), "t_ns": np.arange(n) if has_time else np.full(n, NO_TIME)}
-        self.damage = damage
+        self.damage, self.interfaces = damage, ()
 
 
 def test_a_capture_tells_what_was_left_out_and_where_it_is_damaged():

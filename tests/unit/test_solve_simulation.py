@@ -427,6 +427,7 @@ def test_predictions_say_what_they_are():
 # ---- long runs
 
 
+@pytest.mark.filterwarnings("ignore:wait.wait:npexplore.units.UnitWarning")
 def test_integrals_of_a_run_of_hours_do_not_go_around():
     """20,000 s at 1 ps a tick, 8,192 bytes of buffer: the integral of free bytes is 18 times what 64 bits hold."""
 

@@ -1,6 +1,7 @@
 """The usual study of one machine: its questions, its page, what it says where a question has no answer."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -88,10 +89,12 @@ def test_as_busy_resources_bind_together() -> None:
         "threads.in": (0.99, 0.0),
     }
     use = {name: SimpleNamespace(busy=busy, blocked=blocked) for name, (busy, blocked) in shares.items()}
-    best = SimpleNamespace(bottleneck="rx", utilization=use)
+    best = SimpleNamespace(bottleneck="rx", utilization=use, rate_pps=5e7)
     ceilings = {f"ceiling_pps.{name}": 1e8 for name in use if name != "gate"}
     bound = Prediction("bounds", 1e9, 1e8, "packet bytes", "rx", {}, about=ceilings)
     assert ties(best, bound) == ["rx", "tx"]  # type: ignore[arg-type]
+    one_member = replace(bound, about={**ceilings, "ceiling_pps.rx": 5e7})  # the others of tx rest, and rx has one
+    assert ties(best, one_member) == ["rx"]  # type: ignore[arg-type]
     best.bottleneck = "threads"
     assert ties(best, bound) == ["threads"]  # type: ignore[arg-type]
 
