@@ -32,7 +32,7 @@ APPROXIMATE_RATE = 0.98  # of the lowest ceiling: a rate below it is of an appro
 RATE_ERROR = 0.05  # of four rates in five
 FARTHEST_RATE = 1.4  # times an approximate one: no machine is faster
 LATENCY_CHANGE, LATENCY_CHANGE_OF_POOLS = 0.3, 0.2  # by such an error, of one pool and of several
-LIGHT_LOAD = 1e-6  # of the lowest ceiling: no two packets meet
+LIGHT_LOAD, LIGHT_TOLERANCE = 1e-6, 0.1  # of the lowest ceiling: no two packets meet; error of their latency
 ALONE_TOLERANCE = 0.05  # of the latency of a packet alone; what is compared is the most that it may wait
 
 
@@ -103,7 +103,7 @@ def check_light(batch: Batch, latency: Floats) -> None:
     """
     away = max((server.away for name, server in batch.like.servers.items() if name in batch.visits), default=0.0)
     longer = float(np.max(latency * (1.0 - away) / np.maximum(batch.latency, SHORTEST_S)))
-    if longer > 1.0 + ALONE_TOLERANCE:
+    if longer > 1.0 + LIGHT_TOLERANCE:
         raise RefusedError(
             f"queueing: {batch.like.machine.name}: work goes on behind packets for {longer - 1:.0%} of the time of one "
             "alone; how long those that arrive wait for it is not known"
