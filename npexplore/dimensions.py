@@ -26,6 +26,8 @@ DIMENSIONS: dict[str, tuple[int, int, str, float]] = {
 }  # fmt: skip
 NAMES = {(1, 0): "time", (-1, 0): "frequency or rate", (-1, 1): "bit rate", (0, 1): "bytes or bits", (2, 0): "time^2",
          (1, 1): "time x bytes", (1, -1): "time per bit", (0, 0): "a plain number"}  # fmt: skip
+BARE = "1"  # the unit of plain numbers
+AS_WRITTEN = "as written"  # in place of a unit: the number, whatever its unit
 RATIO_TOLERANCE = 1e-9  # relative, between a literal and a ratio of units that it stands for
 
 
@@ -247,12 +249,17 @@ def _by(value: Any, factor: float) -> Any:
 def in_unit_of(operand: Any, wanted: str | None, place: str) -> Any:
     """Return an operand as a plain number in a unit by its name, where a quantity of that unit is meant.
 
-    Raises InputError that shows both dimensions where it is of another kind.
+    wanted: None where a number of turns, units or members is meant: how many bytes, cycles or words there are, but no
+    time, clock or rate; BARE: no bytes either, but bits. Raises InputError that shows both dimensions where it is of
+    another kind.
     """
     if not isinstance(operand, Quantity):
         return operand
     own, target = operand.unit, unit_named(wanted)
     if target is None:
+        bytes_of_bare = wanted == BARE and own.data and own.scale != 1.0
+        if own.sure and (own.time or bytes_of_bare) and wanted != AS_WRITTEN:
+            raise InputError(f"{place} must be a plain number, got {_described(operand)}")
         return operand.value if not _plain(own) or _near(own.scale, own.literal) else _by(operand.value, own.scale)
     if own.like == target.like and (not own.counted or not target.counted or own.counted == target.counted):
         ratio = own.scale / target.scale

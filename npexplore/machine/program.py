@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from npexplore.dimensions import Quantity
+from npexplore.dimensions import Quantity, value_of
 from npexplore.errors import ModelError, UnknownNameError
 from npexplore.machine.holding import Holding, Holdings
 from npexplore.machine.tree import (
@@ -37,7 +37,17 @@ from npexplore.machine.tree import (
     visit,
 )
 from npexplore.machine.workload import SENT_BYTES
-from npexplore.rows.expressions import Condition, Constant, Expression, Measured, Operand, Variable, column, expression
+from npexplore.rows.expressions import (
+    Condition,
+    Constant,
+    Expression,
+    Measured,
+    Operand,
+    Variable,
+    column,
+    expression,
+    in_unit,
+)
 
 if TYPE_CHECKING:
     from npexplore.machine.resources.base import Resource
@@ -172,7 +182,7 @@ class Recorder:
     @contextmanager
     def loop(self, count: Measured) -> Iterator[Variable]:
         """Record a body that runs `count` times; yields the counter."""
-        turns = expression(count)
+        turns = in_unit(count, None, "turns of a loop")
         if isinstance(turns, Constant) and not turns.value.is_integer():
             raise ModelError(f"a loop runs a whole number of times, got {turns.value:g}")
         step = Loop(turns, Variable("index"), [])
@@ -281,7 +291,7 @@ class Recorder:
 
     def priority(self, value: Operand) -> None:
         """Record that the packet goes before larger numbers (0..15) among what happens at one time; 8 for the next."""
-        level = expression(value)
+        level = in_unit(value, None, "a priority")
         if isinstance(level, Constant) and not 0 <= level.value <= LOWEST:
             raise ModelError(f"priority must be in 0..{LOWEST}, got {value!r}")
         self._ranked = True
@@ -290,13 +300,13 @@ class Recorder:
     def let(self, value: Measured, name: str = "let") -> Variable:
         """Record that an expression is computed once here; returns the variable that keeps it."""
         unit = value.unit if isinstance(value, Expression | Quantity) else None
-        step = Let(Variable(name, unit), expression(value))
+        step = Let(Variable(name, unit), expression(value_of(value)))
         self.body.append(step)
         return step.variable
 
     def draw(self, below: Operand, source: str) -> Variable:
         """Record a random integer in [0, below); `source` names its random stream."""
-        limit = expression(below)
+        limit = in_unit(below, None, f"limit of draw {source!r}")
         if isinstance(limit, Constant) and limit.value < 1:
             raise ModelError(f"draw {source!r} needs a limit of at least 1, got {below!r}")
         step = Draw(Variable(source), limit, source)

@@ -147,10 +147,10 @@ class VisitRecorder(Recorder):
         self.body.append(step)
         return step.variable
 
-    def moment(self, value: Expression) -> Moment:
+    def moment(self, moment: Expression) -> Moment:
         """Record that a moment, computed from others and times, is kept."""
         variable = Moment("moment")
-        self.body.append(Let(variable, value))
+        self.body.append(Let(variable, moment))
         return variable
 
     def recall(self, word: str, member: Operand = 0, members: int = 1, alone: float = 0.0) -> Moment:

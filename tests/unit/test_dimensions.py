@@ -1,8 +1,11 @@
 """Units in formulas: products make dimensions, sums need equal ones, results are converted, faults show both."""
 
+import re
+
 import pytest
 
 import npexplore
+from npexplore.dimensions import AS_WRITTEN, BARE
 from npexplore.errors import InputError, NpexploreError
 from npexplore.machine import Delay, FifoServer, Ingress, Machine, Pool, Processor, quantity
 from npexplore.machine.described.formula import Formulas
@@ -104,6 +107,28 @@ def test_unlike_dimensions_are_refused_and_both_are_shown(text, unit, both):
     assert all(word in str(caught.value) for word in both), str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "unit", "got"),
+    [
+        ("p.clock", None, "p.clock (frequency or rate)"),
+        ("p.wait + p.pause", None, "(time)"),
+        ("p.port", BARE, "p.port (bit rate)"),
+        ("p.cell", BARE, "p.cell (bytes or bits)"),
+    ],
+)
+def test_a_quantity_is_no_plain_number(text, unit, got):
+    with pytest.raises(InputError, match=re.escape(f"formula {text!r} must be a plain number, got {got}")):
+        Formulas({"p": P}).text(text, unit)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [("p.line", None, 64), ("p.depth", BARE, 60), ("p.pieces", BARE, 3), ("p.clock", AS_WRITTEN, 322)],
+)
+def test_what_counts_is_a_plain_number(text, unit, value):
+    assert Formulas({"p": P}).text(text, unit) == value
+
+
 def test_what_differs_between_packets_has_units_too():
     packet = Declared(packet_bytes=(Variable("packet_bytes"), "bytes"))
     formulas = Formulas({"p": P, "packet": packet}, frozenset({"p", "packet"}))
@@ -141,6 +166,43 @@ def test_a_program_waits_for_the_time_that_its_units_say(tmp_path):
     with pytest.raises(NpexploreError) as caught:
         npexplore.design(path).bounds(npexplore.workload(packet_bytes=64))
     assert "line 1: m.pipe.wait: seconds must be in s (time), got p.clock (frequency or rate)" in str(caught.value)
+
+
+PLAIN = [  # a line of MACHINE, the line in its place, what must be a plain number there
+    ("count = 4", 'count = "= p.clock"', "pool 'slot': count"),
+    ('type = "delay"', 'type = "processor"\nengines = "= p.clock"\nclock_hz = 1e9', "resource 'pipe': engines"),
+    ('type = "delay"', 'type = "processor"\nengines = "= p.cell"\nclock_hz = 1e9', "resource 'pipe': engines"),
+    ('type = "delay"', 'type = "processor"\nengines = "= p.share"\nclock_hz = 1e9', "resource 'pipe': engines"),
+    ("m.pipe.wait", "with m.loop(p.clock):\n    m.pipe.wait", "line 1: m.loop: count"),
+    ("m.pipe.wait", 'm.draw(p.clock, "x")\nm.pipe.wait', "line 1: m.draw: below"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "place"), PLAIN, ids=[row[1] for row in PLAIN])
+def test_a_machine_takes_no_quantity_for_a_number(old, new, place, tmp_path):
+    path = tmp_path / "pipe.toml"
+    more = 'cell = { kind = "knob", value = "2 KB", about = "x", source = "x" }\n'
+    more += 'share = { kind = "knob", value = "50 %", about = "x", source = "x" }\n[receive]'
+    text = MACHINE.format("p.depth / p.clock").replace("[receive]", more).replace(old, new)
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(NpexploreError, match=rf"{place}.* must be a plain number, got .*p\.(clock|cell|share)"):
+        npexplore.design(path).bounds(npexplore.workload(packet_bytes=64))
+
+
+@pytest.mark.parametrize(
+    ("table", "line"),
+    [
+        ('type = "delay"\ntime_s = { distribution = "exponential", mean = "= p.depth / p.clock" }', "m.pipe.wait()"),
+        ('type = "delay"', "t = m.let(p.depth / p.clock)\nm.pipe.wait(seconds=t)"),
+    ],
+)
+def test_units_reach_distributions_and_names_of_lines(table, line, tmp_path):
+    path = tmp_path / "pipe.toml"
+    text = MACHINE.replace('type = "delay"', table.replace("{", "{{").replace("}", "}}"))
+    path.write_text(text.replace("m.pipe.wait(seconds={})", line).format(), encoding="utf-8")
+    assert npexplore.design(path).bounds(npexplore.workload(packet_bytes=64)).latency_s.mean == pytest.approx(
+        60 / 322e6
+    )
 
 
 # ---- machines and programs in Python
@@ -200,6 +262,8 @@ def test_programs_in_python_carry_units(make, value):
         (lambda m, p: m.branch(p.packet_bytes > WAIT), ("comparing packet_bytes (bytes or bits)", "40 ns (time)")),
         (lambda m, p: WAIT + quantity("64 bytes"), ("40 ns (time)", "64 bytes (bytes or bits)")),
         (lambda m, p: FifoServer("table", CLOCK), ("table: service time", "s (time)", "(frequency or rate)")),
+        (lambda m, p: m.draw(CLOCK, "bank"), ("limit of draw 'bank'", "a plain number", "322 MHz (frequency or rate)")),
+        (lambda m, p: m.priority(p.gap_us), ("a priority", "a plain number", "gap_us (time)")),
         (lambda m, p: WAIT.to("bytes"), ("bytes (bytes or bits)", "40 ns (time)")),
     ],
 )  # fmt: skip

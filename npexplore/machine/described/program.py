@@ -13,18 +13,20 @@ import ast
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import lru_cache
+from inspect import signature
+from itertools import zip_longest
 from textwrap import dedent
 from typing import Any
 
 from npexplore import syntax
-from npexplore.dimensions import Quantity, in_unit_of, value_of
+from npexplore.dimensions import Quantity, Unit, in_unit_of, value_of
 from npexplore.errors import Faults, InputError, ModelError, NpexploreError, UnknownNameError
 from npexplore.machine.described.formula import Formulas
 from npexplore.machine.holding import Holding
 from npexplore.machine.parameters import Parameters
 from npexplore.machine.program import Packet, Recorder
 from npexplore.machine.resources.base import banks_of
-from npexplore.rows.expressions import Expression, without_unit
+from npexplore.rows.expressions import Expression, Moment, without_unit
 from npexplore.units import unit_of
 
 CALLS = ("let", "draw", "turn", "take", "take_all", "give", "priority")
@@ -177,7 +179,8 @@ class _Recording(Formulas):
                 if name not in self.calls:
                     raise UnknownNameError("recorder's word", name, [*self.calls, *BLOCKS])
                 unnamed, named = self.plain_operands(node)
-                return getattr(self.m, name)(*unnamed, **named)
+                result = getattr(self.m, name)(*unnamed, **named)
+                return Quantity(result, Unit(1, 0, "", 1.0), name) if isinstance(result, Moment) else result
             case ast.Attribute(value=ast.Attribute(value=ast.Name(id="m"), attr=resource), attr=visit):
                 unnamed, named = self.plain_operands(node)
                 return getattr(getattr(self.m, resource), visit)(*unnamed, **named)
@@ -197,10 +200,22 @@ class _Recording(Formulas):
         """Return the operands of a call as plain numbers, each in the unit that its name tells."""
         unnamed, named = self.operands(node)
         place = _text_of(node.func)
+        if place == "m.let":  # keeps the unit
+            return unnamed, named
+        word = place.removeprefix("m.") if unnamed else ""
+        names = list(signature(getattr(self.m, word)).parameters) if hasattr(type(self.m), word) else []
         return (
-            [in_unit_of(one, None, place) for one in unnamed],
-            {key: _measured(one, unit_of(key), f"{place}: {key}") for key, one in named.items()},
+            [
+                _measured(one, _unit_meant(key), f"{place}: {key}" if key else place)
+                for one, key in zip_longest(unnamed, names[: len(unnamed)], fillvalue="")
+            ],
+            {key: _measured(one, _unit_meant(key), f"{place}: {key}") for key, one in named.items()},
         )
+
+
+def _unit_meant(operand: str) -> str | None:
+    """Return the unit of an operand by its name; None where a plain number is meant."""
+    return "s" if operand == "moment" else unit_of(operand)
 
 
 @lru_cache(maxsize=4096)

@@ -16,7 +16,7 @@ from typing import Any, Protocol, get_args, get_type_hints
 
 import msgspec
 
-from npexplore.dimensions import unit_named
+from npexplore.dimensions import AS_WRITTEN, BARE, unit_named
 from npexplore.errors import Faults, InputError, ModelError, NpexploreError, UnknownNameError, one_of, told_at
 from npexplore.machine.described.examples import usual_values
 from npexplore.machine.described.formula import Formulas
@@ -45,31 +45,40 @@ def number_of(value: Any, formulas: Formulas, place: str, own_unit: str = "") ->
     """
     own_unit = SPOKEN.get(own_unit, own_unit)
     unit = own_unit if own_unit in UNITS else unit_of(re.split(r"[ .]", place)[-1])
-    alone = ALONE.fullmatch(value) if isinstance(value, str) and unit is not None else None
+    alone = ALONE.fullmatch(value) if isinstance(value, str) else None
     facts = formulas.names.get("p")
     known = facts.file.parameter if isinstance(facts, Parameters) else {}
     own = known[alone[1]].unit if alone and alone[1] in known else ""
     own = SPOKEN.get(own, own)
-    meant = None if alone and not own else unit  # a parameter alone that declares no unit is a plain number
+    meant = unit or BARE
+    if alone and not own and unit is not None:
+        meant = AS_WRITTEN  # a parameter alone that declares no unit is a plain number
     number = in_unit(place, resolve(value, formulas, place, meant), unit) if not isinstance(value, list) else None
     if number is None:
-        return [in_unit(place, one, unit) for one in resolve(value, formulas, place, unit)]
-    if unit is None or own not in UNITS or not isinstance(number, int | float) or own == unit or unit_named(own):
+        return [in_unit(place, one, unit) for one in resolve(value, formulas, place, meant)]
+    if own not in UNITS or not isinstance(number, int | float) or own == (unit or BARE) or unit_named(own):
         return number
+    if unit is None:
+        raise InputError(f"{place} must be a plain number, got {value!r} in {own}")
     if UNITS[own][0] != UNITS[unit][0]:
         raise InputError(f"{place} must be in {unit} or another unit of {UNITS[unit][0]}, got {value!r} in {own}")
     return converted(number, own, unit)
 
 
 def resolve(value: Any, formulas: Formulas, place: str, unit: str | None = None) -> Any:
-    """Return a value of a table with its formulas, also those inside it, worked out; unit: what it is meant in."""
+    """Return a value of a table with its formulas, also those inside it, worked out; unit: what it is meant in.
+
+    The times of a distribution are meant in the unit of the table's key.
+    """
     if isinstance(value, str) and value.lstrip().startswith("="):
         with told_at(place):
             return formulas.text(value.lstrip()[1:], unit)
     if isinstance(value, list):
         return [resolve(one, formulas, place, unit) for one in value]
     if isinstance(value, dict):
-        return {key: resolve(one, formulas, f"{place}.{key}", unit_of(key)) for key, one in value.items()}
+        timed = {key[1:]: unit for key in OF_DISTRIBUTIONS} if "distribution" in value else {}
+        units = {key: unit_of(key) or timed.get(key) for key in value}
+        return {key: resolve(one, formulas, f"{place}.{key}", units[key]) for key, one in value.items()}
     return value
 
 
