@@ -43,6 +43,7 @@ from npexplore.solve.validity import (
     check_alone,
     check_arrivals,
     check_bunching,
+    check_forks,
     check_light,
     check_own_forks,
     check_steep,
@@ -216,7 +217,16 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
                 slower[name] = rate * batch.visits[name] * each
         stay = Stay("threads", levels, threads / rate)
         return Found(rate, threads / rate, np.zeros_like(rate), [levels], slower, [stay])
-    return _open(levels, batch, ceilings, most, rate)
+    solution = _open(levels, batch, ceilings, most, rate)
+    if batch.aside:
+        stay, slowed = solution.stays[0], levels.slowed
+        assert stay.longer is not None
+        assert stay.within is not None
+        levels.slowed = {}  # as if nobody met what others fork
+        unslowed = _behind_arrivals(batch, levels.curve(threads), most, stay.longer, stay.within)[1]
+        levels.slowed = slowed
+        check_forks(batch, solution.latency, unslowed)
+    return solution
 
 
 def _refuse_ordered(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], rate: Floats) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from npexplore.errors import RefusedError
 from npexplore.machine.machine import Machine
 from npexplore.machine.resources.policer import Policer
+from npexplore.machine.resources.processor import Processor
 from npexplore.machine.sections import Demands
 from npexplore.machine.under_load import UnderLoad
 from npexplore.machine.workload import Workload
@@ -28,11 +29,13 @@ UNSEEN_SHARE = 0.1  # of a thread's cycle or a latency, of time that demands do 
 LOST_SHARE = 0.05  # of packets in front of a pool: more tell in what leaves the machine
 BUNCHED_THREADS, BUNCHED_ORDER, BUNCHED_LOAD = 6, 1.15, 0.2  # of an engine; how many times longer waits; utilization
 FEW_THREADS = 1  # so few wait for what a packet left busy, or find it free, and do not keep it busy all the time
+FEW_OF_FORKS = 2  # so few meet their own forked work: rates are up to a third too low
 APPROXIMATE_RATE = 0.98  # of the lowest ceiling: a rate below it is of an approximation, and may be off by RATE_ERROR
 RATE_ERROR = 0.05  # of four rates in five
 FARTHEST_RATE = 1.4  # times an approximate one: no machine is faster
 LATENCY_CHANGE, LATENCY_CHANGE_OF_POOLS = 0.3, 0.2  # by such an error, of one pool and of several
 LIGHT_LOAD, LIGHT_TOLERANCE = 1e-6, 0.1  # of the lowest ceiling: no two packets meet; error of their latency
+FORKS_TOLERANCE = 0.1  # of a latency, by which waits for forked work may lengthen it
 ALONE_TOLERANCE = 0.05  # of the latency of a packet alone; what is compared is the most that it may wait
 
 
@@ -78,7 +81,8 @@ def check_alone(d: UnderLoad) -> None:
             if section.outlives and d.servers[name].role != "hidden":
                 waits[f"a packet comes to {name!r} again while work that it left there goes on"] = longer
     longer, latency = sum(waits.values()), d.demands.latency
-    if latency <= 0 and (longer > 0 or d.workload.arrivals != "saturated"):
+    forks = any(one.aside for one in pools)
+    if latency <= 0 and (longer > 0 or forks or d.workload.arrivals != "saturated"):
         raise RefusedError(f"queueing: {d.machine.name}: a packet alone takes no time of its own; use `estimate`")
     if longer > ALONE_TOLERANCE * latency:
         text = max(waits, key=lambda text: waits[text])
@@ -111,13 +115,25 @@ def check_light(batch: Batch, latency: Floats) -> None:
 
 
 def check_own_forks(batch: Batch, rate: Floats, ceilings: Mapping[str, Floats]) -> None:
-    """Raise RefusedError where one thread waits, at a rate (P,), for what its own packets fork."""
-    waits = 1.0 / rate > (1.0 + UNSEEN_SHARE) * batch.latency / batch.share
+    """Raise RefusedError where so few threads wait, at a rate (P,), for what their own packets fork."""
+    threads = batch.like.machine.threads
+    waits = threads / rate > (1.0 + UNSEEN_SHARE) * batch.latency / batch.share
     below = rate < APPROXIMATE_RATE * np.min([*ceilings.values()], axis=0)
-    if batch.aside and batch.like.machine.threads == FEW_THREADS and np.any(waits & below):
+    if batch.aside and threads <= FEW_OF_FORKS and np.any(waits & below):
+        few = "its one thread meets what its" if threads == 1 else f"its {threads} threads meet what their"
         raise RefusedError(
-            f"queueing: {batch.like.machine.name}: its one thread meets what its packets fork, at "
-            f"{sorted(batch.aside)[0]!r}, in an order that is not random"
+            f"queueing: {batch.like.machine.name}: {few} packets fork, at {sorted(batch.aside)[0]!r}, in an "
+            "order that is not random"
+        )
+
+
+def check_forks(batch: Batch, latency: Floats, unslowed: Floats) -> None:
+    """Raise RefusedError where forked work makes a latency (P,) longer than if it were not there (unslowed, P)."""
+    longer = float(np.max(latency / unslowed))
+    if longer > 1.0 + FORKS_TOLERANCE:
+        raise RefusedError(
+            f"queueing: {batch.like.machine.name}: packets that arrive may wait for what others fork, at "
+            f"{sorted(batch.aside)[0]!r}, up to {longer - 1:.0%} of their latency; how long is not known"
         )
 
 
@@ -162,8 +178,15 @@ def _left_behind(own: Demands, name: str) -> float:
 
 
 def check_pools(batch: Batch, levels: Mapping[str, Levels]) -> None:
-    """Raise RefusedError where pools hold the same units, or some packets leave before others can be lost."""
+    """Raise RefusedError where pools hold the same units or turns, or some packets leave before others can be lost."""
     machine, pools = batch.like.machine, batch.like.by_pool
+    for home, resource in machine.resources.items():
+        own = [pool.name for pool in machine.pools if pool.home == home and pool.name in levels]
+        if isinstance(resource, Processor) and resource.turns is not None and len(own) > 1:
+            raise RefusedError(
+                f"queueing: {home!r} gives its turns to threads of {' and '.join(own)}: how long packets of one pool "
+                "keep the turn from another's hangs on their order"
+            )
     for name, one in levels.items():
         for server in sorted({server for chain, _ in one.batch.spent for server in chain} - one.idle):
             if server not in one.sections or one.sections[server].in_visits:
