@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from contextlib import closing
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from npexplore.cli.files import OutputFile, memory_limit, memory_option
 from npexplore.cli.output import emit, json_option, note, table, warn
 from npexplore.errors import InputError, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DAMAGED, SHOWN = 3, 20
 
@@ -43,12 +47,11 @@ def command(file: str, out: Path | None, memory: str, application: bool, as_json
         with replacing(file, out) as part:
             flows.to_parquet(part)
         note(f"{out}: {len(flows):,} flows")
-    records = flows.astype(object).where(flows.notna(), None).to_dict("records")
     if as_json:
-        emit({"file": shown(scan.path), "flows": records}, "", as_json=True)
+        emit({"file": shown(scan.path), "flows": _records(flows)}, "", as_json=True)
     elif out is None:
-        largest = sorted(records, key=lambda row: -row["bytes"] - row["bytes_back"])[:SHOWN]
-        emit(None, table(largest), as_json=False)
+        largest = (-flows["bytes"] - flows["bytes_back"]).argsort(kind="stable")[:SHOWN]
+        emit(None, table(_records(flows.iloc[largest])), as_json=False)
         if len(flows) > SHOWN:
             note(f"{len(flows) - SHOWN:,} smaller flows: --json or --out shows all")
     if flows_each > 1:
@@ -57,3 +60,9 @@ def command(file: str, out: Path | None, memory: str, application: bool, as_json
     for trouble in damage:
         warn(f"{trouble}; the packets that could be read are counted")
     return DAMAGED if damage else 0
+
+
+def _records(flows: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return one dictionary for each flow, with None for what is missing."""
+    columns = flows.astype(object).where(flows.notna(), None)
+    return [dict(zip(columns, row, strict=True)) for row in zip(*(columns[name].tolist() for name in columns))]

