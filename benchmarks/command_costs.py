@@ -87,6 +87,8 @@ COMMANDS = (
     Command("`trace report`, each packet a flow", "packets", 4_000_000,
             lambda n, at: ["trace", "report", capture(n, at, bytes_below=APART), "-o", str(at / "page.html")]),
     Command("`trace flows`, 40,000 flows", "packets", 2_000_000, lambda n, at: ["trace", "flows", capture(n, at)]),
+    Command("`trace flows`, each packet a flow", "packets", 500_000,
+            lambda n, at: ["trace", "flows", capture(n, at, bytes_below=APART)]),
     Command("`trace convert`, to Parquet", "packets", 2_000_000,
             lambda n, at: ["trace", "convert", capture(n, at), str(at / "table.parquet")]),
     Command("`route`", "packets", 400_000, forwarded),

@@ -37,6 +37,7 @@ from npexplore.solve.queueing_model import queueing_of
 from npexplore.solve.simulate import simulate
 
 ROUNDS, TOLERANCE, LAST = 5, 0.15, 3
+PCAP_HEAD = 24  # bytes of a pcap file before its first record
 DECADES = 10.0 ** np.linspace(0, 3, 7)
 
 
@@ -75,6 +76,16 @@ def counted(path):
             counter.add(table)
 
     return work
+
+
+def of_reversed(size, folder):
+    """A capture whose last packet comes first, counted: its bins of time grow towards the past."""
+    path = folder / f"{size}.pcap"
+    make_capture(path, size)
+    content = path.read_bytes()
+    records = np.frombuffer(content, np.uint8, offset=PCAP_HEAD).reshape(size, -1)
+    path.write_bytes(content[:PCAP_HEAD] + records[::-1].tobytes())
+    return counted(path)
 
 
 def of_sections(size, folder):
@@ -173,6 +184,7 @@ def of_points(size, folder):
 
 GROWTHS = {
     "packets": Growth(of_packets, 1_000, 1.0, 1.0),
+    "packets, the last first": Growth(of_reversed, 1_000, 1.0, 1.0),
     "sections": Growth(of_sections, 50, 1.0, 1.0),
     "packets under gzip": Growth(of_compressed, 1_000, 1.0, 1.0),
     "flows": Growth(of_flows, 1_000, 1.15, 1.0),  # hash tables outgrow the caches: each access takes longer

@@ -65,4 +65,5 @@ def command(file: str, out: Path | None, memory: str, application: bool, as_json
 def _records(flows: pd.DataFrame) -> list[dict[str, Any]]:
     """Return one dictionary for each flow, with None for what is missing."""
     columns = flows.astype(object).where(flows.notna(), None)
-    return [dict(zip(columns, row, strict=True)) for row in zip(*(columns[name].tolist() for name in columns))]
+    rows = zip(*(columns[name].tolist() for name in columns), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]

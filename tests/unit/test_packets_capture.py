@@ -2,6 +2,7 @@
 
 import io
 import json
+from ipaddress import IPv4Address, IPv6Address
 from random import Random
 
 import numpy as np
@@ -13,6 +14,7 @@ from npexplore.cli import main
 from npexplore.errors import InputError, UnknownNameError
 from npexplore.packets import endpoints, read_capture
 from npexplore.packets.length_cdf import LengthCdf
+from npexplore.packets.statistics.endpoints import FIRST_IPV6, Endpoints
 from npexplore.paths import share
 
 
@@ -40,6 +42,27 @@ def test_addresses_are_text_and_missing_where_there_are_none():
     assert frame["src"].dtype == frame["dst"].dtype
     assert sum(":" in text for text in frame["src"].cat.categories) == 4
     assert capture.to_frame(numbers=True)["src"].tolist() == columns["src"].tolist()
+
+
+def test_addresses_are_written_as_ipaddress_does():
+    texts = [
+        "::",
+        "::1",
+        "::ffff:1.2.3.4",
+        "::1.2.3.4",
+        "::ffff:0:1.2.3.4",
+        "64:ff9b::1.2.3.4",
+        "1:0:0:2::3",
+        "1:0:2::",
+    ]
+    six = [IPv6Address(text) for text in texts]
+    octets = np.frombuffer(b"".join(address.packed for address in six), np.uint8).reshape(-1, 16)
+    four = [0, 1, 0x0A00FF01, (1 << 32) - 1]
+    ends = Endpoints(*[np.zeros(0, np.int64)] * 3, octets)
+    assert ends.text([*four, *(FIRST_IPV6 + np.arange(len(six)))]) == [
+        *map(str, map(IPv4Address, four)),
+        *map(str, six),
+    ]
 
 
 def test_length_cdf_is_of_original_lengths():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from reference import capture_files as make
 
+from npexplore._kernels.capture_counts import NO_TIME
 from npexplore.packets.statistics import count_capture
 from npexplore.packets.statistics.rates import RateCounter, RateSeries
 from npexplore.paths import share
@@ -93,6 +94,17 @@ def test_periodic_and_poisson_and_batch_arrivals_tell_apart():
     assert index["periodic"] < 0.05
     assert index["poisson"] == pytest.approx(1, abs=0.15)
     assert index["batches of ten"] == pytest.approx(10, abs=2)
+
+
+def test_bins_move_once_for_packets_that_come_ever_earlier(monkeypatch):
+    calls, make_room = [], RateCounter._make_room
+    monkeypatch.setattr(RateCounter, "_make_room", lambda self, *times: calls.append(times) or make_room(self, *times))
+    times, lengths = np.append(np.arange(1_000) * 5_000, NO_TIME), np.arange(1_001, dtype=np.uint32)
+    forward, backward = RateCounter(64), RateCounter(64)
+    forward.add(times, lengths)
+    backward.add(times[::-1], lengths[::-1])
+    assert len(calls) == 2
+    assert backward.state().tolist() == forward.state().tolist()
 
 
 def test_peak_and_coarser():

@@ -181,6 +181,8 @@ def send_all(
 
 def joined(count: int, parts: Sequence[tuple[NDArray[np.int64], Forwarded]]) -> Forwarded:
     """Return what became of `count` frames from the answers for some rows each, in the order of the rows."""
+    if len(parts) == 1:
+        return parts[0][1]
     reason = np.zeros(count, np.uint8)
     for rows, forwarded in parts:
         reason[rows] = forwarded.reason

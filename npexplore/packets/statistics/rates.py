@@ -118,12 +118,12 @@ class RateCounter(ShownByArguments):
             if not len(timed):
                 return
             self._first = int(timed[0]) >> self._shift
-        done = 0
-        while done < len(t_ns):
-            done = count_bins(self._packets, self._bytes, self._first, self._shift, done, t_ns, length)
-            if done < len(t_ns):
-                time = int(t_ns[done])
-                self._make_room(time, time)
+        done = count_bins(self._packets, self._bytes, self._first, self._shift, 0, t_ns, length)
+        if done < len(t_ns):
+            rest = t_ns[done:]
+            rest = rest[rest != NO_TIME]
+            self._make_room(int(rest.min()), int(rest.max()))  # for all at once: each call moves all bins
+            count_bins(self._packets, self._bytes, self._first, self._shift, done, t_ns, length)
 
     def merge(self, other: "RateCounter") -> None:
         """Add the counts of another counter; bins become as wide as if this one had counted all packets."""
