@@ -12,6 +12,7 @@ import numpy as np
 from npexplore.errors import InputError, positive
 from npexplore.networks.times import AnyTime, Row, Trace, check_rates, phases
 from npexplore.rows.distributions import Arrivals, Batch, Deterministic, Exponential, OnOff, Periodic, Poisson
+from npexplore.solve.queueing.birth_death import long_run
 from npexplore.solve.queueing.inputs import Floats
 
 
@@ -61,11 +62,7 @@ class Markovian(Arrivals, frozen=True, kw_only=True, tag="markovian"):
 
     def steady(self) -> Floats:
         """Return the long-run probabilities of the phases."""
-        whole = np.array(self.quiet) + np.array(self.arrive)
-        held = whole.copy()
-        held[:, 0] = 1.0
-        probabilities: Floats = np.linalg.solve(held.T, np.eye(len(whole))[0])
-        return probabilities
+        return long_run(np.array(self.quiet) + np.array(self.arrive))
 
     def check(self, place: str) -> None:
         """Refuse tables of different sizes, negative rates, rows that do not add up to 0, chains that fall apart."""

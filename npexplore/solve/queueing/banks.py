@@ -13,6 +13,7 @@ from math import sqrt
 import numpy as np
 
 from npexplore.errors import RefusedError, one_of
+from npexplore.solve.queueing.birth_death import long_run
 from npexplore.solve.queueing.inputs import Floats, whole
 
 MAX_STATES = 1500  # partitions of n into at most m parts; 22 requesters on 22 banks have 1002
@@ -96,12 +97,8 @@ def _exact(n: int, m: int) -> float:
     for i, state in enumerate(levels[n]):
         left = tuple(requests - 1 for requests in state if requests > 1)
         move[i] = issue[n - len(state)][index_of[n - len(state)][left]]
-    balance = move.T - np.eye(states)
-    balance[0] = 1.0
-    right = np.zeros(states)
-    right[0] = 1.0
     busy = np.array([len(state) for state in levels[n]])
-    return float(np.linalg.solve(balance, right) @ busy)
+    return float(long_run(move - np.eye(states)) @ busy)
 
 
 def _one_more(state: State, banks: int) -> Counter[State]:

@@ -1,4 +1,4 @@
-"""Birth-death chains: steady state, and the way there from an initial state over a finite horizon.
+"""Steady states of small chains; of birth-death chains also the way there from an initial state over a finite horizon.
 
 States 0..n, births b_0..b_(n-1) and deaths d_1..d_n per second. Steady state: p_(j+1) d_(j+1) = p_j b_j. Transient:
 p(t) = p(0) exp(Q t); the time average over [0, t] is the same integral of a chain that also collects its states
@@ -17,6 +17,16 @@ from npexplore.records import by_content
 from npexplore.solve.queueing.inputs import Floats, nonnegative, numbers
 
 MAX_TRANSIENT_STATES = 1000
+
+
+def long_run(rates: Floats) -> Floats:
+    """Return the probabilities p (n,) with p rates = 0 of a chain with one set of states that is never left.
+
+    rates: (n, n), the diagonal minus the others of its row; or chances of steps less the identity.
+    """
+    balance = rates.copy()
+    balance[:, 0] = 1.0
+    return np.asarray(np.linalg.solve(balance.T, np.eye(len(rates))[0]))
 
 
 def steady_state(birth: ArrayLike, death: ArrayLike) -> Floats:

@@ -11,6 +11,7 @@ who waits. w*: heavy-traffic weight of departures, by the time scale t of the la
 
 import numpy as np
 
+from npexplore.solve.queueing.birth_death import long_run
 from npexplore.solve.queueing.inputs import Floats
 
 LEAST_SCV = 0.005  # of independent times: as if they varied no less
@@ -43,9 +44,7 @@ def phase_excess(quiet: Floats, arrive: Floats, discount: Floats) -> Floats:
     """Return G of arrivals by a Markov chain; quiet, arrive: rates between phases without and with an arrival."""
     n = len(quiet)
     whole = quiet + arrive
-    held = whole.copy()
-    held[:, 0] = 1.0
-    seen = np.linalg.solve(held.T, np.eye(n)[0]) @ arrive
+    seen = long_run(whole) @ arrive
     rate, come = float(seen.sum()), arrive.sum(axis=1)
     later = np.linalg.solve(discount[:, None, None] * np.eye(n) - whole, (come - rate)[:, None])[..., 0]
     return np.asarray(later @ seen / rate)

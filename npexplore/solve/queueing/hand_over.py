@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from npexplore.errors import RefusedError
+from npexplore.solve.queueing.birth_death import long_run
 from npexplore.solve.queueing.inputs import Floats
 
 PLACES = 400  # sleepers
@@ -51,11 +52,7 @@ class HandOver(NamedTuple):
                 if chance > NEGLIGIBLE**2:
                     move[asleep, number:] += chance * _poisson(rate * self._rest(number), PLACES - number)
         move[:, -1] += np.maximum(1 - move.sum(axis=1), 0.0)
-        balance = move.T - np.eye(PLACES)
-        balance[0] = 1.0
-        right = np.zeros(PLACES)
-        right[0] = 1.0
-        left = np.linalg.solve(balance, right)
+        left = long_run(move - np.eye(PLACES))
         if left[-PLACES // 10 :].sum() > NEGLIGIBLE:
             raise RefusedError(f"lock: more than {PLACES} sleep at this rate")
         return float(left @ np.arange(PLACES)) / rate + self.acquire

@@ -11,6 +11,7 @@ Models, 1994, chapter 4.
 import numpy as np
 
 from npexplore.rows.phases import Phases, in_a_row
+from npexplore.solve.queueing.birth_death import long_run
 from npexplore.solve.queueing.inputs import Floats
 from npexplore.solve.queueing.markovian import mmc
 from npexplore.solve.queueing.renewal import gmc
@@ -55,9 +56,7 @@ def phase_wait(quiet: Floats, arrive: Floats, service: Phases) -> float:
     table[:, 0] = np.concatenate([np.ones(a), whole.sum(axis=1)])
     p = np.linalg.solve(table.T, np.eye(a + a * s)[0])
     number = float(p[a:] @ whole @ whole.sum(axis=1))
-    background = quiet + arrive
-    background[:, 0] = 1.0
-    rate = float(np.linalg.solve(background.T, np.eye(a)[0]) @ arrive.sum(axis=1))
+    rate = float(long_run(quiet + arrive) @ arrive.sum(axis=1))
     return max(number / rate - service.moments()[0], 0.0)
 
 

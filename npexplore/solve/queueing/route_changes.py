@@ -19,6 +19,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from npexplore.errors import RefusedError
+from npexplore.solve.queueing.birth_death import long_run
 from npexplore.solve.queueing.inputs import Floats
 
 MAX_STATES = 60_000
@@ -204,12 +205,7 @@ class Groups(NamedTuple):
         for k in range(1, MAX_WAITING):
             move[k, k - 1 :] = behind[k - 1, : MAX_WAITING - k + 1]
         move[:, -1] += 1 - move.sum(axis=1)
-        balance = move.T - np.eye(MAX_WAITING)
-        balance[0] = 1.0
-        right = np.zeros(MAX_WAITING)
-        right[0] = 1.0
-        there = np.linalg.solve(balance, right)
-        return float(there @ np.arange(MAX_WAITING)) / rate + length + more
+        return float(long_run(move - np.eye(MAX_WAITING)) @ np.arange(MAX_WAITING)) / rate + length + more
 
     def _by_waiting(self) -> tuple[Floats, Floats, Floats]:
         """Return holds (H,), their chances with 1.. left behind (WAITING, H), and with any number (H,)."""
