@@ -92,8 +92,7 @@ def _direct(flows: Traffic, k: int, station: Station, again: float) -> tuple[flo
     if isinstance(customers.arrivals, Batch):
         size, geometric = float(customers.arrivals.size), customers.arrivals.sizes == "geometric"
         if station.servers == 1:
-            square = size * (2 * size - 1) if geometric else size**2
-            return mxg1(rate, mean, scv, size, square).mean_wait.item(), ""
+            return mxg1(rate, mean, scv, size, size * customers.arrivals.dispersion()).mean_wait.item(), ""
         exact = abs(scv - 1) < 1e-12
         return mxgc(rate, mean, scv, station.servers, size, geometric), "" if exact else "M^X/M/c by its variability"
     arrivals, visit = arrival_phases(customers.arrivals), phases(customers.service[name])

@@ -113,8 +113,7 @@ def renewal(flows: Traffic, general: list[int]) -> NetworkResult | None:
     rate, mean, arrivals = float(flows.rate[0]), float(flows.mean[0, 0]), classes[0].arrivals
     if isinstance(arrivals, Batch) and station.servers == 1 and (station.discipline == "fifo" or not general):
         size = float(arrivals.size)
-        square = size * (2 * size - 1) if arrivals.sizes == "geometric" else size**2
-        solution = queueing.mxg1(rate, mean, flows.scv[0, 0], size, square)
+        solution = queueing.mxg1(rate, mean, flows.scv[0, 0], size, size * arrivals.dispersion())
         return by_wait(flows, solution.mean_wait.reshape(1, 1), None)
     interval = None if arrivals is None else interval_of(arrivals)
     if interval is None or general:

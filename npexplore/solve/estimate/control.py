@@ -4,9 +4,8 @@
 
 with s(k) what packet k needs of the machine's most loaded server, scaled to 1/S in the mean, S the saturated rate. The
 mean wait V is exact: M/G/1 (Pollaczek 1930), M^X/G/1 (Burke, Operations Research 23, 1975), K2/G/1 behind on-off spans
-(Cohen, The Single Server Queue, 1982, II.5.11):
+(Cohen, The Single Server Queue, 1982, II.5.11), of the first two by queueing/renewal.py:
 
-    Poisson   l E[s^2] / 2 (1 - rho)         batches   M/G/1 of whole batches + E[s] (E[X^2] / E[X] - 1) / 2
     on-off    1/d + n2 / 2 n1,   N(z) = (a - z)(b - z) - B(z) (p a (b - z) + q b (a - z)) = n1 z + n2 z^2 / 2 + ...
 
 d the positive root of N besides 0. Other arrivals have no formula here: a long recursion gives V with an error.
@@ -21,6 +20,7 @@ from npexplore.engine.offered import Offered, packets_offered
 from npexplore.machine.under_load import UnderLoad
 from npexplore.machine.workload import Workload
 from npexplore.rows.distributions import Arrivals, Batch, OnOff, Poisson
+from npexplore.solve.queueing.renewal import mxg1
 
 Floats = npt.NDArray[np.float64]
 LONG_RUNS = 32  # recursions that give V where there is no formula
@@ -99,15 +99,10 @@ def control_at(workload: Workload, shape: Floats, saturated_pps: float, seed: in
 
 def mean_wait(process: Arrivals, services: Floats) -> float | None:
     """Return the exact mean wait (s) of packets with equally likely services (n,); None where no formula is known."""
-    first, second = float(services.mean()), float((services**2).mean())
-    rho = process.rate * first
-    if isinstance(process, Batch):
-        squares = 2.0 * process.size**2 - process.size if process.sizes == "geometric" else float(process.size**2)
-        whole = process.size * (second - first**2) + squares * first**2
-        ahead = first * (squares / process.size - 1) / 2
-        return process.rate / process.size * whole / (2 * (1 - rho)) + ahead
-    if isinstance(process, Poisson):
-        return process.rate * second / (2 * (1 - rho))
+    if isinstance(process, Poisson | Batch):
+        first, second = float(services.mean()), float((services**2).mean())
+        size, scv = float(process.size) if isinstance(process, Batch) else 1.0, max(second / first**2 - 1, 0.0)
+        return mxg1(process.rate, first, scv, size, size * process.dispersion()).mean_wait.item()
     return _on_off_wait(process, services) if isinstance(process, OnOff) else None
 
 
