@@ -28,8 +28,7 @@ from npexplore.rows.expressions import Constant
 from npexplore.solve.bounds import bounds
 from npexplore.solve.estimate.replications import Subject
 from npexplore.solve.prediction import Latency, Prediction, Utilization
-from npexplore.solve.queueing.birth_death import steady_state
-from npexplore.solve.queueing.markovian import mmc
+from npexplore.solve.queueing.markovian import mmc, mmck
 from npexplore.solve.queueing.sojourn import mmc_quantiles, mmck_quantiles, quantiles_of
 from npexplore.solve.queueing.token_bucket import relative_chances
 
@@ -131,12 +130,9 @@ def _saturated(subject: Subject, station: Station) -> Prediction | None:
 def _limited(subject: Subject, station: Station, rate: float) -> Prediction:
     """Return the answer of M/M/c/K."""
     c, k, mean = station.servers, station.places or 1, station.mean_s
-    state = np.arange(1, k + 1)
-    p = steady_state(np.full(k, rate), np.minimum(state, c) / mean)
-    loss = float(p[-1])
-    stay = float(p[1:] @ state) / (rate * (1 - loss))
-    tails = mmck_quantiles(SHARES, rate, mean, c, k)
-    return _answer(subject, f"M/M/{c}/{k}", rate * (1 - loss), Latency(stay, *tails.tolist()), loss)
+    means, tails = mmck(rate, mean, c, k), mmck_quantiles(SHARES, rate, mean, c, k)
+    loss, latency = means.loss.item(), Latency(means.mean_response.item(), *tails.tolist())
+    return _answer(subject, f"M/M/{c}/{k}", rate * (1 - loss), latency, loss)
 
 
 def md1_quantiles(shares: Sequence[float], rate: float, service_s: float) -> Floats:
