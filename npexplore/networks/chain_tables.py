@@ -9,13 +9,13 @@ import numpy as np
 from npexplore._kernels import network_chain as kernel
 from npexplore.errors import RefusedError
 from npexplore.networks.arrivals import AnyArrivals, arrival_phases
+from npexplore.networks.chains import chains_of
 from npexplore.networks.checks import turn_of, waits_for_room
 from npexplore.networks.records import HIT, IN, MISS, OUT, Network
 from npexplore.networks.times import AnyTime, phases
 from npexplore.rows.distributions import Batch
 from npexplore.rows.phases import Phases
 from npexplore.solve.chains.chain import Array
-from npexplore.solve.queueing.inputs import Ints
 
 KINDS = {
     "fifo": kernel.FIFO, "last": kernel.LCFS, "random": kernel.RANDOM, "priority": kernel.PRIORITY,
@@ -205,7 +205,7 @@ class ChainTables:
     def _arrivals(self) -> None:
         self.arrival = np.full((self.R, 2), -1, np.int64)
         begin, into, rates, comes = [0], [], [], []
-        closed = self._closed()
+        closed = chains_of(self.network).closed_classes
         for r, (name, one) in enumerate(zip(self.names, self.classes, strict=True)):
             self.klass[r, kernel.C_CLOSED] = closed[r]
             self.klass[r, kernel.C_SIZE] = 1
@@ -234,13 +234,6 @@ class ChainTables:
                 begin.append(len(into))
         self.arrival_begin, self.arrival_next = np.array(begin, np.int64), np.array(into, np.int64)
         self.arrival_rate, self.arrival_comes = np.array(rates, float), np.array(comes, np.int64)
-
-    def _closed(self) -> Ints:
-        """Flag the classes whose customers start again: those of a chain of classes with a population."""
-        from npexplore.networks.chains import chains_of
-
-        chains = chains_of(self.network)
-        return np.array([chains.closed[c] for c in chains.of])
 
     def start(self) -> Array:
         """Return the state that the search begins with: every closed customer where chance's first choices lead."""

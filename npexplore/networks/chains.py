@@ -33,6 +33,11 @@ class Chains:
         """Return how many chains there are."""
         return len(self.closed)
 
+    @property
+    def closed_classes(self) -> list[bool]:
+        """Flag the classes (R,) whose customers start again: those of a chain with a population."""
+        return [self.closed[c] for c in self.of]
+
 
 def nodes_of(network: Network) -> list[str]:
     """Return all nodes that customers pass: stations, forks, and both ends of caches."""

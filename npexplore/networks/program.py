@@ -58,8 +58,7 @@ class NetworkCompiler:
             raise RefusedError(f"more than {MOST_TOKENS} customers at once are too many to simulate")
         self.labels: dict[tuple[str, str], Label] = {}
         self.polling = Polling(network, self.asm)
-        chains = chains_of(network)
-        self.closed = [chains.closed[c] for c in chains.of]
+        self.closed = chains_of(network).closed_classes
         for name, station in network.station.items():
             self._declare(name, station)
         for name, region in network.region.items():
