@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from npexplore.errors import InputError
 from npexplore.networks.jmt_file import read_file
-from npexplore.networks.records import AS, Network
+from npexplore.networks.records import Network
 from npexplore.networks.result import NetworkResult
 from npexplore.strict_input import Entry
 
@@ -128,8 +128,7 @@ def _ours(one: Stored, result: NetworkResult, network: Network) -> float | None:
     """
     only = next(iter(result.classes)) if len(result.classes) == 1 else ""
     whole = result.classes.get(one.class_name or only)
-    changes = any(AS in target for c in network.classes.values() for row in c.route.values() for target in row)
-    if one.measure in (*OF_CLASSES, "Residence Time") and (changes or _field(whole, "loss")):
+    if one.measure in (*OF_CLASSES, "Residence Time") and (network.switches or _field(whole, "loss")):
         return None
     if one.measure in OF_CLASSES:
         return _field(whole, OF_CLASSES[one.measure])

@@ -295,13 +295,9 @@ class Nesting:
             if all(one in self.sections and self.sections[one].in_visits for one in holds):
                 raise _CrossedError(holds)
             if places is self._around:
-                raise self._refused(name, other, chain)
+                held = " and ".join(map(repr, holds))
+                raise RefusedError(f"queueing: {held} is held over some holds of {name!r} and not over others")
         chains.append(chain)
-
-    @staticmethod
-    def _refused(name: str, *chains: Chain) -> RefusedError:
-        held = " and ".join(repr(one) for one in sorted(set(chains[0]) ^ set(chains[1])) or sorted(set(chains[0])))
-        return RefusedError(f"queueing: {held} is held over some holds of {name!r} and not over others")
 
     @property
     def divided(self) -> list[str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from npexplore.mapped_arrays import computed, empty, release_pages
+from npexplore.mapped_arrays import empty, release_pages
 from npexplore.packets.capture import Capture
 from npexplore.packets.files import open_captures
 from npexplore.packets.statistics.endpoints import endpoints
@@ -79,8 +79,3 @@ def directed(capture: Capture) -> Directed:
             task.reach(first, task.total)
             release_pages()
     return Directed(of_packet, list(keys), np.array(flow, dtype=np.int64), beyond)
-
-
-def groups_of(codes: Integers, number: Integers) -> Integers:
-    """Return the group of each packet of a run; codes: of each packet of its capture, number: their rows there."""
-    return computed(len(number), lambda part: codes[number[part]], np.int32)

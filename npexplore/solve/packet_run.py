@@ -33,7 +33,7 @@ from npexplore.machine.workload import CLASS, Workload
 from npexplore.mapped_arrays import arrays_in_files, computed, parts, release_pages
 from npexplore.packets.conversations import directions
 from npexplore.results import Result, units_of
-from npexplore.solve.packet_flows import Directed, directed, groups_of
+from npexplore.solve.packet_flows import Directed, directed
 from npexplore.solve.packet_groups import group_measures
 from npexplore.solve.packet_memory import check_memory
 from npexplore.solve.packet_rows import DROPPED, INSIDE, SENT, PacketRows
@@ -194,7 +194,8 @@ class PacketRun(Result):
     def _directed_flows(self, known: Directed) -> pd.DataFrame:
         """Return the measures of directions of flows, in the order of flows."""
         with self._arrays():
-            table = self.measures(groups_of(known.of_packet, self.number))
+            group = computed(len(self.number), lambda part: known.of_packet[self.number[part]], np.int32)
+            table = self.measures(group)
         keys = known.keys[: len(table)]
         for place, (name, field) in enumerate({"src": 0, "dst": 2, "sport": 1, "dport": 3, "ip_proto": 4}.items()):
             table.insert(place, name, [key[field] for key in keys])
