@@ -237,10 +237,9 @@ class Batch:
 
 
 def grouped(
-    points: Sequence[UnderLoad], most: int = MAX_BATCH_POINTS,
-    apart: Callable[[UnderLoad], Hashable | None] | None = None,
-) -> list[tuple[list[int], Batch]]:  # fmt: skip
-    """Return the points as batches of at most `most`, each with the numbers of its points.
+    points: Sequence[UnderLoad], apart: Callable[[UnderLoad], Hashable | None] | None = None
+) -> list[tuple[list[int], Batch]]:
+    """Return the points as batches of at most MAX_BATCH_POINTS, each with the numbers of its points.
 
     apart: what the points of a batch must have in common beside their structure; for None a point stays alone.
     """
@@ -253,6 +252,7 @@ def grouped(
             shared = True if apart is None else apart(point)
             group[same] = None if shared is None else (structure(point), shared)
         alike.setdefault(number if group[same] is None else group[same], []).append(number)
+    most = MAX_BATCH_POINTS
     parts = [numbers[k : k + most] for numbers in alike.values() for k in range(0, len(numbers), most)]
     return [(numbers, _stacked([points[k] for k in numbers])) for numbers in parts]
 

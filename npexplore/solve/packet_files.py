@@ -106,7 +106,7 @@ class Frames:
     table: PacketTable
 
     @staticmethod
-    def copied(scan: Scan, folder: Path, with_progress: Callable[[Iterable[Any]], Iterable[Any]] = iter) -> Frames:
+    def copied(scan: Scan, folder: Path, with_progress: Callable[[Iterable[Any]], Iterable[Any]]) -> Frames:
         """Copy a capture's frames into a file without a name in a folder; with_progress: wraps the reading."""
         builder, at = TableBuilder(RECORD_COLUMNS), 0
         with closing(scan), arrays_in_files(folder), tempfile.TemporaryFile(dir=folder) as file:

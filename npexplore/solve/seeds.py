@@ -26,7 +26,6 @@ def replicate(
     machine: Machine, workload: Workload, seeds: Sequence[int], *, packets: int | None = None,
     warm_up: int | None = None, window_s: float | None = None, boot_s: float | None = None,
     progress: Callable[[int], None] | None = None, model: EngineModel | None = None, breakdown: bool = False,
-    line: bool = True,
 ) -> Prediction:  # fmt: skip
     """Simulate with several seeds; means over the seeds, intervals by replications; the breakdown is the first's.
 
@@ -38,7 +37,7 @@ def replicate(
     runs = [
         simulate(
             machine, workload, seed=seed, packets=packets, warm_up=warm_up, window_s=window_s, boot_s=boot_s,
-            model=model, breakdown=breakdown and seed == seeds[0], progress=progress, line=line,
+            model=model, breakdown=breakdown and seed == seeds[0], progress=progress,
         )
         for seed in seeds
     ]  # fmt: skip

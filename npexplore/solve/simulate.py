@@ -159,9 +159,7 @@ def _takes_all(named: str, packets: int, offered: float, utilization: Mapping[st
     return named.startswith("threads") or (packets >= 0.99 * offered and utilization[named].busy < NEARLY_ALL)
 
 
-def _about(
-    machine: Machine, workload: Workload, total: Stretch, events: int, cut: int, batches: int, grown: float
-) -> dict[str, Any]:
+def _about(machine: Machine, total: Stretch, events: int, cut: int, batches: int, grown: float) -> dict[str, Any]:
     """Return what the run was: packets, batches, seconds, events, bytes."""
     return {
         "packets": total.of(engine.D_COUNT),
@@ -255,7 +253,7 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int, line: b
         approximation="simulation; batch means with Student's t" + (f"; {GREW.format(100 * grown)}" if grown else "")
         + short + (ONE_ORDER if meet_at_locks(machine) else ""),
         seed=result.seed,
-        about=_about(machine, workload, total, last.events, cut, len(parts), grown)
+        about=_about(machine, total, last.events, cut, len(parts), grown)
         | laws.check(machine, workload, model, shots),
         classes=_classes(total, range(model.classes if CLASS in workload.columns else 0), counted, latency),
         batches=tuple((part.of(engine.D_COUNT), part.seconds) for part in parts),

@@ -102,7 +102,7 @@ def machine_chain(
         first, successors, most_states, most_bytes, at_once=AT_ONCE, state_bytes=STATE_BYTES,
         name=f"chain: {machine.name}",
     )  # fmt: skip
-    rewards = np.hstack([np.array(gains), _levels(tokens, machine, workload, states)])
+    rewards = np.hstack([np.array(gains), _levels(tokens, machine, states)])
     return MachineChain(tokens, states, arcs, rewards)
 
 
@@ -253,7 +253,7 @@ def _instant(
     return Instant(list(timed), list(free), [list(a) for a in lines], [list(a) for a in rings], list(turns))
 
 
-def _levels(tokens: Tokens, machine: Machine, workload: Workload, states: list[State]) -> Floats:
+def _levels(tokens: Tokens, machine: Machine, states: list[State]) -> Floats:
     """Return for each state the packets inside, the busy units of each member, and how many wait for it."""
     units = np.array(tokens.units)
     free = np.array([state[1] for state in states])

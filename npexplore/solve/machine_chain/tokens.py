@@ -203,10 +203,10 @@ class Tokens:
                     if row[4] is not None:
                         numbers[row[4]] = (r, units)
                 case "chance":
-                    return self.split(now, [(row[1], at + 1, numbers, ""), (1 - row[1], row[2].row, numbers, "")])
+                    return self.split(now, [(row[1], at + 1, numbers), (1 - row[1], row[2].row, numbers)])
                 case "draw":
                     n = int(row[2](numbers))
-                    return self.split(now, [(1 / n, at + 1, {**numbers, row[1]: float(k)}, "") for k in range(n)])
+                    return self.split(now, [(1 / n, at + 1, {**numbers, row[1]: float(k)}) for k in range(n)])
                 case "fork":
                     child = {name: value for name, value in numbers.items() if not isinstance(value, tuple)}
                     if row[1] is not None:
@@ -218,7 +218,7 @@ class Tokens:
                     source = self.sources[row[1]]
                     if source.packets is None:
                         return self.split(now, [
-                            (share, at + 1, self.loaded(row[1], numbers, message), "") for share, message in self.kinds
+                            (share, at + 1, self.loaded(row[1], numbers, message)) for share, message in self.kinds
                         ])  # fmt: skip
                     if why != GRANTED and not self.taken(now, source.packets, 1):
                         now.lines[source.packets].append(self.place(at, {self.home: numbers[self.home]}))
@@ -271,13 +271,13 @@ class Tokens:
             self.release(now, r, int(dict(message)["packet_bytes"]) if counts_bytes else 1)
         return self.loaded(pool, numbers, message)
 
-    def split(self, now: Instant, ways: list[tuple[float, int, Numbers, str]]) -> list[Instant]:
+    def split(self, now: Instant, ways: list[tuple[float, int, Numbers]]) -> list[Instant]:
         """Return what an instant comes to by chance: the token that runs goes on at another place."""
         instants = []
-        for chance, at, numbers, why in ways:
+        for chance, at, numbers in ways:
             if chance > 0:
                 one = now.copy(chance)
-                one.ready.appendleft((at, dict(numbers), why))
+                one.ready.appendleft((at, dict(numbers), ""))
                 instants.append(one)
         return instants
 
@@ -315,7 +315,7 @@ class Tokens:
     def arrivals(self, now: Instant, at: int, numbers: Numbers) -> list[Instant]:
         """Let a packet of each kind come into the receive buffer, or be lost."""
         _, buffer, packets, ring = self.code.operations[at]
-        instants = self.split(now, [(share, at + 1, numbers, "") for share, _ in self.kinds])
+        instants = self.split(now, [(share, at + 1, numbers) for share, _ in self.kinds])
         for one, (_, message) in zip(instants, self.kinds, strict=True):
             one.gains[OFFERED] += 1
             cells = int(-(-dict(message)["packet_bytes"] // self.cell) * self.cell)
