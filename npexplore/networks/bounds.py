@@ -9,7 +9,6 @@ import numpy as np
 from npexplore.networks.answers import by_class
 from npexplore.networks.result import ClassResult, NetworkResult, StationResult, busiest
 from npexplore.networks.traffic import Traffic
-from npexplore.solve import queueing
 
 
 def solve_bounds(flows: Traffic) -> NetworkResult:
@@ -17,19 +16,11 @@ def solve_bounds(flows: Traffic) -> NetworkResult:
 
     The bottleneck is the station with the largest of them; a station's mean response is the service without waiting.
     """
-    queueing_only = ~flows.delay[:, None]
     pass_s = flows.path * flows.mean / flows.fastest[:, None]
     share = flows.demands / flows.fullest[:, None]  # of each station, by one pass a second
-    with np.errstate(divide="ignore"):
-        upper = np.minimum(np.where(flows.rate > 0, flows.rate, np.inf), 1 / share.max(axis=0))
-    closed = flows.population > 0
-    if closed.any():
-        away = flows.think_time + (pass_s * ~queueing_only).sum(axis=0)
-        servers = [1 if s.discipline == "delay" else s.servers for s in flows.network.station.values()]
-        bounds = queueing.multiclass_asymptotic_bounds(
-            (pass_s * queueing_only)[:, closed], flows.population[closed], away[closed], servers
-        )
-        upper[closed] = np.minimum(upper[closed], bounds.upper[0])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        comes = np.where(flows.rate > 0, flows.rate, flows.population / (pass_s.sum(axis=0) + flows.think_time))
+        upper = np.minimum(comes, 1 / share.max(axis=0))
     stations = {}
     for k, name in enumerate(flows.network.station):
         visits = float(upper @ flows.visits[k])
