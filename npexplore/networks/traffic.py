@@ -82,7 +82,6 @@ class Traffic:
 def traffic(network: Network) -> Traffic:
     """Solve the traffic equations of each chain; raises InputError where customers can never leave."""
     chains = chains_of(network)
-    view = network if chains.count == len(network.classes) else _view(network, chains)
     names, nodes = list(network.station), nodes_of(network)
     K, R, C = len(names), len(network.classes), chains.count
     visits, path = np.zeros((K, C)), np.zeros((K, C))
@@ -102,6 +101,7 @@ def traffic(network: Network) -> Traffic:
                 path[max(there, key=lambda k: class_mean[k, r] / speed[k]), chains.of[r]] += count
     for r, c in enumerate(map(int, chains.of)):
         visits[:, c] += class_visits[:, r]
+    view = network if C == R else _view(network, chains, class_visits)
     for number, one in enumerate(view.classes.values()):
         for j in np.flatnonzero(visits[:, number]):
             mean[j, number], scv[j, number] = one.service[names[j]].moments()
@@ -115,26 +115,21 @@ def traffic(network: Network) -> Traffic:
     )  # fmt: skip
 
 
-def _view(network: Network, chains: Chains) -> Network:
+def _view(network: Network, chains: Chains, class_visits: Floats) -> Network:
     """Return the network with one class for each chain, named after its first class."""
     names, view = list(network.classes), {}
     for c in range(chains.count):
-        members = [names[r] for r in np.flatnonzero(chains.of == c)]
+        rows = np.flatnonzero(chains.of == c)
+        members = [names[r] for r in rows]
         ones = [network.classes[name] for name in members]
         arrivals = [one.arrivals for one in ones if one.arrivals]
-        begins = [float(chains.begins[names.index(name)]) for name in members]
+        begins = chains.begins[rows].tolist()
         service = {}
-        for station in network.station:
-            row = nodes_of(network).index(station)
-            forks = [nodes_of(network).index(f) for f, fork in network.fork.items() if station in fork.stations]
-            parts = [one.service[station] for one in ones if station in one.service]
-            weights = [
-                float(sum(chains.visits[n, names.index(name)] for n in (row, *forks)))
-                for name, one in zip(members, ones, strict=True)
-                if station in one.service
-            ]
+        for k, station in enumerate(network.station):
+            there = [r for r, one in zip(rows, ones, strict=True) if station in one.service]
+            weights = class_visits[k, there].tolist()
             if any(weights):
-                service[station] = _one(parts, weights)
+                service[station] = _one([network.classes[names[r]].service[station] for r in there], weights)
         thinks = [one.think_time for one in ones]
         think = None
         if any(thinks):
