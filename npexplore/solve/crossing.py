@@ -24,9 +24,6 @@ def crossing(excess: Callable[[Floats], Floats], low: Floats, high: Floats) -> F
     below = excess(low)
     root = np.where(above >= 0, high, low)
     done = (above >= 0) | (below <= 0)
-    if done.all():
-        excess(root)
-        return root
     stayed = np.zeros(len(low))  # which end stayed in the last step: 1 the upper, -1 the lower
     for _ in range(STEPS):
         at = (low * above - high * below) / np.where(above == below, -1.0, above - below)
