@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -250,6 +251,8 @@ def read_xml(path: Path, title: Title) -> Entry:
     """
     reader = _XmlReader(path.name, title)
     data = input_content(path)
+    if not data.removeprefix(BOM_UTF8).strip():
+        raise InputError(f"{path.name}: is empty")
     try:
         reader.parser.Parse(data, True)
     except (expat.ExpatError, ValueError, LookupError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import tomllib
+from codecs import BOM_UTF8
 from copy import deepcopy
 from difflib import get_close_matches
 from pathlib import Path
@@ -15,6 +16,7 @@ import msgspec
 from npexplore.errors import Faults, InputError, UnknownNameError
 from npexplore.paths import plain_text
 
+FILLED = "?"  # in place of a text that is missing
 MAX_FAULTS = 20  # faults of a file that are told at once
 STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")  # of a place such as port[0].mtu
 ONE_AT_A_TIME = threading.Lock()  # two threads that need the same record for the first time crash msgspec 0.22
@@ -57,7 +59,7 @@ def _any_of(kinds: list[str]) -> str:
 
 def parsed(text: bytes, path: Path) -> dict[str, Any]:
     """Return a TOML text as tables; raises InputError if it is not valid TOML."""
-    if not text.strip():
+    if not text.removeprefix(BOM_UTF8).strip():
         raise InputError(f"{path.name}: is empty")
     try:
         return tomllib.loads(plain_text(text, path.name))
@@ -132,7 +134,7 @@ def _fill(data: Any, steps: list[str | int], lost: str, kind: Any) -> bool:
         field.type for schema in _structs(kind) for field in msgspec.structs.fields(schema)
         if field.encode_name == lost and field.required
     ]  # fmt: skip
-    for value in (1, "?", *_choices(kind, lost), [], {}):
+    for value in (1, FILLED, *_choices(kind, lost), [], {}):
         for hint in hints:
             try:
                 typed(value, hint)

@@ -17,7 +17,7 @@ SUFFIXES = {".parquet": "parquet", ".pcap": "pcap-ns", ".pcapng": "pcapng"}
 
 
 @click.command("convert")
-@click.argument("sources", metavar="IN...", nargs=-1, required=True)
+@click.argument("sources", metavar="IN...", nargs=-1)
 @click.argument("target", metavar="OUT", type=OutputFile())
 @click.option("--where", help='Keep the packets that meet a condition: ipv4 and length > 100 and dst in "10.0.0.0/8".')
 @click.option("--microseconds", is_flag=True, help="Write a pcap with times in microseconds, for old readers.")
@@ -44,6 +44,8 @@ def command(
 
     IN is a file, a folder or a pattern, or several; - is standard input.
     """
+    if not sources:
+        raise InputError(f"trace convert IN... OUT needs captures and the file to write, got {str(target)!r} alone")
     form = SUFFIXES[one_of("ending of the output file", target.suffix.lower(), SUFFIXES)]
     if where is not None and not where.strip():
         raise InputError("--where is empty: leave it out to keep every packet")

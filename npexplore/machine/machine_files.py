@@ -12,7 +12,7 @@ from npexplore.machine.described.part_files import parts_beside, read_parts
 from npexplore.machine.described.part_parameters import changed_table, with_part_parameters
 from npexplore.machine.parameters import MachineFile, Parameter, Parameters
 from npexplore.paths import content, share, stems
-from npexplore.toml import convert, parsed
+from npexplore.toml import FILLED, convert, parsed
 
 ASKED = frozenset({"kind", "about", "source"})  # what only a new parameter must say
 JOINED = ("parameter", "mechanism", "reason", "modes", "resource")  # tables that a file adds to those it extends
@@ -81,6 +81,7 @@ def _more_faults(rest: MachineFile, file: Path, faults: Faults) -> None:
     """Add the faults of resources and programs to those of a file whose other tables have faults too."""
     from npexplore.machine.described.build import build
 
+    rest = msgspec.structs.replace(rest, name=file.stem) if rest.name == FILLED else rest
     with faults.one():
         machine = _checked(rest, file, Faults())
         beside = tuple(parts_beside(machine.resource, file.parent))

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from npexplore.dimensions import Quantity, Unit, aligned, in_unit_of, product, unit_named, value_of, whole_times
 from npexplore.errors import ModelError
+from npexplore.rows.expression_text import ALIKE, OPPOSITE, text_of
 from npexplore.units import unit_of
 
 Values: TypeAlias = npt.NDArray[np.float64]
@@ -45,8 +46,6 @@ CONDITIONS: dict[str, Callable[[Any, Any], Any]] = {
     "gt": np.greater,
 }
 LINEAR = ("add", "sub", "min", "max")  # of which a positive factor goes through
-ALIKE = {"add": "adding", "sub": "subtracting", "mod": "a remainder of", "min": "comparing", "max": "comparing"}
-OPPOSITE = {"lt": "ge", "le": "gt", "eq": "ne", "ne": "eq", "ge": "lt", "gt": "le"}
 
 
 def _operator(name: str) -> Callable[[Expression, Measured], Expression]:
@@ -68,7 +67,7 @@ class Expression:
     Nobody changes one; frozen records would take three times as long to make, and a machine has thousands.
     """
 
-    __hash__ = object.__hash__
+    __hash__, __repr__ = object.__hash__, text_of
     unit: Unit | None = None  # None: a plain number, or one whose unit nobody knows
 
     __eq__ = _comparison("eq")  # type: ignore[assignment]
@@ -100,14 +99,14 @@ class Expression:
         raise ModelError("a program divides by numbers, or by // and ceildiv, to whole numbers")
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Constant(Expression):
     """A number known while recording."""
 
     value: float
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Variable(Expression):
     """A number known per packet or per turn of a loop; it lives in a register while it is needed."""
 
@@ -115,19 +114,19 @@ class Variable(Expression):
     unit: Unit | None = None
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Moment(Variable):
     """A time on the clock: seconds for demands, ticks for the engine."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Home(Expression):
     """The member of a server that the running thread lives on; for solvers without threads any of them."""
 
     server: str
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Function(Expression):
     """One of FUNCTIONS applied to two expressions."""
 
@@ -137,13 +136,14 @@ class Function(Expression):
     unit: Unit | None = None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Condition:
     """One of CONDITIONS between two expressions."""
 
     name: str
     left: Expression
     right: Expression
+    __repr__ = text_of
 
     def __bool__(self) -> bool:
         raise ModelError("a condition on a packet was used in Python's own `if`; record m.branch(...) instead")

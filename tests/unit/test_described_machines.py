@@ -722,3 +722,8 @@ def test_a_faulty_device_is_told_with_its_rule(tmp_path, old, new, fault):
     with pytest.raises(InputError) as raised:
         banked(tmp_path, old, new).bounds(workload(packet_bytes=64))
     assert fault in str(raised.value)
+
+
+def test_a_machine_file_without_anything_is_called_by_its_name(tmp_path):
+    with pytest.raises(FaultsError, match=r"bare\.toml: bare: a machine needs at least one pool"):
+        design(written(tmp_path, "# nothing yet\n", "bare.toml"))

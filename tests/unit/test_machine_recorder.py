@@ -68,7 +68,10 @@ def test_every_step_is_kept_in_order():
         (lambda m, p: m.otherwise().__enter__(), "otherwise() must follow directly after a branch"),
         (lambda m, p: m.branch(1.5, "coin").__enter__(), "probability of branch 'coin' must be in [0, 1], got 1.5"),
         (lambda m, p: m.branch(True).__enter__(), "branch 'branch' needs a condition on the packet or a probability"),
-        (lambda m, p: m.branch(p.packet_bytes).__enter__(), "needs a condition on the packet or a probability"),
+        (
+            lambda m, p: m.branch(p.packet_bytes + 4).__enter__(),
+            "packet, such as (packet_bytes + 4) > 0, or a probability, got (packet_bytes + 4)",
+        ),
         (lambda m, p: 1 if p.packet_bytes > 64 else 2, "used in Python's own `if`; record m.branch"),
         (lambda m, p: 1 if p.packet_bytes == 64 else 2, "used in Python's own `if`; record m.branch"),
         (lambda m, p: 1 if p.packet_bytes else 2, "used in Python's own `if`; record m.branch"),

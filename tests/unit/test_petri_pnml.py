@@ -51,7 +51,7 @@ def test_a_file_of_another_tool(tmp_path, capsys):
 FAULTS = [
     ("grammar/ptnet", "grammar/highlevelnet", "a net must be a place/transition net"),
     ("grammar/ptnet", "grammar/symmetricnet", "got 'http://www.pnml.org/version-2009/grammar/symmetricnet'"),
-    ('target="t1"/>', 'target="t9"/>', "arc 'a1': must lead from a place to a transition or back, got 'p1' to 't9'"),
+    ('target="t1"/>', 'target="t9"/>', "arc 'a1': target 't9' is unknown (nearest: t1"),
     ('id="a2" source="t1"', 'id="a2" source="p1"', "arc 'a2': must lead from a place to a transition or back"),
     ('value="inhibitor"', 'value="inhibitr"', "arc 'a3': type of arc 'inhibitr' is unknown (nearest: inhibitor,"),
     ("<text>2</text>", "<text>-2</text>", "place 'p1': initialMarking must be a whole number"),

@@ -9,6 +9,8 @@ import pytest
 import npexplore
 from npexplore.designs import Design
 from npexplore.errors import InputError
+from npexplore.machine import FifoServer, Ingress, Machine, Pool
+from npexplore.machine.parameters import MachineFile, Parameters
 from npexplore.machine.workload import Workload
 from npexplore.study.explaining.explain import explain
 from npexplore.study.explaining.paired import forwarded, ratio
@@ -360,3 +362,15 @@ def test_times_of_a_run_in_another_mode_are_not_told_as_the_mean():
     predictions = found.predictions | {name: dataclasses.replace(found.best, latency_s=slower) for name in names}
     told = in_words(dataclasses.replace(found, predictions=predictions))
     assert f"A packet takes {short(1.3e9 * broken.latency_s, 3)} ns; in the simulation whose times follow, " in told
+
+
+def test_a_packet_whose_work_is_all_forked_takes_no_time_of_its_own():
+    def program(m, packet):
+        with m.fork():
+            m.table.serve()
+
+    machine = Machine("aside", Pool("thread", 4, program), Ingress("receive"), {"table": FifoServer("table", 1e-7)})
+    design = Design("aside", Parameters(MachineFile(name="aside")), lambda _: machine)
+    told = in_words(explain(design, LOAD))
+    assert "A packet takes no time of its own" in told
+    assert "meeting nobody" not in told

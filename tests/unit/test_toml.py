@@ -48,6 +48,7 @@ class File(Record):
         ("scheduler = " + 5000 * "[" + 5000 * "]", "not valid TOML: maximum recursion depth"),
         ("scheduler = " + 5000 * "9", "not valid TOML: Exceeds the limit"),
         (" \n", "is empty"),
+        ("\ufeff", "is empty"),
     ],
 )
 def test_faults_are_told(text, message):

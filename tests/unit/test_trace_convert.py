@@ -197,6 +197,7 @@ def test_damaged_input_is_converted_and_status_3(tmp_path, capsys):
         ([WIKIPEDIA, "t.pcapng", "--microseconds"], "--microseconds needs a .pcap output"),
         ([WIKIPEDIA, "t.pcap", "--keep-payload"], "there is no --anonymise KEYFILE"),
         ([WIKIPEDIA, "t.pcap", "--where", " "], "--where is empty"),
+        (["t.pcap"], "trace convert IN... OUT needs captures and the file to write, got"),
         ([WIKIPEDIA, "t.pcap", "--anonymise", "nokey"], "nokey"),
         ([WIKIPEDIA, "nowhere/t.pcap"], "nowhere/t.pcap: cannot be written: there is no folder nowhere"),
         ([WIKIPEDIA, "nowhere/t.parquet"], "nowhere/t.parquet: cannot be written: there is no folder nowhere"),

@@ -157,6 +157,9 @@ class _Reader:
 
     def arc(self, arc: Entry, numbers: Mapping[str, int], arcs: Mapping[str, dict[str, dict[int, int]]]) -> None:
         source, target = (self.meant(arc.value(f"@{end}", "")) for end in ("source", "target"))
+        for end, name in (("source", source), ("target", target)):
+            if name not in numbers and name not in arcs:
+                raise arc.refused(str(UnknownNameError(end, name, [*numbers, *arcs])))
         weight = _count(arc, "inscription", _weight(arc), least=1)
         takes = TAKES[one_of(f"{arc.place}: type of arc", _arc_kind(arc), TAKES)]
         self.annotation(arc)

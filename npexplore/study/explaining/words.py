@@ -160,6 +160,9 @@ def _time(e: Findings) -> Iterator[str]:
         grown = e.best.about.get("latency_grew")
         filling = f" It grew by {share(float(grown))} while it was measured: take more --packets." if grown else ""
         broken, mean = e.best.breakdown.latency_s, e.best.latency_s.mean
+        if broken <= 0:
+            yield f"A packet takes no time of its own: only work that goes on beside it does.{filling}"
+            return
         takes = "takes "
         if mean and abs(broken - mean) > OF_ANOTHER_RUN * mean:
             takes += f"{short(mean * 1e9, 3)} ns; in the simulation whose times follow, "
