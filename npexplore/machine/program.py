@@ -201,9 +201,10 @@ class Recorder:
         """
         if not isinstance(condition, Condition):
             if isinstance(condition, bool) or not isinstance(condition, int | float):
-                such = f", such as {condition!r} > 0," if isinstance(condition, Expression) else ""
+                got: object = condition
+                such = f", such as {got!r} > 0," if isinstance(got, Expression) else ""
                 raise ModelError(
-                    f"branch {source!r} needs a condition on the packet{such} or a probability, got {condition!r}"
+                    f"branch {source!r} needs a condition on the packet{such} or a probability, got {got!r}"
                 )
             if not 0 <= condition <= 1:
                 raise ModelError(f"probability of branch {source!r} must be in [0, 1], got {condition!r}")

@@ -26,8 +26,30 @@ FARTHEST = 100.0  # times a knob's value, where ceilings may cross
 MOST_SHOWN = 8
 
 
+class _Sent:
+    """Base of records whose expression is sent and copied as it is: SymPy's own way rewrites sums on arrival."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        content = {name: _parts(one) if name == "expression" else one for name, one in vars(self).items()}
+        return _received, (type(self), content)
+
+
+def _parts(expression: sympy.Basic) -> Any:
+    """Return an expression as nested tuples of what it is made by; symbols and numbers are themselves."""
+    return (expression.func, *map(_parts, expression.args)) if expression.args else expression
+
+
+def _joined(parts: Any) -> Any:
+    """Return the expression of such parts, without simplifying anything."""
+    return parts[0](*map(_joined, parts[1:]), evaluate=False) if isinstance(parts, tuple) else parts
+
+
+def _received(kind: type[_Sent], content: dict[str, Any]) -> Any:
+    return kind(**content | {"expression": _joined(content["expression"])})
+
+
 @dataclass(frozen=True)
-class Formula:
+class Formula(_Sent):
     """One number as an expression of knobs and of packets' demands, with its present value.
 
     held: knobs that act on it in steps, and the values for which the formula is valid.
@@ -61,7 +83,7 @@ class Formula:
 
 
 @dataclass(frozen=True)
-class Crossing:
+class Crossing(_Sent):
     """Where another ceiling becomes the lowest: the knob's value there, and on which side of it the first one binds."""
 
     knob: str

@@ -1,5 +1,7 @@
 """Formulas give the bounds, on every listed design, with its knobs at random; derivatives are the elasticities."""
 
+import copy
+import pickle
 from functools import cache
 
 import numpy as np
@@ -98,3 +100,11 @@ def test_a_knob_that_acts_in_steps_is_refused_by_name():
         found.value(found.binds, access_bytes=65)
     with pytest.raises(UnknownNameError, match="bus_bit"):
         found.value(found.binds, bus_bit=32)
+
+
+def test_formulas_are_the_same_after_they_were_sent():
+    """SymPy's own pickling made 1/50000000 + (read_share + 3)/100000000 another sum."""
+    found = npexplore.design("ixp2400_dram").formula(npexplore.workload(packet_bytes=64))
+    for came in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found)):
+        assert came == found
+        assert repr(list(came.ceilings.values())) == repr(list(found.ceilings.values()))
