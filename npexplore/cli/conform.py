@@ -213,7 +213,7 @@ def _loaded(text: str) -> Callable[[int, bytes], Any]:
     module = module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:  # whatever it is, it is the file's
+    except (Exception, SystemExit) as error:  # whatever it is, it is the file's
         raise InputError(f"{path} cannot be loaded: {type(error).__name__}: {error}") from None
     function: Callable[[int, bytes], Any] = vars(module)[one_of(f"{path}: function", name, vars(module))]
     return function

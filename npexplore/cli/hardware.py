@@ -176,7 +176,7 @@ def _hardware_of(file: Path) -> StepHardware:
         spec.loader.exec_module(module)
     except NpexploreError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(f"{file}: {type(error).__name__}: {error}") from error
     hardware = getattr(module, "hardware", None)
     if not isinstance(hardware, StepHardware):

@@ -145,7 +145,7 @@ def failing_at(where: str, what: str = "") -> Iterator[None]:
         yield
     except NpexploreError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(f"{where}: {what}{type(error).__name__}: {error}{_line(error, where)}") from error
 
 

@@ -176,7 +176,7 @@ class Machine:
             body = record(chosen.program, self.resources, columns, self.facts, chosen.priority)
         except NpexploreError:
             raise
-        except Exception as error:  # the program is a function of the user's own
+        except (Exception, SystemExit) as error:  # the program is a function of the user's own
             said = f"{type(error).__name__}: {error}"
             raise ModelError(f"{self.name}: program of pool {chosen.name!r}: {said}") from error
         if chosen.gets is not None or self.ingress.limited:

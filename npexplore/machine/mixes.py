@@ -28,6 +28,7 @@ from npexplore.toml import decode
 if TYPE_CHECKING:
     from npexplore.packets.synthetic import LengthMix
 
+MAX_NUMBERS = 1 << 26  # of all components of a mix together: half a gigabyte
 SEQUENCE = 8192  # packets that stand for a mix; every solver uses the same ones
 
 
@@ -182,6 +183,11 @@ def solve_mix(file: MixFile) -> Mix:
         if file.target.cell_bytes < 1:
             raise InputError(f"mix {file.name!r}: cell_bytes must be at least 1, got {file.target.cell_bytes}")
     longest = max((part.high for part in file.component), default=0)
+    if (numbers := (longest + 1) * len(file.component)) > MAX_NUMBERS:
+        raise InputError(
+            f"mix {file.name!r}: components x longest length must be at most {MAX_NUMBERS:,}, got {numbers:,} "
+            f"({len(file.component)} x {longest + 1:,})"
+        )
     shapes = [_shape(part, longest) for part in file.component]
     parts = [(part.share, shape) for part, shape in zip(file.component, shapes, strict=True)]
     fixed = [(float(s), p) for s, p in parts if not isinstance(s, str)]

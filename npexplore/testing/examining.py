@@ -77,7 +77,7 @@ def examine_router(
             if sent is None:
                 return None
             got = [(number, bytes(data)) for number, data, *_ in sent]
-        except Exception as error:  # whatever it is, it is the router's
+        except (Exception, SystemExit) as error:  # whatever it is, it is the router's
             return outcome, crash(port, frame, outcome, error), rule
         for number, data in got:
             refuse_port(configuration, number, data)

@@ -198,6 +198,7 @@ def test_shapes():
 @pytest.mark.parametrize(
     ("made", "message"),
     [
+        (mix_of(part(64, 1 << 40, 1.0)), "longest length must be at most 67,108,864, got 1,099,511,627,777"),
         (mix_of(part(64, 64, 0.5)), "mix 'm': shares must add up to 1 with at most one fit and one rest"),
         (mix_of(part(64, 64, 0.7), part(70, 70, 0.7)), "shares must add up to 1"),
         (mix_of(part(64, 64, -0.2), part(70, 70, "rest")), "mix 'm': a share must be in [0, 1], got -0.2"),

@@ -9,7 +9,7 @@ import pytest
 
 from npexplore.cli import main
 from npexplore.designs import design
-from npexplore.errors import InputError
+from npexplore.errors import InputError, NpexploreError
 from npexplore.machine.machine import Machine, Pool
 from npexplore.machine.resources import FifoServer
 from npexplore.machine.resources.ingress import Ingress
@@ -78,6 +78,19 @@ def test_an_argument_that_cannot_be_a_knob_is_named(argument, message, tmp_path)
     with pytest.raises(InputError) as error:
         design(written(tmp_path, text))
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import sys\nsys.exit(0)\n", r"mine\.py: SystemExit: 0 \(line 2\)"),
+        ("def design():\n    raise SystemExit(3)\n", r"mine\.py: design\(\): SystemExit: 3 \(line 2\)"),
+        (OF_THE_DOCUMENT.replace("m.", "exit() or m.", 1), "SystemExit"),
+    ],
+)
+def test_a_file_that_exits_is_told(text, message, tmp_path):
+    with pytest.raises(NpexploreError, match=message):
+        design(written(tmp_path, text)).bounds(64)
 
 
 def test_a_file_that_calls_its_machine_otherwise_is_told(tmp_path):
