@@ -23,6 +23,7 @@ from npexplore.golden.lookup import SixLevelTrie
 from npexplore.golden.lookup.family import IPV6
 from npexplore.golden.mpls.label_cache import LabelCache, LabelTable
 from npexplore.golden.mpls.stack import Label, write_stack
+from npexplore.golden.reasons import Reason
 from npexplore.golden.router.batch import BatchForwarder, Frames
 from npexplore.golden.router.configuration import resolve_router
 
@@ -164,6 +165,21 @@ def test_pipeline_with_errors(benchmark, profile):
     ours = seconds(lambda: batch.forward(frames)) / FRAMES
     benchmark.extra_info["million_packets_per_processor_s"] = 1e-6 / ours
     benchmark.extra_info["reference_times_ours"] = theirs / ours
+
+
+def test_one_in_five_asks_for_a_neighbour(benchmark, router, frames):
+    """Multicasts of a link, which the router does not forward, leave no work to the reference."""
+    ask = bytes.fromhex("3333ff000001") + router.ports[0].peer_mac + b"\x86\xdd"
+    ask += write6(0xFE80 << 112 | 9, 0xFF02 << 112 | 0x1FF000001, bytes(24), next_header=58, hop_limit=255)
+    mixed = Frames.of([(0, ask if row % 5 == 0 else frames.packets[row], row) for row in range(FRAMES)])
+    batch = BatchForwarder(router)
+    made = benchmark.pedantic(batch.forward, (mixed,), rounds=10, warmup_rounds=1)
+    assert (made.reason[::5] == Reason.MULTICAST6).all()
+    some = [(0, mixed.packets[row], 0) for row in range(2_000)]
+    theirs = seconds(lambda: [batch.reference.forward(*row) for row in some]) / len(some)
+    ours = seconds(lambda: batch.forward(mixed)) / FRAMES
+    benchmark.extra_info["reference_times_ours"] = theirs / ours
+    assert benchmark.disabled or theirs > 20 * ours
 
 
 def pushed_by_dpkt(frame, table):

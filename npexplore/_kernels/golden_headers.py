@@ -17,6 +17,7 @@ Array = NDArray[Any]
 NONE, TOO_SHORT, BAD_VERSION, BAD_HEADER_LENGTH, HEADER_CUT = 0, 2, 3, 4, 5
 BAD_TOTAL_LENGTH, TRUNCATED, BAD_CHECKSUM, MARTIAN_SOURCE, MARTIAN_DESTINATION, TTL_EXPIRED = 6, 7, 8, 9, 10, 11
 GO, SLOW = 254, 255  # golden_forward.py
+END, NOP, ROUTER_ALERT = 0, 1, 148  # golden/ipv4/options.py
 
 
 @kernel()
@@ -91,9 +92,26 @@ def updates(checksum: Array, old: Array, new: Array, out: Array) -> None:
         out[i] = _updated(np.int64(checksum[i]), np.int64(old[i]), np.int64(new[i]))
 
 
+@kernel()
+def _passive(buffer: Array, at: int, end: int) -> bool:
+    """Say whether all options are such that routers send them on as they are: no operation, router alert, end."""
+    while at < end and buffer[at] != END:
+        if buffer[at] == NOP:
+            at += 1
+        elif buffer[at] == ROUTER_ALERT and at + 4 <= end and buffer[at + 1] == 4:
+            at += 4
+        else:
+            return False
+    while at < end:
+        if buffer[at] != END:  # Linux clears what is behind the end
+            return False
+        at += 1
+    return True
+
+
 @kernel(forceinline=True)
 def _header(buffer: Array, words: Array, o: int, n: int) -> int:
-    """Return why n bytes at o are no packet (golden/ipv4/validate.py), SLOW if it has options, or GO."""
+    """Return why n bytes at o are no packet (golden/ipv4/validate.py), SLOW if options are to be handled, or GO."""
     if n < 20:
         return TOO_SHORT
     if buffer[o] >> 4 != 4:
@@ -110,7 +128,7 @@ def _header(buffer: Array, words: Array, o: int, n: int) -> int:
         return TRUNCATED
     if not _sums_to_ones(words, o, ihl):
         return BAD_CHECKSUM
-    return GO if ihl == 5 else SLOW
+    return GO if ihl == 5 or _passive(buffer, o + 20, o + 4 * ihl) else SLOW
 
 
 @kernel()

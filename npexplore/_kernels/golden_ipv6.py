@@ -19,6 +19,7 @@ JUMBOGRAM = 57
 GO, SLOW = 254, 255
 ETHERNET, SHORTEST = 14, 40
 ROUTABLE, UNSPECIFIED, LOOPBACK, LINK_LOCAL, MULTICAST_KIND = 0, 1, 2, 3, 4  # golden/ipv6/scope.py
+INTERFACE_SCOPE = np.uint64(1)  # multicast that stays in its node
 HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, DESTINATION_OPTIONS = 0, 43, 44, 51, 60
 ICMP6, INFORMATIONAL = 58, 128
 
@@ -182,18 +183,16 @@ def arrive(buffer: Array, words: Array, offset: Array, length: Array, in_port: A
     """Fill verdict (uint8) of IPv6 frames by frame, header and addresses, and destination (n, 2) where it is GO.
 
     mac (ports, 2) uint32: the first and the last four bytes of each port's address, as `words` holds them. own (k, 2):
-    the router's addresses. whole_chain: look at all extension headers. What may cause a message or has hop-by-hop
-    options is SLOW.
+    the router's addresses. whole_chain: look at all extension headers. What may cause a message, has hop-by-hop options
+    or comes from the unspecified address, on which profiles differ, is SLOW.
     """
     for i in range(len(offset)):
         o = offset[i]
         destination[i, 0] = np.uint64(0)
         destination[i, 1] = np.uint64(0)
         p = in_port[i]
-        if buffer[o] & 1 != 0:
-            verdict[i] = SLOW
-            continue
-        if words[o] != mac[p, 0] or words[o + 2] != mac[p, 1]:
+        link_multicast = buffer[o] & 1 != 0
+        if not link_multicast and (words[o] != mac[p, 0] or words[o + 2] != mac[p, 1]):
             verdict[i] = OTHER_STATION
             continue
         o += ETHERNET
@@ -204,7 +203,15 @@ def arrive(buffer: Array, words: Array, offset: Array, length: Array, in_port: A
         high, low = _word(buffer, o + 24), _word(buffer, o + 32)
         source = _kind(_word(buffer, o + 8), _word(buffer, o + 16))
         target = _kind(high, low)
-        if source != ROUTABLE or target != ROUTABLE or buffer[o + 6] == HOP_BY_HOP:
+        if source == LOOPBACK or source == MULTICAST_KIND:
+            verdict[i] = MARTIAN_SOURCE6
+            continue
+        if target == LOOPBACK and source != UNSPECIFIED:
+            verdict[i] = MARTIAN_DESTINATION6
+            continue
+        multicast = target == MULTICAST_KIND and high >> np.uint64(48) & np.uint64(15) > INTERFACE_SCOPE
+        plain = source == ROUTABLE and target == ROUTABLE and not link_multicast
+        if source == UNSPECIFIED or buffer[o + 6] == HOP_BY_HOP or not (multicast or plain):
             verdict[i] = SLOW
             continue
         if whole_chain and _chained(np.int64(buffer[o + 6])):
@@ -212,7 +219,7 @@ def arrive(buffer: Array, words: Array, offset: Array, length: Array, in_port: A
             if code != NONE:
                 verdict[i] = SLOW if code == HOP_BY_HOP_LATE else code
                 continue
-        code = GO
+        code = MULTICAST6 if multicast else GO
         for k in range(len(own)):
             if high == own[k, 0] and low == own[k, 1]:
                 code = LOCAL_DELIVERY

@@ -104,7 +104,8 @@ def choose(buffer: Array, offset: Array, six: bool, policy: int, fields: int, se
         if verdict[i] != GO or h < 0 or first[h] < 0:
             continue
         o = offset[i] + ETHERNET
-        ends, size, protocol, head = (o + 8, 16, buffer[o + 6], 40) if six else (o + 12, 4, buffer[o + 9], 20)
+        ends, size, protocol = (o + 8, 16, buffer[o + 6]) if six else (o + 12, 4, buffer[o + 9])
+        head = 40 if six else 4 * (np.int64(buffer[o]) & 15)
         odd = protocol == (ICMP6 if six else ICMP)
         if policy != 0:
             total = (np.int64(buffer[o + 4]) << 8 | buffer[o + 5]) + 40 if six else (

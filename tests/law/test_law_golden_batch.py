@@ -65,6 +65,20 @@ def test_batch_equals_reference_on_all_pairs_of_notable_addresses(profile):
     assert_alike(ROUTER, profile, rows)
 
 
+OPTIONS = [b"", b"\1\1\1\1", b"\x94\4\0\0", b"\x94\4\0\1", b"\x94\3\0\1", b"\x94\6\0\0\0\0", b"\1\x94\4", b"\0\0\0\0",
+           b"\0\0\0\7", b"\x99\4\0\0", b"\7\7\4\0\0\0\0"]  # fmt: skip
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_batch_equals_reference_on_all_pairs_of_options(profile):
+    head = ROUTER.ports[0].mac + ROUTER.ports[0].peer_mac + b"\x08\x00"
+    rows = [
+        (0, head + packet("30.0.0.1", to, options=one + other, ttl=ttl), 0)
+        for one in OPTIONS for other in OPTIONS for to in ("20.200.0.1", "99.0.0.1", "224.0.0.22") for ttl in (1, 64)
+    ]  # fmt: skip
+    assert_alike(ROUTER, profile, rows)
+
+
 @pytest.mark.parametrize("profile", PROFILES)
 def test_batch_equals_reference_on_the_named_cases(profile):
     router, cases = named_cases()

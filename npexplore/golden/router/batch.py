@@ -1,9 +1,10 @@
 """Many frames through the router at once, with the reference's answer for each of them.
 
-Packets without options go through kernels, and so do the errors about them; what has options, must be cut or redirects
-a host of IPv6 goes to the reference `Forwarder`, one by one and in order. Frames are sorted by what they carry, and
-each kind is decided at once. Labelled frames go first: IP that comes out below a stack joins the other frames of IP in
-the order of arrival. A law compares both ways (tests/law/test_law_golden_batch.py).
+Packets without options, or with some that a router leaves as they are, go through kernels, and so do the errors about
+those without; what has other options, must be cut or redirects a host of IPv6 goes to the reference `Forwarder`, one by
+one and in order. Frames are sorted by what they carry, and each kind is decided at once. Labelled frames go first: IP
+that comes out below a stack joins the other frames of IP in the order of arrival. A law compares both ways
+(tests/law/test_law_golden_batch.py).
 """
 
 from __future__ import annotations

@@ -28,6 +28,7 @@ from npexplore.golden.router.routes import Hop
 from npexplore.golden.router.sides import UNICAST, Side, Side4, Side6
 
 S = TypeVar("S", bound=Side)
+OPTIONLESS = 0x45  # the first byte of an IPv4 header without options
 ICMP_HEADER = 8  # bytes of ICMP before what is quoted
 Numbers = NDArray[np.int64]
 Which = NDArray[np.bool_]
@@ -169,9 +170,9 @@ class Messages4(BatchMessages[Side4]):
         return icmp.error_for(reason)
 
     def odd(self, reasons: NDArray[np.uint8], buffer: NDArray[np.uint8], at: Numbers, source: NDArray[Any]) -> Which:
-        """Say which packets are from no host's address."""
-        first = source[:, 0] >> 24
-        return np.asarray((first >= 0xE0) | (first == 0) | (first == 127))
+        """Say which packets are from no host's address or have options."""
+        first, options = source[:, 0] >> 24, buffer[at] != OPTIONLESS
+        return np.asarray((first >= 0xE0) | (first == 0) | (first == 127) | options)
 
     def silent(self, buffer: NDArray[np.uint8], at: Numbers, source: NDArray[Any], back: Numbers) -> Which:
         """Say which packets no error is sent about (RFC 1812 section 4.3.2.7), of those for a host elsewhere."""
