@@ -7,7 +7,6 @@ is exact for such times, every mean with a certified error (solve/chains): what 
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -217,40 +216,30 @@ def _arrivals(code: Operations, workload: Workload, buffer: int, packets: int) -
 
 def _arcs(tokens: Tokens, state: State) -> list[tuple[float, Instant]]:
     """Return rate and outcome of all that can happen next in a state."""
-    timed, free, lines, rings, turns = state
+    free, code = state[1], tokens.code
     arcs: list[tuple[float, Instant]] = []
     seen: dict[tuple[int, int], int] = {}
-    for one in timed:
+    for one in state[0]:
         seen[one] = seen.get(one, 0) + 1
     for (place, phase), alike in seen.items():
-        ways = tokens.phases_at(place)
+        at, kept = tokens.places[place]
+        row, numbers, pace = code.operations[at], dict(kept), float(alike)
+        ways, r = tokens.phases(row, numbers), tokens.server_of(row, numbers)
         assert ways is not None
-        pace = float(alike)
-        r = tokens.server_at(place)
         if r is not None and tokens.shared[r]:
             pace *= min(tokens.units[r] / (tokens.units[r] - free[r]), 1.0)
         rates = ways.rates[phase]
-        rest = deque[tuple[int, int]](timed)
-        rest.remove((place, phase))
         for following, rate in enumerate(rates):
             if following != phase and rate > 0:
-                now = _instant(rest, free, lines, rings, turns)
+                now = Instant.after(state, (place, phase))
                 now.timed.append((place, following))
                 arcs.append((pace * float(rate), now))
         ends = -float(rates.sum())
         if ends > 1e-12 * -float(rates[phase]):
-            now = _instant(rest, free, lines, rings, turns)
-            at, numbers = tokens.places[place]
-            now.ready.append((at, dict(numbers), OVER))
+            now = Instant.after(state, (place, phase))
+            now.ready.append((at, numbers, OVER))
             arcs += [(pace * ends * one.chance, one) for one in tokens.settle(now)]
     return arcs
-
-
-def _instant(
-    timed: deque[tuple[int, int]], free: tuple[int, ...], lines: tuple[tuple[int, ...], ...],
-    rings: tuple[tuple[Message, ...], ...], turns: tuple[int, ...],
-) -> Instant:  # fmt: skip
-    return Instant(list(timed), list(free), [list(a) for a in lines], [list(a) for a in rings], list(turns))
 
 
 def _levels(tokens: Tokens, machine: Machine, states: list[State]) -> Floats:

@@ -37,6 +37,14 @@ class Instant:
     chance: float = 1.0
     gains: list[float] = field(default_factory=lambda: [0.0] * 4)
 
+    @staticmethod
+    def after(state: State, ended: tuple[int, int]) -> Instant:
+        """Return a state in which the phase of one token has ended."""
+        timed, free, lines, rings, turns = state
+        now = Instant(list(timed), list(free), [list(a) for a in lines], [list(a) for a in rings], list(turns))
+        now.timed.remove(ended)
+        return now
+
     def copy(self, chance: float) -> Instant:
         """Return the same with a chance that is smaller by a factor."""
         ready = deque((at, dict(numbers), why) for at, numbers, why in self.ready)
@@ -94,16 +102,9 @@ class Tokens:
             self.places.append(key)
         return number
 
-    def server_at(self, place: int) -> int | None:
+    def server_of(self, row: tuple[Any, ...], numbers: Numbers) -> int | None:
         """Return the resource that serves a token in time (None: time passes at none)."""
-        at, numbers = self.places[place]
-        row = self.code.operations[at]
-        return self.resource(row[1], row[2](dict(numbers))) if row[0] == "serve" else None
-
-    def phases_at(self, place: int) -> Phases | None:
-        """Return the phases of the time that passes at a place, None for no time."""
-        at, numbers = self.places[place]
-        return self.phases(self.code.operations[at], dict(numbers))
+        return self.resource(row[1], row[2](numbers)) if row[0] == "serve" else None
 
     def resource(self, server: str, member: float) -> int:
         """Return the number of a server's member; raises RefusedError for a member that does not exist."""
@@ -114,6 +115,7 @@ class Tokens:
         return self.first[server] + one
 
     def phases(self, row: tuple[Any, ...], numbers: Numbers) -> Phases | None:
+        """Return the phases of the time that passes, None for no time."""
         time = row[-1] if isinstance(row[-1], Distribution) else row[-1](numbers)
         if not isinstance(time, float | int):
             phases = self.known.get(time)
@@ -283,7 +285,7 @@ class Tokens:
 
     def time(self, now: Instant, at: int, row: tuple[Any, ...], numbers: Numbers, why: str) -> list[Instant] | None:
         """Let time pass, at a server or none; returns None where it is over."""
-        r = self.resource(row[1], row[2](numbers)) if row[0] == "serve" else None
+        r = self.server_of(row, numbers)
         if why == OVER:
             if r is not None:
                 self.release(now, r, 1)
