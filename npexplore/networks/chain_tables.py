@@ -1,6 +1,6 @@
 """A network file as the tables of its Markov chain (`_kernels/network_chain.py`); refuses what is not Markovian."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -12,10 +12,12 @@ from npexplore.networks.arrivals import AnyArrivals, arrival_phases
 from npexplore.networks.chains import chains_of
 from npexplore.networks.checks import turn_of, waits_for_room
 from npexplore.networks.records import HIT, IN, MISS, OUT, Network
+from npexplore.networks.single_station import speeds
 from npexplore.networks.times import AnyTime, phases
 from npexplore.rows.distributions import Batch
 from npexplore.rows.phases import Phases
 from npexplore.solve.chains.chain import Array
+from npexplore.solve.queueing.inputs import Floats, Ints
 
 KINDS = {
     "fifo": kernel.FIFO, "last": kernel.LCFS, "random": kernel.RANDOM, "priority": kernel.PRIORITY,
@@ -27,34 +29,21 @@ POLICIES = {"lru": kernel.LRU, "fifo": kernel.FIRST_OUT, "random": kernel.RANDOM
 HOWS = {"chance": kernel.CHANCE, "in_turn": kernel.TURN, "shortest": kernel.SHORTEST}
 
 
-@dataclass
-class PhaseTable:
-    """All services' phases one after the other."""
-
-    begin: list[int] = field(default_factory=lambda: [0])
-    chance: list[float] = field(default_factory=list)
-    leave: list[float] = field(default_factory=list)
-    next_begin: list[int] = field(default_factory=lambda: [0])
-    next_phase: list[int] = field(default_factory=list)
-    next_chance: list[float] = field(default_factory=list)
-
-    def add(self, ways: Phases) -> int:
-        """Append a service; returns its number."""
-        start = len(self.leave)
+def phase_arrays(times: Sequence[Phases]) -> tuple[Ints, Floats, Floats, Ints, Ints, Floats]:
+    """Return the phases of all times one after the other, as `Rules` has them: from `begin` to `next_chance`."""
+    begin, leave, next_begin, following = [0], list[float](), [0], list[tuple[int, float]]()
+    for ways in times:
         for i, row in enumerate(ways.rates):
             out = -row[i]
-            self.leave.append(out)
-            for j, rate in enumerate(row):
-                if j != i and rate > 0:
-                    self.next_phase.append(start + j)
-                    self.next_chance.append(rate / out)
+            leave.append(out)
+            following += [(begin[-1] + j, rate / out) for j, rate in enumerate(row) if j != i and rate > 0]
             if (end := 1 - (row.sum() - row[i]) / out) > 1e-12:
-                self.next_phase.append(-1)
-                self.next_chance.append(end)
-            self.next_begin.append(len(self.next_phase))
-        self.chance += list(ways.first)
-        self.begin.append(len(self.leave))
-        return len(self.begin) - 2
+                following.append((-1, end))
+            next_begin.append(len(following))
+        begin.append(len(leave))
+    chance = np.concatenate([np.zeros(0), *(ways.first for ways in times)])
+    next_phase, next_chance = (np.array([one[k] for one in following], kind) for k, kind in ((0, np.int64), (1, float)))
+    return np.array(begin, np.int64), chance, np.array(leave), np.array(next_begin, np.int64), next_phase, next_chance
 
 
 class ChainTables:
@@ -75,7 +64,7 @@ class ChainTables:
         self.branches = max((len(fork.stations) for fork in network.fork.values()), default=1)
         self.variables: list[int] = []  # first values
         self._limits()
-        self.table = PhaseTable()
+        self.times: list[Phases] = []
         self._services()
         self._polling()
         self._caches()
@@ -113,21 +102,21 @@ class ChainTables:
         here = np.arange(min(levels, self.most * self.branches) + 1)
         self.speed = np.ones((K, len(here)))
         for k, one in enumerate(network.station.values()):
-            self.speed[k] = np.minimum(here, one.servers)
-            if one.rates:
-                self.speed[k, 1:] = np.array(one.rates)[np.minimum(here[1:], len(one.rates)) - 1]
+            self.speed[k, 0], self.speed[k, 1:] = 0.0, speeds(one, here[1:])
         self.weight = np.ones((K, self.R))
         for k, one in enumerate(network.station.values()):
             for name, weight in one.weights.items():
                 self.weight[k, self.names.index(name)] = weight
 
-    def _phases(self, time: AnyTime, what: str) -> Phases:
+    def _phases(self, time: AnyTime, what: str) -> int:
+        """Note the phases of a time; return its number."""
         phase_type = phases(time)
         if phase_type is None:
             raise RefusedError(f"{what}: a chain needs times of exponential phases, got {_tag(time)}")
         if len(phase_type.first) >= kernel.PHASES - 1:
             raise RefusedError(f"{what}: a chain tells {kernel.PHASES - 2} phases apart, got {len(phase_type.first)}")
-        return phase_type
+        self.times.append(phase_type)
+        return len(self.times) - 1
 
     def _services(self) -> None:
         self.first = np.full((self.K, self.R), -1, np.int64)
@@ -137,9 +126,9 @@ class ChainTables:
         for r, (name, one) in enumerate(zip(self.names, self.classes, strict=True)):
             for station, time in one.service.items():
                 place = f"service of {name!r} at {station!r}"
-                self.first[self.stations.index(station), r] = self.table.add(self._phases(time, place))
+                self.first[self.stations.index(station), r] = self._phases(time, place)
             if one.think_time is not None:
-                self.first[-1, r] = self.table.add(self._phases(one.think_time, f"think_time of {name!r}"))
+                self.first[-1, r] = self._phases(one.think_time, f"think_time of {name!r}")
                 self.thinks[r] = 1
             self.klass[r, kernel.C_RANK] = ranks.index(one.priority)
 
@@ -151,9 +140,8 @@ class ChainTables:
                 continue
             for c, time in one.switch_over.items():
                 r = self.names.index(c)
-                ways = self._phases(time, f"switch_over from {c!r} at {name!r}")
-                self.switch[k, r] = self.table.add(ways)
-                start = [r, 1 + int(np.argmax(ways.first)), 0]
+                self.switch[k, r] = self._phases(time, f"switch_over from {c!r} at {name!r}")
+                start = [r, 1 + int(np.argmax(self.times[-1].first)), 0]
             self.station[k, kernel.T_VARIABLE] = len(self.variables)
             self.variables += start if one.switch_over else [0] * kernel.P_COLUMNS
 
@@ -247,11 +235,7 @@ class ChainTables:
 
     def rules(self) -> kernel.Rules:
         """Return the tables as the kernel takes them."""
-        t = self.table
-        phases = (
-            np.array(t.begin, np.int64), np.array(t.chance, float), np.array(t.leave, float),
-            np.array(t.next_begin, np.int64), np.array(t.next_phase, np.int64), np.array(t.next_chance, float),
-        )  # fmt: skip
+        phases = phase_arrays(self.times)
         return kernel.Rules(
             self.station, self.limit, self.klass, self.first, self.switch, *phases, self.speed, self.weight, self.node,
             self.target_node, self.target_class, self.target_chance, self.fork_begin, self.fork_station, self.cache,
