@@ -80,21 +80,16 @@ class Graph:
                 station[key] = {_plain(c): w for c, w in station[key].items() if _plain(c) in document["class"]}
         return checked_network(document)
 
-    def _begin(self, c: str) -> tuple[str, str] | None:
-        """Return the node that passes of a class begin at: its source, or its reference station."""
-        kind = self.classes[c]
-        if kind.population is not None:
-            return (kind.reference, c) if kind.reference in self.nodes else None
-        return (kind.reference, c) if kind.arrivals else None
+    def _serves(self, name: str, c: str) -> bool:
+        """Say whether a node is a station where a class takes time."""
+        return self.nodes[name].kind == "station" and self.nodes[name].service.get(c) is not None
 
     def _starts(self, c: str) -> list[Way]:
-        begin = self._begin(c)
-        if begin is None:
+        """Return where passes of a class begin: behind its source, or at its reference station or behind that."""
+        kind = self.classes[c]
+        if not (kind.arrivals if kind.population is None else kind.reference in self.nodes):
             return []
-        node = self.nodes[begin[0]]
-        if node.kind == "station" and node.service.get(c) is not None:
-            return [(begin[0], c, 1.0)]
-        return self._ways(*begin)
+        return [(kind.reference, c, 1.0)] if self._serves(kind.reference, c) else self._ways(kind.reference, c)
 
     def _ways(self, name: str, c: str, depth: int = 0) -> list[Way]:
         """Return where a customer that leaves a node next takes time, is asked for an item, splits or is done."""
@@ -187,11 +182,9 @@ class Graph:
             one["arrivals"] = kind.arrivals
         begins = bool(kind.population or kind.arrivals) or (OUT, c) in reached
         if begins and (starts := self._starts(c)):
-            begin = self._begin(c)
-            assert begin is not None
             one["route"][IN] = self._texts(starts, c)
-            if self.nodes[begin[0]].kind != "station" or self.nodes[begin[0]].service.get(c) is None:
-                self._choice(one, IN, *begin)
+            if not self._serves(kind.reference, c):
+                self._choice(one, IN, kind.reference, c)
         inside = {s for name in here if self.nodes[name].kind == "fork" for s in self._branches(name)}
         for name in sorted(here, key=list(self.nodes).index):
             node = self.nodes[name]
