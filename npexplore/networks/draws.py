@@ -11,7 +11,7 @@ import numpy as np
 
 from npexplore._kernels import engine
 from npexplore.networks.arrivals import AnyArrivals, Markovian, Renewal
-from npexplore.networks.times import AnyTime, Coxian, PhaseType, Trace, phases
+from npexplore.networks.times import AnyTime, Coxian, PhaseType, Trace, phases_of
 from npexplore.networks.transforms import quantile
 from npexplore.rows.arrivals import duration, let_arrive
 from npexplore.rows.assembler import PROBABILITY_STEPS, Assembler, Label
@@ -39,9 +39,7 @@ def drawn(asm: Assembler, time: AnyTime, source: str, scale: float = 1.0) -> Dra
     if isinstance(time, Trace):
         return _traced(asm, time, scale)
     if isinstance(time, Coxian | PhaseType):
-        phase_type = phases(time)
-        assert phase_type is not None
-        return _phased(asm, phase_type, source, scale)
+        return _phased(asm, phases_of(time), source, scale)
     return _quantiles(asm, time, source, scale)
 
 

@@ -26,7 +26,7 @@ class Coxian(Distribution, frozen=True, tag="coxian"):
 
     def moments(self) -> tuple[float, float]:
         """Return mean and squared coefficient of variation of the phases."""
-        return _phases_of(self).moments()
+        return phases_of(self).moments()
 
     def longest(self) -> float:
         """Return the largest mean of a phase."""
@@ -53,7 +53,7 @@ class PhaseType(Distribution, frozen=True, tag="phase_type"):
 
     def moments(self) -> tuple[float, float]:
         """Return mean and squared coefficient of variation of the phases."""
-        return _phases_of(self).moments()
+        return phases_of(self).moments()
 
     def longest(self) -> float:
         """Return the largest mean stay in a phase."""
@@ -172,12 +172,13 @@ def phases(time: AnyTime) -> Phases | None:
         case Gamma() if time.shape == round(time.shape) and time.shape <= 200:
             return erlang(time.mean, round(time.shape))
         case Coxian() | PhaseType():
-            return _phases_of(time)
+            return phases_of(time)
         case _:
             return plain_phases(time)
 
 
-def _phases_of(time: Coxian | PhaseType) -> Phases:
+def phases_of(time: Coxian | PhaseType) -> Phases:
+    """Return the phases of a time that is described by them."""
     if isinstance(time, Coxian):
         return in_a_row(time.means, time.go_on)
     return Phases(np.array(time.first), np.array(time.rates))
