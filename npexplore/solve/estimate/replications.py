@@ -86,9 +86,7 @@ class Subject:
     machine: Machine
     workload: Workload
     prepared: Callable[[], EngineModel] | None = None
-    _models: dict[int, EngineModel] = field(default_factory=dict)
-    _saturated: EngineModel | None = None
-    _described: EngineModel | None = None
+    _models: dict[int | str, EngineModel] = field(default_factory=dict)
     _making: ThreadLock = field(default_factory=ThreadLock)
 
     def __post_init__(self) -> None:
@@ -124,10 +122,13 @@ class Subject:
 
     def described_model(self) -> EngineModel:
         """Return the arrays with the arrivals that the workload describes."""
+        return self._made("described", self.prepared or (lambda: build(self.machine, self.workload)))
+
+    def _made(self, key: int | str, make: Callable[[], EngineModel]) -> EngineModel:
         with self._making:
-            if self._described is None:
-                self._described = self.prepared() if self.prepared else build(self.machine, self.workload)
-            return self._described
+            if key not in self._models:
+                self._models[key] = make()
+            return self._models[key]
 
     @property
     def locks(self) -> list[str]:
@@ -145,18 +146,12 @@ class Subject:
         """Return the arrays of the event engine with a packet always there."""
         if self.workload.arrivals == "saturated" and len(self.workload.packet_bytes) == len(self.endless.packet_bytes):
             return self.described_model()
-        with self._making:
-            if self._saturated is None:
-                self._saturated = build(self.machine, self.endless)
-            return self._saturated
+        return self._made("saturated", lambda: build(self.machine, self.endless))
 
     def open_model(self, packets: int) -> EngineModel:
         """Return the arrays for `packets` packets that come at given instants."""
         load = self.saturated_model().under_load
-        with self._making:
-            if packets not in self._models:
-                self._models[packets] = open_model(self.machine, self.workload, packets, load)
-            return self._models[packets]
+        return self._made(packets, lambda: open_model(self.machine, self.workload, packets, load))
 
     def model(self, kind: str, packets: int) -> EngineModel:
         """Return the arrays for runs of a kind: saturated, window, open or recorded."""
