@@ -91,20 +91,13 @@ def silence(packet: bytes, links: Links, martians: Martians, *, link_broadcast: 
 
 
 def icmp_error(
-    error: IcmpError,
-    packet: bytes,
-    source: int,
-    *,
-    ttl: int = 64,
-    identification: int = 0,
-    longest: int = LONGEST,
-    precedence: int = INTERNETWORK_CONTROL,
+    error: IcmpError, packet: bytes, source: int, *, identification: int = 0, longest: int = LONGEST
 ) -> bytes:
     """Return the IP packet that tells the sender of `packet` about an error.
 
     source: the address of the port it leaves by (section 4.3.2.4). It quotes as much as `longest` bytes allow
-    (4.3.2.3), takes over the type of service with `precedence` in front (4.3.2.5), and goes back by a source route
-    reversed, unless it complains of that option (4.3.2.6).
+    (4.3.2.3), takes over the type of service with internetwork control as its precedence (4.3.2.5), and goes back by
+    a source route reversed, unless it complains of that option (4.3.2.6).
     """
     header = read_header(packet)
     options = read_options(packet)
@@ -124,8 +117,7 @@ def icmp_error(
         destination,
         body,
         options=back,
-        tos=header.tos & 0x1E | precedence,
+        tos=header.tos & 0x1E | INTERNETWORK_CONTROL,
         identification=identification,
-        ttl=ttl,
         protocol=ICMP,
     )

@@ -55,12 +55,12 @@ def may_answer(packet: bytes, error: IcmpError, *, link_multicast: bool = False)
     return address_kind(header.source) in (Kind.ROUTABLE, Kind.LINK_LOCAL)
 
 
-def icmp_error(error: IcmpError, packet: bytes, source: int, *, hop_limit: int = 64) -> bytes:
+def icmp_error(error: IcmpError, packet: bytes, source: int) -> bytes:
     """Return the packet that tells the sender of `packet` about an error; 1,280 bytes at most (section 2.4 (c))."""
     destination = read_header(packet).source
     body = bytes([error.type, error.code, 0, 0]) + error.rest.to_bytes(4, "big") + packet[: SMALLEST_MTU - 48]
     body = body[:2] + checksum(source, destination, body).to_bytes(2, "big") + body[4:]
-    return write_packet(source, destination, body, next_header=ICMP6, hop_limit=hop_limit)
+    return write_packet(source, destination, body, next_header=ICMP6)
 
 
 def checksum(source: int, destination: int, message: bytes, protocol: int = ICMP6) -> int:
