@@ -10,7 +10,6 @@ from fractions import Fraction
 
 from npexplore.errors import InputError
 from npexplore.golden.police.colour import Colour
-from npexplore.golden.work import Meter
 
 UNIT = 1 << 16  # of an average, per packet
 DRAWS = 1 << 24  # random numbers are whole, below this
@@ -97,10 +96,7 @@ class DropPolicy:
             return False
         return self.average >= high or draw * (high - low) < chance * (self.average - low)
 
-    def full(self, packets: int, bytes_held: int, length_bytes: int, meter: Meter | None = None) -> bool:
+    def full(self, packets: int, bytes_held: int, length_bytes: int) -> bool:
         """Return whether there is no room for a packet behind so many packets and bytes."""
-        if meter is not None:
-            meter.read("queue", 1)
-            meter.do(alu=1, branch=1)
         limit, most = self.limits.packets, self.limits.bytes
         return (limit is not None and packets >= limit) or (most is not None and bytes_held + length_bytes > most)
