@@ -281,7 +281,7 @@ class _Lone(Walk):
         known[step.variable] = path.clock
 
     def recall(self, step: Recall, known: Known, path: Progress) -> None:
-        known[step.variable] = np.float64(step.alone)  # type: ignore[assignment]
+        known[step.variable] = np.float64(0.0)  # type: ignore[assignment]
 
     def line(self, step: Line, known: Known, path: Progress) -> None:
         known[step.variable] = np.float64(0.0)  # type: ignore[assignment]

@@ -73,13 +73,12 @@ class Now:
 
 @dataclass
 class Recall:
-    """Keep what was remembered last under a word (of one of `members`); `alone`: what a packet without others finds."""
+    """Keep what was remembered last under a word (of one of `members`); a packet alone finds 0."""
 
     variable: Moment
     word: str
     members: int
     member: Expression
-    alone: float
 
 
 @dataclass

@@ -153,9 +153,9 @@ class VisitRecorder(Recorder):
         self.body.append(Let(variable, moment))
         return variable
 
-    def recall(self, word: str, member: Operand = 0, members: int = 1, alone: float = 0.0) -> Moment:
-        """Record the reading of the value last remembered; `alone`: the value without contention."""
-        step = Recall(Moment(word), self._word(word), members, expression(member), alone)
+    def recall(self, word: str, member: Operand = 0, members: int = 1) -> Moment:
+        """Record the reading of the value last remembered; 0 without contention."""
+        step = Recall(Moment(word), self._word(word), members, expression(member))
         self.body.append(step)
         return step.variable
 
