@@ -10,7 +10,6 @@ from npexplore.errors import InputError, one_of
 
 ARCS = ("using", "unless", "while")  # clauses that name places
 CLAUSES = (*ARCS, "if", "set", "for", "rate", "priority", "weight", "servers")
-ONCE = ("for", "rate", "priority", "weight", "servers")
 NAME = r"[A-Za-z_]\w*"
 _TERM = re.compile(rf"(?:(?P<weight>\d+|{NAME}|\(.+\))\s+)?(?P<place>{NAME})(?:\s*\[(?P<index>[^\[\]]*)\])?")
 

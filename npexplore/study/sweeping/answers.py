@@ -42,7 +42,6 @@ Answer = Prediction | Refusal
 BATCHED: dict[str, Callable[[Batch], Answers]] = {"bounds": bounds_of, "queueing": queueing_of}
 APART: dict[str, Callable[[UnderLoad], bool | None]] = {"queueing": told_by}
 ESTIMATE_BUDGET_S = 1.0  # of a point, and of the first number of an explanation
-P = TypeVar("P")
 T = TypeVar("T")
 Ended = list[tuple[int, Answer]]  # number of the point, answer
 
