@@ -137,18 +137,13 @@ def _share_below(row: Row) -> float:
     return float(least < limit) if least == most else min(1.0, max(0.0, (limit - least) / (most - least)))
 
 
-def _untold(reason: str) -> Quantity:
-    """Return the quantity of rows that the model says nothing of."""
-
-    def none(row: Row) -> float:
-        raise MissingError(reason)
-
-    return exact(none)
+def _counter(row: Row) -> float:
+    raise MissingError("a counter that the model takes from the measurement")
 
 
 COUNTERS = ("instructions", "L3 references", "branches", "branch misses", "L3 misses", "cycles")
 QUANTITIES: Mapping[str, Quantity] = {
-    **{f"{name} per packet": _untold("a counter that the model takes from the measurement") for name in COUNTERS},
+    **{f"{name} per packet": exact(_counter) for name in COUNTERS},
     "share of packets below 10 us": exact(_share_below),
     "forwarding rate": Quantity(lambda row: [point_of(row)], lambda row, get: get(point_of(row)).rate_pps),
     "packets the card discards before the host": Quantity(lambda row: [point_of(row)], _discards),
