@@ -1,7 +1,7 @@
 """Files that commands write, checked before the work and not after it, and the memory for those that they read."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,16 @@ def write_page(path: Path, text: str) -> None:
     from npexplore.packets.output import write_text
 
     write_text(path, text)
+
+
+def write_texts(folder: Path, texts: Mapping[Path, str]) -> None:
+    """Write text files into a folder, which is made; raises InputError where it cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, text in texts.items():
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written: {error.strerror}") from None
 
 
 def refuse_closed(path: Path) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
 from importlib.metadata import packages_distributions
 from keyword import iskeyword
 from pathlib import Path
 
 import click
 
+from npexplore.cli.files import write_texts
 from npexplore.cli.output import emit, json_option
 from npexplore.errors import InputError, one_of
 
@@ -77,7 +77,7 @@ def _begin_ledger(name: str, of: str, folder: Path, as_json: bool) -> None:
         "design,mix,quantity,value,unit,lo,hi,role,where",
         f"{machine.name},{mix},throughput,{bound:.4g},Mb/s,{0.8 * bound:.4g},{bound:.4g},check,bound",
     ]
-    _write_new(folder, {path: "\n".join(lines) + "\n"})
+    write_texts(folder, {path: "\n".join(lines) + "\n"})
     check = f"npexplore check --design {of} --results {path}"
     text = f"wrote {path}: its line is a bound, no measurement; replace it, and add knobs as columns\nnext:\n  {check}"
     emit({"files": [str(path)], "design": of}, text, as_json=as_json)
@@ -92,7 +92,7 @@ def write_kind(name: str, kind: str, folder: Path) -> Path:
     _check_name("machine", name)
     path = folder / f"{name}.toml"
     _refuse_existing(path)
-    _write_new(folder, {path: text.replace(PLACEHOLDER, name)})
+    write_texts(folder, {path: text.replace(PLACEHOLDER, name)})
     return path
 
 
@@ -112,7 +112,7 @@ def write(name: str, folder: Path, *, in_python: bool = False) -> list[Path]:
         test = folder / f"test_{name}.py"
         texts[test] = texts[test].replace(f"{PLACEHOLDER}.toml", f"{PLACEHOLDER}.py")
     _refuse_existing(*texts)
-    _write_new(folder, {path: text.replace(PLACEHOLDER, name) for path, text in texts.items()})
+    write_texts(folder, {path: text.replace(PLACEHOLDER, name) for path, text in texts.items()})
     return list(texts)
 
 
@@ -125,13 +125,3 @@ def _refuse_existing(*paths: Path) -> None:
     for path in paths:
         if path.exists():
             raise InputError(f"{path} exists; choose another name or --folder")
-
-
-def _write_new(folder: Path, texts: Mapping[Path, str]) -> None:
-    """Write text files into a folder, which is made; raises InputError where it cannot be written."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for path, text in texts.items():
-            path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{folder} cannot be written: {error.strerror}") from None

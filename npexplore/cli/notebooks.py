@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from npexplore.cli.files import write_texts
 from npexplore.cli.output import emit, json_option
 from npexplore.errors import InputError
 
@@ -29,12 +30,7 @@ def command(designs: tuple[str, ...], out: Path, force: bool, as_json: bool) -> 
     changed = [path for path, text in texts.items() if path.exists() and path.read_text(encoding="utf-8") != text]
     if changed and not force:
         raise InputError(f"{changed[0]} exists with other cells; choose another --out, or --force to overwrite it")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        for path, text in texts.items():
-            path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{out} cannot be written: {error.strerror}") from None
+    write_texts(out, texts)
     emit(
         {"files": [str(path) for path in texts]}, lambda: "\n".join(f"wrote {path}" for path in texts), as_json=as_json
     )
