@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -30,8 +31,8 @@ from npexplore.study.optimising.optimum import Best, Optimum
 from npexplore.study.optimising.pareto import boxes, front, worth_their_cost
 from npexplore.study.optimising.prices import PriceFile, priced
 from npexplore.study.optimising.space import Space, space
-from npexplore.study.sweeping.answers import Answer
-from npexplore.study.sweeping.asked import answers_in_order
+from npexplore.study.sweeping.answers import Answer, answer_all
+from npexplore.study.sweeping.asked import each
 from npexplore.study.sweeping.grid import SweepPoint, Values
 
 __all__ = ["Best", "Optimum", "optimise"]
@@ -122,7 +123,7 @@ def optimise(
     whole = simulations is None and known.possible <= WHOLE
     budget = (0, known.possible) if whole else (queueing, simulations or SIMULATIONS)
     search = _Search(known, workload, chosen, wanted, tolerance, budget, packets, seed, confirm, whole)
-    search.run(lambda points: answers_in_order(points, packets=packets, executor=executor, workers=workers), progress)
+    search.run(partial(each, task=answer_all, packets=packets, executor=executor, workers=workers), progress)
     return search.result(design.name)
 
 

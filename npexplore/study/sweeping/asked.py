@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
-from npexplore.solve.simulate import PACKETS
-from npexplore.study.sweeping.answers import Answer, answer_all, takes_long
+from npexplore.study.sweeping.answers import takes_long
 from npexplore.study.sweeping.executors import Wanted
 from npexplore.study.sweeping.grid import SweepPoint
 from npexplore.study.sweeping.tasks import run_tasks
@@ -16,22 +15,14 @@ Progress = Callable[[int, int], None]
 T = TypeVar("T")
 
 
-def answers_in_order(
-    points: Sequence[SweepPoint], *, packets: int = PACKETS, executor: Wanted = None,
-    workers: int | None = None, progress: Progress | None = None, begun: Callable[[], None] = lambda: None,
-) -> list[Answer]:  # fmt: skip
-    """Return each point's prediction, or why there is none; progress is called with (points done, points in all).
-
-    The other arguments are those of `answer_points`.
-    """
-    return each(points, answer_all, packets=packets, executor=executor, workers=workers, progress=progress, begun=begun)
-
-
 def each(
-    points: Sequence[SweepPoint], task: Callable[..., list[T]], *, packets: int,
-    executor: Wanted, workers: int | None, progress: Progress | None, begun: Callable[[], None],
+    points: Sequence[SweepPoint], task: Callable[..., list[T]], *, packets: int, executor: Wanted = None,
+    workers: int | None = None, progress: Progress | None = None, begun: Callable[[], None] = lambda: None,
 ) -> list[T]:  # fmt: skip
-    """Return what a task gives for each point; task: a function of a module, which takes points and packets."""
+    """Return what a task gives for each point; task: a function of a module, which takes points and packets.
+
+    progress: called with (points done, points in all). The other arguments are those of `answer_points`.
+    """
     results: dict[int, T] = {}
 
     def keep(numbers: list[int], some: list[T]) -> None:
