@@ -14,13 +14,17 @@ from npexplore.machine.parameters import MachineFile, Parameters
 from npexplore.machine.workload import Workload
 from npexplore.study.explaining.explain import explain
 from npexplore.study.explaining.paired import forwarded, ratio
-from npexplore.study.explaining.sensitivity import FIRST, Elasticity, Sensitivity, sensitivity, sensitivity_in_stages
+from npexplore.study.explaining.sensitivity import FIRST, Elasticity, Sensitivity, sensitivity_in_stages
 from npexplore.study.explaining.words import in_words, rate, share, short
-from npexplore.study.sweeping.asked import answers_in_order
+from npexplore.study.sweeping.answers import answer_all
 from npexplore.study.sweeping.grid import SweepPoint
 
 LOAD = npexplore.workload(packet_bytes=64)
 DESIGN = npexplore.design("ixp2400")
+
+
+def sensitivity(*of, **options):
+    return list(sensitivity_in_stages(*of, **options))[-1]
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +91,7 @@ def test_pairs_of_batches_know_their_noise():
     """Over seeds an elasticity strays by about as much as one run's interval says (2.1 standard deviations)."""
     ends = [DESIGN.with_(banks=n) for n in (3, 5)]
     points = [SweepPoint(made, LOAD, "simulation", seed) for seed in range(1, 13) for made in ends]
-    told = [forwarded(*pair) for pair in zip(points, answers_in_order(points, packets=800), strict=True)]
+    told = [forwarded(*pair) for pair in zip(points, answer_all(points, 800), strict=True)]
     ratios = [ratio(a, b) for a, b in zip(told[::2], told[1::2], strict=True)]
     spread = np.std([one.log for one in ratios], ddof=1)
     assert 1.2 < np.mean([one.half for one in ratios]) / spread < 4

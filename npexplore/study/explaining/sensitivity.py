@@ -96,20 +96,6 @@ class Sensitivity(Result):
         return "Elasticities: per cent of throughput for one per cent more of a parameter"
 
 
-def sensitivity(
-    design: DesignLike,
-    workload: WorkloadLike | None = None,
-    *,
-    seed: int = 1,
-    executor: Executor | None = None,
-    workers: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Sensitivity:
-    """Return the elasticity of throughput to every number that the machine reads at this design point."""
-    stages = sensitivity_in_stages(design, workload, seed=seed, executor=executor, workers=workers, progress=progress)
-    return list(stages)[-1]
-
-
 def _varied(design: Design, workload: Workload | None) -> tuple[dict[str, list[float]], dict[str, str]]:
     """Return the values to try of each parameter that the machine reads, and why others are not varied."""
     skipped: dict[str, str] = {}
@@ -146,7 +132,7 @@ def sensitivity_in_stages(
     workers: int | None = None, progress: Callable[[int, int], None] | None = None,
     begun: Callable[[], None] = lambda: None,
 ) -> Iterator[Sensitivity]:  # fmt: skip
-    """Yield the elasticities of the parameters that are simulated first, then those of all.
+    """Yield the elasticity of throughput to each parameter that is simulated first, then to all that the machine reads.
 
     begun: called before the first answer, when workers are there.
     """
