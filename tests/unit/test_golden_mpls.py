@@ -197,12 +197,6 @@ def test_a_hit_reads_one_word_and_bins_are_replaced_in_turn():
     assert cache.look_up(22) == (2, (Read("label_cache", 0), Read("label_table", 22)))
 
 
-def test_a_label_whose_entry_is_taken_away_is_unknown_again():
-    table = table_of([20])
-    table.unbind(20)
-    assert LabelCache(table).look_up(20)[0] == -1
-
-
 def test_caches_refuse():
     with pytest.raises(InputError, match="at least 1 set"):
         LabelCache(LabelTable(), sets=0)

@@ -27,7 +27,6 @@ class Spool:
         self._path = Path(self._folder.name) / "frames.pcap"
         self._writer = CaptureWriter(self._path, "pcap-ns")
         self._lengths: list[NDArray[np.int64]] = []
-        self._map: mmap.mmap | None = None
 
     def __enter__(self) -> Self:
         return self

@@ -40,11 +40,6 @@ class Options(NamedTuple):
         """Return the first option of some kinds."""
         return next((option for option in self.options if option.kind in kinds), None)
 
-    @property
-    def router_alert(self) -> bool:
-        """Whether a router alert asks routers to examine the packet (RFC 2113: value 0)."""
-        return any(option.kind == ROUTER_ALERT and option.octets[2:4] == b"\0\0" for option in self.options)
-
 
 def raw_options(packet: bytes) -> list[bytes]:
     """Return the octets of each option but No Operation, up to the first wrong length; nothing else is checked."""

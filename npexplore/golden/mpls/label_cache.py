@@ -33,10 +33,6 @@ class LabelTable:
             raise InputError(f"label must be 0 to {LABELS - 1} and its entry 0 to 2^31 - 1, got {label} and {number}")
         self.number[label] = number
 
-    def unbind(self, label: int) -> None:
-        """Take a label's entry away."""
-        self.number[label] = -1
-
 
 class LabelCache:
     """The first level, in front of a table that several caches may share. Lookups change it, so that order counts."""

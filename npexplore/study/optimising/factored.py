@@ -105,9 +105,6 @@ class _Learner:
     def _values(self, place: Place) -> dict[str, Value]:
         return {name: values[k] for (name, values), k in zip(self.axes.items(), place, strict=True)}
 
-    def _draw(self, count: int) -> list[Place]:
-        return [tuple(int(self.rng.integers(n)) for n in self.shape) for _ in range(count)]
-
     def learn(self) -> Factored:
         bound = self._possibility()
         out = Factored(self.axes, self._over(bound, self.can))
