@@ -77,7 +77,7 @@ def least_busy(
         return None
     if model.under_load is None:  # demands that depend on chance or on who comes first
         return None
-    return shortfall(machine, model, model.under_load, shots)
+    return shortfall(model, model.under_load, shots)
 
 
 def stands_for(workload: Workload, model: EngineModel, shots: Sequence[Snapshot]) -> bool:
@@ -92,9 +92,7 @@ def stands_for(workload: Workload, model: EngineModel, shots: Sequence[Snapshot]
     return packets >= MIN_PACKETS_FOR_MEAN and (rows == 1 or (not lost and (whole or not workload.ordered)))
 
 
-def shortfall(
-    machine: Machine, model: EngineModel, d: UnderLoad, shots: Sequence[Snapshot]
-) -> tuple[float, str] | None:
+def shortfall(model: EngineModel, d: UnderLoad, shots: Sequence[Snapshot]) -> tuple[float, str] | None:
     """Compare busy times batch by batch with packets x demand."""
     batches = [(a, b) for a, b in itertools.pairwise(shots) if b.now > a.now]
     packets = np.array([float((b.done - a.done)[:, engine.D_COUNT].sum()) for a, b in batches])

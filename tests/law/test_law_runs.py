@@ -183,12 +183,12 @@ def test_a_server_that_is_not_as_busy_as_its_packets_ask_ends_the_run(factor):
     model, seen = shots(made, load)
     other = under_load(served(service=factor * 100 * NS), load)
     if factor < 1:
-        assert laws.shortfall(made, model, other, seen)[0] == pytest.approx(1 / factor, rel=0.01)
+        assert laws.shortfall(model, other, seen)[0] == pytest.approx(1 / factor, rel=0.01)
         return
     with pytest.raises(
         SimulationError, match=r"law: the utilization law is broken: hash was busy for .* s, \d+ packets"
     ):
-        laws.shortfall(made, model, other, seen)
+        laws.shortfall(model, other, seen)
 
 
 def test_several_pools_are_held_to_no_law_of_one():
