@@ -122,9 +122,9 @@ class Subject:
 
     def described_model(self) -> EngineModel:
         """Return the arrays with the arrivals that the workload describes."""
-        return self._made("described", self.prepared or (lambda: build(self.machine, self.workload)))
+        return self._cached_model("described", self.prepared or (lambda: build(self.machine, self.workload)))
 
-    def _made(self, key: int | str, make: Callable[[], EngineModel]) -> EngineModel:
+    def _cached_model(self, key: int | str, make: Callable[[], EngineModel]) -> EngineModel:
         with self._making:
             if key not in self._models:
                 self._models[key] = make()
@@ -146,12 +146,12 @@ class Subject:
         """Return the arrays of the event engine with a packet always there."""
         if self.workload.arrivals == "saturated" and len(self.workload.packet_bytes) == len(self.endless.packet_bytes):
             return self.described_model()
-        return self._made("saturated", lambda: build(self.machine, self.endless))
+        return self._cached_model("saturated", lambda: build(self.machine, self.endless))
 
     def open_model(self, packets: int) -> EngineModel:
         """Return the arrays for `packets` packets that come at given instants."""
         load = self.saturated_model().under_load
-        return self._made(packets, lambda: open_model(self.machine, self.workload, packets, load))
+        return self._cached_model(packets, lambda: open_model(self.machine, self.workload, packets, load))
 
     def model(self, kind: str, packets: int) -> EngineModel:
         """Return the arrays for runs of a kind: saturated, window, open or recorded."""

@@ -222,8 +222,8 @@ def _arcs(tokens: Tokens, state: State) -> list[tuple[float, Instant]]:
     for one in state[0]:
         seen[one] = seen.get(one, 0) + 1
     for (place, phase), alike in seen.items():
-        at, kept = tokens.places[place]
-        row, numbers, pace = code.operations[at], dict(kept), float(alike)
+        at, names = tokens.places[place]
+        row, numbers, pace = code.operations[at], dict(names), float(alike)
         ways, r = tokens.phases(row, numbers), tokens.server_of(row, numbers)
         assert ways is not None
         if r is not None and tokens.shared[r]:
