@@ -35,7 +35,7 @@ from npexplore.jit import kernel
 
 
 @kernel(forceinline=True, _nrt=False)
-def _set(x, a, b, token, now, state, model):
+def _set(x, a, b, token, now, until, state, agenda):
     """Return (value, ok) of a SET function."""
     S, T, G = state.S, state.T, state.G
     if x == ADD:
@@ -85,6 +85,11 @@ def _set(x, a, b, token, now, state, model):
         old = T[token, T_BIRTH]
         T[token, T_BIRTH] = min(max(a, 0), now)
         return old, True
+    if x == TO_NEXT:
+        if agenda.clock[K_READY] > 0:
+            return np.int64(0), True
+        following = min(agenda.time[0], until) if agenda.clock[K_HEAP] > 0 else until
+        return min(max(a, 0), following - now), True
     return np.int64(0), False
 
 
@@ -255,7 +260,7 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
                     ok = 0 <= a < table_at.shape[0] and 0 <= c < table_at[a, 1] and 0 <= b < table_at[a, 2]
                     value = table[table_at[a, 0] + c * table_at[a, 2] + b] if ok else np.int64(0)
                 else:
-                    value, ok = _set(P[row, X], a, b, token, now, state, model)
+                    value, ok = _set(P[row, X], a, b, token, now, until, state, agenda)
                 if not ok or (P[row, X] == BORN and not 0 <= b <= n_resources):
                     return _blame(clock, token, row, BAD_OPERAND)
                 if P[row, SLOT] > 0:

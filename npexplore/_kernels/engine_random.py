@@ -48,6 +48,41 @@ def _uniform(model, state, row):
 
 
 @kernel(forceinline=True, _nrt=False)
+def _log_factorial(k):
+    """Return the logarithm of k!: Stirling's series from 10 on, below by k! = 9! / ((k + 1) ... 9)."""
+    x, below = k + 1.0, 1.0
+    while x < 10.0:
+        below *= x
+        x += 1.0
+    series = (1 / 12 - (1 / 360 - 1 / (1260 * x * x)) / (x * x)) / x
+    return (x - 0.5) * math.log(x) - x + 0.5 * math.log(2 * math.pi) + series - math.log(below)
+
+
+@kernel(_nrt=False)
+def _poisson(mean, row, model, state):
+    """Return a Poisson number of a mean: Knuth's product of uniform numbers, from 10 on Hoermann's rejection (1993)."""
+    if mean < 10.0:
+        k, product, end = np.int64(0), _uniform(model, state, row), math.exp(-mean)
+        while product > end:
+            k += 1
+            product *= _uniform(model, state, row)
+        return k
+    b = 0.931 + 2.53 * math.sqrt(mean)
+    a = -0.059 + 0.02483 * b
+    scale = math.log(1.1239 + 1.1328 / (b - 3.4))
+    while True:
+        u, v = _uniform(model, state, row) - 0.5, 1.0 - _uniform(model, state, row)
+        side = max(0.5 - abs(u), 1e-17)
+        x = math.floor((2.0 * a / side + b) * u + mean + 0.43)
+        if side >= 0.07 and v <= 0.9277 - 3.6224 / (b - 2.0):
+            return np.int64(x)
+        if x < 0.0 or (side < 0.013 and v > side):
+            continue
+        if math.log(v / (a / (side * side) + b)) + scale <= x * math.log(mean) - mean - _log_factorial(x):
+            return np.int64(x)
+
+
+@kernel(forceinline=True, _nrt=False)
 def _draw(kind, a, b, c, now, row, model, state):
     """Return a duration or number of the given kind; -1 where the operands allow none."""
     table, table_at = model.table, model.table_at
@@ -86,6 +121,8 @@ def _draw(kind, a, b, c, now, row, model, state):
             else:
                 low = middle + 1
         return table[start + low * width]
+    if kind == POISSON:
+        return np.int64(-1) if a < 0 or b < 1 else _poisson(a / b, row, model, state)
     if kind == UNTIL:
         return max(a - now, 0)
     if kind == WINDOW:  # inside [phase + k period, phase + k period + length): sleep to its end

@@ -19,10 +19,11 @@ WILD = range(5, 15)  # registers that SET and DRAW may fill with anything
 COUNTERS = range(15, 24)  # loop counters
 DURATIONS = (
     "FIXED", "EXPONENTIAL", "UNIFORM", "ERLANG", "HYPEREXPONENTIAL", "BELOW", "EMPIRICAL", "UNTIL", "WINDOW",
+    "POISSON",
 )  # fmt: skip
 FUNCTIONS = (
     "ADD", "SUB", "MUL", "DIV", "CEILDIV", "MOD", "MIN", "MAX", "LEFT", "RIGHT", "NOW", "BIRTH", "LINE", "FREE", "READ",
-    "WRITE", "FETCH_ADD", "SWAP", "TABLE", "PRIORITY", "BORN",
+    "WRITE", "FETCH_ADD", "SWAP", "TABLE", "PRIORITY", "BORN", "TO_NEXT",
 )  # fmt: skip
 CONDITIONS = ("LT", "LE", "EQ", "NE", "GE", "GT")
 SHARED = 5  # resources that threads hold; behind them a semaphore, then (items, space) of each ring
@@ -110,6 +111,7 @@ class Author:
             "HYPEREXPONENTIAL": (self.pick(0, 9), self.pick(0, 20), self.pick(0, 2**30)),
             "EMPIRICAL": (0, 0, 0),
             "UNTIL": (self.pick(0, 90), 0, 0),
+            "POISSON": (self.pick(0, 60), self.pick(1, 3), 0),
             "WINDOW": (self.pick(0, 12), self.pick(0, 9), self.pick(-3, 20)),
         }.get(kind, (self.pick(1, 12), 0, 0))
         return {"x": kind, **dict(zip(operands, (a, b, c), strict=True))}
@@ -394,11 +396,14 @@ def agree(description, cuts, stall):
         expected = reference_state(model)
         assert len(expected["log"]) < LOG_ROWS
         got = cut.state()
-        assert got == expected, [(k, got[k], expected[k]) for k in got if got[k] != expected[k]]
+        assert got == expected, [(name, got[name], expected[name]) for name in got if got[name] != expected[name]]
         assert cut.tallied() == {place: ticks for place, ticks in model.tally.items() if ticks}
         if status in ERRORS or status == "STALL":
             break
-    assert whole.advance(cuts[-1][0], FOREVER, stall) == status
+    sees_cuts = any(row.x == "TO_NEXT" for row in description["program"])
+    for end in cuts[: cuts.index((until, until_done)) + 1] if sees_cuts else [(cuts[-1][0], FOREVER)]:
+        last = whole.advance(*end, stall)
+    assert last == status
     assert whole.state() == expected
     return status
 

@@ -219,6 +219,7 @@ class Model:
     # ---- the loop
 
     def advance(self, until, until_done, stall):
+        self.until = until
         while True:
             if self.packets >= until_done:
                 return "COUNT_UP"
@@ -741,6 +742,8 @@ class Model:
                 place, kind = (self.place(self.resources[b - 1]), 0) if b else (0, 1)
                 token.account.charge(place, kind, self.now)
             return old
+        if name == "TO_NEXT":
+            return min(max(a, 0), min([self.until, *(entry[0] for entry in self.pending[:1])]) - self.now)
         old = member(self.globals, a)
         if name == "READ":
             return old
@@ -781,9 +784,32 @@ class Model:
             require(table and len(table[0]) >= 2)
             number = self.number(token)
             return next((value for value, weight, *_ in table if weight > number), table[-1][0])
+        if kind == "POISSON":
+            require(a >= 0 and b >= 1)
+            return self.poisson(a / b, uniform)
         if kind == "UNTIL":
             return max(a - self.now, 0)
         if kind == "WINDOW":
             inside = (self.now - c) % a if a > 0 else b
             return b - inside if inside < b else 0
         raise ValueError(kind)
+
+    @staticmethod
+    def poisson(mean, uniform):
+        if mean < 10:
+            number, product = 0, uniform()
+            while product > math.exp(-mean):
+                number, product = number + 1, product * uniform()
+            return number
+        b = 0.931 + 2.53 * math.sqrt(mean)
+        a = 0.02483 * b - 0.059
+        while True:
+            u, v = uniform() - 0.5, 1 - uniform()
+            side = max(0.5 - abs(u), 1e-17)
+            number = math.floor((2 * a / side + b) * u + mean + 0.43)
+            if side >= 0.07 and v <= 0.9277 - 3.6224 / (b - 2):
+                return number
+            if number >= 0 and (side >= 0.013 or v <= side):
+                share = math.log(v * (1.1239 + 1.1328 / (b - 3.4)) / (a / side**2 + b))
+                if share <= number * math.log(mean) - mean - math.lgamma(number + 1):
+                    return number

@@ -3,6 +3,8 @@
 Every example also runs on the plain reference, whose whole state must be the same.
 """
 
+import math
+
 import numpy as np
 import pytest
 from reference.engine_arrays import FOREVER, Arrays, reference_state, streams
@@ -444,6 +446,28 @@ def test_shares_of_discrete_draws(kind, operands, shares):
         assert abs(counts[value] / 2000 - share) <= 4 * (share * (1 - share) / 2000) ** 0.5
 
 
+@pytest.mark.parametrize(("a", "b"), [(1, 2), (19, 2), (10, 1), (25, 1)])
+def test_poisson_draws_have_the_shares_of_their_mean(a, b):
+    """Chi-square of 2000 draws over the values that are expected at least five times."""
+    mean = a / b
+    expected = 2000 * np.array([math.exp(k * math.log(mean) - mean - math.lgamma(k + 1)) for k in range(64)])
+    counts, often = np.array(drawn("POISSON", A=a, B=b)), expected >= 5
+    chi = ((counts - expected)[often] ** 2 / expected[often]).sum() + (counts - expected)[~often].sum() ** 2 / 5
+    assert chi < often.sum() + 4 * (2 * often.sum()) ** 0.5
+
+
+@pytest.mark.parametrize("last", [Row("END"), Row("WAIT", A=900)])
+def test_the_next_event_is_another_tokens_or_the_end(last):
+    """Of two tokens ready at once the first sees the other; alone for 7 ticks; then nothing up to the end at 100."""
+    other = [Row("WAIT", A=9), last, Row("END")]
+    program = [
+        *(Row("SET", A=50, x="TO_NEXT", slot=1), Row("WAIT", A=2), Row("SET", A=50, x="TO_NEXT", slot=2)),
+        *(Row("SET", A=5, x="TO_NEXT", slot=3), Row("WAIT", A=60), Row("SET", A=50, x="TO_NEXT", slot=4), Row("END")),
+    ]
+    arrays = run([*program, *other], tokens=[(0, [], 8), (len(program), [], 8)], until=100)
+    assert arrays.R[0, 1:5].tolist() == [0, 7, 5, 38]
+
+
 def test_empirical_weight_must_exceed_the_number():
     number = 0xE220A8397B1DCDAF >> 11
     program = [Row("DRAW", x="EMPIRICAL", slot=5), Row("END")]
@@ -747,6 +771,8 @@ BAD = {
     "uniform upside down": [Row("WAIT", A=4, B=3, x="UNIFORM")],
     "Erlang without stages": [Row("WAIT", A=4, x="ERLANG")],
     "below nothing": [Row("DRAW", A=0, x="BELOW")],
+    "Poisson of no time between": [Row("DRAW", A=4, B=0, x="POISSON")],
+    "Poisson of a negative time": [Row("DRAW", A=-1, B=1, x="POISSON")],
     "empirical table": [Row("DRAW", A=1, x="EMPIRICAL")],
     "empirical table of one column": [Row("DRAW", A=0, x="EMPIRICAL")],
     "table": [Row("LOAD", A=1, slot=1)],
