@@ -28,6 +28,7 @@ from npexplore.errors import InputError, SimulationError, positive
 from npexplore.machine.line_rates import line_cards, line_rate
 from npexplore.machine.machine import Machine
 from npexplore.machine.mixes import SEQUENCE
+from npexplore.machine.resources.ingress import OFFERED
 from npexplore.machine.resources.lock import Lock
 from npexplore.machine.workload import CLASS, Workload, offered_rate
 from npexplore.rows.distributions import Arrivals
@@ -38,7 +39,6 @@ from npexplore.solve.prediction import ClassOfPackets, Latency, Prediction, Queu
 PACKETS = SEQUENCE  # once through a mix: the mean length is then the mix's own, whatever the order
 WARM_UP = 2  # batches cut
 BATCHES = 16  # batches kept
-OFFERED = "offered.packets"
 ONE_WINDOW = "simulation of one window; how far others differ takes several seeds, or an estimate"
 ONE_ORDER = "; of the order in which this run's threads met at locks, beside which an estimate looks for others"
 GREW = "latency grew by {:.0f} % while it was measured, for queues were filling: take more packets"

@@ -11,13 +11,16 @@ import numpy as np
 from npexplore._kernels import engine
 from npexplore.machine.resources.base import OwnFaces, Server, Uses, count_of
 from npexplore.machine.resources.queue import OVER, append, await_packet
-from npexplore.rows.arrivals import let_arrive
+from npexplore.mapped_arrays import extremes
+from npexplore.rows.arrivals import Losses, let_arrive
 from npexplore.rows.assembler import Assembler
 from npexplore.rows.base import Label
 from npexplore.rows.distributions import Arrivals
 from npexplore.rows.expressions import Expression, Values, Variable, round_up
 
 SATURATED, TIMESTAMPS = "saturated", "timestamps"
+OFFERED = "offered.packets"
+FEWEST_LOST, LOST_PER_ACCEPTED = 1000, 16  # packets, before lost ones are counted at once
 AMPLE_CELLS, AMPLE_CELL_BYTES = 1 << 14, 1 << 16  # of a buffer without a limit: a cell holds a whole packet
 
 
@@ -90,33 +93,31 @@ class Ingress(OwnFaces):
         process: Arrivals | None, times: int,
     ) -> None:  # fmt: skip
         """Emit a token that lets packets arrive by a process for ever, or (None) once at the times in table `times`."""
-        length = next(variable for variable in columns if variable.name == "packet_bytes")
+        names = [variable.name for variable in columns]
+        length = columns[names.index("packet_bytes")]
         first = asm.operand(columns[0])[1]
 
-        def arrive(index: Variable) -> None:
-            lost, after = Label(), Label()
+        def arrive(index: Variable, lost: Label) -> None:
             asm.emit(engine.LOAD, (table, 0), asm.operand(index % rows), slot=first)
             with asm.scope():
                 asm.value(engine.BORN, asm.now())
-            asm.count("offered.packets")
+            asm.count(OFFERED)
             asm.try_consume(f"{self.name}.buffer", round_up(length, self.cell_bytes), lost)
             append(asm, self.name, self.packets, columns)
-            asm.jump(after)
-            asm.place(lost)
-            asm.count(f"drop.{self.name}")
-            asm.place(after)
 
         index = Variable("arrival")
         if process is not None:
+            shortest, longest = extremes(asm.tables[table][:, names.index("packet_bytes")])
+            losses = self._losses(asm, place, shortest, longest)
 
             def next_one() -> None:
                 with asm.scope():
                     asm.fetch_add(index, place, 1)
-                    arrive(index)
+                    arrive(index, losses.lost)
 
-            let_arrive(asm, process, next_one, "arrivals", "phase of arrivals", "sizes of batches")
+            let_arrive(asm, process, next_one, "arrivals", "phase of arrivals", "sizes of batches", losses)
             return
-        begin, end = Label(), Label()
+        begin, lost, end = Label(), Label(), Label()
         asm.place(begin)
         asm.fetch_add(index, place, 1)
         asm.jump(end, index >= rows)
@@ -124,8 +125,37 @@ class Ingress(OwnFaces):
             time = Variable("time")
             asm.emit(engine.LOAD, (times, 0), asm.operand(index), slot=asm.register(time))
             asm.wait_until(time)
-            arrive(index)
+            arrive(index, lost)
+        asm.jump(begin)
+        asm.place(lost)
+        asm.count(f"drop.{self.name}")
         asm.jump(begin)
         asm.place(end)
         asm.write(asm.shared_global(OVER), 1)
         asm.emit(engine.END)
+
+    def _losses(self, asm: Assembler, place: int, shortest: int, longest: int) -> Losses:
+        """Return what lost packets do: they are counted at once after many losses, mostly one after the other.
+
+        place: the global that counts offered packets. shortest, longest: bytes of packets.
+        """
+        lost, before = asm.new_global(), Variable("lost before")
+
+        def one() -> None:
+            asm.count(f"drop.{self.name}")
+            asm.fetch_add(before, lost, 1)
+
+        def unless(otherwise: Label) -> None:
+            asm.jump(otherwise, before < FEWEST_LOST)
+            accepted = asm.read(place) - before - self.capacity // longest  # since the buffer was full first, or less
+            asm.jump(otherwise, accepted * LOST_PER_ACCEPTED > before)
+            asm.jump(otherwise, asm.free(f"{self.name}.buffer") >= round_up(shortest, self.cell_bytes))
+
+        def many(number: Expression) -> None:
+            value = asm.value_of(number)
+            for name in (OFFERED, f"drop.{self.name}"):
+                asm.count(name, value)
+            for counter in (place, lost):
+                asm.value(engine.FETCH_ADD, counter, value)
+
+        return Losses(one, unless, many)

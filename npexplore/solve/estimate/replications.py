@@ -22,12 +22,13 @@ from npexplore.engine.offered import STRATUM, from_elsewhere, open_model, packet
 from npexplore.engine.run import Run, run
 from npexplore.errors import ModelError, RefusedError
 from npexplore.machine.machine import Machine
+from npexplore.machine.resources.ingress import OFFERED
 from npexplore.machine.resources.lock import Lock
 from npexplore.machine.under_load import UnderLoad, under_load
 from npexplore.machine.workload import Workload
 from npexplore.solve.estimate.control import Control
 from npexplore.solve.prediction import Prediction
-from npexplore.solve.simulate import BATCHES, OFFERED, Stretch, measure, meet_at_locks
+from npexplore.solve.simulate import BATCHES, Stretch, measure, meet_at_locks
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
