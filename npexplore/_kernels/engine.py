@@ -29,7 +29,7 @@ from npexplore._kernels.engine_lines import (
     _share_rate,
     _take_members,
 )
-from npexplore._kernels.engine_random import _bin, _draw
+from npexplore._kernels.engine_random import _bin, _draw, _poisson
 from npexplore._kernels.engine_tokens import _blame, _hold, _mark_blocked, _ready, _record, _sleep, _touch
 from npexplore.jit import kernel
 
@@ -288,7 +288,10 @@ def advance(model, state, agenda, totals, accounts, controllers, until, until_do
                     row += 1
             elif op == DRAW:
                 c = P[row, C] + R[token, np.uint64(P[row, RC])]
-                value = _draw(P[row, X], a, b, c, now, row, model, state)
+                if P[row, X] == POISSON:
+                    value = _poisson(a, b, row, model, state)
+                else:
+                    value = _draw(P[row, X], a, b, c, now, row, model, state)
                 if value < 0:
                     return _blame(clock, token, row, BAD_OPERAND)
                 if P[row, SLOT] > 0:

@@ -59,8 +59,14 @@ def _log_factorial(k):
 
 
 @kernel(_nrt=False)
-def _poisson(mean, row, model, state):
-    """Return a Poisson number of a mean: Knuth's product of uniform numbers, from 10 on Hoermann's rejection (1993)."""
+def _poisson(a, b, row, model, state):
+    """Return how many events of a Poisson process with mean gap b are in a ticks; -1 where the operands allow none.
+
+    Knuth's product of uniform numbers; from a mean of 10 on Hoermann's rejection (1993).
+    """
+    if a < 0 or b < 1:
+        return np.int64(-1)
+    mean = a / b
     if mean < 10.0:
         k, product, end = np.int64(0), _uniform(model, state, row), math.exp(-mean)
         while product > end:
@@ -121,8 +127,6 @@ def _draw(kind, a, b, c, now, row, model, state):
             else:
                 low = middle + 1
         return table[start + low * width]
-    if kind == POISSON:
-        return np.int64(-1) if a < 0 or b < 1 else _poisson(a / b, row, model, state)
     if kind == UNTIL:
         return max(a - now, 0)
     if kind == WINDOW:  # inside [phase + k period, phase + k period + length): sleep to its end

@@ -21,7 +21,8 @@ Flags = npt.NDArray[np.bool_]
 Shared = dict[int, str]  # names of SHARED resources by number
 
 KINDS = {  # how many kinds x of an operation there are
-    **dict.fromkeys((engine.WAIT, engine.SERVE, engine.DRAW, engine.SHARE), engine.POISSON + 1),
+    **dict.fromkeys((engine.WAIT, engine.SERVE, engine.SHARE), engine.POISSON),
+    engine.DRAW: engine.POISSON + 1,  # a number, no duration
     engine.SET: engine.TO_NEXT + 1,
     engine.JUMP: engine.GT + 1,
     engine.FORK: engine.NEW_PACKET + 1,

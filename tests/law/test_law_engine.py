@@ -19,7 +19,6 @@ WILD = range(5, 15)  # registers that SET and DRAW may fill with anything
 COUNTERS = range(15, 24)  # loop counters
 DURATIONS = (
     "FIXED", "EXPONENTIAL", "UNIFORM", "ERLANG", "HYPEREXPONENTIAL", "BELOW", "EMPIRICAL", "UNTIL", "WINDOW",
-    "POISSON",
 )  # fmt: skip
 FUNCTIONS = (
     "ADD", "SUB", "MUL", "DIV", "CEILDIV", "MOD", "MIN", "MAX", "LEFT", "RIGHT", "NOW", "BIRTH", "LINE", "FREE", "READ",
@@ -101,9 +100,9 @@ class Author:
         """Point the jump at row `at` behind everything written so far."""
         self.rows[at] = self.rows[at]._replace(target=len(self.rows), **values)
 
-    def duration(self, operands, low=0):
+    def duration(self, operands, low=0, kinds=DURATIONS):
         """Operands of a random duration under the given names (a, b, c)."""
-        kind = self.one_of(DURATIONS)
+        kind = self.one_of(kinds)
         a, b, c = {
             "FIXED": (self.pick(low, 9), 0, 0),
             "UNIFORM": (self.pick(low, 3), self.pick(3, 9), 0),
@@ -217,7 +216,9 @@ class Author:
         elif kind == "compute":
             self.compute()
         elif kind == "draw":
-            self.add("DRAW", **self.duration(("A", "B", "C")), slot=self.one_of((*WILD, -1)))
+            self.add(
+                "DRAW", **self.duration(("A", "B", "C"), kinds=(*DURATIONS, "POISSON")), slot=self.one_of((*WILD, -1))
+            )
         elif kind == "pick":
             low = 0 if self.careless else above + 1
             choice = self.one_of(("ROTATE", "SHORTEST", "FIRST_FREE", "NEXT_FLAGGED"))

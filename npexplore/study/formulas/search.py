@@ -229,7 +229,7 @@ class _Search:
         for _ in range(CHECKS):
             at = self._anywhere(rng)
             names_seen = {name for answer in self.machine.answers.values() if answer for name in answer[0]}
-            for name in names_seen - expressions.keys():
+            for name in sorted(names_seen - expressions.keys()):  # formulas are the same in every process
                 if name.startswith("way "):  # takes time at other values of some knobs
                     expressions[name], self.today[name], self.held[name] = sympy.Integer(0), 0.0, {}
             names = [name for name, expression in expressions.items() if expression is not None]
@@ -255,7 +255,8 @@ class _Search:
 
     @staticmethod
     def _own(expression: sympy.Expr, at: Mapping[str, float]) -> Numbers:
-        return {str(s): at[str(s)] for s in expression.free_symbols if str(s) in at}
+        names = {str(symbol) for symbol in expression.free_symbols}
+        return {knob: value for knob, value in at.items() if knob in names}
 
     def _wrong(self, together: Together, at: Numbers, expressions: Mapping[str, sympy.Expr | None]) -> list[str]:
         """Return the numbers that are not as their expressions say, having noted why."""
