@@ -113,7 +113,7 @@ def compare_command(
         })  # fmt: skip
     ratio = rows[1]["rate_pps"] / rows[0]["rate_pps"]
     span = [rows[1]["low_pps"] / rows[0]["high_pps"], rows[1]["high_pps"] / rows[0]["low_pps"]]
-    differ = {name: events[1].get(name, 0.0) - events[0].get(name, 0.0) for name in {*events[0], *events[1]}}
+    differ = {name: events[1].get(name, 0.0) - events[0].get(name, 0.0) for name in {**events[0], **events[1]}}
     where = [
         {"event": name, "cycles": differ[name]}
         for name in sorted(differ, key=lambda one: -abs(differ[one]))

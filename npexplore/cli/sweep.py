@@ -85,7 +85,7 @@ def command(
     merit, cost, prices = _front(front, price_file)
     solvers = tuple(name for one in solvers for name in one.split(",")) or ("simulation",)
     method, n = _sample(sample)
-    for name in set(knobs) - set(base.parameters):
+    for name in sorted({*knobs} - {*base.parameters}):
         base.with_(**{name: 0})  # raises: a misspelt one is told before a long capture is read
     if program is not None and len(trace) > 1:
         raise InputError(f"--program runs on the packets of one --trace, got {len(trace)}")

@@ -108,7 +108,7 @@ def _compared(program: LoweredProgram) -> dict[str, list[int]]:
                     shift, of = (other.value, nodes[other.args[0]]) if other.op == "shr" else (0, other)
                     of = nodes[of.args[0]] if of.op == "and" else of
                     near = {one.value + by << shift for by in (-1, 0, 1)}
-                    for name in {"", of.value if of.op == "input" else ""}:
+                    for name in dict.fromkeys(("", of.value if of.op == "input" else "")):
                         compared.setdefault(name, set()).update(near)
     return {name: sorted(numbers) for name, numbers in compared.items()}
 

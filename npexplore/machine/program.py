@@ -69,7 +69,7 @@ class Packet:
         >>> from npexplore.machine import Packet
         >>> from npexplore.rows.expressions import Variable
         >>> Packet({"packet_bytes": Variable("packet_bytes")}).packet_bytes
-        Variable(name='packet_bytes', unit=None)
+        packet_bytes
     """
 
     def __init__(self, columns: Mapping[str, Variable]) -> None:

@@ -162,7 +162,7 @@ def _cycles(batch: Batch) -> tuple[Answers, Found]:
         utilization[name] = utilization[name] + longer
     for name in {name for one in solution.levels for name in (*one.groups, *one.handed_over)} & utilization.keys():
         utilization[name] = np.minimum(1.0, utilization[name])
-    for name in {name for one in solution.levels for name in one.reorders if one.batch.like.servers[name].units}:
+    for name in (name for one in solution.levels for name in one.reorders if one.batch.like.servers[name].units):
         if np.any(utilization.get(name, 0.0) > FULL_IN_ORDER):
             raise RefusedError(
                 f"queueing: {name!r} is full much of the time, of packets whose times vary and which leave in order; "

@@ -57,7 +57,7 @@ def check_alone(d: UnderLoad) -> None:
     pools = list(d.by_pool.values()) if d.by_pool else [d.demands]
     if any(isinstance(d.machine.resources[name], Policer) for one in pools for name in one.handed):
         raise RefusedError(f"queueing: {d.machine.name}: nobody waits at a bucket that drops; use `simulate`")
-    for name in {name for one in pools for name, demand in one.servers.items() if demand.in_turn > 0}:
+    for name in (name for one in pools for name, demand in one.servers.items() if demand.in_turn > 0):
         if d.workload.arrivals != "saturated":
             raise RefusedError(
                 f"queueing: packets take members of {name!r} in turn, for times that vary much, and wait less than at "

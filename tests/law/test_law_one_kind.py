@@ -11,6 +11,7 @@ from reference.random_machines import KINDS, QUEUES, packets_of
 from npexplore import design
 from npexplore.errors import ModelError, RefusedError
 from npexplore.machine import BankedMemory, Delay, FifoServer, Machine, Policer, Pool, TokenChannel
+from npexplore.solve.validity import LIGHT_TOLERANCE
 
 SEEDS = (
     0,
@@ -43,7 +44,7 @@ def test_packets_that_meet_nobody_have_the_latency_of_one_alone(kind):
             alone = made.bounds(packets_of("64 bytes"))
             with suppress(RefusedError):
                 slow = made.queueing(packets_of("64 bytes").with_arrivals("poisson", 1e-5 * alone.rate_pps))
-                assert slow.latency_s.mean == pytest.approx(alone.latency_s.mean, rel=0.05), (seed, pools)
+                assert slow.latency_s.mean == pytest.approx(alone.latency_s.mean, rel=LIGHT_TOLERANCE), (seed, pools)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in DRAW if kind not in QUEUES])

@@ -69,7 +69,7 @@ def test_good_rows_pass(rows):
         ([row(e.SHARE, A=1, Z=2)], "speeds must be one of 1 tables, got table 1"),
         ([row(e.SHARE, A=1, Z=-2)], "speeds must be one of 1 tables, got table 1"),
         ([row(22)], "(row 0, operation 22): operations must be 0..21, got 22"),
-        ([row(e.WAIT, X=10)], "(row 0, WAIT): the kind must be 0..9, got 10"),
+        ([row(e.WAIT, X=10)], "(row 0, WAIT): the kind must be 0..8, got 10"),
         ([row(e.SET, X=-1)], f"(row 0, SET): the kind must be 0..{e.TO_NEXT}, got -1"),
         ([row(e.PICK, X=4)], "(row 0, PICK): the kind must be 0..3, got 4"),
         ([row(e.JUMP, TARGET=2)], "(row 0, JUMP): the target must be a row 0..1, got 2"),

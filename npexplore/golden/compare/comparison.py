@@ -46,7 +46,7 @@ class _Theirs:
     def _read(self) -> Iterator[bytes]:
         for table in self.scan or ():
             assert self.scan is not None
-            for link in set(table["link_type"].tolist()) - {ETHERNET_LINK}:
+            for link in sorted({*table["link_type"].tolist()} - {ETHERNET_LINK}):
                 raise InputError(f"{self.scan.path}: link type must be EN10MB, got {link_format(link).name}")
             data, base = self.scan.window
             starts = table["position"] - base

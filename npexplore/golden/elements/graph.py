@@ -154,18 +154,21 @@ class Graph:
                 for end, mine, other in ((one.source, source, target), (one.target, target, source)):
                     if mine == "a" and other != "a":
                         changed |= self._settle(settled, end.element, other)
-        for end, output in {(one.source, True) for one in self.joined} | {(one.target, False) for one in self.joined}:
+        for end, output in dict.fromkeys(self._ends()):
             if code(end, output) == ("l" if not output else "h"):
                 places = [one.place for one in self.joined if (one.source if output else one.target) == end]
                 if len(places) > 1:
                     word = "push output" if output else "pull input"
                     raise InputError(f"{places[1]}: {word} {end.port} of {end.element!r} is connected twice")
 
+    def _ends(self) -> list[tuple[Port, bool]]:
+        """Return the ports at both ends of each connection, and whether each is an output."""
+        return [(one.source, True) for one in self.joined] + [(one.target, False) for one in self.joined]
+
     def _settle(self, settled: dict[tuple[str, int, bool], str], name: str, code: str) -> bool:
         """All agnostic ports of an element are the same."""
-        ends = [(one.source, True) for one in self.joined] + [(one.target, False) for one in self.joined]
         new = False
-        for end, output in ends:
+        for end, output in self._ends():
             key, declared = (*end, output), self.elements[end.element].processing(end.port, output=output)
             if end.element == name and key not in settled and declared == "a":
                 settled[key] = code

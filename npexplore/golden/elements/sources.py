@@ -64,7 +64,7 @@ class InfiniteSource(Element):
         if number(limit.removeprefix("-")) == 0:  # negative: no limit
             raise InputError("a source with LIMIT 0 makes no packets")
         stops(self.said.value("END_CALL", "stop"))
-        for keyword in set(self.OPTIONAL) & {"BURST", "RATE"}:
+        for keyword in sorted({*self.OPTIONAL} & {"BURST", "RATE"}):
             number(self.option(arguments, keyword, "1"))
         interval = self.option(arguments, "INTERVAL", "1")
         if not TIME.fullmatch(interval):
