@@ -1,4 +1,4 @@
-"""Amounts of packets side by side, each a number or an array (shape n): sums, and one for each packet."""
+"""Amounts per packet: each is an array (shape n), or a number that holds for all packets."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from npexplore.rows.expressions import Values
 
 
 def any_of(flags: Any) -> bool:
-    """Say whether a flag, or one of several, is set."""
+    """Return whether a flag, or any flag of an array, is set."""
     return bool(flags.any()) if type(flags) is np.ndarray else bool(flags)
 
 
@@ -19,12 +19,12 @@ def total_of(amounts: Values) -> float:
 
 
 def for_each(amount: Any, packets: npt.NDArray[Any]) -> Values:
-    """Return an amount for each of some packets (shape n)."""
+    """Return an amount as an array with the shape of `packets`."""
     if type(amount) is np.ndarray and amount.shape == packets.shape:
         return amount
     return np.broadcast_to(amount, packets.shape)
 
 
 def repeated(amounts: Values, times: int) -> Values:
-    """Return amounts (shape n) so many times, one after the other."""
+    """Return `times` copies of amounts (shape n), concatenated."""
     return np.concatenate([amounts] * times)

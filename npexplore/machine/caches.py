@@ -1,10 +1,10 @@
-"""Caches in front of a memory: at which level each access finds its line, and how many lines of each a packet takes.
+"""Caches in front of a memory: the level at which each access hits, and the lines that a packet takes from each level.
 
     hit of a set-associative LRU cache = stack distance within the set < ways           (Mattson et al. 1970)
 
-`found` replays accesses one by one, all cores, devices and levels together (exact LRU, or a line at random);
+`levels_of` replays accesses one by one, for all cores, devices and levels (exact LRU, or random replacement).
 `set_distances` gives the hits of one cache for every number of ways at once. Columns of a workload hold the counts of
-each packet; bounds and queueing take their mean, a simulation each packet's own.
+each packet: bounds and queueing use their mean, a simulation uses each packet's count.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Integers = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Level:
-    """One level: its bytes, how many lines of a set it holds, and whether all cores share it."""
+    """One cache level: its size, its ways (lines per set), and whether all cores share it."""
 
     name: str
     size_bytes: int
@@ -54,10 +54,10 @@ class Level:
 
 @dataclass(frozen=True)
 class Caches:
-    """Cache levels, nearest to the core first; raises ModelError for impossible ones.
+    """Cache levels, nearest to the core first; raises ModelError for impossible geometries.
 
-    device_ways: ways of the last level that writes of devices may newly take (0: they go to memory). inclusive: what
-    leaves the last level leaves all. page_bytes, translations: pages, and how many of them a core translates unaided.
+    device_ways: ways of the last level in which device writes may allocate lines (0: they go to memory). inclusive: a
+    line evicted from the last level leaves all levels. translations: entries of a core's TLB for pages of page_bytes.
     """
 
     levels: tuple[Level, ...]
@@ -96,7 +96,7 @@ class Caches:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Columns that `columns` makes: lines found at each level but the first, from memory, and walks of pages."""
+        """Names of the columns of `columns`: hits of each level but the first, lines from memory, page walks."""
         return (*(f"{level.name}_lines" for level in self.levels[1:]), MEMORY, WALKS)
 
     def _geometry(self, levels: Sequence[Level], line_bytes: int) -> Integers:
@@ -108,7 +108,7 @@ class Caches:
         return np.array(rows, np.int64)
 
     def levels_of(self, touches: Touches, seed: int = 1) -> Integers:
-        """Return the level of each access, 0 the first; as many as there are levels: memory. Empty at first."""
+        """Return the level of each access's hit (0: first; number of levels: memory); caches start empty."""
         random = self.replacement == "random"
         draws = np.random.default_rng(seed).integers(0, 1 << 31, len(touches) if random else 0)
         return replay(
@@ -117,22 +117,22 @@ class Caches:
         )  # fmt: skip
 
     def walked(self, touches: Touches) -> NDArray[np.bool_]:
-        """Return which accesses of cores find no translation of their page (an LRU of all pages of a core)."""
+        """Return flags of the core accesses that miss the TLB, which is fully associative with LRU replacement."""
         if not self.translations:
             return np.zeros(len(touches), np.bool_)
         tlb = self._geometry([Level("translations", self.translations * self.page_bytes, self.translations)],
                              self.page_bytes)  # fmt: skip
-        none = np.zeros(len(touches), np.bool_)
+        writes = np.zeros(len(touches), np.bool_)
         pages = touches.lines(self.page_bytes)
-        level = replay(touches.core, pages, none, tlb, False, 0, np.zeros(0, np.int64))
+        level = replay(touches.core, pages, writes, tlb, False, 0, np.zeros(0, np.int64))
         return np.asarray((level > 0) & (touches.core >= 0))
 
     def columns(self, touches: Touches, packets: int, seed: int = 1) -> Mapping[str, Integers]:
-        """Return for each packet how many accesses of cores end at each level but the first, and walk page tables."""
-        level, mine = self.levels_of(touches, seed), touches.core >= 0
+        """Return, per packet, the core accesses that hit each level but the first or memory, and the page walks."""
+        level, by_core = self.levels_of(touches, seed), touches.core >= 0
 
         def count(chosen: NDArray[np.bool_]) -> Integers:
-            return np.bincount(touches.packet[chosen & mine], minlength=packets).astype(np.int64)
+            return np.bincount(touches.packet[chosen & by_core], minlength=packets).astype(np.int64)
 
         counts = [count(level == k) for k in range(1, len(self.levels) + 1)] + [count(self.walked(touches))]
         return dict(zip(self.names, counts, strict=True))
@@ -152,12 +152,12 @@ def caches_of(part: Part) -> Caches:
 
 
 def set_distances(lines: NDArray[np.integer], sets: int = 1) -> Integers:
-    """Return for each access how many other lines of its set were used since its line was; -1 for a line's first use.
+    """Return the stack distance of each access: other lines of its set used since the line's last use (-1: first use).
 
-    A cache of LRU sets with `ways` ways hits exactly the accesses with 0 <= distance < ways; sets = 1: associative.
+    An LRU cache with `ways` ways hits exactly the accesses with 0 <= distance < ways. sets = 1: fully associative.
     """
     lines = np.asarray(lines, np.int64)
-    order = np.argsort(lines % sets, kind="stable")  # set by set: between two uses of a line only lines of its set
+    order = np.argsort(lines % sets, kind="stable")  # accesses of one set become adjacent
     _, number = np.unique(lines, return_inverse=True)
     distance = np.empty(len(lines), np.int64)
     distance[order] = stack_distances(

@@ -1,11 +1,11 @@
 """Demands of a recorded program: time and visits per packet at every server, without contention.
 
-Demand = service time x visits (Denning and Buzen's operational analysis); of a server that is held over other visits,
-the time from the take to the give (machine/sections.py). Computed over the distinct packets of a workload with their
-weights; a number that depends on a random choice counts as spread evenly over the members.
+Demand = service time x visits (Denning and Buzen's operational analysis). For a server that is held over other visits,
+the service time is the time from the take to the give (machine/sections.py). Demands are computed over the distinct
+packets of a workload with their weights. A member that a random choice selects counts as spread evenly over all.
 
-Turns of a loop know nothing of each other, so that many are gone through at once, as if they were packets; but for
-loops that take more than they give, or hand packets on: these turn by turn, each after the one before.
+Loop iterations do not depend on each other, so many are walked at once as arrays, as if they were packets. Iterations
+that take more units than they give, or that hand packets on, are walked one by one.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from npexplore.machine.tree import Body, Branch, Fork, Give, Loop, Parallel, Tak
 from npexplore.machine.walk import Known
 from npexplore.rows.expressions import Values, Variable, evaluate
 
-MAX_SCV_IN_TURN = 0.25  # of visits to members in turn, up to which these wait as one line
-AT_ONCE = 8192  # turns of loops x distinct packets that are gone through together
+MAX_SCV_IN_TURN = 0.25  # of service times; up to it, members visited in turn count as one queue
+AT_ONCE = 8192  # loop iterations x distinct packets that are walked at once
 
 
 def demands(
@@ -47,9 +47,9 @@ def demands(
 ) -> Demands:
     """Return the demands of a recorded body.
 
-    columns: per packet column, the values of the distinct packets (shape n); weights: their shares (shape n, sum 1).
-    at_once: turns of loops x n that are gone through together, as far as they can be (1: each after the one before).
-    apart: whether the times of each distinct packet are kept.
+    columns: per packet column, the values of the distinct packets (shape n). weights: their shares (shape n, sum 1).
+    at_once: limit on loop iterations x n that are walked at once (1: one after the other). apart: whether to keep the
+    times of each distinct packet at each server. Raises ModelError for a program that cannot be evaluated.
     """
     if at_once > 1:
         try:
@@ -57,7 +57,7 @@ def demands(
         except TooManyTurnsError:
             raise
         except (TurnsDifferError, ModelError):
-            pass  # which turn is at fault shows when they come one by one
+            pass  # walking iterations one by one shows which of them is at fault
     return _demands(body, columns, weights, 1, apart)
 
 
@@ -69,7 +69,7 @@ def _demands(
     walk.body(body, {**columns, HOME: None}, path)
     walk.sections.settle(path)
     result, by_server = walk.result, walk.sections.by_server
-    uses: Any = walk.uses  # sums, where those of a visit are arrays
+    uses: Any = walk.uses  # sums here; arrays for a visit
     result.clock = path.clock * shares
     result.latency = float(np.sum(result.clock))
     result.own_waits = walk.own.settle()
@@ -82,7 +82,7 @@ def _demands(
     result.untied = by_server.keys() - result.sections.keys()
     result.loose = {
         name: (section.demand.seconds, shares * path.units.get(name, 0.0))
-        for name, section in by_server.items()  # in the order in which they are met: a set has another every time
+        for name, section in by_server.items()  # in this fixed order: the order of a set varies between processes
         if name in result.untied and not section.lent
     }
     for name, section in result.sections.items():
@@ -97,7 +97,7 @@ def _demands(
 
 
 def _variance(clock: Values, shares: Values) -> float:
-    """Return the variance of a packet's time from packet to packet; clock: weighted by the packets' shares."""
+    """Return the variance of the time between packets, in s²; clock: each packet's time x its share."""
     live, total = shares > 0, max(float(shares.sum()), LEAST_DIVISOR)
     return max(float((clock[live] ** 2 / shares[live]).sum()) / total - (float(clock.sum()) / total) ** 2, 0.0)
 
@@ -107,16 +107,16 @@ def _apart(overlap: dict[Chain, float]) -> dict[tuple[Chain, str], float]:
 
 
 class _Program(Members):
-    """Goes through a program, packet groups side by side; amounts are sums over all packets."""
+    """Walks a program for all distinct packets at once; amounts are sums over all packets."""
 
     every_side = True
 
     def __init__(self, at_once: int, rows: int = 0) -> None:
         super().__init__(at_once)
-        self.rows = rows  # distinct packets, if the times of each are kept
+        self.rows = rows  # number of distinct packets, if the times of each are kept, else 0
         self.result, self.sections = Demands(), Sections()
         self.early: dict[tuple[Chain, str], float] = {}  # seconds spent before bytes leave the receive buffer x bytes
-        self.sides = 0  # of branches, forks and parallel parts around
+        self.sides = 0  # nesting depth of branches, forks and parallel parts
 
     def body(self, body: Body, known: Known, path: Progress) -> None:
         super().body(body, known, path)
@@ -131,7 +131,7 @@ class _Program(Members):
     # ---- blocks
 
     def apart(self, go: Callable[..., None], *along: Any) -> None:
-        """Go along work that not every packet does, or not in this order: what it left busy is forgotten."""
+        """Walk work that not every packet does, or not in this order; then forget which members it left busy."""
         self.sides += 1
         go(*along)
         self.sides -= 1
@@ -160,7 +160,7 @@ class _Program(Members):
         self.body(step.body, side_by_side, inside)
         self.fresh |= fresh
         self.busy_behind.clear()
-        if path.turns == 1 and self.result.freed > freed:  # in the mean behind half of the turns
+        if path.turns == 1 and self.result.freed > freed:  # on average after half of the iterations
             middle = {place: (before.get(place, 0.0) + s) / 2 for place, s in self.uses.spent.items()}
             self.leaves(self.result.freed - freed, middle)
         self.sections.counts.repeat(visited, len(index))
@@ -185,7 +185,7 @@ class _Program(Members):
         return path.total * max(variances)
 
     def longest(self, path: Progress, ends: Sequence[Value], parts: Sequence[dict[str, Value]]) -> None:
-        """Add of each part's seconds the share of the packets for which it ends last."""
+        """Add each part's seconds times the fraction of its time that belongs to packets for which it ends last."""
         for number, part in enumerate(parts, start=1):
             passed = (ends[number] - path.clock) * path.share
             last = np.argmax(ends, axis=0) == number
@@ -204,9 +204,9 @@ class _Program(Members):
                 raise ModelError(f"{place}: the number of units must not depend on a random choice")
             member, around, chance = evaluate(holding.member, known), path.open, self.uses.chance
             begun = self.held[holding] = Held(server, holding, units, member, path.clock, around, chance)
-            for other in (self.held[h] for h in step.holdings[:number]):
-                known_members = other.member is not None and member is not None
-                if other.server is server and known_members and np.any((other.member == member) & path.live):
+            for earlier in (self.held[holding_before] for holding_before in step.holdings[:number]):
+                known_members = earlier.member is not None and member is not None
+                if earlier.server is server and known_members and np.any((earlier.member == member) & path.live):
                     raise ModelError(f"{place}: two holdings of one take_all must be of different members")
             self.sections.begin(path, begun, 1, place)
 
@@ -218,11 +218,11 @@ class _Program(Members):
     # ---- visits
 
     def visit(self, step: Visit, known: Known, path: Progress) -> None:
-        """Add what a visit uses, and what it leaves open."""
+        """Add what a visit uses, and the units that it takes or gives across visits."""
         values = {name: evaluate(value, known) for name, value in step.operands.items()}
-        if len(path.clock) == 1:  # numbers are quicker, and remembered
+        if len(path.clock) == 1:  # numbers are faster than arrays, and their results are cached
             values = {name: v[0] if type(v) is np.ndarray and v.ndim else v for name, v in values.items()}
-        place, sizes = f"{step.resource.name}.{step.method}", step.resource.reached
+        place, servers = f"{step.resource.name}.{step.method}", step.resource.reached
         operands, seen, each = distinct(step.resource, values, path)
         uses = uses_of(step.resource, step.method, operands, seen.live)
         self.beside_itself(uses, step, seen, path)
@@ -236,7 +236,7 @@ class _Program(Members):
         self.merge(uses, path, seen, step)
         for hold in uses.holds:
             if hold.units is not None and path.total:
-                self.sections.take_in_all(hold.server, each(hold.units), path)  # of all turns, not of distinct packets
+                self.sections.take_in_all(hold.server, each(hold.units), path)  # per packet of each iteration
         path.clock = path.clock + each(uses.latency)
         if uses.frees is not None:
             freed = self.of(path, uses.frees)
@@ -250,25 +250,25 @@ class _Program(Members):
 
         def held(one: Taken, since: Value) -> Held:
             units, member = each(one.units), each(one.member)
-            return Held(sizes[one.server], one.server, units, member, since, path.open, self.uses.chance)
+            return Held(servers[one.server], one.server, units, member, since, path.open, self.uses.chance)
 
-        for one in uses.opens:
-            self.sections.begin(path, held(one, path.clock), 0, place)
-        for one in uses.closes:
-            self.sections.end(path, held(one, None), place)
+        for taken in uses.opens:
+            self.sections.begin(path, held(taken, path.clock), 0, place)
+        for taken in uses.closes:
+            self.sections.end(path, held(taken, None), place)
         if step.result is not None:
             known[step.result] = each(uses.result)
 
     def beside_itself(self, uses: Uses, step: Visit, seen: Progress, path: Progress) -> None:
-        """Note what other strands of the packet may meet, once there are any."""
+        """Note when concurrent work of one packet visits which server, if there is such work."""
         if not path.total or not (self.own.strands or uses.beside):
             return
         begin, latency = self.of(path, path.clock) / path.total, self.of(seen, uses.latency) / path.total
         visits = [(hold.server, begin, self.of(seen, hold.seconds), False) for hold in uses.holds]
         visits += [(server, begin + latency, self.of(seen, seconds), True) for server, seconds in uses.beside.items()]
-        for name, start, seconds, goes_on in visits:
+        for name, start, seconds, posted in visits:
             server, strand = step.resource.reached[name], self.own.strand
-            if goes_on:
+            if posted:
                 self.own.enter(posted=True)
             if server.units == 1:
                 each = seconds / path.total * path.turns
@@ -276,25 +276,25 @@ class _Program(Members):
             self.own.strand = strand
 
     def leaves(self, number: float, spent: Mapping[tuple[Chain, str], Any]) -> None:
-        """Note that so many bytes leave the receive buffer behind what was spent."""
+        """Note that so many bytes (number) leave the receive buffer after these seconds were spent."""
         for place, seconds in spent.items():
             self.early[place] = self.early.get(place, 0.0) + number * seconds
 
     def occupied(
         self, hold: Hold, spent: Mapping[tuple[Chain, str], Value], path: Progress, seen: Progress, step: Visit
     ) -> None:
-        """Add the time that a server is occupied, and what is held inside the visit."""
+        """Add the time for which a visit occupies a server, and what the visit holds."""
         demand, server = self.result.servers.setdefault(hold.server, Demand()), step.resource.reached[hold.server]
         place = f"{step.resource.name}.{step.method}: {hold.server}"
         visits, seconds, squares = self.of(seen, hold.visits), self.of(seen, hold.seconds), self.of(seen, hold.squares)
         member, counter = hold.member, self.counter(step, server.members) if hold.member is None else ""
         first, line_s = self.turned.get(hold.server, (counter, 0.0))
-        if counter != first:  # turns of two counters meet at members as if they were drawn
+        if counter != first:  # members taken in turn by two counters are loaded as if they were drawn at random
             demand.chosen, demand.spread, demand.in_turn = demand.chosen - line_s, demand.spread + line_s, 0.0
             self.turned[hold.server] = ("", 0.0)
             counter = ""
         if counter and visits * squares <= (1.0 + MAX_SCV_IN_TURN) * seconds**2:
-            member = np.asarray(LEAST_LOADED)  # the next is the one that has the least to do
+            member = np.asarray(LEAST_LOADED)  # the next member in turn has the least work queued
         total = demand.add(seen.share * hold.seconds, member, seen.live, server.members, place)
         if counter:
             demand.in_turn += total if member is None else 0.0

@@ -1,8 +1,8 @@
-"""What a program holds from a take to its give; both stand in one block, or the give in a fork that takes it along.
+"""Holdings of a program: units of a server from a take to its give.
 
-A block is the program itself, the body of a loop, one side of a branch, a fork, or one of several parallel parts: what
-is taken on a way through it is given on the same way, whatever the packet. Between the two, holdings may overlap in any
-order.
+Take and give must be in the same block, or the give in a fork that takes over the holding. A block is the program, the
+body of a loop, one side of a branch, a fork, or one of several parallel parts. So every packet that takes units also
+gives them back. Holdings may overlap in any order.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class Holding:
-    """Units of one member of a server from a take to its give; or what a visit like a lock's acquire opens."""
+    """Units of one member of a server from a take to its give; or a section that a visit like `acquire` opens."""
 
     name: str
     block: Sequence[object] = field(repr=False)
-    place: str  # the block in words
-    server: Server | None = None  # None: a visit opened it
+    place: str  # a description of the block, for messages
+    server: Server | None = None  # None: a visit opened the section
     member: Expression = field(default_factory=lambda: Constant(0.0))
     units: Expression = field(default_factory=lambda: Constant(1.0))
     key: Expression = field(default_factory=lambda: Constant(0.0))
     state: str = "held"
-    loose: bool = False  # the engine gives its units back by number, not by who has them
+    loose: bool = False  # whether the engine counts its units only, without their owner
 
     def end(self, state: str, block: Sequence[object]) -> None:
-        """Note that it is given or moved into a fork; raises ModelError if it cannot be, here."""
+        """Note that the holding is given, or moved into a fork; raises ModelError if that is not allowed here."""
         if self.state != "held":
             raise ModelError(f"{self.name} cannot be {state}: it was {self.state} before")
         if self.block is not block:
@@ -43,12 +43,12 @@ class Holding:
                 "or the give in a fork that takes it along: with m.fork(held) as held"
             )
         self.state = state
-        self.block = ()  # its steps refer to the holding: a machine is freed without the collector of cycles
+        self.block = ()  # breaks the reference cycle with the block's steps, so machines need no garbage collection
 
 
 @dataclass
 class Holdings:
-    """The holdings that are open while a program is recorded, over the servers of its resources."""
+    """The holdings that are open while a program is recorded."""
 
     resources: Mapping[str, Resource]
     roles: tuple[str, ...] = ("queue", "limit")  # of the servers that can be held
@@ -56,7 +56,7 @@ class Holdings:
 
     @cached_property
     def servers(self) -> dict[str, Server]:
-        """Return what can be held: servers with units that belong to whoever took them."""
+        """Return the servers that can be held, by name: those whose units belong to the packet that took them."""
         servers = [server for resource in self.resources.values() for server in resource.servers()]
         return {s.name: s for s in servers if s.role in self.roles and s.units > 0 and s.discipline != "shared"}
 
@@ -69,7 +69,7 @@ class Holdings:
         block: Sequence[object],
         place: str,
     ) -> Holding:
-        """Return a new holding; raises ModelError for more than any packet could ever be granted."""
+        """Return a new holding; raises ModelError for a request that can never be granted."""
         known = self.servers
         server = known[one_of("server", name, known)]
         if member is None and server.members > 1:
@@ -89,13 +89,13 @@ class Holdings:
         return holding
 
     def _refuse_more_than_all(self, holding: Holding) -> None:
-        """Refuse units that the packet itself keeps from being free (as far as they are numbers here)."""
+        """Raise ModelError if the packet would wait for units that it holds itself; checks constant numbers only."""
         server = holding.server
         assert server is not None
-        same = [h for h in [*self.open, holding] if h.server is not None and h.server.name == server.name]
+        same = [held for held in [*self.open, holding] if held.server is not None and held.server.name == server.name]
         if server.members > 1:
-            same = [h for h in same if _number(h.member) == _number(holding.member) is not None]
-        needed = sum(_number(h.units) or 0 for h in same)
+            same = [held for held in same if _number(held.member) == _number(holding.member) is not None]
+        needed = sum(_number(held.units) or 0 for held in same)
         if needed > server.units:
             raise ModelError(
                 f"take of {holding.name}: the packet would hold {needed:g} of {server.units} and wait for itself"
@@ -108,7 +108,7 @@ class Holdings:
         self.open.append(Holding(name, block, place))
 
     def finish(self, name: str, block: Sequence[object]) -> None:
-        """Note the visit that closes it."""
+        """Note the visit that closes a section."""
         held = next((h for h in self.open if h.name == name), None)
         if held is None:
             raise ModelError(f"{name} is given, but was not taken")

@@ -1,6 +1,7 @@
-"""Line rate: the packets a second that the wires of a machine's ports allow, preambles and gaps included.
+"""Line rate: the packets per second that the wires of a machine's ports allow, preambles and gaps included.
 
-The wires that packets come over count; where they come over none, those that they leave over (a source's card, say).
+The wires of arriving packets count. If packets arrive over no wire, as at the card of a traffic source, the wires of
+departing packets count.
 """
 
 from collections.abc import Mapping
@@ -16,10 +17,10 @@ Rate = TypeVar("Rate", float, npt.NDArray[np.float64])
 
 
 def line_rate(machine: Machine, ceilings: Mapping[str, Rate]) -> tuple[str, Rate] | None:
-    """Return the wire that allows the fewest packets, and its packets a second: of one point, or of an array of points.
+    """Return the slowest wire and its packets per second, for one design point or an array of points.
 
-    ceilings: packets a second that each server alone allows (machine/under_load.py). Of points the wire is that of the
-    first. None for a machine without line cards or Ethernet ports, and where packets use none of them.
+    ceilings: packets per second that each server alone allows (machine/under_load.py). For an array, the wire is the
+    slowest at the first point. Returns None if packets use no line card or Ethernet port.
     """
     cards = line_cards(machine)
     for method in LineCard.VISITS:
@@ -34,10 +35,10 @@ def line_rate(machine: Machine, ceilings: Mapping[str, Rate]) -> tuple[str, Rate
 
 
 def line_cards(machine: Machine) -> list[LineCard]:
-    """Return a machine's line cards and Ethernet ports, those inside of other resources too."""
-    cards, left = list[LineCard](), [*machine.resources.values()]
-    while left:
-        resource = left.pop()
+    """Return a machine's line cards and Ethernet ports, including those inside other resources."""
+    cards, remaining = list[LineCard](), [*machine.resources.values()]
+    while remaining:
+        resource = remaining.pop()
         cards += [resource] if isinstance(resource, LineCard) else []
-        left += resource.inner
+        remaining += resource.inner
     return cards

@@ -1,9 +1,9 @@
-"""What a visit uses when no other packet is in its way, read from its record: its time, and what it occupies.
+"""What one visit uses without contention, computed from its record: its latency, and how long it occupies servers.
 
-    latency = sum of the times on its way      seconds of a server = units x time from take to give, whoever gives
+    latency = sum of the times of its steps     seconds of a server = units x time from take to give
 
-Values are numbers, or arrays over packets (shape n), as the operands are. Forked work goes on beside the packet: what
-it took along is kept for longer, and `overlap` says how much of the time spent passes while the packet goes on.
+Values are numbers, or arrays over packets (shape n), as the operands are. The packet does not wait for forked work.
+Holdings that such work took over last until it gives them back; `overlap` is the time spent while the packet continues.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ from npexplore.rows.distributions import Time
 from npexplore.rows.expressions import Constant, Expression, Values, evaluate
 
 NOTHING: Value = np.float64(0.0)
-MOST_ALONE = 256  # visits with numbers that are kept of one resource
+MOST_ALONE = 256  # cached visits of one resource, with numbers as operands
 
 
 def uses_of(resource: Resource, method: str, values: dict[str, Values | None], live: Value = True) -> Uses:
     """Return what a visit uses with these operands (None: drawn at random); raises ModelError for impossible ones.
 
-    live: which of the packets come along; what the others ask for is not looked at.
+    live: flags of the packets that make the visit; the operands of others are not checked.
     """
     place = f"{resource.name}.{method}"
     if isinstance(resource, OwnFaces):
@@ -63,8 +63,8 @@ def uses_of(resource: Resource, method: str, values: dict[str, Values | None], l
     for name, value in values.items():
         if name not in resource.CHANCE and (value is None or any_of(np.isnan(value))):
             raise ModelError(f"operand {name!r} of {place} must not depend on a random choice")
-    same, alone = _once(method, values), resource.shared_visits.alone
-    if (uses := alone.get(same)) is not None:
+    key, alone = _once(method, values), resource.shared_visits.alone
+    if (uses := alone.get(key)) is not None:
         return uses
     visited = recorded(resource, method, values)
     known: Known = {variable: values[name] for name, variable in visited.operands.items()}
@@ -74,15 +74,15 @@ def uses_of(resource: Resource, method: str, values: dict[str, Values | None], l
     walk.uses.latency, walk.uses.latency_parts = path.clock, walk.latency_parts
     walk.uses.own_waits = walk.own.settle()
     walk.uses.result = None if visited.result is None else evaluate(visited.result, known)
-    if same is not None and np.all(live):  # what nobody comes along for uses nothing, here alone
+    if key is not None and np.all(live):  # without live packets the uses are zero, which must not be cached
         if len(alone) >= MOST_ALONE:
             alone.clear()
-        alone[same] = walk.uses
+        alone[key] = walk.uses
     return walk.uses
 
 
 def check_polls(resource: Resource, method: str, operands: Iterable[str]) -> None:
-    """Raise ModelError where a visit looks again and again in no time."""
+    """Raise ModelError if a visit polls without any time passing between two looks."""
     if isinstance(resource, OwnFaces):
         return
     for step in recorded(resource, method, operands).body:
@@ -96,30 +96,30 @@ def check_polls(resource: Resource, method: str, operands: Iterable[str]) -> Non
 
 
 def _once(method: str, values: dict[str, Values | None]) -> object:
-    """Return what tells a visit with numbers as operands from others of its resource; None with an array among them."""
-    for value in values.values():
-        if type(value) is np.ndarray:
+    """Return the cache key of a visit among those of its resource; None if an operand is an array."""
+    for operand in values.values():
+        if type(operand) is np.ndarray:
             return None
     return method, *values.items()
 
 
 def unloaded_visit(step: Visit) -> Uses:
-    """Return what one visit, with numbers as operands, uses."""
+    """Return what one visit uses; its operands must be numbers."""
     return uses_of(step.resource, step.method, {name: evaluate(value, {}) for name, value in step.operands.items()})
 
 
 def _completed(uses: Uses, place: str, live: Value) -> Uses:
-    """Return what a kind says of itself, with where the time is spent and how much of it overlaps."""
+    """Return the uses that a kind computed itself, completed by the places where time is spent and by the overlap."""
     if any_of((uses.latency < 0) & live):
         raise ModelError(f"{place} takes a negative time for some packets of this workload")
     limit: Chain = () if uses.limit is None else (uses.limit,)
     total: Value = uses.delay
     for hold in uses.holds:
         inner: Value = hold.seconds if hold.inner is None else hold.inner
-        alike = hold.seconds**2 / np.maximum(hold.visits, LEAST_DIVISOR)
-        if hold.variance is None:  # 0 for visits that are all alike: arrays of zeros would be added up everywhere
-            hold.variance = NOTHING if hold.squares is None else hold.squares - alike
-        hold.squares = alike if hold.squares is None else hold.squares
+        equal_squares = hold.seconds**2 / np.maximum(hold.visits, LEAST_DIVISOR)
+        if hold.variance is None:  # 0 for visits of equal length, as a number: an array of zeros costs time
+            hold.variance = NOTHING if hold.squares is None else hold.squares - equal_squares
+        hold.squares = equal_squares if hold.squares is None else hold.squares
         total = total + inner
         if not uses.aside and hold.variance is not NOTHING:
             uses.chance = uses.chance + hold.variance * (inner / np.maximum(hold.seconds, LEAST_DIVISOR)) ** 2
@@ -133,7 +133,7 @@ def _completed(uses: Uses, place: str, live: Value) -> Uses:
         uses.overlap[limit] = total - uses.latency
     if uses.latency_parts:
         return uses
-    share = uses.latency / np.where(total > 0, total, 1.0)  # of what overlaps, each server has its part
+    share = uses.latency / np.where(total > 0, total, 1.0)  # overlapping time is shared in proportion
     for (chain, server), seconds in uses.spent.items():
         name = server or (chain[-1] if chain else "")
         uses.latency_parts[name] = uses.latency_parts.get(name, 0.0) + seconds * share
@@ -141,12 +141,15 @@ def _completed(uses: Uses, place: str, live: Value) -> Uses:
 
 
 class _Lone(Walk):
-    """Goes along the record of a visit; amounts are those of each packet."""
+    """Walks the record of a visit; amounts are those of each packet."""
 
     # ---- time
 
     def seconds(self, time: Expression | Time, known: Known, path: Progress) -> Value:
-        """Return a time, the mean of a random one; raises ModelError for one left to chance, or negative."""
+        """Return a time in seconds, or the mean of a distribution.
+
+        Raises ModelError if the time depends on a random choice, is negative, or is above LONGEST_TIME_S.
+        """
         if type(time) is Constant and 0 <= time.value <= LONGEST_TIME_S:
             return time.value
         if not isinstance(time, Expression):
@@ -163,7 +166,7 @@ class _Lone(Walk):
         return value
 
     def passes(self, path: Progress, seconds: Value, server: str = "") -> None:
-        """Let a time pass, at a server or at none."""
+        """Add a time to the packet's clock, at a server or at none ("")."""
         amount = seconds * path.share
         self.spend(path, server, amount)
         self.along(path, server or (path.open[-1].server.name if path.open else ""), amount)
@@ -203,7 +206,7 @@ class _Lone(Walk):
             path.open = (*path.open, held)
 
     def give(self, step: Give, known: Known, path: Progress) -> None:
-        """Note what was occupied from the take to now."""
+        """Record how long units were occupied, from the take to now."""
         held = self.held[step.holding]
         if held in path.open:
             for later in path.open[path.open.index(held) + 1 :]:
@@ -216,7 +219,7 @@ class _Lone(Walk):
         hold.units, hold.outlives, hold.crossed = held.units, held.outlives, held.crossed
 
     def occupy(self, path: Progress, server: str, seconds: Value, member: Values | None, spread: float = 0.0) -> Hold:
-        """Note that a server is occupied for a time (spread: its squared coefficient of variation)."""
+        """Record that a server is occupied for a time. spread: squared coefficient of variation of that time."""
         whole = seconds * path.share
         squares, variance = whole * seconds * (1.0 + spread), whole * seconds * spread
         hold = Hold(server, whole, visits=path.share, member=member, squares=squares, variance=variance)
@@ -224,18 +227,18 @@ class _Lone(Walk):
         return hold
 
     def meets(self, path: Progress, server: Server, begin: Value, seconds: Value) -> None:
-        """Note a visit of a single server, once there are strands that may meet there."""
+        """Note a visit to a server of one unit, if concurrent work of the same packet may meet there."""
         if self.own.strands and server.units == 1:
             self.own.visit(server.name, begin, seconds, path.share / server.members)
 
     def units(self, step: Units, known: Known, path: Progress) -> None:
-        """Units that another visit gives, or has taken."""
+        """Record units that another visit gives back, or has taken."""
         units = self.sure(step.units, known, "the number of units")
         side = self.uses.closes if step.give_back else self.uses.opens
         side.append(Taken(step.server.name, units * path.share, evaluate(step.member, known)))
 
     def poll(self, step: Poll, known: Known, path: Progress) -> None:
-        """The first look finds the server free."""
+        """Walk a poll: without contention the first look finds the server free."""
         self.body(step.look, dict(known), path)
         self.uses.opens.append(Taken(step.server.name))
 
@@ -245,7 +248,7 @@ class _Lone(Walk):
         self.body(step.alone, known, path)
 
     def visit(self, step: Visit, known: Known, path: Progress) -> None:
-        """A visit of another resource: all that it uses, while what is held is held."""
+        """Add what a visit of another resource uses while this visit holds what it holds."""
         values = {name: evaluate(value, known) for name, value in step.operands.items()}
         inner = uses_of(step.resource, step.method, values, path.live)
         self.merge(inner, path, path, step)
@@ -271,7 +274,7 @@ class _Lone(Walk):
             raise ModelError(rule.format(got=got))
 
     def choose(self, step: Choose, known: Known, path: Progress) -> None:
-        """The member where a key tells it, that it is the least loaded one or one in turn, or None: left to chance."""
+        """Set the chosen member: from the key, LEAST_LOADED (also for members in turn), or None for a random one."""
         if step.policy in ("shortest", "in_turn"):
             known[step.variable] = np.asarray(LEAST_LOADED)
         else:

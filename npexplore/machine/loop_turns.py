@@ -1,6 +1,6 @@
-"""How often the loops of a program run: loops inside each other multiply, so all turns together have a limit.
+"""Limits on the iterations (turns) of a program's loops; the iterations of nested loops multiply.
 
-work of a walk ~ passes, each over at most `demands.AT_ONCE` turns side by side
+work of a walk ~ passes, each over an array of at most `demands.AT_ONCE` turns
 """
 
 from npexplore.errors import ModelError
@@ -10,11 +10,11 @@ MAX_LOOP_TURNS = 10_000_000
 
 
 class TooManyTurnsError(ModelError):
-    """The loops of a program run too often for a walk through all of their turns."""
+    """The loops of a program have more iterations than a walk can go through."""
 
 
 class LoopTurns:
-    """Counts the turns of a program's loops, and the passes that go through them.
+    """Counts the iterations of a program's loops, and the passes that walk them.
 
     Example:
         >>> from npexplore.machine.loop_turns import LoopTurns
@@ -28,12 +28,12 @@ class LoopTurns:
         self.turns = self.passes = 0
 
     def check(self, turns: int) -> None:
-        """Raise TooManyTurnsError if one loop alone runs more than MAX_LOOP_PASSES times."""
+        """Raise TooManyTurnsError if a single loop has more than MAX_LOOP_PASSES turns."""
         if turns > MAX_LOOP_PASSES:
             raise TooManyTurnsError(f"a loop runs {turns} times; at most {MAX_LOOP_PASSES} are supported")
 
     def add(self, turns: int) -> None:
-        """Count one pass over turns side by side; raise TooManyTurnsError beyond a limit."""
+        """Count one pass over an array of turns; raises TooManyTurnsError beyond a limit."""
         self.turns += turns
         self.passes += 1
         limit = MAX_LOOP_TURNS if self.turns > MAX_LOOP_TURNS else MAX_LOOP_PASSES

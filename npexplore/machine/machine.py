@@ -1,4 +1,4 @@
-"""A machine that is ready to be solved: resources by name, pools of threads with their programs, the receive side."""
+"""The machine that solvers work on: resources by name, pools of threads with their programs, the receive side."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RESERVED = {*dir(Recorder), *(field.name for field in fields(Recorder))}
 
 @dataclass(frozen=True)
 class Recorded:
-    """A pool's program, recorded, with the columns that its packets have."""
+    """The recorded program of a pool, and the columns of its packets."""
 
     pool: Pool
     columns: Mapping[str, Variable]
@@ -34,17 +34,17 @@ class Recorded:
 
     @cached_property
     def visits(self) -> list[tuple[Visit, bool]]:
-        """All visits, and whether each belongs to work that goes on beside the thread."""
+        """All visits, each with whether it is in a fork or a parallel part."""
         return list(visits(self.body))
 
     @cached_property
     def visited(self) -> set[str]:
-        """The names of the resources that are visited."""
+        """The names of the visited resources."""
         return {step.resource.name for step, _ in self.visits}
 
 
 def never_frees(name: str, ingress: Ingress) -> str:
-    """Return the fault of a machine whose programs never free a receive buffer of limited size."""
+    """Return the message for a machine whose programs never free a receive buffer of limited size."""
     return (
         f"{name}: no program frees the receive buffer {ingress.name!r} of {ingress.capacity} bytes: it fills up and "
         f"the machine stalls; add m.{ingress.name}.free(bytes=packet.packet_bytes) where a packet leaves it"
@@ -52,12 +52,12 @@ def never_frees(name: str, ingress: Ingress) -> str:
 
 
 def _name(program: Any) -> str:
-    """Return what a pool's program is called."""
+    """Return the name of a pool's program."""
     return f"{program.__name__}()" if hasattr(program, "__name__") else "program of its file"
 
 
 class Machine:
-    """Resources, one or more pools of threads, and what is counted as throughput.
+    """Resources, one or more pools of threads, and the definition of throughput.
 
     Args:
         name: the machine's name.
@@ -65,7 +65,7 @@ class Machine:
             ends without putting it into another pool's queue.
         ingress: the receive side, where packets arrive (None: a buffer "receive" without a limit).
         resources: the resources, or a mapping of them by name.
-        counted: "packet bytes", or a name for padded bytes: each packet rounded up to whole cells.
+        counted: "packet bytes", or a name for padded bytes: each packet counts as whole cells.
         cell_bytes: bytes of a cell, for padded bytes.
         tick: time step of simulations, seconds (None: derived from the clocks, machine/ticks.py).
         facts: the parameters that the machine was built from.
@@ -119,13 +119,13 @@ class Machine:
         if not self.pools:
             raise ModelError(f"{self.name}: a machine needs at least one pool of threads, got none")
         for pool in self.pools:
-            own = "threads" if len(self.pools) == 1 else f"threads of pool {pool.name!r}"
-            count_of(f"{self.name}: {own}", pool.count)
+            subject = "threads" if len(self.pools) == 1 else f"threads of pool {pool.name!r}"
+            count_of(f"{self.name}: {subject}", pool.count)
             pool.check(self.name)
             if [other.name for other in self.pools].count(pool.name) > 1:
                 raise ModelError(f"{self.name}: two pools are called {pool.name!r}")
             if pool.home is not None:
-                one_of(f"{self.name}: home of the {own}", pool.home, servers)
+                one_of(f"{self.name}: home of the {subject}", pool.home, servers)
             if pool.gets is not None:
                 one_of(f"{self.name}: queue that pool {pool.name!r} gets from", pool.gets, queues)
             if pool.idle == "poll" and "compute" not in getattr(self.resources.get(str(pool.home)), "VISITS", {}):
@@ -149,7 +149,9 @@ class Machine:
 
     def _repr_html_(self) -> str:
         pools = [(f"pool {pool.name}", f"{pool.count} threads, {_name(pool.program)}") for pool in self.pools]
-        return html_table((), [*pools, *((name, repr(one)) for name, one in self.resources.items())], self.name)
+        return html_table(
+            (), [*pools, *((name, repr(resource)) for name, resource in self.resources.items())], self.name
+        )
 
     @property
     def threads(self) -> int:
@@ -176,9 +178,9 @@ class Machine:
             body = record(chosen.program, self.resources, columns, self.facts, chosen.priority)
         except NpexploreError:
             raise
-        except (Exception, SystemExit) as error:  # the program is a function of the user's own
-            said = f"{type(error).__name__}: {error}"
-            raise ModelError(f"{self.name}: program of pool {chosen.name!r}: {said}") from error
+        except (Exception, SystemExit) as error:  # a user's program may raise anything
+            problem = f"{type(error).__name__}: {error}"
+            raise ModelError(f"{self.name}: program of pool {chosen.name!r}: {problem}") from error
         if chosen.gets is not None or self.ingress.limited:
             return body
         if any(step.resource is self.ingress for step, _ in visits(body)):
@@ -186,13 +188,13 @@ class Machine:
         return [visit(self.ingress, "free", bytes=columns["packet_bytes"]), *body]  # an unlimited buffer is never short
 
     def record_pools(self, names: Iterable[str]) -> list[Recorded]:
-        """Record every pool's program over a workload's columns and those that queues carry.
+        """Record every pool's program over a workload's columns and the columns that queues carry.
 
-        Raises ModelError for a packet that is handed on by work beside its thread, a queue nobody puts into, and a
-        limited receive buffer that nobody frees.
+        Raises ModelError for a packet that a fork or parallel part hands on, a queue that no pool puts into, and a
+        limited receive buffer that no program frees.
         """
-        faults, workload, fed = Faults(), list(names), set[str]()
-        programs, kinds = list[Recorded](), set[tuple[str, ...]]()
+        faults, workload, visited_names = Faults(), list(names), set[str]()
+        programs, checked_visits = list[Recorded](), set[tuple[str, ...]]()
         for pool in self.pools:
             carried = self.queues()[pool.gets].carries if pool.gets is not None else ()
             columns = {name: column(name) for name in dict.fromkeys([*workload, *carried])}
@@ -201,20 +203,20 @@ class Machine:
         faults.tell()
         for program in programs:
             for step, aside in program.visits:
-                kind = (step.resource.name, step.method, *step.operands)
-                if kind not in kinds:
-                    kinds.add(kind)
+                visit_form = (step.resource.name, step.method, *step.operands)
+                if visit_form not in checked_visits:
+                    checked_visits.add(visit_form)
                     check_polls(step.resource, step.method, step.operands)
                 if aside and step.resource.ends(step.method) != "never":
                     raise ModelError(
                         f"{self.name}: {step.resource.name}.{step.method} must not stand in a fork or a parallel part: "
                         "the thread's packet would go on twice"
                     )
-            fed |= program.visited
-        if self.ingress.limited and self.ingress.name not in fed:
+            visited_names |= program.visited
+        if self.ingress.limited and self.ingress.name not in visited_names:
             raise ModelError(never_frees(self.name, self.ingress))
         for pool in self.pools:
-            if pool.gets is not None and pool.gets not in fed:
+            if pool.gets is not None and pool.gets not in visited_names:
                 raise ModelError(f"{self.name}: pool {pool.name!r} gets from {pool.gets!r}, but no pool puts into it")
         return programs
 
@@ -226,7 +228,7 @@ class Machine:
             carried = self.queues()[pool.gets].carries if pool.gets is not None else ()
             try:
                 body = self.record(AnyColumns((name, column(name)) for name in ("packet_bytes", *carried)), pool)
-            except NpexploreError:  # told when it is solved
+            except NpexploreError:  # reported when the machine is solved
                 return
             if any(step.resource is self.ingress for step, _ in visits(body)):
                 return
@@ -243,8 +245,8 @@ def _by_name(machine: str, resources: Mapping[str, Resource] | Iterable[Resource
     if isinstance(resources, Mapping):
         return dict(resources)
     named: dict[str, Resource] = {}
-    for one in resources or ():
-        if one.name in named:
-            raise ModelError(f"{machine}: two resources have the name {one.name!r}")
-        named[one.name] = one
+    for resource in resources or ():
+        if resource.name in named:
+            raise ModelError(f"{machine}: two resources have the name {resource.name!r}")
+        named[resource.name] = resource
     return named

@@ -1,7 +1,7 @@
-"""Members of a server that packets draw, or take in turn, in the walk over a program.
+"""Members of a server that packets draw at random, or take in turn, in the walk over a program.
 
-One drawn number names the same member again: a packet that left it busy waits for it, even where it is alone. Members
-that are taken in turn, by one counter, wait as one line.
+A drawn number names the same member each time it is used: a packet that left this member busy waits for it, even
+without contention. Members that are taken in turn by one counter share one queue.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from npexplore.rows.expressions import Values, Variable, evaluate, expression
 
 
 class _Place(NamedTuple):
-    """A member of a server, by the visit that keeps it busy and the numbers that were drawn for it."""
+    """A member of a server: identified by the visit that keeps it busy and the numbers drawn for that visit."""
 
     server: str
     method: str
@@ -29,18 +29,16 @@ class _Place(NamedTuple):
 
 
 class Members(Walk):
-    """Goes along a program and remembers the numbers that were drawn, and which members they left busy."""
+    """Walks a program and remembers the drawn numbers, and which members they left busy."""
 
     def __init__(self, at_once: int) -> None:
         super().__init__(at_once=at_once)
-        self.busy_behind: dict[_Place, tuple[Value, Value, Value]] = {}  # members: since when, how long, by whom
-        self.fresh: set[Variable] = set()  # drawn in this turn of the loop
-        self.largest: dict[Variable, Values | None] = {}  # number that may be drawn
-        self.looked_at: set[int] = set()  # visits whose drawn operands may be as large as they are
-        self.in_turn: dict[Variable, tuple[str, int]] = {}  # numbers in turn: their counter, and how many there are
-        self.turned: dict[
-            str, tuple[str, float]
-        ] = {}  # by server whose members come in turn: counter, seconds in one line
+        self.busy_behind: dict[_Place, tuple[Value, Value, Value]] = {}  # by member: start, seconds, flags of packets
+        self.fresh: set[Variable] = set()  # variables drawn in this iteration of the loop
+        self.largest: dict[Variable, Values | None] = {}  # the largest number that may be drawn
+        self.looked_at: set[int] = set()  # identities of the visits that `check_drawn` has checked
+        self.in_turn: dict[Variable, tuple[str, int]] = {}  # numbers taken in turn: their counter and their count
+        self.turned: dict[str, tuple[str, float]] = {}  # by server with members in turn: counter, seconds in one queue
 
     def draw(self, step: Draw | Turn, known: Known, path: Progress) -> None:
         super().draw(step, known, path)
@@ -54,7 +52,7 @@ class Members(Walk):
         self.in_turn[step.variable] = (step.source, int(step.below)) if isinstance(step, Turn) else ("", 0)
 
     def check_drawn(self, step: Visit, values: Mapping[str, Values | None], known: Known) -> None:
-        """Raise ModelError for operands that no visit can have where the largest number is drawn."""
+        """Raise ModelError if the largest number that may be drawn is not a valid operand of the visit."""
         if id(step) in self.looked_at:
             return
         self.looked_at.add(id(step))
@@ -75,7 +73,7 @@ class Members(Walk):
     def come_again(
         self, uses: Uses, step: Visit, values: Mapping[str, Values | None], path: Progress, each: Callable[[Any], Any]
     ) -> None:
-        """Let a packet wait for the member that it left busy: the same drawn number names the same one."""
+        """Add the wait of a packet for a member that it left busy: the same drawn numbers name the same member."""
         drawn = frozenset([step.operands[name] for name, value in values.items() if value is None])
         for hold in uses.holds if drawn else ():
             server, seconds = step.resource.reached[hold.server], each(hold.seconds)
@@ -85,15 +83,15 @@ class Members(Walk):
                 raise TurnsDifferError
             place = _Place(hold.server, step.method, drawn)
             if place in self.busy_behind:
-                begun, lasts, who = self.busy_behind[place]
-                wait = np.maximum(begun + lasts - path.clock, 0.0) * who * path.live
+                start, duration, visited = self.busy_behind[place]
+                wait = np.maximum(start + duration - path.clock, 0.0) * visited * path.live
                 self.spend(path, "", self.of(path, wait))
                 self.along(path, "", self.of(path, wait))
                 path.clock = path.clock + wait
             self.busy_behind[place] = path.clock, seconds, path.live
 
     def counter(self, step: Visit, members: int) -> str:
-        """Return by which counter packets take the members of a server in turn, all of them ("": they do not)."""
+        """Return the counter by which packets take all members of a server in turn ("": they do not)."""
         if members == 1 or not self.in_turn:
             return ""
         random = [value for value in step.operands.values() if isinstance(value, Variable) and value in self.in_turn]

@@ -1,10 +1,10 @@
-"""Where strands of one packet's own work meet, so that even a packet alone takes longer than its steps add up to.
+"""Bounds on the delay that concurrent activities of one packet (strands) cause each other, without other packets.
 
-    wait at a server     at most the time for which the spans of two strands there overlap, and what each does there
-    parts at random      E max(A, B, ..) - max(E A, E B, ..), parts as shifted exponential times of their two moments
+    wait at a server           at most the time for which two strands overlap there, and the time of each there
+    parts with random times    E max(A, B, ..) - max(E A, E B, ..), each part a shifted exponential of its two moments
 
-Strands are the program or a visit, what it forks, and the parts that it runs side by side. Times are numbers, or arrays
-over packets.
+Strands are the program or visit itself, each piece of work that it forks, and each of its parallel parts. Times are
+numbers, or arrays over packets.
 """
 
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ import numpy as np
 
 AT_RANDOM = "parallel parts take random times"
 GRID = 400  # points of the integral
-SPANS = 12.0  # standard deviations up to which it reaches
+SPANS = 12.0  # upper limit of the integral, in standard deviations
 
 
 @dataclass
 class Span:
-    """What one strand does at a server: from when to when, and for how long in all (seconds a packet)."""
+    """Visits of one strand to a server: start of the first, end of the last, and total seconds per packet."""
 
     begin: Any
     end: Any
@@ -30,10 +30,10 @@ class Span:
 
 @dataclass
 class OwnWork:
-    """Visits of single servers by strand, and the variance of the packet's time by chance so far.
+    """Visits of the strands of a packet to servers of one unit.
 
-    strand: the number of the present one. posted: those that nobody waits for. longer: by what happens, the seconds
-    that a packet alone may take more.
+    strand: the number of the current strand. posted: strands that the packet does not wait for. longer: by reason,
+    the seconds by which a packet without contention may take longer than its steps.
     """
 
     strand: int = 0
@@ -44,7 +44,7 @@ class OwnWork:
     longer: dict[str, Any] = field(default_factory=dict)
 
     def enter(self, posted: bool = False) -> int:
-        """Begin a strand; return the number of the one that goes on beside it. posted: nobody waits for its end."""
+        """Begin a strand; return the number of the strand that started it. posted: the packet does not wait for it."""
         before, self.strands = self.strand, self.strands + 1
         self.strand = self.strands
         if posted or before in self.posted:
@@ -52,36 +52,36 @@ class OwnWork:
         return before
 
     def visit(self, server: str, begin: Any, seconds: Any, share: Any) -> None:
-        """Note a visit of a server of one unit. seconds: of one who comes, share: of packets, over its members."""
+        """Note a visit to a server of one unit. seconds: per visiting packet. share: of packets, per member."""
         table = self.spans.setdefault(server, {})
         span = table.setdefault(self.strand, Span(begin, begin, 0.0))
         span.begin, span.end = np.minimum(span.begin, begin), np.maximum(span.end, begin + seconds)
         span.seconds = span.seconds + seconds * share
 
     def add(self, what: str, seconds: Any) -> None:
-        """Note that a packet alone may take longer."""
+        """Add seconds by which a packet without contention may take longer; what: the reason."""
         self.longer[what] = self.longer.get(what, 0.0) + seconds
 
     def parts(self, means: Sequence[float], variances: Sequence[float], share: float) -> None:
-        """Note parts that run side by side, with the means and variances of their times."""
+        """Note parallel parts with the means and variances of their times."""
         if sum(variances) > 0:
             self.add(AT_RANDOM, (expected_maximum(means, variances) - max(means)) * share)
 
     def settle(self) -> dict[str, Any]:
-        """Return `longer` with the waits of all strands for each other."""
+        """Return `longer` with the waits of the strands for each other added."""
         for server, table in self.spans.items():
-            for (first, one), (second, other) in combinations(table.items(), 2):
+            for (first, span), (second, later) in combinations(table.items(), 2):
                 if {first, second} <= self.posted:
-                    continue  # they delay each other, and not the packet
-                overlap = np.minimum(one.end, other.end) - np.maximum(one.begin, other.begin)
-                wait = np.maximum(np.minimum(np.minimum(overlap, one.seconds), other.seconds), 0.0)
+                    continue  # the packet waits for neither
+                overlap = np.minimum(span.end, later.end) - np.maximum(span.begin, later.begin)
+                wait = np.maximum(np.minimum(np.minimum(overlap, span.seconds), later.seconds), 0.0)
                 if np.any(wait > 0):
                     self.add(f"work that a packet does side by side meets at {server!r}", wait)
         return self.longer
 
 
 def expected_maximum(means: Sequence[float], variances: Sequence[float]) -> float:
-    """Return the mean of the largest of independent times, each a constant and an exponential time of its variance."""
+    """Return the mean of the maximum of independent times, each a constant plus an exponential of its variance."""
     deviations = np.sqrt(np.asarray(variances, dtype=np.float64))
     least = np.asarray(means, dtype=np.float64) - deviations
     low, high = float(least.max()), float(max(np.max(means), np.max(least + SPANS * deviations)))

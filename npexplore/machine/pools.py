@@ -1,4 +1,4 @@
-"""Pools of threads: how many, what each runs for a packet, where packets come from, how threads begin and idle."""
+"""Pools of threads: their number, program and source of packets, and how threads start and wait for packets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Idle = Literal["sleep", "poll"]
 
 @dataclass(frozen=True)
 class Start:
-    """When threads begin: all at time 0, each `seconds` after the one before, or at random within `seconds`.
+    """The start of threads: all at time 0, each `seconds` after the one before, or at random within `seconds`.
 
     Example:
         >>> from npexplore.machine import Start
@@ -33,17 +33,17 @@ class Start:
         time_of(f"{self.how} start of threads", self.seconds)
 
     def latest(self, count: int) -> float:
-        """Return when the last of `count` threads begins, at the latest."""
+        """Return the latest start of any of `count` threads, in seconds."""
         return {"simultaneous": 0.0, "staggered": (count - 1) * self.seconds, "random": self.seconds}[self.how]
 
 
 @dataclass
 class Pool:
-    """`count` threads that each run `program` for one packet after the other; thread i lives on member i of `home`.
+    """`count` threads that each run `program` for one packet after the other; thread i belongs to member i of `home`.
 
-    gets: the bounded queue that packets come from (None: the machine's receive side). priority: 0..15, smaller goes
-    first where several things happen at one instant. idle: a thread without a packet sleeps, or polls: it keeps its
-    home for `poll_cycles` at each empty look, and the flag it looks at takes `poll_wait_s` to answer.
+    gets: the bounded queue that packets come from (None: the machine's receive side). priority: 0..15; of events at the
+    same time, smaller numbers go first. idle: a thread without a packet sleeps, or polls: each poll that finds no
+    packet occupies its home for `poll_cycles`, and the flag it reads takes `poll_wait_s` to answer.
 
     Example:
         >>> from npexplore.machine import Pool
@@ -81,7 +81,7 @@ class Pool:
 
 
 def visits(body: Body, aside: bool = False) -> Iterator[tuple[Visit, bool]]:
-    """Yield all visits of a recorded body and whether each belongs to work that goes on beside the thread."""
+    """Yield all visits of a recorded body, each with whether it is in a fork or a parallel part."""
     for step in body:
         if isinstance(step, Visit):
             yield step, aside
@@ -91,18 +91,21 @@ def visits(body: Body, aside: bool = False) -> Iterator[tuple[Visit, bool]]:
 
 
 def guests(pool: Pool, body: Body) -> list[str]:
-    """Return the servers on which a pool's threads compute without living there: thread k does on member k, in turn."""
-    named = dict.fromkeys(name for step, _ in visits(body) for name in step.resource.homes())
-    return [name for name in named if name != pool.home]
+    """Return the servers on which a pool's threads compute although these are not its home.
+
+    Thread k computes on member k modulo their number.
+    """
+    homes = dict.fromkeys(name for step, _ in visits(body) for name in step.resource.homes())
+    return [name for name in homes if name != pool.home]
 
 
 def depends(body: Body) -> bool:
-    """Say whether it differs between packets how a body leaves them: finished, handed on, or lost."""
+    """Return whether packets leave a body in different ways: finished, handed on, or lost."""
     return ends(body) == "sometimes" or any(v.resource.ends(v.method) == "sometimes" for v, _ in visits(body))
 
 
 def ends(body: Body) -> Ends:
-    """Say whether a body takes the packet from its thread: on no way through it, on some, or on all."""
+    """Return whether a body takes the packet from its thread: on no path through it, on some, or on all."""
     result: Ends = "never"
     for step in body:
         here: Ends = "never"

@@ -1,13 +1,13 @@
-"""The recorder: an ordinary Python function, run once per packet class, becomes a tree of steps.
+"""The recorder: runs a Python function once per packet class and records its calls as a tree of steps.
 
     def forward(m, packet):
         with m.loop(packet.cells) as i:
             m.me.compute(cycles=m.facts.per_cell)
             m.dram.write(bytes=..., bank=...)
 
-Units of a server may be kept over other visits, in overlapping intervals: `h = m.take("bus")` ... `m.give(h)`.
-Solvers read the tree (machine/tree.py): demands (machine/demands.py) for bounds and queueing, rows of the event
-engine (machine/steps.py) for simulation.
+A packet may hold units of a server over other visits, in overlapping intervals: `h = m.take("bus")` ... `m.give(h)`.
+Solvers use the tree (machine/tree.py): bounds and queueing through demands (machine/demands.py), simulation through
+rows of the event engine (machine/steps.py).
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ __all__ = [
     "Take", "Turn", "Visit", "record", "visit",
 ]  # fmt: skip
 
-PRIORITY, LOWEST = 8, 15  # of a packet when it begins, and the last to go
-HOME = Variable("home")  # the member of its pool's home that a thread lives on; 0 without one
+PRIORITY, LOWEST = 8, 15  # priority of a packet at its start, and the lowest priority
+HOME = Variable("home")  # the member of the pool's home to which a thread belongs; 0 for a pool without a home
 THREAD = Variable("thread")  # the number of a thread
 
 
 class Packet:
-    """What the recorded function sees of a packet: its integer columns as variables.
+    """The packet argument of a recorded function: its integer columns as variables.
 
     Example:
         >>> from npexplore.machine import Packet
@@ -89,14 +89,14 @@ class Packet:
 
 
 class AnyColumns(dict[str, Variable]):
-    """Columns of a packet that has every one that is asked for."""
+    """Columns of a packet that has a column of any name."""
 
     def __missing__(self, name: str) -> Variable:
         return column(name)
 
 
 class Calls:
-    """`m.NAME`: turns method calls into Visit steps."""
+    """`m.NAME`: records method calls as Visit steps."""
 
     def __init__(self, recorder: Recorder, resource: Resource) -> None:
         self._recorder, self._resource = recorder, resource
@@ -143,7 +143,7 @@ class Recorder:
 
     @property
     def home(self) -> Variable:
-        """The member of the pool's home that the thread lives on (for solvers without threads: any of them)."""
+        """The member of the pool's home to which the thread belongs (for solvers without threads: any member)."""
         return HOME
 
     def _holdable(self) -> Holdings:
@@ -157,7 +157,7 @@ class Recorder:
         return Calls(self, self.resources[name])
 
     def _visit(self, step: Visit) -> Variable | None:
-        """Record a visit; those that open and close a section of their resource stand in one block."""
+        """Record a visit; visits that open and close a section of their resource must be in one block."""
         resource = step.resource
         if step.method in resource.SECTIONS:
             self._holdings.begin(resource.name, self.body, self._place)
@@ -181,7 +181,7 @@ class Recorder:
 
     @contextmanager
     def loop(self, count: Measured) -> Iterator[Variable]:
-        """Record a body that runs `count` times; yields the counter."""
+        """Record a body that runs `count` times; yields the counter, which starts at 0."""
         turns = in_unit(count, None, "turns of a loop")
         if isinstance(turns, Constant) and not turns.value.is_integer():
             raise ModelError(f"a loop runs a whole number of times, got {turns.value:g}")
@@ -196,15 +196,15 @@ class Recorder:
     ) -> Iterator[None]:
         """Record a body that runs where the condition holds, or with the given probability (`otherwise` may follow).
 
-        shares: of packets for which the condition holds where a random choice decides it, as far as bounds and queueing
-        go: the first that is known counts.
+        shares: for bounds and queueing, if the condition depends on a random choice: the share of packets for which it
+        holds. The first known one counts.
         """
         if not isinstance(condition, Condition):
             if isinstance(condition, bool) or not isinstance(condition, int | float):
                 got: object = condition
-                such = f", such as {got!r} > 0," if isinstance(got, Expression) else ""
+                example = f", such as {got!r} > 0," if isinstance(got, Expression) else ""
                 raise ModelError(
-                    f"branch {source!r} needs a condition on the packet{such} or a probability, got {got!r}"
+                    f"branch {source!r} needs a condition on the packet{example} or a probability, got {got!r}"
                 )
             if not 0 <= condition <= 1:
                 raise ModelError(f"probability of branch {source!r} must be in [0, 1], got {condition!r}")
@@ -215,7 +215,7 @@ class Recorder:
 
     @contextmanager
     def otherwise(self) -> Iterator[None]:
-        """Record the body for the packets that the branch just before did not take."""
+        """Record the body for packets that do not take the branch just before."""
         step = self.body[-1] if self.body else None
         if not isinstance(step, Branch) or step.otherwise:
             raise ModelError("otherwise() must follow directly after a branch, and only once")
@@ -224,7 +224,7 @@ class Recorder:
 
     @contextmanager
     def sending(self) -> Iterator[Operand]:
-        """Record a body for packets of which a router sends something (without a router: all); yields the bytes."""
+        """Record a body for packets that a router sends (without a router: all packets); yields the bytes sent."""
         if SENT_BYTES not in self.packet:
             yield self.packet.packet_bytes
         else:
@@ -233,24 +233,24 @@ class Recorder:
 
     @contextmanager
     def unsent(self) -> Iterator[None]:
-        """Record the body, right behind that of `sending`, for the other packets; without a router there are none."""
+        """Record the body for packets that are not sent, directly after that of `sending`; none without a router."""
         with self.otherwise() if SENT_BYTES in self.packet else self._into([], "packets that are not sent"):
             yield
 
     @contextmanager
     def fork(self, *held: Holding | None) -> Iterator[Any]:
-        """Record work that goes on by itself; the packet does not wait for it.
+        """Record concurrent work; the packet does not wait for it.
 
-        held: what the fork takes along (but None), and gives; it yields the holding under its new name (several: a
-        list of them).
+        held: holdings that the fork takes over and gives back (None: ignored). Yields the holding of the fork (several:
+        a list).
         """
         step = Fork([])
-        for one in held:
-            if one is None:
+        for holding in held:
+            if holding is None:
                 continue
-            self._holdings.end(one, "moved into a fork", self.body)
-            one.loose = len(step.moved) > 0  # the engine hands over the first as it is
-            step.moved.append((one, replace(one, block=step.body, place="a fork", state="held")))
+            self._holdings.end(holding, "moved into a fork", self.body)
+            holding.loose = len(step.moved) > 0  # the engine hands over the first with its owner
+            step.moved.append((holding, replace(holding, block=step.body, place="a fork", state="held")))
         self.body.append(step)
         inside = [after for _, after in step.moved]
         outer, self._holdings.open = self._holdings.open, list(inside)
@@ -261,7 +261,7 @@ class Recorder:
             self._holdings.open = outer
 
     def parallel(self, *parts: Callable[[], None]) -> None:
-        """Record parts that run side by side; the packet goes on when the last has ended."""
+        """Record parts that run in parallel; the packet continues when the last has ended."""
         step = Parallel([])
         self.body.append(step)
         for part in parts:
@@ -287,12 +287,15 @@ class Recorder:
         return held
 
     def give(self, *held: Holding) -> None:
-        """Record that what `take` or `take_all` returned is given back."""
-        for one in held:
-            self.body.append(Give(self._holdings.end(one, "given", self.body)))
+        """Record that the units of holdings from `take` or `take_all` are given back."""
+        for holding in held:
+            self.body.append(Give(self._holdings.end(holding, "given", self.body)))
 
     def priority(self, value: Operand) -> None:
-        """Record that the packet goes before larger numbers (0..15) among what happens at one time; 8 for the next."""
+        """Record the packet's priority (0..15): of events at the same time, smaller numbers go first.
+
+        The thread's next packet starts with its pool's priority again (8 unless it is set).
+        """
         level = in_unit(value, None, "a priority")
         if isinstance(level, Constant) and not 0 <= level.value <= LOWEST:
             raise ModelError(f"priority must be in 0..{LOWEST}, got {value!r}")
@@ -300,7 +303,7 @@ class Recorder:
         self.body.append(Priority(level))
 
     def let(self, value: Measured, name: str = "let") -> Variable:
-        """Record that an expression is computed once here; returns the variable that keeps it."""
+        """Record that an expression is computed once here; returns the variable that holds it."""
         unit = value.unit if isinstance(value, Expression | Quantity) else None
         step = Let(Variable(name, unit), expression(value_of(value)))
         self.body.append(step)
@@ -316,7 +319,7 @@ class Recorder:
         return step.variable
 
     def turn(self, below: int, source: str) -> Variable:
-        """Record a choice of 0 .. below-1 in turn over all packets that come here."""
+        """Record the next number of 0 .. below-1 in round-robin order, over all packets that reach this step."""
         if below != int(below) or below < 1:
             raise ModelError(f"turn {source!r} needs a whole number of at least 1, got {below!r}")
         step = Turn(Variable(source), int(below), source)
@@ -334,11 +337,11 @@ def record(
     """Run a program function once, and return the steps that it recorded.
 
     Args:
-        function: what a packet does: called with a recorder and the packet.
-        resources: name -> resource; the recorder has them as attributes.
-        columns: name -> variable; what differs between packets, as attributes of the packet.
-        facts: what the program reads of the machine's parameters, as `m.facts`.
-        priority: that of the threads' next packet; a smaller number goes first.
+        function: the program of a packet, called with a recorder and the packet.
+        resources: name -> resource; attributes of the recorder.
+        columns: name -> variable; attributes of the packet, which may differ between packets.
+        facts: the parameters of the machine that the program may read, as `m.facts`.
+        priority: the priority of the thread's next packet; smaller numbers go first.
     """
     recorder = Recorder(resources, facts, packet=Packet(columns))
     function(recorder, recorder.packet)

@@ -2,7 +2,7 @@
 
     seconds of a server = sum over gives of units x time  -  sum over takes of units x time
 
-whatever loops, branches and forks lie between.
+This holds for any loops, branches and forks between takes and gives.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass
 class Demand:
-    """Per packet: seconds occupied, visits, the sum of their squared times, and each member's seconds.
+    """Demand of a packet at a server: seconds occupied, visits, the sum of their squared times, each member's seconds.
 
-    variance: of the seconds, as far as chance makes it and not the packet.
+    variance: of the seconds, from random choices and times only, not from differences between packets.
     """
 
     seconds: float = 0.0
@@ -36,8 +36,8 @@ class Demand:
     variance: float = 0.0
     members: dict[int, float] = field(default_factory=dict)
     spread: float = 0.0  # seconds that fall evenly on all members
-    chosen: float = 0.0  # seconds that go to whichever member has the least to do, or is next
-    in_turn: float = 0.0  # of those spread, seconds that go to members in turn, whose times vary too much for one line
+    chosen: float = 0.0  # seconds at the least loaded member, or at the next one in turn
+    in_turn: float = 0.0  # part of `spread`: members in turn whose times vary too much to count as one queue
 
     def add(self, seconds: Values, member: Values | None, live: Flags, members: int, place: str) -> float:
         """Add weighted seconds (shape n) at a member and return their sum; raises ModelError for an unknown member."""
@@ -52,25 +52,25 @@ class Demand:
         if np.isnan(member).any():
             self.chosen += total
             return total
-        at = for_each(member, seconds).astype(np.int64)
-        outside = live & ((at < 0) | (at >= members))
+        numbers = for_each(member, seconds).astype(np.int64)
+        outside = live & ((numbers < 0) | (numbers >= members))
         if outside.any():
-            raise ModelError(f"{place} has members 0..{members - 1}, got {at[outside][0]}")
-        there = at[live]
-        shares, seen = np.bincount(there, seconds[live]).tolist(), np.bincount(there)
-        for number in np.flatnonzero(seen).tolist():
+            raise ModelError(f"{place} has members 0..{members - 1}, got {numbers[outside][0]}")
+        visited = numbers[live]
+        shares, occurrences = np.bincount(visited, seconds[live]).tolist(), np.bincount(visited)
+        for number in np.flatnonzero(occurrences).tolist():
             self.members[number] = self.members.get(number, 0.0) + shares[number]
         return total
 
     @property
     def scv(self) -> float:
-        """Return the squared coefficient of variation of the time of a visit."""
+        """Return the squared coefficient of variation of the time of a visit (1 if no time is spent)."""
         if not self.seconds > 0:
             return 1.0
         return max(self.visits * self.squares / self.seconds**2 - 1.0, 0.0)
 
     def largest(self, members: int) -> float:
-        """Return the seconds at the most loaded member; what can be chosen goes where there is room."""
+        """Return the seconds at the most loaded member; visits that can choose go to less loaded members."""
         fixed = self.spread / members + max(self.members.values(), default=0.0)
         return max(fixed, (self.spread + self.chosen + sum(self.members.values())) / members)
 
@@ -78,30 +78,30 @@ class Demand:
         """Add another demand."""
         for name in ("seconds", "visits", "squares", "variance", "spread", "chosen", "in_turn"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for number, share in other.members.items():
-            self.members[number] = self.members.get(number, 0.0) + share
+        for member, seconds in other.members.items():
+            self.members[member] = self.members.get(member, 0.0) + seconds
 
 
 @dataclass
 class Section:
-    """All that happens while packets hold a server, for a solver that asks who could wait for it."""
+    """The use of a server that packets hold over other visits; solvers compute the wait for its units from it."""
 
     demand: Demand = field(default_factory=Demand)
-    least: float = float("inf")  # units taken at once
-    most: float = 0.0
-    takes: dict[float, float] = field(default_factory=dict)  # by units, how many per packet
-    at_a_time: float = 0.0  # units that a packet has at one time, at most
-    in_all: float = 0.0  # units that a packet takes in all, at most
-    crossed: set[str] = field(default_factory=set)  # held over an overlapping time, neither inside the other
+    least: float = float("inf")  # fewest units of one take
+    most: float = 0.0  # most units of one take
+    takes: dict[float, float] = field(default_factory=dict)  # by units, takes per packet
+    at_a_time: float = 0.0  # largest number of units that a packet holds at one time
+    in_all: float = 0.0  # largest number of units that a packet takes in total
+    crossed: set[str] = field(default_factory=set)  # servers whose holding overlaps this one without nesting
     scattered: bool = False  # taken and given in different blocks, or by some packets only
     outlives: bool = False  # taken or given by forked work, so that one thread may have several
-    untied: bool = False  # what is taken is not what is given: the time between is not known
-    lent: bool = False  # and forked work has taken what it does not give
+    untied: bool = False  # takes and gives do not balance: the holding time is not known
+    lent: bool = False  # `untied` because concurrent work keeps units that it took
     in_visits: bool = True  # held inside visits only, never by a program
 
     @property
     def needed(self) -> float:
-        """Units that a packet has at one time, at most."""
+        """Largest number of units that a packet may hold at one time."""
         return self.in_all if self.scattered else self.at_a_time
 
     def count(self, path: Progress, units: Values) -> None:
@@ -117,12 +117,12 @@ class Demands:
     """Demands of one program: by server name, the delay at no server, and the latency without contention.
 
     sections: servers held over other visits or times. spent: seconds by (servers held, server or "" for none).
-    overlap: by servers held, those of `spent` that pass while the packet, or others of its own, go on. aside: by
-    server, seconds of forked work that has nothing of the packet. latency_parts: time at a server, or while it is held
-    and nothing else is visited; at none, that of the resource that is visited. Of parallel parts, what the longest
-    does; of parts that are the longest for some packets, their share.
-    loose: and beside that the units that each distinct packet still has at the end (less than 0: gave), x its share.
-    handed: by queue, for each put the shares of packets and the operands.
+    overlap: by servers held, the part of `spent` during which the packet, or other work of it, continues. aside: by
+    server, seconds of forked work that holds nothing of the packet. latency_parts: seconds by the server visited, else
+    by the last server held, else by the resource visited; of parallel parts only the longest counts, for the share of
+    packets for which it is the longest. loose: by untied server, unit-seconds (gives less takes), and per distinct
+    packet the units it still holds at the end (negative: gave more than it took) x its share. handed: by queue, for
+    each put the shares of packets and the operands.
     """
 
     servers: dict[str, Demand] = field(default_factory=dict)
@@ -130,24 +130,24 @@ class Demands:
     latency: float = 0.0
     side_by_side: bool = False  # whether the program forks or runs parts in parallel
     sections: dict[str, Section] = field(default_factory=dict)
-    untied: set[str] = field(default_factory=set)  # servers whose units are not given as they are taken: no demand
-    loose: dict[str, tuple[float, Values]] = field(default_factory=dict)  # of these: gives less takes, units x seconds
+    untied: set[str] = field(default_factory=set)  # servers whose takes and gives do not balance: no demand
+    loose: dict[str, tuple[float, Values]] = field(default_factory=dict)
     spent: dict[tuple[Chain, str], float] = field(default_factory=dict)
     visited: dict[tuple[Chain, str], Values] = field(default_factory=dict)  # as in machine/visit_counts.py
     order: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
     overlap: dict[Chain, float] = field(default_factory=dict)
     aside: dict[str, float] = field(default_factory=dict)
     handed: dict[str, list[tuple[Values, dict[str, Values | None]]]] = field(default_factory=dict)
-    freed: float = 0.0  # bytes that leave the receive buffer (nan: depends on chance)
-    early: dict[tuple[Chain, str], float] = field(default_factory=dict)  # of `spent`, what comes before they leave it
-    clock: Values = field(default_factory=lambda: np.zeros(0))  # of each distinct packet: its latency x its share
-    latency_parts: dict[str, float] = field(default_factory=dict)  # what `latency` is made of, by server or resource
-    share: float = 1.0  # of the workload's packets that come to the program
-    variance: float = 0.0  # of the time of one of these packets: between packets, and by chance
-    chance: float = 0.0  # of that, what is left to chance, per packet of the workload
-    scv: float = 0.0  # of that time, from packet to packet
-    own_waits: dict[str, float] = field(default_factory=dict)  # what a packet alone may take more (machine/own_work.py)
-    apart: dict[str, Values] = field(default_factory=dict)  # of each distinct packet: its seconds by server x its share
+    freed: float = 0.0  # bytes that leave the receive buffer (nan: a random amount)
+    early: dict[tuple[Chain, str], float] = field(default_factory=dict)  # part of `spent` before these bytes leave
+    clock: Values = field(default_factory=lambda: np.zeros(0))  # per distinct packet: its latency x its share
+    latency_parts: dict[str, float] = field(default_factory=dict)  # `latency` by server or resource
+    share: float = 1.0  # fraction of the workload's packets that come to the program
+    variance: float = 0.0  # of the latency of one of these packets: between packets, and random
+    chance: float = 0.0  # the random part of that variance, per packet of the workload
+    scv: float = 0.0  # squared coefficient of variation of the latency between packets
+    own_waits: dict[str, float] = field(default_factory=dict)  # waits for the packet's own work (machine/own_work.py)
+    apart: dict[str, Values] = field(default_factory=dict)  # by server, per distinct packet: its seconds x its share
 
     @property
     def leaves(self) -> float:
@@ -160,7 +160,7 @@ class Demands:
         return demand.largest(members)
 
     def own(self, server: str) -> float:
-        """Return the seconds per packet at a server and at no other one held inside it ("": at none at all)."""
+        """Return the seconds per packet at a server, without those at servers held inside it ("": at no server)."""
         return sum(
             seconds for (chain, name), seconds in self.spent.items() if (name or (chain[-1] if chain else "")) == server
         )
@@ -174,25 +174,28 @@ class Sections:
     counts: VisitCounts = field(default_factory=VisitCounts)
 
     def inside(self, server: str, units: Values, hold: Hold, path: Progress) -> None:
-        """Note what a visit holds over other things, from its take to its give."""
+        """Note units that a visit takes, holds over other steps, and gives back."""
         totals = self.by_server.setdefault(server, Section())
         if not path.total:
             return
         taken = for_each(units, path.live)
-        seen = taken[path.live]
-        totals.least, totals.most = min(totals.least, float(seen.min())), max(totals.most, float(seen.max()))
-        totals.at_a_time = max(totals.at_a_time, float(seen.max()))
+        live_units = taken[path.live]
+        totals.least, totals.most = (
+            min(totals.least, float(live_units.min())),
+            max(totals.most, float(live_units.max())),
+        )
+        totals.at_a_time = max(totals.at_a_time, float(live_units.max()))
         totals.count(path, taken)
         totals.outlives |= hold.outlives
         totals.crossed |= hold.crossed
 
     def take_in_all(self, server: str, units: Values, path: Progress) -> None:
-        """Count what a packet takes in all, at most: in each turn as many units as the packet that takes most."""
+        """Add to `in_all` the largest number of units that any packet takes, for each loop iteration."""
         taken = np.where(path.live, units, 0.0)
         self.by_server[server].in_all += float(taken.reshape(path.turns, -1).max(axis=1).sum())
 
     def begin(self, path: Progress, holding: Held, least: int, place: str) -> None:
-        """Take units, at least so many and at most all of a member."""
+        """Take units: at least `least`, at most those of one member; raises ModelError otherwise."""
         server, live, most = holding.server, path.live, holding.server.units
         totals = self.by_server.setdefault(server.name, Section())
         totals.in_visits = False
@@ -219,32 +222,32 @@ class Sections:
         totals.at_a_time = max(totals.at_a_time, float(for_each(held, live)[live].max()))
 
     def end(self, path: Progress, holding: Held, place: str) -> None:
-        """Give units."""
+        """Give units back, and close the latest open holding that matches them."""
         server, live = holding.server, path.live
         totals = self.by_server.setdefault(server.name, Section())
         self._add(totals, path, holding, 1.0, place)
         totals.untied |= bool((path.units[server.name] * path.share < -SMALL).any())
-        same = [k for k in range(path.base, len(path.open)) if _same(path.open[k], holding, path)]
-        begun = path.open[same[-1]] if same else holding
+        matching = [k for k in range(path.base, len(path.open)) if _same(path.open[k], holding, path)]
+        begun = path.open[matching[-1]] if matching else holding
         if begun.since is not None and begun.since.shape == path.clock.shape:
             held, chance = holding.units * (path.clock - begun.since), holding.variance - begun.variance
             squares = float((held**2 * path.share)[live].sum()) + max(chance, 0.0)
             totals.demand.squares += squares
-            self.counts.count((tuple(one.server.name for one in begun.around), server.name), 0.0, squares)
-        if same:
-            self.close(path, same[-1])
+            self.counts.count((tuple(outer.server.name for outer in begun.around), server.name), 0.0, squares)
+        if matching:
+            self.close(path, matching[-1])
         elif for_each(holding.units, live)[live].any():
             totals.scattered = True
 
     def _add(self, totals: Section, path: Progress, holding: Held, sign: float, place: str) -> None:
-        """Add unit-seconds up to now: those of gives less those of takes are what is held."""
+        """Add units x clock, with sign -1 for a take and 1 for a give: the sum is the unit-seconds held."""
         server, weighted = holding.server, holding.units * path.clock * path.share
         totals.demand.add(sign * weighted, holding.member, path.live, server.members, f"{place}: {server.name}")
         totals.outlives |= path.forked
         path.units[server.name] = path.units.get(server.name, 0.0) - sign * holding.units
 
     def close(self, path: Progress, at: int) -> None:
-        """Take a holding out of those that are open; those opened after it cross it."""
+        """Remove a holding from the open ones; holdings opened after it overlap it without nesting."""
         ended = path.open[at]
         for later in path.open[at + 1 :]:
             self.by_server[ended.server.name].crossed.add(later.server.name)
@@ -252,13 +255,16 @@ class Sections:
         path.without(ended)
 
     def leave(self, path: Progress) -> None:
-        """At the end of a block: what is still open there is given elsewhere."""
+        """End a block: holdings still open there are given back in another block."""
         for holding in path.open[path.base :]:
             self.by_server[holding.server.name].scattered = True
         path.open = path.open[: path.base]
 
     def tie(self, path: Progress, strand: Progress, parallel: bool) -> None:
-        """Go on with the units that side by side work has left; what it took itself it must have given back."""
+        """Continue with the units held after concurrent work.
+
+        Units that this work took and did not give back make their section untied.
+        """
         for name, held in strand.units.items():
             before = path.units.get(name, 0.0)
             if held is before:
@@ -271,13 +277,13 @@ class Sections:
         path.units = strand.units
 
     def settle(self, path: Progress) -> None:
-        """At the end of the program: sections that are not given as often as taken tell nothing."""
+        """End the program: sections whose takes and gives do not balance have no known holding time."""
         for name, held in path.units.items():
             self.by_server[name].untied |= bool(np.any(np.abs(held * path.share) > SMALL))
 
 
 def without(spent: dict[tuple[Chain, str], Any], names: set[str]) -> dict[tuple[Chain, str], Any]:
-    """Return where time is spent if holding these servers is left out of account."""
+    """Return seconds by place, with these servers removed from the servers held."""
     result: dict[tuple[Chain, str], Any] = {}
     for (chain, server), seconds in spent.items():
         place = tuple(name for name in chain if name not in names), server
@@ -289,11 +295,11 @@ def _same(a: Held, b: Held, path: Progress) -> bool:
     if a.key != b.key:
         return False
     live = path.live
-    same = (for_each(a.units, live) == for_each(b.units, live))[live]
-    equal = bool(same.all())
-    if path.turns > 1 and ((not equal and same.any()) or not _equal(a.member, b.member)):
+    equal_units = (for_each(a.units, live) == for_each(b.units, live))[live]
+    all_equal = bool(equal_units.all())
+    if path.turns > 1 and ((not all_equal and equal_units.any()) or not _equal(a.member, b.member)):
         raise TurnsDifferError
-    return equal
+    return all_equal
 
 
 def _equal(a: Values | None, b: Values | None) -> bool:

@@ -1,4 +1,4 @@
-"""Recorded steps become rows of the event engine: visits, times, blocks, choices, holds, forks, parallel parts."""
+"""Translates recorded steps into rows of the event engine: one method of `Emitter` for each kind of step."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ def steps(asm: Assembler, body: tree.Body) -> None:
 
 @dataclass
 class Emitter:
-    """Emits steps; inside a visit `names` has what its operands, and what was computed from them, stand for."""
+    """Emits steps. Inside a visit, `names` maps its operands, and values computed from them, to what they stand for."""
 
     asm: Assembler
     names: dict[Variable, Operand] = field(default_factory=dict)
     in_visit: bool = False
 
     def body(self, body: tree.Body) -> None:
-        """Emit a block: what it keeps in registers is forgotten at its end."""
+        """Emit a block; its registers are released at its end."""
         with self.asm.scope():
             for step in body:
                 self.step(step)
 
     def step(self, step: tree.Step) -> None:
-        """Emit one step by the method that is named as it is."""
+        """Emit one step by the method that has its name in lower case."""
         getattr(self, type(step).__name__.lower())(step)
 
     def of(self, value: Operand) -> Expression:
-        """Return an expression with what variables of the visit stand for."""
+        """Return an expression with the variables of the visit replaced by what they stand for."""
         if type(value) is Constant:
             return value
         if isinstance(value, Home):
@@ -62,7 +62,7 @@ class Emitter:
         return bound(value, self.names)
 
     def ticks(self, time: Operand) -> Expression:
-        """Return a time in ticks, each term of a sum rounded by itself; moments are in ticks already."""
+        """Return a time in ticks, each term of a sum rounded separately; moments are in ticks already."""
         value, tick = expression(time), self.asm.tick
         if type(value) is Constant:
             return scaled(value, 1.0 / tick)
@@ -71,9 +71,9 @@ class Emitter:
         if isinstance(value, Function):
             if value.name in ("add", "sub", "min", "max"):
                 return function(value.name, self.ticks(value.left), self.ticks(value.right))
-            for number, other in ((value.right, value.left), (value.left, value.right)):
-                if value.name == "mul" and isinstance(number, Constant):
-                    return scaled(self.of(other), number.value / tick)
+            for factor, remaining in ((value.right, value.left), (value.left, value.right)):
+                if value.name == "mul" and isinstance(factor, Constant):
+                    return scaled(self.of(remaining), factor.value / tick)
         return scaled(self.of(value), 1.0 / tick)
 
     def wait(self, step: tree.Wait) -> None:
@@ -136,11 +136,11 @@ class Emitter:
         step.emit(self.asm, self.of)
 
     def word(self, word: str, members: int, member: Expression) -> Expression:
-        """Return the number of the global that keeps a member's word."""
+        """Return the index of the global variable that stores a member's word."""
         return expression(self.of(member) + self.asm.shared_global(word, members))
 
     def place(self, name: str) -> _Place:
-        """Say in messages where rows stand; inside a visit that is the visit."""
+        """Name the step in messages about its rows; inside a visit, messages name the visit."""
         return _Place(self.asm, self.asm.place_name if self.in_visit else name)
 
     # ---- visits and servers
@@ -158,18 +158,18 @@ class Emitter:
                 else:
                     visited = recorded(resource, step.method, step.operands)
                     inside = type(self)(asm, {visited.operands[name]: value for name, value in operands.items()}, True)
-                    for one in visited.body:
-                        inside.step(one)
+                    for inner in visited.body:
+                        inside.step(inner)
                     result = None if visited.result is None else inside.of(visited.result)
                 if step.result is not None and result is not None:
                     asm.assign(step.result, result)
 
     def own_faces(self, resource: OwnFaces, method: str, operands: dict[str, Expression]) -> Operand | None:
-        """Emit a visit that has rows of its own in place of a record; returns its result."""
+        """Emit a visit of a kind without records by the kind's own method; returns its result."""
         return resource.emit(method, operands, self.asm)
 
     def serve(self, step: tree.Serve) -> None:
-        """SERVE at a server, or SHARE it with everybody there."""
+        """SERVE at a server, or SHARE a server that serves all its packets at once."""
         asm, server, member = self.asm, step.server, self.of(step.member)
         if isinstance(step.seconds, Distribution):
             kind, a, b, c = duration(asm, step.seconds)
@@ -184,7 +184,10 @@ class Emitter:
             asm.serve(server.name, self.ticks(step.seconds), member)
 
     def _receive(self, server: str, ticks: Operand, member: Operand) -> None:
-        """SERVE at what brings packets; one that its thread has spent no time on is born as its service begins."""
+        """SERVE at the server that receives packets.
+
+        The birth time of a packet that its thread has spent no time on is set to the start of this service.
+        """
         asm, later = self.asm, Label()
         with asm.scope():
             spent, lasts = asm.value_of(asm.now() - asm.value(engine.BIRTH)), asm.value_of(ticks)
@@ -194,7 +197,7 @@ class Emitter:
             asm.place(later)
 
     def take(self, step: tree.Take) -> None:
-        """TAKE units of one server, or of all at once."""
+        """TAKE units of one server, or units of several servers all at once."""
         asm = self.asm
         with self.place(f"take of {', '.join(holding.name for holding in step.holdings)}"):
             parts: list[tuple[str, Operand]] = []
@@ -222,7 +225,7 @@ class Emitter:
                 asm.give(asm.pop_hold(holding))
 
     def units(self, step: tree.Units) -> None:
-        """Take or give units across visits: anybody's, or those of who has taken them."""
+        """Take or give units across visits: a pool's units belong to nobody, others to the thread that took them."""
         asm, name, member = self.asm, step.server.name, self.of(step.member)
         if step.server.role == "pool":
             (asm.put if step.give_back else asm.consume)(name, self.of(step.units), member)
@@ -232,30 +235,30 @@ class Emitter:
             asm.keep(name, asm.take(name, member, self.of(step.units)))
 
     def poll(self, step: tree.Poll) -> None:
-        """Look until TRY finds a unit; in turn: who came first tries, the others wait for the number before theirs."""
-        asm, name, again, taken, done = self.asm, step.server.name, Label(), Label(), Label()
+        """Poll until TRY gets a unit. `in_turn`: each poller draws a ticket, and only the lowest ticket may TRY."""
+        asm, name, poll, busy, done = self.asm, step.server.name, Label(), Label(), Label()
         with asm.scope():
             if step.woken:
                 waited = Variable("waited")
                 asm.let(waited, 0)
             if step.in_turn:
-                mine = Variable("turn")
-                asm.fetch_add(mine, asm.shared_global(f"{name}.came"), 1)
-            asm.place(again)
+                ticket = Variable("turn")
+                asm.fetch_add(ticket, asm.shared_global(f"{name}.came"), 1)
+            asm.place(poll)
             self.body(step.look)
             if step.in_turn:
                 with asm.scope():
-                    asm.jump(taken, mine != asm.read(asm.shared_global(f"{name}.gone")))
-            held = asm.try_take(name, otherwise=taken, polls=True)
+                    asm.jump(busy, ticket != asm.read(asm.shared_global(f"{name}.gone")))
+            held = asm.try_take(name, otherwise=busy, polls=True)
             if step.in_turn:
                 with asm.scope():
                     asm.fetch_add(Variable("gone"), asm.shared_global(f"{name}.gone"), 1)
             asm.jump(done)
-            asm.place(taken)
+            asm.place(busy)
             if step.woken:
                 asm.assign(waited, 1)
             self.body(step.between)
-            asm.jump(again)
+            asm.jump(poll)
             asm.place(done)
             if step.woken:
                 at_once = Label()
@@ -265,7 +268,7 @@ class Emitter:
         asm.keep(name, held)
 
     def fork(self, step: tree.Fork) -> None:
-        """FORK work that goes on by itself, with the first of what it takes along; the rest is given by number."""
+        """FORK concurrent work. It takes over the first of its holdings; units of the others are returned by number."""
         asm = self.asm
         with asm.fork(asm.pop_hold(step.moved[0][0]) if step.moved else None) as held:
             if held is not None:
@@ -273,7 +276,7 @@ class Emitter:
             self.body(step.body)
 
     def let(self, step: tree.Let) -> None:
-        """Keep a value; inside a visit what is there already needs no register of its own."""
+        """Keep a value; inside a visit a value that needs no computation gets no register."""
         value = self.ticks(step.value) if isinstance(step.variable, Moment) else self.of(step.value)
         if self.in_visit and not isinstance(value, Function):
             self.names[step.variable] = value
@@ -283,7 +286,7 @@ class Emitter:
     # ---- blocks
 
     def loop(self, step: tree.Loop) -> None:
-        """Count turns from 0."""
+        """Repeat the body `count` times, with the index from 0."""
         asm, begin, after = self.asm, Label(), Label()
         with asm.scope():
             count = Variable("count")
@@ -315,7 +318,7 @@ class Emitter:
 
 
 class _Place:
-    """While it lasts rows belong to a visit, or to a word of the program, in messages."""
+    """Context in which messages about rows name a visit, or a step of the program."""
 
     __slots__ = ("asm", "name", "outer")
 

@@ -1,7 +1,7 @@
-"""The tree of steps that a recorded program, or a visit of a resource, becomes: loops, branches, forks, holds, times.
+"""The steps of a recorded program or visit: a tree of visits, times, holdings, loops, branches and forks.
 
-Recorders (machine/program.py, machine/visits.py) make it; demands (machine/demands.py) and rows of the event engine
-(machine/steps.py) are read from it. What stands from Serve to Contended is recorded inside visits alone.
+Recorders (machine/program.py, machine/visits.py) build it. Demands (machine/demands.py) and rows of the event engine
+(machine/steps.py) are derived from it. The steps from Serve to Contended occur inside visits only.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Visit:
 
 @dataclass
 class Serve:
-    """Queue for one unit of a server, keep it for a time in seconds (or a random one), give it back."""
+    """Queue for one unit of a server, keep it for a time in seconds (or a random time), give it back."""
 
     server: Server
     seconds: Expression | Time
@@ -44,21 +44,21 @@ class Serve:
 
 @dataclass
 class Wait:
-    """Let a time in seconds (or a random one) pass."""
+    """Let a time in seconds (or a random time) pass."""
 
     seconds: Expression | Time
 
 
 @dataclass
 class Until:
-    """Let time pass until a moment, if that is not past."""
+    """Wait until a moment; if it is past, continue at once."""
 
     moment: Expression
 
 
 @dataclass
 class Window:
-    """If now lies in the first `length_s` of a period, wait for its end; light-load times leave it out."""
+    """Wait for the end of the first `length_s` of a period, if now is inside it; ignored without contention."""
 
     period_s: float
     length_s: float
@@ -66,14 +66,14 @@ class Window:
 
 @dataclass
 class Now:
-    """Keep the present time."""
+    """Store the current time in a variable."""
 
     variable: Moment
 
 
 @dataclass
 class Recall:
-    """Keep what was remembered last under a word (of one of `members`); a packet alone finds 0."""
+    """Read the moment remembered last under a word (of one of `members`); it is 0 without contention."""
 
     variable: Moment
     word: str
@@ -83,7 +83,7 @@ class Recall:
 
 @dataclass
 class Remember:
-    """Write a moment down under a word."""
+    """Store a moment under a word, for later visits."""
 
     word: str
     members: int
@@ -93,7 +93,7 @@ class Remember:
 
 @dataclass
 class Line:
-    """Remember how many wait at a server: none, for a packet without contention."""
+    """Store the number of packets that wait at a server; it is 0 without contention."""
 
     variable: Variable
     server: Server
@@ -102,7 +102,7 @@ class Line:
 
 @dataclass
 class Choose:
-    """Keep a member of a server, chosen by a policy (machine/resources/balancer.py)."""
+    """Store a member of a server, chosen by a policy (machine/resources/balancer.py)."""
 
     variable: Variable
     server: str
@@ -114,7 +114,7 @@ class Choose:
 
 @dataclass
 class Within:
-    """Refuse a value that is not in [0, below); `simulated`: also while the engine runs."""
+    """Raise an error for a value outside [0, below); `simulated`: also while the engine runs."""
 
     value: Expression
     below: int
@@ -134,7 +134,7 @@ class Count:
 
 @dataclass
 class Units:
-    """Take units of a server that another visit, or anybody, gives back (`give_back`: give them back)."""
+    """Take units of a server that another visit gives back, or (`give_back`) give such units back."""
 
     server: Server
     units: Expression
@@ -144,10 +144,10 @@ class Units:
 
 @dataclass
 class Poll:
-    """Look, with something between two looks, until a look finds a unit of the server free; another visit gives it.
+    """Poll: repeat `look`, with `between` in between, until a unit of the server is free; another visit gives it back.
 
-    in_turn: the unit goes to who has looked longest, not to who looks next. woken: what follows only after a look that
-    found none.
+    in_turn: the unit goes to the packet that has polled longest, not to the next that looks. woken: steps that follow
+    only if the first look found no unit.
     """
 
     server: Server
@@ -159,7 +159,7 @@ class Poll:
 
 @dataclass
 class Contended:
-    """What depends on contention: the engine's rows, and the steps of a packet without contention."""
+    """Work that depends on contention: a function that appends engine rows, and the steps without contention."""
 
     emit: Callable[[Assembler, Callable[[Operand], Expression]], None]
     alone: Body
@@ -178,7 +178,8 @@ class Loop:
 class Branch:
     """Run `then` where the condition holds (or with the probability), else `otherwise`.
 
-    shares: of packets for which a condition holds that a random choice decides; the first that is known counts.
+    shares: used for a condition that depends on a random choice: the share of packets for which it holds; the first
+    known one counts.
     """
 
     condition: Condition | float
@@ -190,7 +191,7 @@ class Branch:
 
 @dataclass
 class Let:
-    """Compute an expression once and keep it."""
+    """Compute an expression once and store it in a variable."""
 
     variable: Variable
     value: Expression
@@ -207,7 +208,7 @@ class Draw:
 
 @dataclass
 class Turn:
-    """The next integer of 0 .. below-1 in turn, over all packets."""
+    """The next integer of 0 .. below-1 in round-robin order, over all packets."""
 
     variable: Variable
     below: int
@@ -216,36 +217,36 @@ class Turn:
 
 @dataclass
 class Fork:
-    """Work that goes on by itself and may outlive the packet; it may take holdings of the packet along."""
+    """Work that runs concurrently and may outlive the packet; it may take over holdings of the packet."""
 
     body: Body
-    moved: list[tuple[Holding, Holding]] = field(default_factory=list)  # as the packet knew it, as the fork knows it
+    moved: list[tuple[Holding, Holding]] = field(default_factory=list)  # (holding of the packet, holding of the fork)
 
 
 @dataclass
 class Parallel:
-    """Bodies that run side by side; the packet goes on when the last has ended."""
+    """Bodies that run in parallel; the packet continues when the last has ended."""
 
     bodies: list[Body]
 
 
 @dataclass
 class Take:
-    """Wait for the units of all holdings, at once or none, and keep them."""
+    """Wait until the units of all holdings are free, and take them all at once."""
 
     holdings: list[Holding]
 
 
 @dataclass
 class Give:
-    """Give back what is held."""
+    """Give back the units of a holding."""
 
     holding: Holding
 
 
 @dataclass
 class Priority:
-    """From here on go before what has a larger number (0..15) among what happens at the same time."""
+    """Set the packet's priority (0..15): of events at the same time, smaller numbers go first."""
 
     value: Expression
 
@@ -268,7 +269,7 @@ def bodies(step: Step) -> list[Body]:
 def visit(resource: Resource, method: str, **operands: Measured) -> Visit:
     """Return a visit of a resource.
 
-    resource: the visited one. method: one of its VISITS. operands: the numbers or expressions that this visit needs.
+    resource: the resource to visit. method: one of its VISITS. operands: the numbers or expressions of this visit.
     Raises UnknownNameError or ModelError for a wrong method or operand.
     """
     if method not in resource.VISITS:

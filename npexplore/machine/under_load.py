@@ -1,4 +1,4 @@
-"""What a machine's programs ask of its servers under a workload: where bounds, queueing and checks of runs begin."""
+"""A machine's demands under a workload: the input of bounds, queueing and checks of runs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,15 +18,15 @@ from npexplore.rows.server import Server
 
 Floats = npt.NDArray[np.float64]
 V = TypeVar("V", float, Floats)
-ONCE = 1e-9  # visits of a packet, more or less than 1
-KINDS = 16  # times without contention that are told apart
-LARGE_ARRAYS = 1000  # distinct packets, whose arrays the C library takes from the kernel, and gives back, one by one
-REUSED_BYTES = 31 << 20  # at most 32 MB: larger arrays say nothing about smaller ones
+ONCE = 1e-9  # largest difference from 1 of the visits of a packet that visits once
+KINDS = 16  # largest number of different latencies without contention
+LARGE_ARRAYS = 1000  # distinct packets; above it the C library maps and unmaps each array in the kernel
+REUSED_BYTES = 31 << 20  # below 32 MB, the largest size from which the C library learns
 
 
 @dataclass(frozen=True)
 class UnderLoad:
-    """A machine's demands by one workload: what bounds and queueing start from."""
+    """A machine's demands under one workload."""
 
     machine: Machine
     workload: Workload
@@ -37,19 +37,19 @@ class UnderLoad:
     residence: Mapping[str, float]  # by pool, the seconds of its threads per packet of the workload
     by_pool: Mapping[str, Demands]
     finished: float = 1.0  # packets per packet of the workload
-    longest: float = 0.0  # seconds without contention of the packet that takes the longest, over all its pools
-    scv: float = 0.0  # of the seconds without contention, from packet to packet
+    longest: float = 0.0  # latency without contention of the slowest packet, over all its pools, in seconds
+    scv: float = 0.0  # squared coefficient of variation of the latency without contention between packets
     between_pools: Mapping[str, float] = field(default_factory=dict)  # by server, unit-seconds (flows.py)
-    times: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))  # those seconds, at most KINDS of them, and their shares
+    times: tuple[Floats, Floats] = (np.zeros(0), np.zeros(0))  # at most KINDS latencies without contention; shares
 
     def ceilings(self) -> dict[str, float]:
-        """Return the packets a second that each server alone, and the threads alone, would allow."""
+        """Return the packets per second that each server alone, and the threads alone, would allow."""
         return ceilings(self.machine, self.servers, self.largest(), self.residence)
 
     def largest(self) -> dict[str, float]:
         """Return the seconds per packet at the most loaded member of each server.
 
-        What is kept from one pool to another counts as spread evenly: at least so much is there.
+        Units held from one pool to another count as spread evenly over the members, which gives a lower limit.
         """
         by_server = {name: demand.largest(self.servers[name].members) for name, demand in self.demands.servers.items()}
         for name, seconds in self.between_pools.items():
@@ -59,26 +59,30 @@ class UnderLoad:
     def spread(self, name: str) -> float:
         """Return the squared coefficient of variation of a packet's time at a server, or as a whole ("threads").
 
-        Where each packet comes once, that of a visit. Elsewhere packets differ as their whole times do; what chance
-        adds is that server's own.
+        Where each packet visits once, it is that of a visit. Elsewhere it is that of the whole latency between packets
+        plus the random variation at the server.
         """
         servers = self.demands.servers
-        one, share = servers.get(name), self.demands.share or 1.0
-        if one is not None and abs(one.visits - share) < ONCE:
-            return one.scv
-        if one is None:
-            own = self.demands
-            return self.scv + (own.chance * share / own.latency**2 if own.latency else 0.0)
-        more = one.visits / share % 1.0  # the share of packets that come once more than the others, at least
-        variance = one.variance + share * more * (1.0 - more) * (one.seconds / one.visits) ** 2 if one.visits else 0.0
-        return self.scv + (variance * share / one.seconds**2 if one.seconds else 0.0)
+        demand, share = servers.get(name), self.demands.share or 1.0
+        if demand is not None and abs(demand.visits - share) < ONCE:
+            return demand.scv
+        if demand is None:
+            total = self.demands
+            return self.scv + (total.chance * share / total.latency**2 if total.latency else 0.0)
+        fraction = demand.visits / share % 1.0  # the share of packets that come once more than the others, at least
+        variance = (
+            demand.variance + share * fraction * (1.0 - fraction) * (demand.seconds / demand.visits) ** 2
+            if demand.visits
+            else 0.0
+        )
+        return self.scv + (variance * share / demand.seconds**2 if demand.seconds else 0.0)
 
     def check_freed(self) -> None:
         """Raise ModelError if programs free more or less of the receive buffer than packets that arrive take."""
         ingress, freed = self.machine.ingress, self.demands.freed
         columns, shares = self.workload.distinct()
         taken = float(shares @ (np.ceil(columns["packet_bytes"] / ingress.cell_bytes) * ingress.cell_bytes))
-        if freed and abs(freed - taken) > 1e-9 * taken:  # nan, what depends on chance, is not
+        if freed and abs(freed - taken) > 1e-9 * taken:  # false for nan, which stands for a random amount
             raise ModelError(
                 f"{self.machine.name}: packets of {self.workload.name} take {taken:.6g} bytes of {ingress.name!r} in "
                 f"the mean (in cells of {ingress.cell_bytes}), the program frees {freed:.6g}"
@@ -88,9 +92,10 @@ class UnderLoad:
 def ceilings(
     machine: Machine, servers: Mapping[str, Server], largest: Mapping[str, V], residence: Mapping[str, V]
 ) -> dict[str, V]:
-    """Return units / D for each server, D its seconds at the most loaded member, and threads / seconds for each pool.
+    """Return the highest rates in packets/s: units / D of each server, threads / residence of each pool.
 
-    One point or an array of them; what takes no time at any of them has no ceiling.
+    D is the server's seconds per packet at its most loaded member. Values are for one design point, or arrays over
+    points. A server or pool without time at some point has no ceiling.
     """
     rates = {
         name: server.units / largest[name]
@@ -105,9 +110,10 @@ def ceilings(
 
 
 def under_load(machine: Machine, workload: Workload, pools: list[Recorded] | None = None) -> UnderLoad:
-    """Record the machine's programs (but for `pools`: recorded already) and take their demands.
+    """Return the demands of the machine's programs for the workload's distinct packets, weighted by their shares.
 
-    They are those of the workload's distinct packets with their shares.
+    pools: programs that are recorded already (None: record them). Raises ModelError for an arrival process if no
+    program frees the receive buffer.
     """
     machine.ingress.arrivals = workload.arrivals
     columns, weights = workload.distinct()
@@ -135,15 +141,15 @@ def under_load(machine: Machine, workload: Workload, pools: list[Recorded] | Non
 
 @cache
 def reuse_freed_memory() -> None:
-    """Let glibc keep the memory of freed arrays for the next ones, which else takes a fifth of the time.
+    """Make glibc reuse the memory of freed arrays, which saves a fifth of the time.
 
-    It keeps arrays up to the size of the largest that was freed (mallopt(3), M_MMAP_THRESHOLD), so one is.
+    glibc reuses memory up to the size of the largest freed array (mallopt(3), M_MMAP_THRESHOLD), so one is freed here.
     """
     np.empty(REUSED_BYTES, dtype=np.uint8)
 
 
 def _kinds(seconds: Floats, weights: Floats) -> tuple[Floats, Floats]:
-    """Return at most KINDS times and their shares: of more, the means of as many parts of equal shares."""
+    """Return at most KINDS times and their shares; more are grouped in KINDS parts of equal shares by their means."""
     order = np.argsort(seconds, kind="stable")
     values, shares = seconds[order], weights[order]
     first = np.concatenate([[True], np.diff(values) > 1e-9 * values[-1]])

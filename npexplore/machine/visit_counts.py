@@ -1,7 +1,8 @@
-"""Visits of a program counted by what is held meanwhile, and one after the other.
+"""Counts the visits of a program to each server, by the servers held meanwhile and in the order of the program.
 
-A queue needs more of visits than their sum: who finds a server taken waits for what is left of a visit of those he
-meets, E[S^2] / 2 E[S] of their visits; and who comes again waits by which of his visits are the long ones.
+A queueing formula needs more than the total time. A packet that finds a server busy waits for the residual life of the
+visit in service, E[S^2] / 2 E[S]. For a packet that visits a server repeatedly, the order of long and short visits
+matters.
 """
 
 from collections.abc import Mapping
@@ -10,13 +11,17 @@ from typing import Any
 
 import numpy as np
 
-MAX_TURNS_IN_ORDER = 16  # of a loop whose visits are told apart by their order
+MAX_TURNS_IN_ORDER = 16  # iterations of a loop whose visits are listed one by one
 Place = tuple[tuple[str, ...], str]  # servers held, and the server that is visited
 
 
 @dataclass
 class VisitCounts:
-    """visited: by place, visits and the sum of their squared times. order: by server, (visits, seconds) in turn."""
+    """Visits of a program.
+
+    visited: by place, the visits and the sum of their squared times (s²). order: by server, (visits, seconds) of each
+    step in program order.
+    """
 
     visited: dict[Place, Any] = field(default_factory=dict)
     order: dict[str, list[tuple[float, float]]] = field(default_factory=dict)
@@ -29,10 +34,10 @@ class VisitCounts:
         self, server: str, visits: float, seconds: float, squares: float, around: tuple[str, ...],
         spent: Mapping[Place, float],
     ) -> None:  # fmt: skip
-        """Count the visits of one step to a server; spent: seconds of the step by place, inside what is held around it.
+        """Count the visits of one step to a server.
 
-        At several places they are divided by the time at each. Time while a server is held and no other is visited is a
-        visit to it.
+        around: servers held at the step. spent: seconds of the step by place, inside those. Visits at several places
+        are divided among them by time. Time while a server is held and no other is visited counts as a visit to it.
         """
         self.order.setdefault(server, []).append((visits, seconds))
         here = {
@@ -46,11 +51,14 @@ class VisitCounts:
             self.count((around + chain, server), share * visits, share * squares)
 
     def lengths(self) -> dict[str, int]:
-        """Return how many steps visited each server so far."""
+        """Return how many steps have visited each server so far."""
         return {name: len(steps) for name, steps in self.order.items()}
 
     def repeat(self, begun: Mapping[str, int], turns: int) -> None:
-        """Let the steps since `begun`, each counted for all turns of a loop, come turn by turn."""
+        """Unroll a loop in `order`: replace its steps, each with the sum over all turns, by one entry per turn.
+
+        begun: the lengths (`lengths`) before the loop. At most MAX_TURNS_IN_ORDER turns are listed.
+        """
         turns = min(turns, MAX_TURNS_IN_ORDER)
         for name, steps in self.order.items():
             body = steps[begun.get(name, 0) :]

@@ -1,12 +1,12 @@
-"""The recorder of visits: what happens in a visit of a resource, recorded once, becomes a tree of steps.
+"""The recorder of visits: `act` of a resource runs once and its calls are recorded as a tree of steps.
 
     def act(self, m, visit, v):                        # a port with a latency
         m.serve(self.name, ceildiv(v.bytes, 4) * self.word, member=v.member)
         m.wait(self.latency)
 
-It has the words of programs and those below, which speak of servers by name ("bus" or "dram.bus"), of times in seconds
-and of moments. Every term of a sum of times is rounded to whole ticks by itself. The record has the operands as
-variables; demands (machine/demands.py) and rows (machine/steps.py) put each visit's own in their place.
+The recorder has the operations of programs and those below. These name servers ("bus" or "dram.bus") and take times in
+seconds, or moments. Each term of a sum of times is rounded separately to whole ticks. The operands are variables in the
+record; demands (machine/demands.py) and rows (machine/steps.py) replace them by the operands of each visit.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 class Operands:
-    """`v` of a recorded visit: its operands by name; one that was left out is the number that its kind gives it."""
+    """`v` of a recorded visit: its operands by name. An operand that was left out has the default of its kind."""
 
     def __init__(self, what: str, operands: Mapping[str, Variable], otherwise: Mapping[str, float]) -> None:
         self._what, self._operands, self._otherwise = what, operands, otherwise
@@ -68,7 +68,7 @@ class Operands:
 
 @dataclass(frozen=True)
 class Visited:
-    """A recorded visit: variables that stand for its operands, its steps, the number that it gives."""
+    """A recorded visit: the variables that stand for its operands, its steps and its result."""
 
     operands: Mapping[str, Variable]
     body: Body
@@ -77,7 +77,7 @@ class Visited:
 
 @dataclass
 class VisitRecorder(Recorder):
-    """`m` of `act`: the recorder's words, and those that only resources need."""
+    """`m` of `act`: the operations of programs, and those that only resources need."""
 
     def _holdable(self) -> Holdings:
         return Holdings(self.resources, ("queue", "limit", "hidden"))
@@ -89,22 +89,22 @@ class VisitRecorder(Recorder):
         self._servers = own.reached
 
     def __getattr__(self, name: str) -> Calls:
-        inner = {one.rpartition(".")[2]: one for one in self.resources if one.startswith(f"{self._own}.")}
+        inner = {full.rpartition(".")[2]: full for full in self.resources if full.startswith(f"{self._own}.")}
         if name.startswith("_") or name in inner:
             return super().__getattr__(inner.get(name, name))
         words = [word for word in dir(type(self)) if not word.startswith("_")]
         raise UnknownNameError(f"word or resource inside {self._own}", name, [*inner, *words])
 
     def server(self, name: str) -> Server:
-        """Return a server by its name, or by what stands behind the resource's own; raises UnknownNameError.
+        """Return a server by its full name, or by its name without the resource's; raises UnknownNameError.
 
-        Raises ModelError for a resource whose name makes two of its servers one.
+        Raises ModelError if both readings of the name exist.
         """
-        named = [full for full in (f"{self._own}.{name}", name) if full in self._servers]
-        if len(named) > 1:
+        matches = [full for full in (f"{self._own}.{name}", name) if full in self._servers]
+        if len(matches) > 1:
             raise ModelError(f"{name}: give the resource another name: its kind has a server {name!r} inside")
-        if named:
-            return self._servers[named[0]]
+        if matches:
+            return self._servers[matches[0]]
         raise UnknownNameError(f"server of {self._own}", name, [n.removeprefix(f"{self._own}.") for n in self._servers])
 
     def _word(self, name: str) -> str:
@@ -132,7 +132,7 @@ class VisitRecorder(Recorder):
         return time
 
     def until(self, moment: Expression) -> None:
-        """Record that the packet continues at a moment, or at once if that is past."""
+        """Record that the packet continues at a moment, or at once if that moment is past."""
         self.body.append(Until(moment))
 
     def window(self, period_s: float, length_s: float) -> None:
@@ -142,25 +142,25 @@ class VisitRecorder(Recorder):
         self.body.append(Window(period_s, length_s))
 
     def now(self) -> Moment:
-        """Record that the present time is kept."""
+        """Record that the current time is kept; returns the variable that holds it."""
         step = Now(Moment("now"))
         self.body.append(step)
         return step.variable
 
     def moment(self, moment: Expression) -> Moment:
-        """Record that a moment, computed from others and times, is kept."""
+        """Record that a moment, computed from other moments and times, is kept; returns its variable."""
         variable = Moment("moment")
         self.body.append(Let(variable, moment))
         return variable
 
     def recall(self, word: str, member: Operand = 0, members: int = 1) -> Moment:
-        """Record the reading of the value last remembered; 0 without contention."""
+        """Record the reading of the moment that was remembered last under a word; 0 without contention."""
         step = Recall(Moment(word), self._word(word), members, expression(member))
         self.body.append(step)
         return step.variable
 
     def remember(self, word: str, moment: Expression, member: Operand = 0, members: int = 1) -> None:
-        """Record that a moment is stored for later visits."""
+        """Record that a moment is stored under a word for later visits."""
         self.body.append(Remember(self._word(word), members, expression(member), moment))
 
     # ---- servers
@@ -170,7 +170,7 @@ class VisitRecorder(Recorder):
     ) -> Holding:
         """Record that the packet waits for units of a server and holds them until `give`.
 
-        key: who goes first (of a line that is first come first served: nobody).
+        key: the priority of the packet in the server's queue; ignored if the queue is first come, first served.
         """
         station = self.server(server)
         return super().take(station.name, member=member, units=units, key=None if station.discipline == "fifo" else key)
@@ -180,7 +180,7 @@ class VisitRecorder(Recorder):
         return super().take_all(*((self.server(server).name, member) for server, member in parts))
 
     def home_of(self, server: str) -> Home:
-        """Return the member of a server that the running thread lives on."""
+        """Return the member of a server to which the running thread belongs."""
         return Home(self.server(server).name)
 
     def open(self, server: str, units: Operand = 1, member: Operand = 0) -> None:
@@ -188,16 +188,17 @@ class VisitRecorder(Recorder):
         self.body.append(Units(self.server(server), expression(units), expression(member), give_back=False))
 
     def close(self, server: str, units: Operand = 1, member: Operand = 0) -> None:
-        """Record that units are given back that a visit took with `open`."""
+        """Record that units are given back which another visit took with `open`."""
         self.body.append(Units(self.server(server), expression(units), expression(member), give_back=True))
 
     def poll(
         self, server: str, look: Callable[[], None], between: Callable[[], None], *, in_turn: bool = False,
         woken: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
-        """Record looks, with something between two of them, until one finds a unit free, which is then taken.
+        """Record polling: steps of `look`, repeated with `between` in between, until a unit is free and is taken.
 
-        in_turn: in order of arrival; else whoever looks first takes it. woken: what who had to wait does then.
+        in_turn: units go to pollers in order of arrival, else to the first that looks. woken: further steps of a poller
+        that had to wait.
         """
         step = Poll(self.server(server), [], [], in_turn)
         for part, body in ((look, step.look), (between, step.between), (woken, step.woken)):
@@ -206,7 +207,7 @@ class VisitRecorder(Recorder):
         self.body.append(step)
 
     def line(self, server: str, member: Operand = 0) -> Variable:
-        """Record a look at how many wait for a server."""
+        """Record a reading of the length of a server's queue."""
         step = Line(Variable("waiting"), self.server(server), expression(member))
         self.body.append(step)
         return step.variable
@@ -214,12 +215,12 @@ class VisitRecorder(Recorder):
     def choose(
         self, server: str, members: int, policy: str, key: Operand | None = None, counter: str | None = None
     ) -> Expression:
-        """Record the choice of one of a server's members (machine/resources/balancer.py); it may be somebody else's.
+        """Record the choice of one of a server's members (machine/resources/balancer.py), also of another resource's.
 
-        counter: a name under which all visits take turns together (None: each place in a program by itself).
+        counter: the name of a round-robin counter shared by all visits (None: each place in a program has its own).
         """
-        own = self._servers.get(f"{self._own}.{server}")
-        server = server if own is None else own.name
+        own_server = self._servers.get(f"{self._own}.{server}")
+        server = server if own_server is None else own_server.name
         if members == 1 and counter is None:
             return Constant(0)
         word = None if counter is None else self._word(counter)
@@ -234,15 +235,18 @@ class VisitRecorder(Recorder):
         self._visit(visit(resource, method, **operands))
 
     def go(self, other: Visit) -> None:
-        """Record a visit that was described before, with numbers as operands."""
+        """Record a visit that was described before, with the operands of that description."""
         self._visit(visit(other.resource, other.method, **other.operands))
 
     def within(self, value: Operand, below: int, subject: str, *, simulated: bool = True) -> None:
-        """Record that a value outside [0, below) is refused, and ends a simulation: "SUBJECT 0..n, got ..."."""
+        """Record that a value outside [0, below) raises ModelError: "SUBJECT 0..n, got ...".
+
+        simulated: whether a simulation checks it too, and ends.
+        """
         self.body.append(Within(expression(value), below, subject, simulated))
 
     def count(self, name: str, amount: Operand = 1, *, where: Condition | None = None, simulated: bool = True) -> None:
-        """Record an amount that adds up, where a condition holds; not `simulated`: only per packet, for bounds."""
+        """Record an amount to be summed where a condition holds; not `simulated`: only in demands per packet."""
         self.body.append(Count(self._word(name), expression(amount), where, simulated))
 
     def contended(
@@ -250,9 +254,9 @@ class VisitRecorder(Recorder):
         emit: Callable[[Assembler, Callable[[Operand], Expression]], None],
         alone: Callable[[], None] | None = None,
     ) -> None:
-        """Record what depends on contention: `alone` gives the steps without it, `emit` appends the engine's rows.
+        """Record work that depends on contention: `alone` records the steps without it, `emit` appends engine rows.
 
-        It gets the assembler, and the function that tells what an operand stands for.
+        `emit` gets the assembler and a function that returns the expression of an operand.
         """
         step = Contended(emit, [])
         self.body.append(step)
@@ -262,7 +266,7 @@ class VisitRecorder(Recorder):
 
 
 def recorded(resource: Resource, method: str, operands: Iterable[str]) -> Visited:
-    """Return the record of a visit of a resource: one for all visits with operands of these names."""
+    """Return the record of a visit of a resource; visits with the same operand names share one record."""
     key = (method, frozenset(operands))
     visited = resource.shared_visits.recorded.get(key)
     if visited is None:
@@ -272,7 +276,7 @@ def recorded(resource: Resource, method: str, operands: Iterable[str]) -> Visite
 
 def _record(resource: Resource, method: str, names: Container[str]) -> Visited:
     operands = {name: Variable(f"{resource.name}.{name}") for name in resource.VISITS[method] if name in names}
-    m = VisitRecorder({one.name: one for one in (resource, *resource.visited(), *resource.inner)})
+    m = VisitRecorder({reached.name: reached for reached in (resource, *resource.visited(), *resource.inner)})
     result = resource.act(m, method, Operands(f"{resource.name}.{method}", operands, resource.OPTIONAL))
     m._holdings.leave(m.body)
     return Visited(operands, m.body, None if result is None else expression(result))

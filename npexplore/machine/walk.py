@@ -1,9 +1,9 @@
-"""The walk over a record, a program's or a visit's: branches, loops, forks, parallel parts, and what passes on the way.
+"""The walk over a recorded program or visit: adds up times along its branches, loops, forks and parallel parts.
 
-    latency = sum of the times on its way      spent: seconds by what is held meanwhile, and where they pass
+    latency = sum of the times of its steps     spent: seconds by (servers held, server where the time passes)
 
-Two domains exchange what is added up: numbers of each packet (machine/lone.py: one visit) and sums over all packets of
-a workload (machine/demands.py: a program). A visit is a nested body: what it uses is merged into what is around it.
+Two subclasses decide what is added up: amounts of each packet (machine/lone.py, for one visit) and sums over all
+packets of a workload (machine/demands.py, for a program). Amounts of a visit are merged into those of its caller.
 """
 
 from __future__ import annotations
@@ -27,55 +27,55 @@ Known = dict[Variable, Values | None]
 
 
 class Walk:
-    """Goes along bodies and adds up what packets use; a domain has a method for each further step, named as it is.
+    """Visits the steps of bodies and adds up what packets use. The method of a step has the step's name in lower case.
 
-    place: the visit's name, for messages ("" for a program). at_once: turns of loops x packets that are gone through
-    together, as far as they can be.
+    Subclasses add methods for the steps that are missing here. place: the visit's name, for messages ("" for a
+    program). at_once: limit on loop iterations x packets that one pass processes as arrays.
     """
 
-    every_side = False  # whether branches are gone along that no packet takes
+    every_side = False  # whether to walk branches that no packet takes
 
     def __init__(self, place: str = "", at_once: int = 1) -> None:
         self.place, self.prefix, self.at_once = place, f"{place}: " if place else "", at_once
         self.uses = Uses(0.0)  # type: ignore[arg-type]
         self.held: dict[Holding, Held] = {}
         self.own, self.loop_turns = OwnWork(), LoopTurns()
-        self.total: Value = 0.0  # of the seconds spent, without those that overlap
+        self.total: Value = 0.0  # sum of the seconds spent, less those that overlap
         self.latency_parts: dict[str, Value] = {}  # seconds that the packet itself spends, by server
 
     def body(self, body: Body, known: Known, path: Progress) -> None:
-        """Go along a block."""
+        """Walk the steps of a block."""
         for step in body:
             getattr(self, type(step).__name__.lower())(step, known, path)
 
     def nothing(self, *_: object) -> None:
-        """A priority, a window, a word to remember: nothing to one who meets nobody."""
+        """A priority, a window or a remembered word has no effect without contention."""
 
     priority = window = remember = nothing
 
-    # ---- what a domain says of itself
+    # ---- what subclasses replace
 
     def of(self, path: Progress, amount: Value) -> Value:
-        """Return an amount of each packet as it is added up."""
+        """Return an amount of each packet in the form that is added up: here, times the packet's share."""
         return amount * path.share
 
     def moved(self, held: Held, path: Progress) -> None:
-        """Note that forked work takes a holding along."""
+        """Note that forked work takes over a holding."""
         held.outlives = True
         path.without(held)
 
     def forked_off(self, path: Progress, strand: Progress, parallel: bool) -> None:
-        """Go on beside work of the packet's own, or (parallel) behind it."""
+        """Note that `strand` started at `path`: as forked work, or as a part that the packet joins (parallel)."""
 
     def chosen(self, probability: float, path: Progress, sides: Sequence[Progress]) -> None:
-        """Note what varies as chance chooses a side."""
+        """Note the variance of the time that a random choice between two sides causes."""
 
     def joined(self, path: Progress, ends: Sequence[Value], chances: Sequence[Value]) -> Value:
-        """Return the variance by chance of parts that run side by side."""
+        """Return the random variance of the time of parallel parts from that of each part (chances)."""
         return sum(chances)
 
     def longest(self, path: Progress, ends: Sequence[Value], parts: Sequence[dict[str, Value]]) -> None:
-        """Add the seconds of the part that ends last, packet by packet; ends[0]: where all begin."""
+        """Add, for each packet, the seconds of the part that ends last. ends: the start, then each part's end."""
         last = np.argmax(np.stack(np.broadcast_arrays(*ends)), axis=0)
         for number, part in enumerate(parts, start=1):
             for name, seconds in part.items():
@@ -84,14 +84,20 @@ class Walk:
     def occupied(
         self, hold: Hold, spent: Mapping[tuple[Chain, str], Value], path: Progress, seen: Progress, step: Visit
     ) -> None:
-        """Add a server that an inner visit occupies, by the share of packets that come to it; spent: in the visit."""
+        """Add a server that an inner visit occupies, weighted by the share of packets (seen).
+
+        spent: the visit's seconds by place.
+        """
         weighted = {name: getattr(hold, name) * seen.share for name in ("seconds", "visits", "squares", "variance")}
         self.uses.holds.append(replace(hold, **weighted))
 
     # ---- what is added up
 
     def spend(self, path: Progress, server: str, seconds: Value, chain: Chain = ()) -> None:
-        """Note time at a server ("" for none but what is held) that is not also spent at one inside it."""
+        """Add seconds spent at a server, without those at servers held inside it.
+
+        server: "" for time at no server but those held. chain: servers that the visit holds meanwhile.
+        """
         if type(seconds) is not np.ndarray and not seconds:
             return
         chain = path.chain + chain
@@ -102,27 +108,27 @@ class Walk:
         self.uses.spent[chain, server] = self.uses.spent.get((chain, server), 0.0) + seconds
 
     def beside(self, server: str, seconds: Value) -> None:
-        """Note time of forked work that has nothing of the packet's."""
+        """Add seconds of forked work that holds nothing of the packet."""
         self.uses.beside[server] = self.uses.beside.get(server, 0.0) + seconds
 
     def along(self, path: Progress, server: str, seconds: Value) -> None:
-        """Note time that the packet itself spends."""
+        """Add seconds that the packet itself spends, and not forked work."""
         if not path.forked:
             self.latency_parts[server] = self.latency_parts.get(server, 0.0) + seconds
 
     def vary(self, path: Progress, variance: Value) -> None:
-        """Note the variance of a time that is left to chance."""
+        """Add the variance of a random time."""
         if not path.forked:
             self.uses.chance = self.uses.chance + variance
 
     def overlaps(self, path: Progress, chain: Chain, seconds: Value) -> None:
-        """Note that time was spent while the packet, or others of its own, went on."""
+        """Note that these seconds were spent while the packet, or other work of it, continued."""
         if not path.aside and any_of(abs(seconds) > ROUNDING_S):
             self.total = self.total - seconds
             self.uses.overlap[chain] = self.uses.overlap.get(chain, 0.0) + seconds
 
     def merge(self, inner: Uses, path: Progress, seen: Progress, step: Visit) -> None:
-        """Note what a visit uses, while what is held is held; seen: the packets as the visit has them."""
+        """Add what a visit uses while the packet holds what it holds; seen: the packets as grouped for the visit."""
         spent = {place: self.of(seen, seconds) for place, seconds in inner.spent.items()}
         for hold in inner.holds:
             self.occupied(hold, spent, path, seen, step)
@@ -132,8 +138,8 @@ class Walk:
         for name, seconds in inner.latency_parts.items():
             self.along(path, name or around, self.of(seen, seconds))
         self.vary(path, self.of(seen, inner.chance))
-        for what, longer in inner.own_waits.items():
-            self.own.add(what, self.of(seen, longer))
+        for reason, longer in inner.own_waits.items():
+            self.own.add(reason, self.of(seen, longer))
         for name, seconds in inner.beside.items():
             self.beside(name, self.of(seen, seconds))
         for chain, seconds in inner.overlap.items():
@@ -162,24 +168,24 @@ class Walk:
         count = self.sure(step.count, known, "the count of a loop")
         turns = int(np.max(count, initial=0))
         self.loop_turns.check(turns)
-        together = max(1, self.at_once // max(np.size(path.clock), 1))
-        for first in range(0, turns, together):
-            index = np.arange(first, min(first + together, turns), dtype=np.float64)
+        batch = max(1, self.at_once // max(np.size(path.clock), 1))
+        for first in range(0, turns, batch):
+            index = np.arange(first, min(first + batch, turns), dtype=np.float64)
             self.loop_turns.add(len(index) * path.turns)
             if len(index) > 1:
                 self.turns(step, known, path, index, count)
                 continue
-            goes_on = np.asarray(count > first, dtype=np.float64)
-            inside = path.where(goes_on)
+            continues = np.asarray(count > first, dtype=np.float64)
+            inside = path.where(continues)
             self.body(step.body, {**known, step.index: np.float64(first)}, inside)  # type: ignore[dict-item]
-            path.rejoin([goes_on], [inside])
+            path.rejoin([continues], [inside])
 
     def turns(self, step: Loop, known: Known, path: Progress, index: Values, count: Value) -> None:
-        """Go through some turns of a loop side by side."""
+        """Walk several iterations of a loop as arrays."""
         raise TurnsDifferError
 
     def fork(self, step: Fork, known: Known, path: Progress) -> None:
-        """Work that goes on by itself: with what it took along it keeps others from that, else it is aside."""
+        """Walk forked work: its time counts as spent while holding what it took over, or as `beside` if nothing."""
         opened: list[Held] = []
         for before, after in step.moved:
             self.held[after] = held = self.held[before]
@@ -194,7 +200,7 @@ class Walk:
         self.overlaps(strand, tuple(held.server.name for held in around), self.total - begun)
 
     def parallel(self, step: Parallel, known: Known, path: Progress) -> None:
-        """Parts begin together; the packet goes on with the last."""
+        """Walk parallel parts: all begin together, and the packet continues at the end of the last."""
         begun, around, chance = self.total, self.latency_parts, self.uses.chance
         ends, parts, chances = [path.clock], [], []
         for part in step.bodies:
@@ -215,7 +221,7 @@ class Walk:
     # ---- values
 
     def sure(self, value: Expression, known: Known, what: str) -> Value:
-        """Return a value that must not be left to chance."""
+        """Return a value; raises ModelError if it depends on a random choice. what: its name in the message."""
         number = evaluate(value, known)
         if number is None or any_of(np.isnan(number)):
             raise ModelError(f"{self.prefix}{what} must not depend on a random choice")
@@ -233,7 +239,7 @@ class Walk:
 def share_of(condition: Condition | float, known: Known, shares: Sequence[Expression | float] = ()) -> Value:
     """Return the share of packets for which a condition holds (shape n), or its probability.
 
-    shares: where a random choice decides; the first that is known.
+    shares: used where a random choice decides; the first known one counts. Raises ModelError if none is known.
     """
     if not isinstance(condition, Condition):
         return condition

@@ -1,8 +1,8 @@
-"""Which packets come: lengths (and more columns) of packets in order, and how they arrive.
+"""A workload: the lengths (and further columns) of packets in order, and their arrival process.
 
-machine/workload_sources.py makes one from a capture, from a mix, or from one packet length. `saturated` keeps every
-thread busy; `poisson`, `periodic`, `batch:SIZE`, `batch:SIZE:geometric` and `on_off:ON:OFF` (mean spans, as in 2ms)
-need a rate; `timestamps` needs a capture that has them, and with a rate plays it faster or slower.
+machine/workload_sources.py makes workloads from a capture, a mix, or one packet length. `saturated` keeps every
+thread busy. `poisson`, `periodic`, `batch:SIZE`, `batch:SIZE:geometric` and `on_off:ON:OFF` (mean spans such as 2ms)
+need a rate. `timestamps` needs a capture with time stamps; a rate scales them.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ if TYPE_CHECKING:
 Integers = npt.NDArray[np.int64]
 Arrival = Literal["saturated", "timestamps", "poisson", "periodic", "batch", "on_off"]
 ARRIVALS: tuple[str, ...] = get_args(Arrival)
-RATED = ARRIVALS[2:]  # those that need a rate
-CLASS = "class"  # the column that tells classes apart in a simulation's statistics
-DROP_REASON, SENT_BYTES = "drop_reason", "sent_bytes"  # columns of what a router decides (solve/packet_verdicts.py)
-FRAME_BYTES, SHORTEST_FRAME = 18, 64  # Ethernet header and check sequence; with them (IEEE 802.3 clauses 3.1.1, 3.2.8)
-HIGHEST_RATE_PPS = 1e11  # a packet every ten ticks of a machine's clock of 1 ps
-FINEST_PPS = 1e9  # of time stamps in whole nanoseconds
-LAST_NS = 2**62  # time stamps end here, 146 years after the first
+RATED = ARRIVALS[2:]  # arrival processes that need a rate
+CLASS = "class"  # the column of the traffic class in a simulation's statistics
+DROP_REASON, SENT_BYTES = "drop_reason", "sent_bytes"  # columns of a router's decisions (solve/packet_verdicts.py)
+FRAME_BYTES, SHORTEST_FRAME = 18, 64  # Ethernet header + check sequence; least frame (IEEE 802.3 clauses 3.1.1, 3.2.8)
+HIGHEST_RATE_PPS = 1e11  # a packet every ten ticks of 1 ps
+FINEST_PPS = 1e9  # highest rate of time stamps in whole nanoseconds
+LAST_NS = 2**62  # largest time stamp, 146 years after the first
 
 
 @dataclass(frozen=True, eq=False)
 class Workload:
-    """Packets and their arrivals; equal if the same packets arrive in the same way, whatever they are called.
+    """Packets and their arrivals. Two workloads are equal if the same packets arrive in the same way, for any names.
 
     Args:
-        name: what it is called in results.
+        name: its name in results.
         columns: int64 arrays of shape n, one value per packet; `packet_bytes` (network layer) is always there.
         arrivals: "saturated", "timestamps", "poisson", "periodic", "batch" or "on_off".
-        rate_pps: mean packets a second (None: saturated or timestamps).
+        rate_pps: mean packets per second (None: saturated or timestamps).
         t_ns: arrival times in nanoseconds, shape n (timestamps only).
         ordered: False lets every seed shuffle the packets (a mix); True keeps their order (a capture).
         note: what a user should know of the packets.
@@ -101,7 +101,7 @@ class Workload:
 
     @cached_property
     def key(self) -> str:
-        """Identity of what arrives: a 64-bit BLAKE2 of columns, order and arrivals, in hexadecimal."""
+        """Identity of packets and arrivals: a 64-bit BLAKE2 of columns, order and arrivals, in hexadecimal."""
         timed = self.arrivals == "timestamps"
         identity: tuple[object, ...] = (self.arrivals, self.rate_pps, self.ordered, *sorted(self.columns))
         identity += () if self.bursts is None else (repr(self.process()),)
@@ -109,7 +109,7 @@ class Workload:
 
     @cached_property
     def packets_key(self) -> str:
-        """Identity of the packets alone, whenever they arrive: a 64-bit BLAKE2 of columns, in hexadecimal."""
+        """Identity of the packets without their arrivals: a 64-bit BLAKE2 of columns, in hexadecimal."""
         return self._digest(repr(sorted(self.columns)))
 
     def _digest(self, identity: str, times: Sequence[Integers] = ()) -> str:
@@ -150,7 +150,7 @@ class Workload:
         columns = {name: column[:0] for name, column in self.columns.items()}
         counts: Values = np.zeros(0)
         start, rows = 0, len(self.packet_bytes)
-        while start < rows:  # as many more as are distinct already, so that few are looked at often
+        while start < rows:  # each part is at least as long as the distinct rows, so the total work stays linear
             part = slice(start, start + max(PART_ROWS, len(counts)))
             joined = {name: np.concatenate([columns[name], column[part]]) for name, column in self.columns.items()}
             groups = alike(joined.values(), len(joined["packet_bytes"]))
@@ -162,11 +162,11 @@ class Workload:
         return {name: column.astype(np.float64) for name, column in columns.items()}, counts / counts.sum()
 
     def kinds(self) -> Integers:
-        """Return of each packet which of the distinct ones it is, shape n."""
+        """Return, for each packet, the index of its distinct packet, shape n."""
         return alike(self.columns.values(), len(self.packet_bytes)).number
 
     def process(self) -> Arrivals | None:
-        """Return the arrival process of the packets (None: saturated, or by time stamps)."""
+        """Return the arrival process of the packets (None: saturated or timestamps)."""
         if self.arrivals not in RATED:
             return None
         assert self.rate_pps is not None
@@ -175,24 +175,24 @@ class Workload:
         return (Poisson if self.arrivals == "poisson" else Periodic)(rate=self.rate_pps)
 
     def with_arrivals(self, arrivals: Arrival | str, rate: str | float | None = None) -> Workload:
-        """Return the same packets with other arrivals; rate is text (`2.5Mpps`, `4Gb/s`) or packets a second.
+        """Return the same packets with other arrivals; rate is text (`2.5Mpps`, `4Gb/s`) or packets per second.
 
-        A rate with "timestamps" scales all times by one factor, so that this is the mean rate.
+        A rate with "timestamps" scales all times by one factor to this mean rate. Raises InputError.
         """
         arrivals, bursts = parse_arrivals(arrivals)
-        asked_pps = None if rate is None else self.packets_per_s(rate)
+        wanted_pps = None if rate is None else self.packets_per_s(rate)
         if rate is not None and arrivals == "saturated":
             raise InputError(f"a rate needs poisson or periodic arrivals, or timestamps, got {arrivals!r}")
-        rate_pps = (asked_pps or self.rate_pps) if arrivals in RATED else None
+        rate_pps = (wanted_pps or self.rate_pps) if arrivals in RATED else None
         columns, t_ns = self.columns, self.t_ns
-        if arrivals == "timestamps" and t_ns is not None and not is_ascending(t_ns):  # packets come when they came
+        if arrivals == "timestamps" and t_ns is not None and not is_ascending(t_ns):  # sort packets by arrival
             order = np.argsort(t_ns, kind="stable")
             columns, t_ns = {name: chosen(column, order) for name, column in columns.items()}, chosen(t_ns, order)
         workload = replace(self, columns=columns, t_ns=t_ns, arrivals=arrivals, rate_pps=rate_pps, bursts=bursts)
-        return workload if asked_pps is None or arrivals in RATED else workload._stamped_at(asked_pps)
+        return workload if wanted_pps is None or arrivals in RATED else workload._stamped_at(wanted_pps)
 
     def packets_per_s(self, rate: str | float) -> float:
-        """Return a rate in packets a second; one in bits a second (`4Gb/s`) is divided by the mean packet length."""
+        """Return a rate in packets per second; a rate in bit/s (`4Gb/s`) is divided by the mean packet length."""
         if not isinstance(rate, str):
             return positive("rate", float(rate))
         value, unit = parse_rate(rate)
@@ -200,22 +200,22 @@ class Workload:
 
     def _stamped_at(self, rate_pps: float) -> Workload:
         """Return the packets with time stamps scaled to a mean rate."""
-        own = offered_rate(self)
-        if own == float("inf"):
+        mean_pps = offered_rate(self)
+        if mean_pps == float("inf"):
             raise InputError(f"workload {self.name!r} has one time stamp for all packets: no rate that could be scaled")
         if rate_pps > FINEST_PPS:
             raise InputError(f"time stamps are whole nanoseconds: at most 1000 Mpps, got {rate_pps / 1e6:g} Mpps")
-        return self.scaled(own / rate_pps)
+        return self.scaled(mean_pps / rate_pps)
 
     def repeated(self, rows: int) -> Workload:
-        """Return a workload of a single packet as `rows` equal packets; any other, or one with times, unchanged."""
+        """Return a workload of a single packet as `rows` equal packets; others, or with time stamps, unchanged."""
         if len(self.packet_bytes) > 1 or self.arrivals == "timestamps":
             return self
         columns = {name: np.repeat(column, rows) for name, column in self.columns.items()}
         return replace(self, columns=columns, t_ns=None)
 
     def shuffled(self) -> Workload:
-        """Return the same packets in no particular order: every seed of a simulation draws one (lengths only)."""
+        """Return the same packets without an order: every seed of a simulation draws an order (lengths only)."""
         if self.arrivals == "timestamps":
             raise InputError(f"workload {self.name!r} arrives by time stamps, which keep the packets in order")
         return replace(self, ordered=False)
@@ -233,15 +233,15 @@ class Workload:
             )
         if self.t_ns is not None and float(extremes(self.t_ns)[1]) * factor > LAST_NS:
             raise InputError(f"factor of time must leave time stamps within {LAST_NS / 1e9:.3g} s, got {factor!r}")
-        own = self.t_ns
-        t_ns = None if own is None else computed(len(own), lambda part: np.round(own[part] * factor))
+        times_ns = self.t_ns
+        t_ns = None if times_ns is None else computed(len(times_ns), lambda part: np.round(times_ns[part] * factor))
         rate_pps, bursts = None if self.rate_pps is None else self.rate_pps / factor, self.bursts
         if isinstance(bursts, OnOff):
             bursts = msgspec.structs.replace(bursts, on=bursts.on * factor, off=bursts.off * factor)
         return replace(self, t_ns=t_ns, rate_pps=rate_pps, bursts=bursts)
 
     def at_speed(self, speed: float) -> Workload:
-        """Return the same packets so many times as fast (2: in half the time); raises InputError as `scaled` does."""
+        """Return the same packets at `speed` times the rate (2: in half the time); raises InputError like `scaled`."""
         return self.scaled(1 / positive("speed", speed))
 
     def __repr__(self) -> str:
@@ -278,12 +278,12 @@ class Workload:
         return frame
 
     def _repr_html_(self) -> str:
-        more = {"note": self.note, "assumption": self.assumption, "damage": self.damage}
-        return html_table((), [*self.summary().items(), *((name, text) for name, text in more.items() if text)])
+        remarks = {"note": self.note, "assumption": self.assumption, "damage": self.damage}
+        return html_table((), [*self.summary().items(), *((name, text) for name, text in remarks.items() if text)])
 
 
 def offered_rate(workload: Workload) -> float:
-    """Return the mean packets a second of a capture's time stamps (infinite if they are all the same)."""
+    """Return the mean rate of a capture's time stamps in packets per second (infinite if they are all the same)."""
     assert workload.t_ns is not None
     first_ns, last_ns = extremes(workload.t_ns)
     span = float(last_ns - first_ns) * 1e-9
@@ -291,9 +291,10 @@ def offered_rate(workload: Workload) -> float:
 
 
 def parse_arrivals(text: str) -> tuple[str, Batch | OnOff | None]:
-    """Return the kind of arrivals and, for `batch:SIZE`, `batch:SIZE:geometric`, `on_off:ON:OFF`, how they come.
+    """Return the kind of arrivals, and the process of `batch:SIZE`, `batch:SIZE:geometric` or `on_off:ON:OFF`.
 
-    Raises InputError for sizes below 1, spans that are not times, or an unknown kind.
+    The process has a rate of 1 per second. Raises InputError for sizes below 1, spans that are not times, or an unknown
+    kind.
     """
     kind, *parts = text.split(":")
     one_of("arrivals", kind, ARRIVALS)

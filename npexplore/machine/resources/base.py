@@ -1,10 +1,10 @@
-"""What a resource kind is: the visits it offers, the servers it consists of, and what happens in a visit, once.
+"""Base classes of resource kinds: the visits of a kind, its servers, and the steps of a visit.
 
-servers()           what each server is for a queueing solver: a queue, a limit, a pool, or hidden
-act(m, visit, v)    the visit, recorded with the words of machine/visits.py; demands and engine rows are derived from it
+servers()           the servers, each with its role in a queueing solver: a queue, a limit, a pool, or hidden
+act(m, visit, v)    records the steps of a visit (machine/visits.py); demands and engine rows are derived from them
 
-Where a visit's time depends on what others do at the same time (worms of a mesh, a controller that schedules), no
-record of a lone visit tells it: such a kind has two faces of its own (`OwnFaces`), and says why.
+Where the time of a visit depends on concurrent visits (worms of a mesh, a controller that schedules), a record of one
+visit cannot describe it. Such a kind derives from `OwnFaces` and computes its demands and its engine rows separately.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from npexplore.machine.visits import Operands, Visited, VisitRecorder
     from npexplore.rows.assembler import Assembler
 
-LEAST_LOADED = np.float64("nan")  # a member that is chosen by how much each has to do
+LEAST_LOADED = np.float64("nan")  # stands for the member with the least load
 
 Ends = Literal["never", "sometimes", "always"]
-OperandValue = int | float | str  # a number, a drawn choice ("random", "round_robin", "hot:0.5"), a packet's formula
+OperandValue = int | float | str  # a number, a choice ("random", "round_robin", "hot:0.5"), a formula of the packet
 LENGTH = "packet.packet_bytes"
 BEHIND = "it hands packets on to a pool of threads behind it"
 KINDS: dict[str, type[Resource]] = {}  # the kinds that machine files name, each listed by its class
@@ -40,10 +40,10 @@ KINDS: dict[str, type[Resource]] = {}  # the kinds that machine files name, each
 
 @dataclass(frozen=True)
 class Example:
-    """A plain example of a kind: the defaults of `npexplore.resource`, a row of the documents, a case of tests.
+    """An example of a kind: the defaults of `npexplore.resource`, a row of the documents, a case of tests.
 
-    parameters: as a machine file has them. visit: the usual one. alone: why the kind has no meaning alone ("": it has
-    one). more: parameters with which it has all its servers.
+    parameters: as in a machine file. visit: the usual visit. alone: why a machine cannot consist of this kind alone
+    ("": it can). more: parameters with which the kind has all its servers.
     """
 
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -55,34 +55,34 @@ class Example:
 
 @dataclass
 class Hold:
-    """A server occupied by a visit for `seconds`, of which `inner` are not also spent at a server held inside it."""
+    """A server that a visit occupies for `seconds`, and for `inner` without holding a further server meanwhile."""
 
     server: str
     seconds: Values
     inner: Values | None = None  # None: all of it
     visits: Values | float = 1.0
-    member: Values | None = None  # which member; None: all alike; LEAST_LOADED
-    squares: Values | None = None  # the sum of the squared times of visits (None: they are alike)
-    variance: Values | None = None  # of a packet's seconds, by chance (None: visits that differ do so by chance)
-    units: Values | None = None  # taken and held over other things (None: only served)
-    outlives: bool = False  # whether forked work gives it
-    crossed: set[str] = field(default_factory=set)  # held over an overlapping time, neither inside the other
+    member: Values | None = None  # number of the member; None: spread evenly over all; LEAST_LOADED
+    squares: Values | None = None  # the sum of the squared times of visits (None: all have equal times)
+    variance: Values | None = None  # random variance of a packet's seconds (None: from `seconds` and `squares`)
+    units: Values | None = None  # units held over other steps (None: the server only serves)
+    outlives: bool = False  # whether forked work gives the units back
+    crossed: set[str] = field(default_factory=set)  # servers whose holding overlaps this one without nesting
 
 
 @dataclass
 class Taken:
-    """Units of a server that one visit takes and another gives: held from the end of the first to that of the other."""
+    """Units of a server that one visit takes and another gives back, each at its end."""
 
     server: str
     units: Values = field(default_factory=lambda: np.float64(1.0))  # type: ignore[arg-type, return-value]
-    member: Values | None = None  # which member; None: all alike
+    member: Values | None = None  # number of the member; None: spread evenly over all
 
 
 @dataclass
 class Uses:
-    """What one visit occupies. `latency` is its time without contention, `delay` the part spent at no server.
+    """What one visit uses. `latency` is its time without contention, `delay` the part of it spent at no server.
 
-    counts: amounts that add up per packet (bytes moved, accesses by width); a simulation counts those emitted as such.
+    counts: amounts summed per packet (bytes moved, accesses by width); a simulation counts those that its rows count.
     """
 
     latency: Values
@@ -91,23 +91,25 @@ class Uses:
     counts: dict[str, Values] = field(default_factory=dict)
     opens: list[Taken] = field(default_factory=list)
     closes: list[Taken] = field(default_factory=list)
-    result: Values | None = None  # the number that the visit gives (None: depends on the order of packets or on chance)
-    hands_on: bool = False  # whether the packet goes on to the pool of threads behind this resource
-    frees: Values | None = None  # bytes that leave the receive buffer (nan: depends on chance)
-    aside: bool = False  # whether the holds go on beside the packet, which does not wait for them
-    limit: str | None = None  # the server that admits so many into all the others
-    # where time is spent, as in machine/sections.py; of a kind with faces of its own they follow from the rest
+    result: Values | None = None  # the visit's result (None: depends on the order of packets or on a random choice)
+    hands_on: bool = False  # whether the packet moves to the pool of threads behind this resource
+    frees: Values | None = None  # bytes that leave the receive buffer (nan: a random amount)
+    aside: bool = False  # whether the packet does not wait for the holds
+    limit: str | None = None  # the server whose units limit the visits inside all the other servers
+    # where time is spent, as in machine/sections.py; for an `OwnFaces` kind computed from the other fields
     spent: dict[tuple[tuple[str, ...], str], Values] = field(default_factory=dict)
     overlap: dict[tuple[str, ...], Values] = field(default_factory=dict)
-    beside: dict[str, Values] = field(default_factory=dict)  # by server, of forked work that has nothing of the packet
-    latency_parts: dict[str, Values] = field(default_factory=dict)  # what `latency` is made of, by server ("": none)
-    own_waits: dict[str, Values] = field(default_factory=dict)  # what a packet alone may take more (own_work.py)
+    beside: dict[str, Values] = field(
+        default_factory=dict
+    )  # by server, of forked work that holds nothing of the packet
+    latency_parts: dict[str, Values] = field(default_factory=dict)  # `latency` by server ("": at none)
+    own_waits: dict[str, Values] = field(default_factory=dict)  # waits for the packet's own work (own_work.py)
     chance: Values = field(default_factory=lambda: np.float64(0.0))  # type: ignore[arg-type, return-value]  # variance
 
 
 @dataclass(eq=False)
 class KeptVisits:
-    """What is known of a resource's visits: their records, what those with numbers use, the parameters each needs."""
+    """Cached facts of a resource's visits: records, uses of visits with constant operands, parameters of each visit."""
 
     recorded: dict[tuple[str, frozenset[str]], Visited] = field(default_factory=dict)  # by machine/visits.py
     alone: dict[object, Uses] = field(default_factory=dict)  # by machine/lone.py
@@ -116,7 +118,7 @@ class KeptVisits:
 
 @lru_cache(maxsize=512, typed=True)
 def kept_visits(kind: type[Resource], *arguments: object) -> KeptVisits:
-    """Return what is known of resources of one kind with equal arguments: in a sweep most stay as they are."""
+    """Return the cache of resources of one kind with equal arguments; in a sweep most resources keep theirs."""
     return KeptVisits()
 
 
@@ -131,12 +133,12 @@ class Resource(ShownByArguments, ABC):
 
     EXAMPLE: ClassVar[Example] = Example()
     VISITS: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # operands of each visit
-    SECTIONS: ClassVar[Mapping[str, str]] = {}  # visits that open a section: the one that closes it, in the same block
-    OPTIONAL: ClassVar[Mapping[str, float]] = {}  # operands that may be left out, and what they are then
+    SECTIONS: ClassVar[Mapping[str, str]] = {}  # visit that opens a section: visit that closes it, in the same block
+    OPTIONAL: ClassVar[Mapping[str, float]] = {}  # operands that may be left out, with their defaults
     CHANCE: ClassVar[frozenset[str]] = frozenset({"member"})  # operands that a random choice may decide
-    RESULTS: ClassVar[frozenset[str]] = frozenset()  # visits that give the program a number (`act` returns it)
-    numbered = False  # whether visits ask for the number of the thread
-    inner: tuple[Resource, ...] = ()  # resources that it is composed of: their servers are among its own
+    RESULTS: ClassVar[frozenset[str]] = frozenset()  # visits with a result for the program (`act` returns it)
+    numbered = False  # whether visits use the number of the thread
+    inner: tuple[Resource, ...] = ()  # components of this resource; `servers()` lists their servers too
 
     def __init_subclass__(cls, kind: str = "", **more: Any) -> None:
         """List the class in KINDS under a name, if it has one; raises ModelError for a name that another class has."""
@@ -154,47 +156,47 @@ class Resource(ShownByArguments, ABC):
         self.name = name
 
     def __setattr__(self, name: str, value: object) -> None:
-        self.__dict__.pop("shared_visits", None)  # visits may depend on what is set
+        self.__dict__.pop("shared_visits", None)  # visits may depend on the attribute
         super().__setattr__(name, value)
 
     @cached_property
     def shared_visits(self) -> KeptVisits:
-        """What is known of its visits: one for resources with equal arguments whose numbers were left alone."""
-        if type(self).__module__.partition(".")[0] != __name__.partition(".")[0]:  # others may depend on anything
+        """Cache of this resource's visits, shared by resources with equal arguments and equal number attributes."""
+        if type(self).__module__.partition(".")[0] != __name__.partition(".")[0]:  # users' classes may read anything
             return KeptVisits()
         (unnamed, named), numbers = self._arguments, (int, float, str)
-        own = [one for one in vars(self).items() if isinstance(one[1], numbers)]
+        attributes = [attribute for attribute in vars(self).items() if isinstance(attribute[1], numbers)]
         try:
-            return kept_visits(type(self), *unnamed, *named.items(), *own)
-        except TypeError:  # an argument that can change
+            return kept_visits(type(self), *unnamed, *named.items(), *attributes)
+        except TypeError:  # an argument that is not hashable
             return KeptVisits()
 
     @cached_property
     def reached(self) -> dict[str, Server]:
-        """The servers that visits may use, its own and those of resources that they visit, by name."""
-        by_name = {server.name: server for one in (self, *self.visited()) for server in one.servers()}
+        """The servers that visits may use, by name: those of this resource and of the resources that visits visit."""
+        by_name = {server.name: server for resource in (self, *self.visited()) for server in resource.servers()}
         for server in by_name.values():
             if server.units < 1 and server.role in ("queue", "limit"):
                 raise ModelError(f"server {server.name}: units must be at least 1, got {server.units}")
         return by_name
 
     def visited(self) -> list[Resource]:
-        """Return the other resources that visits to this one visit in turn; none by default."""
+        """Return the other resources that visits to this resource visit; none by default."""
         return []
 
     def homes(self) -> list[str]:
-        """Return the servers of which a visit takes the member that its thread belongs to."""
-        return [name for other in self.visited() for name in other.homes()]
+        """Return the servers of which a visit uses the member to which the thread belongs."""
+        return [name for resource in self.visited() for name in resource.homes()]
 
     def clocks(self, needed: bool = False) -> dict[str, float]:
-        """Return the seconds of its clocks by name; `needed`: of those alone that must be whole ticks of a run."""
+        """Return the periods of its clocks in seconds, by name; `needed`: only those that must be whole ticks."""
         return {}
 
     def on_visit(self, method: str) -> None:
-        """Note that a program asks for a visit; nothing by default."""
+        """Note that a program records a visit; does nothing by default."""
 
     def ends(self, method: str) -> Ends:
-        """Say whether a visit takes the packet from its thread: hands it on to another pool, or drops it."""
+        """Return whether a visit takes the packet from its thread: hands it to another pool, or drops it."""
         return "never"
 
     @abstractmethod
@@ -206,16 +208,16 @@ class Resource(ShownByArguments, ABC):
         """Record what happens in a visit with operands `v`; return its result, if it has one."""
 
     def check_threads(self, threads: int) -> None:
-        """Raise ModelError if it cannot serve a machine of so many threads, all pools together."""
+        """Raise ModelError if it cannot serve a machine with this total number of threads."""
 
     def emit_idle(self, asm: Assembler) -> None:
-        """Append what a thread does before it waits for a packet; nothing by default (asked of numbered ones)."""
+        """Append rows that a thread runs before it waits for a packet (only if `numbered`); none by default."""
 
 
 @lru_cache(maxsize=256)
 def _check_kind(kind: type[Resource]) -> None:
-    """Raise ModelError for a class whose tables of visits and operands cannot be meant."""
-    visits: Mapping[str, object] = kind.VISITS  # a text where brackets hold no comma
+    """Raise ModelError for a class with contradictory tables of visits and operands."""
+    visits: Mapping[str, object] = kind.VISITS  # a value may be a text by mistake: ("bytes") without a comma
     for method, operands in visits.items():
         if isinstance(operands, str):
             raise ModelError(
@@ -230,19 +232,19 @@ def _check_kind(kind: type[Resource]) -> None:
 
 
 class OwnFaces(Resource):
-    """A kind whose visits last as long as others let them: what one occupies, and its engine rows, stand apart."""
+    """A kind whose visit times depend on concurrent visits: it computes demands and engine rows separately."""
 
-    WHY: ClassVar[str] = ""  # what others decide, in one line
+    WHY: ClassVar[str] = ""  # what concurrent visits decide, in one line
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> Operand | None:
-        """Refuse: there is no record of such a visit."""
+        """Raise ModelError: such a visit has no record."""
         raise ModelError(f"{self.name}.{visit} cannot be part of another visit: it has no record of its own")
 
     @abstractmethod
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
         """Return what a visit occupies; `values` holds the operands (None: depends on a random choice).
 
-        Packet by packet: what one of them uses does not depend on those beside it in the arrays.
+        Each element of the arrays is computed independently of the other packets in them.
         """
 
     @abstractmethod
@@ -251,7 +253,7 @@ class OwnFaces(Resource):
 
 
 def check_member(resource: Resource, method: str, operands: Container[str], members: int) -> None:
-    """Raise ModelError if a visit to one of several members does not say to which."""
+    """Raise ModelError if a visit to a resource of several members lacks the operand `member`."""
     if members > 1 and "member" not in operands:
         raise ModelError(f"{resource.name}.{method} needs the operand 'member': there are {members}")
 
@@ -267,7 +269,7 @@ def known(resource: Resource, method: str, operand: str, values: Mapping[str, Va
 def count_of(subject: str, value: int, least: int = 1) -> int:
     """Return `value` if it is an integer of at least `least`, else raise ModelError.
 
-    subject: what the value is of, for the message. value: the number to check. least: the smallest value allowed.
+    subject: the name of the value in the message. value: the number to check. least: the smallest value allowed.
     """
     value = number_in(value, subject, "bytes", "cycles", "words", "packets")
     if not isfinite(value) or value != int(value) or value < least:
@@ -276,16 +278,16 @@ def count_of(subject: str, value: int, least: int = 1) -> int:
 
 
 def banks_of(resource: Resource) -> int | None:
-    """Return how many banks a memory has, over all its channels; None for what has none."""
-    return next((one.members for one in resource.servers() if one.name == f"{resource.name}.bank"), None)
+    """Return the number of banks of a memory, over all its channels; None for a resource without banks."""
+    return next((server.members for server in resource.servers() if server.name == f"{resource.name}.bank"), None)
 
 
 LONGEST_TIME_S = 1e9  # of a visit or a step: 30 years
-HIGHEST_RATE = 1e18  # of a clock or a link; times are counted in femtoseconds at the finest
+HIGHEST_RATE = 1e18  # per second, of a clock or a link; the finest tick is 1 fs
 
 
 def rate_of(subject: str, per_second: float) -> float:
-    """Return `per_second` if it is above 0 and no higher than any machine's, else raise ModelError."""
+    """Return `per_second` if it is above 0 and at most HIGHEST_RATE, else raise ModelError."""
     per_second = number_in(per_second, subject, "Hz", "bytes/s")
     if not 0 < per_second < float("inf"):
         raise ModelError(f"{subject} must be a finite rate above 0 per second, got {per_second!r}")
@@ -295,7 +297,7 @@ def rate_of(subject: str, per_second: float) -> float:
 
 
 def time_of(subject: str, seconds: float) -> float:
-    """Return `seconds` if it is finite and not negative, else raise ModelError."""
+    """Return `seconds` if it is in 0..LONGEST_TIME_S, else raise ModelError."""
     seconds = number_in(seconds, subject, "s")
     if not 0 <= seconds < float("inf"):
         raise ModelError(f"{subject} must be a finite time of at least 0 s, got {seconds!r}")
