@@ -1,6 +1,6 @@
-"""Packets through pools: what all pools together demand per packet of the workload, each pool's share of the time.
+"""Demands of all pools of a machine per packet of the workload, and the time that a packet spends in each pool.
 
-A pool sees the packets that the pools before it put into its queue, with the same columns and what the queue carries.
+A pool gets the packets that earlier pools put into its queue, with the same columns and those that the queue carries.
 """
 
 from collections.abc import Mapping
@@ -18,17 +18,17 @@ from npexplore.machine.sections import Demand, Demands
 from npexplore.rows.expressions import Values
 
 NUMBER = "number of the distinct packet"  # a column that all pools hand on
-Arrived = tuple[Values, dict[str, Values | None]]  # shares of packets, and their columns (None: left to chance)
+Arrived = tuple[Values, dict[str, Values | None]]  # shares of packets, and their columns (None: random)
 
 
 @dataclass
 class Flows:
-    """Demands of all pools per packet of the workload; by pool the seconds that its threads spend on a packet,
-    and its own demands.
+    """Demands of all pools together, per packet of the workload.
 
-    between_pools: unit-seconds per packet of what one pool takes and another gives, without contention, by server.
-    finished: (shares of packets, packet_bytes) that each pool finishes, shape (n,) each. clock: of each distinct packet
-    of the workload its seconds without contention, over all pools that it passes, x its share (shape n).
+    residence: by pool, seconds of its threads per packet. by_pool: demands of each pool. between_pools: by server,
+    unit-seconds per packet, without contention, of units that one pool takes and another gives. finished: (shares of
+    packets, packet_bytes) that each pool finishes, shape (n,) each. clock: per distinct packet of the workload, its
+    latency without contention over all its pools x its share (shape n).
     """
 
     demands: Demands = field(default_factory=Demands)
@@ -43,11 +43,11 @@ def flows(
     machine: Machine, columns: Mapping[str, Values], weights: Values, pools: list[Recorded] | None = None,
     apart: bool = False,
 ) -> Flows:  # fmt: skip
-    """Return what the pools do to the distinct packets (columns of shape n) with their shares (sum 1).
+    """Return the demands of the pools for distinct packets (columns of shape n) with these weights (sum 1).
 
-    pools: the programs, if they are recorded over these columns already. apart: whether the times of each distinct
-    packet are kept, for machines of one pool.
-    Raises RefusedError where shares depend on who comes first (two pools at one source) or packets go round.
+    pools: the programs, if they are recorded over these columns already. apart: whether to keep the times of each
+    distinct packet, for machines of one pool.
+    Raises RefusedError if two pools take packets from one source, or if packets go round between pools.
     """
     result, between = Flows(clock=np.zeros(len(weights))), _Between(np.asarray(weights, dtype=np.float64))
     numbered = {**columns, NUMBER: np.arange(len(weights), dtype=np.float64)}
@@ -57,40 +57,44 @@ def flows(
         nothing = np.zeros(0), dict.fromkeys((*recorded.columns, NUMBER), np.zeros(0))
         shares, known = arrived.get(pool.gets, nothing)
         inputs = {variable: known[name] for name, variable in recorded.columns.items()}
-        own = demands(recorded.body, inputs, shares, apart=apart and len(machine.pools) == 1)
-        result.residence[pool.name], result.by_pool[pool.name] = own.latency, own
+        pool_demands = demands(recorded.body, inputs, shares, apart=apart and len(machine.pools) == 1)
+        result.residence[pool.name], result.by_pool[pool.name] = pool_demands.latency, pool_demands
         numbered_as = known[NUMBER]
         assert numbered_as is not None
         number = numbered_as.astype(np.int64)
-        between.add(own, number, shares, result.clock)
-        np.add.at(result.clock, number, own.clock)
-        left = shares - sum((put for puts in own.handed.values() for put, _ in puts), np.zeros_like(shares))
+        between.add(pool_demands, number, shares, result.clock)
+        np.add.at(result.clock, number, pool_demands.clock)
+        left = shares - sum((put for puts in pool_demands.handed.values() for put, _ in puts), np.zeros_like(shares))
         sizes = known["packet_bytes"]
         if sizes is None:
             raise RefusedError(f"lengths of packets of pool {pool.name} depend on chance: use simulation")
         result.finished.append((np.maximum(left, 0.0), sizes))
-        for name, puts in own.handed.items():
+        for name, puts in pool_demands.handed.items():
             arrived[name] = _join(arrived.get(name), puts, {column: known[column] for column in numbered})
-        result.demands = own if len(machine.pools) == 1 else _sum(result.demands, own)
+        result.demands = pool_demands if len(machine.pools) == 1 else _sum(result.demands, pool_demands)
     result.between_pools = between.unit_seconds()
     return result
 
 
 class _Between:
-    """What one pool takes and another gives, along a line of pools that every packet passes.
+    """Units that one pool takes and another gives, in a chain of pools that every packet passes.
 
-    Per packet, sum over gives of units x time less that over takes, times from the packet's first step on: those that
-    pools tell, and for the units that they keep or give too many of, the time when they began.
+    unit-seconds per packet = sum over gives of units x time - sum over takes, times counted from the packet's first
+    step. The times of a pool count from its own start; `add` adds that start for units that the pool does not balance.
     """
 
     def __init__(self, weights: Values) -> None:
         self.weights = weights
         self.seconds: dict[str, float] = {}
-        self.left: dict[str, Values] = {}  # of each distinct packet: units taken and not given yet x its share
+        self.left: dict[str, Values] = {}  # by server, per distinct packet: units not given back yet x its share
         self.all_pass = True
 
     def add(self, own: Demands, number: npt.NDArray[np.int64], shares: Values, clock: Values) -> None:
-        """Add a pool; number, shares: of its packets; clock: of each distinct one, what pools before it took."""
+        """Add a pool.
+
+        own: its demands. number, shares: of its packets, the distinct packet and the share. clock: seconds of each
+        distinct packet in earlier pools x its share.
+        """
         self.all_pass &= bool(np.allclose(np.bincount(number, shares, len(self.weights)), self.weights, rtol=SMALL))
         begun = clock[number] / self.weights[number]
         for name, (seconds, units) in own.loose.items():
@@ -99,7 +103,7 @@ class _Between:
             self.left[name] = self.left.get(name, np.zeros_like(self.weights)) + left
 
     def unit_seconds(self) -> dict[str, float]:
-        """Return the unit-seconds of what is given as it is taken, by server."""
+        """Return, by server, the unit-seconds per packet if takes and gives of all pools balance."""
         return {
             name: seconds
             for name, seconds in self.seconds.items()
@@ -108,39 +112,39 @@ class _Between:
 
 
 def _in_order(pools: list[Recorded]) -> list[Recorded]:
-    """Return the pools so that each stands behind those that put into its queue; raises RefusedError if none can."""
+    """Return the pools sorted so that each follows those that fill its queue; raises RefusedError for a cycle."""
     order: list[Recorded] = []
     for pool in pools:
-        same = [other.pool.name for other in pools if other.pool.gets == pool.pool.gets]
-        if len(same) > 1:
+        sharing = [other.pool.name for other in pools if other.pool.gets == pool.pool.gets]
+        if len(sharing) > 1:
             raise RefusedError(
-                f"pools {' and '.join(same)} take packets from one place: only simulation can say how many each"
+                f"pools {' and '.join(sharing)} take packets from one place: only simulation can say how many each"
             )
     while len(order) < len(pools):
-        rest = [pool for pool in pools if pool not in order]
-        filled = set().union(*(pool.visited for pool in rest))
-        ready = [pool for pool in rest if pool.pool.gets is None or pool.pool.gets not in filled]
+        remaining = [pool for pool in pools if pool not in order]
+        filled = set().union(*(pool.visited for pool in remaining))
+        ready = [pool for pool in remaining if pool.pool.gets is None or pool.pool.gets not in filled]
         if not ready:
-            names = " and ".join(pool.pool.name for pool in rest)
+            names = " and ".join(pool.pool.name for pool in remaining)
             raise RefusedError(f"packets go round between pools {names}: only simulation can say how often")
         order += ready
     return order
 
 
 def _join(before: Arrived | None, puts: list[Arrived], known: Mapping[str, Values | None]) -> Arrived:
-    """Return all packets that were put: those before and, for each put, the putters' packets with what it carries."""
+    """Return the packets of a queue: those before, and for each put the pool's packets with the carried columns."""
     shares, columns = before if before is not None else (np.zeros(0), {})
     for share, carried in puts:
         live = share > 0
-        sent = {**known, **carried}
-        columns = {name: _behind(columns.get(name, np.zeros(0)), value, live) for name, value in sent.items()}
+        packet_columns = {**known, **carried}
+        columns = {name: _behind(columns.get(name, np.zeros(0)), value, live) for name, value in packet_columns.items()}
         shares = np.concatenate([shares, share[live]])
     return shares, columns
 
 
 def _behind(before: Values | None, more: Values | None, live: npt.NDArray[np.bool_]) -> Values | None:
     if before is None or more is None:
-        return None  # left to chance
+        return None  # random
     return np.concatenate([before, for_each(more, live)[live]])
 
 

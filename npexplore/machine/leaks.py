@@ -1,7 +1,7 @@
-"""Queues that lose packets together with their places in the receive buffer: the buffer fills with what is lost.
+"""Finds queues whose dropped packets are never freed from the receive buffer, so that the buffer fills up.
 
-A packet keeps its place until a program frees it. One that a full queue drops is freed by nobody behind that queue, so
-that it must have been freed before, or be freed by the program that put it there.
+A packet occupies the receive buffer until a program frees it. The pool behind a queue cannot free a packet that the
+queue drops; an earlier program, or the program that puts it into the queue, must do so.
 """
 
 from collections.abc import Iterator
@@ -14,10 +14,10 @@ from npexplore.machine.workload import Workload
 
 
 def leaking_queues(machine: Machine, workload: Workload) -> list[str]:
-    """Return the queues between pools that drop packets whose places no program frees."""
+    """Return the names of the queues between pools that drop packets which no program frees."""
     freed: dict[str | None, bool] = {None: False}  # by queue: whether all packets in it have left the buffer
     pools = machine.record_pools(workload.columns)
-    for _ in pools:  # one pass for each pool behind the others
+    for _ in pools:  # as many passes as the longest chain of pools can need
         for recorded in pools:
             before = freed.get(recorded.pool.gets, True)
             for queue, is_freed in _puts(recorded.body, before):
@@ -26,7 +26,7 @@ def leaking_queues(machine: Machine, workload: Workload) -> list[str]:
 
 
 def _puts(body: Body, freed: bool) -> Iterator[tuple[str, bool]]:
-    """Yield the queues that a body puts packets into, and whether it or what is around it frees their places."""
+    """Yield the queues that a body puts packets into, each with whether this body or an outer one frees the packets."""
     freed = freed or _frees(body)
     for step in body:
         if isinstance(step, Visit) and isinstance(step.resource, BoundedQueue):
@@ -36,7 +36,7 @@ def _puts(body: Body, freed: bool) -> Iterator[tuple[str, bool]]:
 
 
 def _frees(body: Body) -> bool:
-    """Return whether a body frees a place on all ways through it."""
+    """Return whether a body frees the packet on all paths through it."""
     for step in body:
         if isinstance(step, Visit) and isinstance(step.resource, Ingress):
             return True

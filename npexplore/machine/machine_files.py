@@ -1,4 +1,4 @@
-"""Reading a machine file: by name or path, with the file that it extends and the parts that lie beside it."""
+"""Reads a machine file by name or path, with the file that it extends and the files of parts in its folder."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -14,35 +14,35 @@ from npexplore.machine.parameters import MachineFile, Parameter, Parameters
 from npexplore.paths import content, share, stems
 from npexplore.toml import FILLED, convert, parsed
 
-ASKED = frozenset({"kind", "about", "source"})  # what only a new parameter must say
-JOINED = ("parameter", "mechanism", "reason", "modes", "resource")  # tables that a file adds to those it extends
-REPLACED = ("receive", "pool", "counted", "window", "touching")  # those that it has in place of these
+ASKED = frozenset({"kind", "about", "source"})  # keys that only a new parameter must have
+JOINED = ("parameter", "mechanism", "reason", "modes", "resource")  # tables added to those of the extended file
+REPLACED = ("receive", "pool", "counted", "window", "touching")  # tables that replace those of the extended file
 Behind = Callable[[str], MachineFile | None]
 
 
 def load_machine(path: str | Path, within: tuple[str, ...] = (), behind: Behind | None = None) -> MachineFile:
     """Return a machine file by name (models/machines) or path; raises InputError. `within`: files that extend it.
 
-    behind: gives the machine file of what is none and may be extended all the same.
+    behind: returns a machine file for a name in `extends` that is not a machine file, such as a Python design.
     """
     file = Path(path)
     if file.suffix != ".toml":
         file = share("models", "machines") / f"{one_of('machine', str(path), stems('models', 'machines'))}.toml"
     try:
         machine = _read(file, file.stat().st_mtime_ns, within, behind)
-        lacking = {
+        unresolved = {
             name: table for name, table in machine.resource.items() if str(table.get("type")) not in machine.part
         }
         with told_at(file.name):
-            beside = tuple(parts_beside(lacking, file.parent))
-        return _with_parts(machine, beside)
+            part_files = tuple(parts_beside(unresolved, file.parent))
+        return _with_parts(machine, part_files)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
 
 
 @lru_cache(maxsize=64)
 def _with_parts(file: MachineFile, beside: tuple[tuple[str, Path, int], ...]) -> MachineFile:
-    """Join a machine file with its parts and what they leave at defaults, once for each time that one was changed."""
+    """Join a machine file with its parts and their default parameters; cached until one of the files changes."""
     if beside:
         file = msgspec.structs.replace(file, part={**file.part, **read_parts(beside)})
     return with_part_parameters(file)
@@ -50,7 +50,7 @@ def _with_parts(file: MachineFile, beside: tuple[tuple[str, Path, int], ...]) ->
 
 @lru_cache(maxsize=64)
 def _read(file: Path, changed_ns: int, within: tuple[str, ...], behind: Behind | None) -> MachineFile:
-    """Read a machine file once for each time it was changed; `within`: the files that extend it."""
+    """Read a machine file; cached until it changes. `within`: the files that extend it."""
     data, base, faults = parsed(content(file), file), None, Faults()
     if isinstance(data.get("extends"), str):
         base = _base(data, file, within, faults, behind)
@@ -78,38 +78,38 @@ def _read(file: Path, changed_ns: int, within: tuple[str, ...], behind: Behind |
 
 
 def _more_faults(rest: MachineFile, file: Path, faults: Faults) -> None:
-    """Add the faults of resources and programs to those of a file whose other tables have faults too."""
+    """Add the faults of resources and programs for a file whose other tables have faults."""
     from npexplore.machine.described.build import build
 
     rest = msgspec.structs.replace(rest, name=file.stem) if rest.name == FILLED else rest
     with faults.one():
         machine = _checked(rest, file, Faults())
-        beside = tuple(parts_beside(machine.resource, file.parent))
-        build(Parameters(_with_parts(machine, beside)))
+        part_files = tuple(parts_beside(machine.resource, file.parent))
+        build(Parameters(_with_parts(machine, part_files)))
 
 
 def _base(
     data: dict[str, Any], file: Path, within: tuple[str, ...], faults: Faults, behind: Behind | None
 ) -> MachineFile:
-    """Read the file that another extends, and fill up what that one leaves out: names, and all but values.
+    """Read the extended file, and fill in the keys that the extending file (`data`) leaves out.
 
-    What changes a parameter that is not there is a fault, and is left out of `data`.
+    A change of a parameter that does not exist is a fault, and is removed from `data`.
     """
     name = data.setdefault("name", file.stem)
-    extended, beside = data["extends"], data["extends"].endswith(".toml")
-    wanted = str((file.parent / extended).resolve()) if beside else extended
-    through = (*within, name, str(file.resolve()))
-    if wanted in through:
+    extended, is_path = data["extends"], data["extends"].endswith(".toml")
+    extended_file = str((file.parent / extended).resolve()) if is_path else extended
+    chain = (*within, name, str(file.resolve()))
+    if extended_file in chain:
         raise InputError(f"{file.name}: extends must not be circular, got {extended!r}")
-    other = behind(wanted) if behind else None
-    base = other or load_machine(wanted, through, behind)
-    if beside or other:
-        data["extends"] = (base.extends if beside else None) or base.name
+    described_elsewhere = behind(extended_file) if behind else None
+    base = described_elsewhere or load_machine(extended_file, chain, behind)
+    if is_path or described_elsewhere:
+        data["extends"] = (base.extends if is_path else None) or base.name
     data.setdefault("title", f"{base.title}, changed in {file.name}")
     data.setdefault("paper", base.paper)
     changes, tables = data.get("set", {}), data.setdefault("parameter", {})
     if not isinstance(changes, dict) or not isinstance(tables, dict):
-        return base  # told when it is converted
+        return base  # conversion reports the fault
     for knob in list(changes):
         with faults.one(), told_at("set"):
             one_of(f"knob of {base.name}", knob, base.parameter)
@@ -117,7 +117,7 @@ def _base(
     for knob, table in list(tables.items()):
         if knob in base.parameter and isinstance(table, dict):
             tables[knob] = _filled(base.parameter[knob], table, file)
-        elif isinstance(table, dict) and not ASKED.intersection(table):  # changes alone: meant for one that is there
+        elif isinstance(table, dict) and not ASKED.intersection(table):  # a change of a parameter that does not exist
             del tables[knob]
             with faults.one():
                 raise UnknownNameError(f"parameter of {base.name}", knob, base.parameter)
@@ -128,9 +128,9 @@ def _base(
 
 
 def _filled(parameter: Parameter, table: dict[str, Any], file: Path) -> dict[str, Any]:
-    """Return a parameter's table with all that it leaves out; a value that was changed has no source but the file."""
+    """Return a parameter's table with missing keys filled in; the source of a changed value is the changing file."""
     known: dict[str, Any] = msgspec.to_builtins(parameter)
-    known = {key: one for key, one in known.items() if one is not None}
+    known = {key: value for key, value in known.items() if value is not None}
     if table.get("value", parameter.value) != parameter.value and "source" not in table:
         known |= {"source": f"set in {file.name}", "fitted_to": [], "chosen_after": []}
         known |= {} if parameter.kind == "knob" else {"kind": "assumption"}
@@ -139,7 +139,7 @@ def _filled(parameter: Parameter, table: dict[str, Any], file: Path) -> dict[str
 
 
 def _checked(machine: MachineFile, file: Path, faults: Faults) -> MachineFile:
-    """Return a machine file with its values as numbers; raises InputError for it and for faults found before."""
+    """Return a machine file with its values as numbers; raises InputError for its faults and earlier ones."""
     for what, records in (("parameter", machine.parameter), ("mechanism", machine.mechanism)):
         for name, record in records.items():
             with faults.one():
@@ -168,12 +168,12 @@ def _checked(machine: MachineFile, file: Path, faults: Faults) -> MachineFile:
 
 
 def _with_seen(file: MachineFile) -> MachineFile:
-    """Return a file whose `chosen_after` names ledger keys alone."""
+    """Return a file with the lists of `seen` expanded, so that `chosen_after` holds only ledger keys."""
 
     def keys(chosen: list[str]) -> list[str]:
         return list(dict.fromkeys(key for name in chosen for key in file.seen.get(name, [name])))
 
     def with_keys(records: dict[str, Any]) -> dict[str, Any]:
-        return {k: msgspec.structs.replace(one, chosen_after=keys(one.chosen_after)) for k, one in records.items()}
+        return {name: msgspec.structs.replace(r, chosen_after=keys(r.chosen_after)) for name, r in records.items()}
 
     return msgspec.structs.replace(file, parameter=with_keys(file.parameter), mechanism=with_keys(file.mechanism))

@@ -1,7 +1,7 @@
-"""Packet-length mixes (models/mixes/*.toml): shares that a source states, and one share solved from a stated mean.
+"""Packet-length mixes (models/mixes/*.toml): shares from a source, and one share solved from a published mean.
 
-With components of mean cells c_i, shares s_i and one share f to fit, the rest takes 1 - sum: the mean number of cells
-fixes f = (mean - sum s_i c_i - (1 - sum s_i) c_rest) / (c_fit - c_rest).
+Components have mean cells c_i and shares s_i. One share f may be fitted; one component, the rest, has 1 - f - sum s_i:
+f = (mean - sum s_i c_i - (1 - sum s_i) c_rest) / (c_fit - c_rest).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from npexplore.toml import decode
 if TYPE_CHECKING:
     from npexplore.packets.synthetic import LengthMix
 
-MAX_NUMBERS = 1 << 26  # of all components of a mix together: half a gigabyte
-SEQUENCE = 8192  # packets that stand for a mix; every solver uses the same ones
+MAX_NUMBERS = 1 << 26  # components x longest length of a mix: half a gigabyte of shares
+SEQUENCE = 8192  # packets that represent a mix; every solver uses the same packets
 
 
 class Component(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Lengths `low`..`high` (equal: one length) in a shape, with a share of the packets, "fit" or "rest"."""
+    """Lengths `low`..`high` (equal: one length) with a shape and a share of the packets: a number, "fit" or "rest"."""
 
     low: int
     high: int
@@ -44,14 +44,14 @@ class Component(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The mean number of cells that the fitted share must give; row: where it is printed, if it is."""
+    """The mean number of cells that the fitted share must give; row: the ledger row of that mean, if it is printed."""
 
     mean_cells: float
     cell_bytes: int
     source: str
     row: str | None = None
-    fitted_to: list[str] = []  # calibration rows that the mean was found from
-    chosen_after: list[str] = []  # check rows that were known then
+    fitted_to: list[str] = []  # calibration rows from which the mean was derived
+    chosen_after: list[str] = []  # check rows that were known when it was chosen
 
 
 class MixFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -98,14 +98,14 @@ class Mix:
         )  # fmt: skip
 
     def length_mix(self) -> LengthMix:
-        """Return the mix in the form that synthetic traffic is made from (npexplore.packets.synthetic)."""
+        """Return the mix in the form that synthetic traffic needs (npexplore.packets.synthetic)."""
         from npexplore.packets.synthetic import LengthMix
 
         lengths = np.flatnonzero(self.probability)
         return LengthMix.of(dict(zip(lengths.tolist(), self.probability[lengths].tolist(), strict=True)))
 
     def mean_cells(self, cell_bytes: int) -> float:
-        """Return the mean number of cells a packet."""
+        """Return the mean number of cells per packet."""
         return float(np.sum(self.probability * -(-np.arange(len(self.probability)) // cell_bytes)))
 
 
@@ -114,7 +114,7 @@ _standing_in: ContextVar[Mapping[str, MixFile]] = ContextVar("standing_in", defa
 
 @contextmanager
 def standing_in(files: Iterable[MixFile]) -> Iterator[None]:
-    """Let other mixes stand in for the published ones of their names: lost traces can be rebuilt in several ways."""
+    """Replace published mixes by others of the same names: a lost trace can be reconstructed in several ways."""
     before = _standing_in.set({file.name: file for file in files})
     try:
         yield
@@ -134,13 +134,13 @@ def mix_names() -> list[str]:
 
 
 def load_mix(name: str) -> Mix:
-    """Return a mix by name, packets of one length by `64 bytes`, or a mix of one's own by the path of its `.toml` file.
+    """Return a mix by its name, packets of one length by `64 bytes`, or a user's mix by the path of its `.toml` file.
 
     Raises UnknownNameError, InputError (bad file), ModelError (no share fits the mean).
     """
     if (size := re.fullmatch(r"(\d+) bytes", name)) is not None:
-        one = Component(low=int(size[1]), high=int(size[1]), share=1.0, source="one length")
-        return solve_mix(MixFile(name=name, title=f"packets of {name}", component=[one]))
+        component = Component(low=int(size[1]), high=int(size[1]), share=1.0, source="one length")
+        return solve_mix(MixFile(name=name, title=f"packets of {name}", component=[component]))
     if name.endswith(".toml"):
         return _own_mix(Path(name))
     path = share("models", "mixes", f"{one_of('mix', name, mix_names())}.toml")
@@ -171,7 +171,7 @@ def mix_schema() -> dict[str, Any]:
 
 
 def solve_mix(file: MixFile) -> Mix:
-    """Return the distribution of a mix file, its fitted share solved."""
+    """Return the distribution of a mix file, with its fitted share solved; raises InputError, ModelError."""
     for part in file.component:
         if not part.source.strip():
             raise InputError(f"mix {file.name!r}: component {part.low}..{part.high} has no source")
@@ -190,31 +190,31 @@ def solve_mix(file: MixFile) -> Mix:
         )
     shapes = [_shape(part, longest) for part in file.component]
     parts = [(part.share, shape) for part, shape in zip(file.component, shapes, strict=True)]
-    fixed = [(float(s), p) for s, p in parts if not isinstance(s, str)]
-    fit = [p for s, p in parts if s == "fit"]
-    rest = [p for s, p in parts if s == "rest"]
-    left = 1.0 - sum(s for s, _ in fixed)
-    total = sum((s * p for s, p in fixed), np.zeros(longest + 1))
-    if left < -1e-9 or len(fit) > 1 or len(rest) > 1 or (fit and not rest) or (not rest and left > 1e-9):
+    fixed = [(float(share), shape) for share, shape in parts if not isinstance(share, str)]
+    fit = [shape for share, shape in parts if share == "fit"]
+    rest = [shape for share, shape in parts if share == "rest"]
+    remainder = 1.0 - sum(share for share, _ in fixed)
+    total = sum((share * shape for share, shape in fixed), np.zeros(longest + 1))
+    if remainder < -1e-9 or len(fit) > 1 or len(rest) > 1 or (fit and not rest) or (not rest and remainder > 1e-9):
         raise InputError(f"mix {file.name!r}: shares must add up to 1 with at most one fit and one rest")
     if rest:
-        f = 0.0
+        fitted = 0.0
         if fit:
             if file.target is None:
                 raise InputError(f"mix {file.name!r}: a fitted share needs a target")
             cells = -(-np.arange(longest + 1) // file.target.cell_bytes)
-            missing = file.target.mean_cells - float(np.sum((total + left * rest[0]) * cells))
-            apart = float(np.sum((fit[0] - rest[0]) * cells))
-            if apart == 0:
+            missing = file.target.mean_cells - float(np.sum((total + remainder * rest[0]) * cells))
+            difference = float(np.sum((fit[0] - rest[0]) * cells))
+            if difference == 0:
                 raise ModelError(f"mix {file.name!r}: fit and rest have the same mean cells, no share fits a mean")
-            f = missing / apart
-            if not 0 <= f <= left:
+            fitted = missing / difference
+            if not 0 <= fitted <= remainder:
                 raise ModelError(
-                    f"mix {file.name!r}: mean of {file.target.mean_cells} cells needs a share of {f:.3f}, "
-                    f"which is not in 0..{left:.3f}"
+                    f"mix {file.name!r}: mean of {file.target.mean_cells} cells needs a share of {fitted:.3f}, "
+                    f"which is not in 0..{remainder:.3f}"
                 )
-            total = total + f * fit[0]
-        total = total + (left - f) * rest[0]
+            total = total + fitted * fit[0]
+        total = total + (remainder - fitted) * rest[0]
     return Mix(file, total)
 
 

@@ -1,7 +1,7 @@
-"""A machine file (models/machines/*.toml): every number with its kind, unit, range, source, and what it was fitted to.
+"""Records of a machine file (models/machines/*.toml): every number with its kind, unit, range, source and fits.
 
-Labels of predictions follow from these records and from what was read (npexplore/reads.py): a row is calibrated if a
-parameter behind it was fitted to it, post hoc if one was chosen after it was seen.
+Labels of predictions follow from these records and from the parameters that a prediction read (npexplore/reads.py): a
+ledger row is calibrated if one of them was fitted to it, post hoc if one was chosen after the row was seen.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from npexplore.reads import Read, note, trace
 from npexplore.units import quantity, split, unit_of
 
 Kind = Literal["knob", "fact", "fitted", "assumption"]
-JITTER = "jitter"  # the knob that every design has beside those of its file
+JITTER = "jitter"  # a knob of every design, in addition to those of its file
 HOW_TO_ADD = "give its function design() arguments with defaults in Python, or [parameter.NAME] tables in TOML"
 TABLE_HEAD = ("parameter", "value", "unit", "kind", "about")
 
 
 class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One number or choice of a machine. In a file the value may be a text with its unit; read, it is in `unit`.
+    """One number or choice of a machine. A text with a unit in the file becomes a number in `unit`.
 
-    advised: whether another value is something to advise; false if it says what is done, which packets come or how a
-    source is read; a list of the choices that do the same work, if others do not.
+    advised: whether reports may advise another value: false if the parameter sets the task, the traffic or the reading
+    of a source; a list of the choices that do the same work, if others do not.
     """
 
     kind: Kind
@@ -56,19 +56,19 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     @property
     def by_hand(self) -> bool:
-        """Whether it is a number that was set by hand with published rows in view: that is a fit, whatever its kind."""
+        """Whether it is a number that was set by hand with published rows in view: such a number counts as fitted."""
         numeric = isinstance(self.value, int | float) and not isinstance(self.value, bool)
         return numeric and bool(self.chosen_after) and self.source.startswith("by hand")
 
     def check(self, name: str, value: Value) -> Value:
-        """Return a value in this parameter's own type; raises InputError if type, range or choice is wrong."""
+        """Return a value in this parameter's type; raises InputError if type, range or choice is wrong."""
         whole = isinstance(self.value, int)
         unit = self.unit or unit_of(name) or ""
         return checked(f"knob {name}", value, whole, self.min, self.max, self.choices, unit)
 
     def allows(self, number: float) -> bool:
         """Return whether a number is in this parameter's range, or one of its choices."""
-        least, most = (own if own is not None else number for own in (self.min, self.max))
+        least, most = (limit if limit is not None else number for limit in (self.min, self.max))
         return number in self.choices if self.choices else least <= number <= most
 
     def neighbours(self, value: Value) -> list[float]:
@@ -78,7 +78,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return [*below[-1:], *above[:1]]
 
     def in_numbers(self, name: str) -> Parameter:
-        """Return the parameter with a value such as `2.5 GHz` as a number in its unit, which name or text may tell."""
+        """Return the parameter with a value such as `2.5 GHz` as a number in its unit (declared, or of name or text)."""
         number_and_unit = split(self.value) if isinstance(self.value, str) and not words(self.choices) else None
         if number_and_unit is None:
             return self
@@ -87,7 +87,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Mechanism(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What code assumes beside numbers: an order, a policy, a way of counting. Code that rests on it says so."""
+    """An assumption of code other than a number: an order, a policy, a way of counting; code declares its use."""
 
     about: str
     source: str
@@ -96,7 +96,7 @@ class Mechanism(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 class Alternative(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Another structure that the calibration rows do not rule out: parameters to set, and what speaks for it."""
+    """Another structure that the calibration rows do not rule out: parameters to set, and the reasons for it."""
 
     name: str
     set: dict[str, Value]
@@ -104,15 +104,13 @@ class Alternative(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class MachineFile(msgspec.Struct, frozen=True, eq=False, kw_only=True, forbid_unknown_fields=True):
-    """Schema of models/machines/*.toml; one is told from others by being itself, or by `described`.
+    """Schema of models/machines/*.toml; files are compared by identity, or by `described`.
 
-    title: one line (a file without: its name).
-    extends: machine file (name, or path from here) that this one changes: it may leave out what that one says. set:
-    values for parameters of that file, by name. reason: ledger key -> why a prediction misses.
-    modes: ledger key -> which of several modes of simulation its prediction rests on (docs/estimate.md).
-    seen: lists of ledger keys that `chosen_after` may name. resource, receive, pool, counted, window, touching: the
-    machine itself, where no Python file describes it. part: the files of parts beside it that its resources name;
-    filled in when it is read.
+    title: one line (default: the name). extends: machine file (name, or path relative to this file) whose tables this
+    file changes or adds to. set: values for parameters of that file, by name. reason: ledger key -> why a prediction
+    misses. modes: ledger key -> the mode of simulation on which its prediction rests (docs/estimate.md). seen: lists of
+    ledger keys that `chosen_after` may name. resource, receive, pool, counted, window, touching: the machine itself, if
+    no Python file describes it. part: files of parts in the same folder that its resources name, filled in at reading.
     """
 
     name: str
@@ -136,9 +134,9 @@ class MachineFile(msgspec.Struct, frozen=True, eq=False, kw_only=True, forbid_un
 
 
 class Parameters(Mapping[str, Value]):
-    """The parameters of a machine with their present values, readable as attributes: `p.banks`.
+    """The parameters of a machine with their current values, readable as attributes: `p.banks`.
 
-    Holds only what differs from the file: a grid has hundreds of thousands of them.
+    Stores only values that differ from the file, because a grid has hundreds of thousands of these objects.
 
     Example:
         >>> import npexplore as npx
@@ -163,11 +161,11 @@ class Parameters(Mapping[str, Value]):
             name: checked[name] for name in known if name in checked and checked[name] != known[name].value
         }
         self._defaults = _defaults(file)
-        self._records: dict[str, Read] | None = None  # by name, as a trace has what is changed
+        self._records: dict[str, Read] | None = None  # by name, records of changed values for traces
 
     @property
     def read(self) -> set[str]:
-        """The names that somebody asked for: what a machine depends on."""
+        """The names of the parameters that were read: those on which a machine depends."""
         if self._read is None:
             self._read = set()
         return self._read
@@ -178,15 +176,15 @@ class Parameters(Mapping[str, Value]):
             raise UnknownNameError(f"parameter of {self.file.name}", name, self.file.parameter)
         value = self.present(name)
         self.read.add(name)
-        seen = trace()
-        if seen is not None:
+        active_trace = trace()
+        if active_trace is not None:
             if changed and self._records is None:
                 self._records = {}
             known = self._records if changed and self._records is not None else self._defaults
             read = known.get(name)
             if read is None:
                 read = known[name] = self._tell(name, value)
-            seen[read.text] = read
+            active_trace[read.text] = read
         return value
 
     def present(self, name: str) -> Value:
@@ -201,7 +199,7 @@ class Parameters(Mapping[str, Value]):
         return {name: self.present(name) for name in self.file.parameter}
 
     def _tell(self, name: str, value: Value) -> Read:
-        """Return how a trace has a parameter."""
+        """Return the record of a parameter for traces."""
         p = self.file.parameter[name]
         kind = "fitted" if p.by_hand else p.kind
         return Read(
@@ -210,7 +208,7 @@ class Parameters(Mapping[str, Value]):
         )  # fmt: skip
 
     def assume(self, name: str) -> None:
-        """Say that what follows rests on a mechanism of the file; raises UnknownNameError."""
+        """Note that the prediction rests on a mechanism of the file; raises UnknownNameError."""
         m = self.file.mechanism[one_of(f"mechanism of {self.file.name}", name, self.file.mechanism)]
         note(Read(f"{self.file.name}/{name}", "mechanism", m.about, f"{self.file.name}.toml",
                   fitted_to=tuple(m.fitted_to), chosen_after=tuple(m.chosen_after)))  # fmt: skip
@@ -222,11 +220,11 @@ class Parameters(Mapping[str, Value]):
         return len(self.file.parameter)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the same file has the same values; what is compared does not count as read."""
+        """Whether files and values are equal; the comparison does not count as reading the values."""
         if not isinstance(other, Parameters):
             return self._values() == other if isinstance(other, Mapping) else NotImplemented
-        same = self.file is other.file or described(self.file) == described(other.file)
-        return same and self._changed == other._changed
+        same_file = self.file is other.file or described(self.file) == described(other.file)
+        return same_file and self._changed == other._changed
 
     def __hash__(self) -> int:
         return hash((described(self.file), tuple(self._changed.items())))
@@ -251,11 +249,11 @@ class Parameters(Mapping[str, Value]):
         return self[name]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Send the file with its identity: where it has come before, what was made of it is found again."""
+        """Send the file with its identity, so that a process that received it before reuses its own copy and caches."""
         return _received, (described(self.file), self.file, self.changed())
 
     def _unit_of(self, name: str) -> str | None:
-        """Return the unit of a parameter, declared or told by its name."""
+        """Return the unit of a parameter, declared or implied by its name."""
         return self.file.parameter[name].unit or unit_of(name)
 
     def with_(self, **values: Value) -> Parameters:
@@ -267,7 +265,7 @@ class Parameters(Mapping[str, Value]):
 
     @property
     def jitter(self) -> float:
-        """The knob that every design has; 0 where it was not set, or where the file means something else by it."""
+        """The jitter knob of every design; 0 if it was not set, or if the file's parameter of that name is another."""
         return float(self[JITTER]) if self.file.parameter.get(JITTER) == EVERY_JITTER else 0.0
 
     def changed(self) -> dict[str, Value]:
@@ -289,23 +287,23 @@ EVERY_JITTER = Parameter(
 
 @lru_cache(maxsize=64)
 def _with_jitter(file: MachineFile) -> MachineFile:
-    """Return a machine file with the knob that every design has."""
+    """Return a machine file with the jitter knob that every design has."""
     return msgspec.structs.replace(file, parameter={**file.parameter, JITTER: EVERY_JITTER})
 
 
 @lru_cache(maxsize=64)
 def described(file: MachineFile) -> bytes:
-    """Return the hash of all that a machine file says."""
+    """Return the hash of the whole content of a machine file."""
     return blake2b(msgspec.json.encode(file, order="deterministic"), digest_size=16).digest()
 
 
 @lru_cache(maxsize=64)
 def _defaults(file: MachineFile) -> dict[str, Read]:
-    """Return the dictionary, empty at first, of how a trace has a file's own values: shared by all its parameters."""
+    """Return the dictionary, empty at first, of trace records of a file's default values; shared by its Parameters."""
     return {}
 
 
-_came: dict[bytes, MachineFile] = {}  # from other processes, by what they say
+_came: dict[bytes, MachineFile] = {}  # machine files from other processes, by the hash of their content
 
 
 def _received(identity: bytes, file: MachineFile, values: dict[str, Value]) -> Parameters:

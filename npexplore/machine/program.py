@@ -239,10 +239,9 @@ class Recorder:
 
     @contextmanager
     def fork(self, *held: Holding | None) -> Iterator[Any]:
-        """Record concurrent work; the packet does not wait for it.
+        """Record concurrent work, for which the packet does not wait; yields the fork's holding (several: a list).
 
-        held: holdings that the fork takes over and gives back (None: ignored). Yields the holding of the fork (several:
-        a list).
+        held: holdings that the fork takes over and gives back (None: ignored).
         """
         step = Fork([])
         for holding in held:
@@ -292,10 +291,7 @@ class Recorder:
             self.body.append(Give(self._holdings.end(holding, "given", self.body)))
 
     def priority(self, value: Operand) -> None:
-        """Record the packet's priority (0..15): of events at the same time, smaller numbers go first.
-
-        The thread's next packet starts with its pool's priority again (8 unless it is set).
-        """
+        """Record the packet's priority (0..15), smaller first at equal times; the next packet has the pool's again."""
         level = in_unit(value, None, "a priority")
         if isinstance(level, Constant) and not 0 <= level.value <= LOWEST:
             raise ModelError(f"priority must be in 0..{LOWEST}, got {value!r}")

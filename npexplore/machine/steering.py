@@ -1,11 +1,11 @@
-"""Flows over receive queues: where a card's hash puts them, and what share of the packets the fullest queue gets.
+"""Distribution of flows over receive queues by a card's hash, and the share of packets of the fullest queue.
 
     P(fullest <= m) = P(Y_1 <= m, ..., Y_Q <= m | sum Y = N),     Y_q Poisson of mean N p_q
 
-N flows of equal shares fall into Q queues like balls into bins (multinomial numbers are independent Poisson ones of a
-given sum: Feller, An Introduction to Probability Theory I, IV.2 and VI.10). p_q is the part of the card's table that
-names queue q: entries go round, so 128 over six queues give two of them 22 and the others 21. Packets of a flow stay
-together: one flow keeps one core busy, many flows come near to even. Flows of unequal shares are drawn.
+N flows of equal shares fall into Q queues like balls into bins (multinomial counts are independent Poisson counts of a
+given sum: Feller, An Introduction to Probability Theory I, IV.2 and VI.10). p_q is the fraction of entries of the
+card's table that name queue q; entries are assigned round robin, so of 128 entries over six queues, two queues have 22
+and four have 21. All packets of a flow go to one queue. For flows of unequal shares, the counts are sampled.
 """
 
 from dataclasses import dataclass, replace
@@ -21,20 +21,20 @@ from npexplore.machine.workload import Integers, Workload
 
 Floats = npt.NDArray[np.float64]
 QUEUE = "queue"  # the column of a packet that holds its queue
-ENTRIES = 128  # of a card's table, unless told otherwise
-SPAN = 9.0  # standard deviations around the mean beyond which next to nothing falls
-NUMBERS = 256  # of flows in the fullest queue that are gone through
-SETS, TRIED = 64, 200_000  # sets of flows among which a typical one is sought, and flows in all of them
-DRAWS = 400  # of unequal flows
+ENTRIES = 128  # default entries of a card's table
+SPAN = 9.0  # standard deviations around the mean; the probability beyond is negligible
+NUMBERS = 256  # largest number of flow counts of the fullest queue that are evaluated
+SETS, TRIED = 64, 200_000  # sets of flows from which a typical set is chosen, and flows in all of them
+DRAWS = 400  # samples for flows of unequal shares
 TUPLE = 12  # bytes of a flow's addresses and ports
-ROWS = 8192  # packets that stand for a workload of one
+ROWS = 8192  # packets that replace a workload of one packet
 
 
 @dataclass(frozen=True)
 class Fullest:
-    """Share of packets of the fullest queue over random flows: mean, quantile of 0.95, and mean of one over it.
+    """Share of packets of the fullest queue over random flows: mean, 0.95 quantile, and mean of 1 / share (speedup).
 
-    A machine that must not lose a packet takes `speedup` x what one core takes, in the mean over flows.
+    A machine without packet loss has on average `speedup` times the rate of one core.
     """
 
     mean: float
@@ -43,14 +43,14 @@ class Fullest:
 
 
 def table_shares(queues: int, entries: int = ENTRIES) -> Floats:
-    """Return the part of a card's table that names each queue, shape (queues,); raises ModelError if one has none."""
+    """Return the fraction of a card's table that names each queue, shape (queues,); raises ModelError for a 0."""
     if not 1 <= queues <= entries:
         raise ModelError(f"a table of {entries} entries must name 1 to {entries} queues, got {queues}")
     return np.bincount(np.arange(entries) % queues, minlength=queues) / entries
 
 
 def flow_shares(flows: int, skew: float = 0.0) -> Floats:
-    """Return the shares of packets of each flow, shape (flows,): of the kth k^-skew (Zipf); raises ModelError."""
+    """Return the share of packets of each flow, shape (flows,), proportional to k^-skew (Zipf); raises ModelError."""
     if flows < 1:
         raise ModelError(f"flows must be at least 1, got {flows}")
     if not 0 <= skew < np.inf:
@@ -61,39 +61,39 @@ def flow_shares(flows: int, skew: float = 0.0) -> Floats:
 
 @lru_cache(maxsize=256)
 def fullest(flows: int, queues: int, skew: float = 0.0, entries: int = ENTRIES) -> Fullest:
-    """Return the share of the fullest queue when so many flows are hashed at random; raises ModelError.
+    """Return the share of the fullest queue when this number of flows is hashed at random; raises ModelError.
 
-    Equal flows: exact (in steps where the fullest may have more than 256 numbers of them). Others: 400 seeded draws.
+    Equal flows: exact (in steps if more than 256 counts of the fullest queue are possible). Others: 400 seeded samples.
     """
     shares = flow_shares(flows, skew)
-    named = table_shares(queues, entries)
+    table = table_shares(queues, entries)
     if skew == 0:
-        most, below = _numbers(flows, named)  # np.diff of what is at most m: exactly m
+        most, below = _numbers(flows, table)  # np.diff turns P(at most m) into P(exactly m)
         chance = np.diff(np.concatenate([[0.0], below]))
         at95 = most[np.searchsorted(below, 0.95)]
         return Fullest(float(chance @ most) / flows, float(at95) / flows, float(chance @ (flows / most)))
     rng = np.random.default_rng(1)
     draws = np.array([
-        np.bincount(rng.choice(queues, flows, p=named), shares, queues).max() for _ in range(DRAWS)
+        np.bincount(rng.choice(queues, flows, p=table), shares, queues).max() for _ in range(DRAWS)
     ])  # fmt: skip
     return Fullest(float(draws.mean()), float(np.quantile(draws, 0.95)), float((1 / draws).mean()))
 
 
 def _numbers(flows: int, named: Floats) -> tuple[Floats, Floats]:
-    """Return numbers of flows in the fullest queue, ascending, and the chance of at most each, the last 1.
+    """Return flow counts of the fullest queue, ascending, and the probability of at most each; the last is 1.
 
-    Chances of sums by a Fourier transform; of many numbers only some are gone through, which stand for their steps.
+    Probabilities of sums by a Fourier transform. At most NUMBERS counts are evaluated, each for a step of counts.
     """
     means, queues = np.unique(flows * named, return_counts=True)
     high = min(flows, int(means[-1] + SPAN * np.sqrt(means[-1]) + SPAN))
     most = np.unique(np.linspace(-(-flows // len(named)), high, NUMBERS).astype(np.int64))
-    size = 1 << int(4 * SPAN * (np.sqrt(flows) + 1)).bit_length()  # all that happens is nearer to the mean than half
+    size = 1 << int(4 * SPAN * (np.sqrt(flows) + 1)).bit_length()  # probable sums are within half of it of the mean
     start = np.maximum(0, means - SPAN * (np.sqrt(means) + 1)).astype(np.int64)
     count = start[:, None] + np.arange(min(high + 1, size // 2))
     pmf = np.array([_poisson(row, mean) for row, mean in zip(count, means.tolist(), strict=True)])
-    at = (flows - int(start @ queues)) % size
+    index = (flows - int(start @ queues)) % size
     below = np.array([
-        np.fft.irfft(np.prod(np.fft.rfft(np.where(count <= m, pmf, 0.0), size) ** queues[:, None], axis=0), size)[at]
+        np.fft.irfft(np.prod(np.fft.rfft(np.where(count <= m, pmf, 0.0), size) ** queues[:, None], axis=0), size)[index]
         for m in most
     ])  # fmt: skip
     below = np.clip(below / _poisson(np.array([flows]), flows), 0.0, 1.0)
@@ -102,22 +102,22 @@ def _numbers(flows: int, named: Floats) -> tuple[Floats, Floats]:
 
 
 def _poisson(count: Integers, mean: float) -> Floats:
-    """Return Poisson chances of successive counts."""
+    """Return Poisson probabilities of successive counts."""
     logs = np.log(np.maximum(count, 1)).cumsum() - np.log(max(count[0], 1)) + lgamma(count[0] + 1)
     return np.asarray(np.exp(count * np.log(mean) - mean - logs))
 
 
 @lru_cache(maxsize=64)
 def hashed(flows: int, queues: int, skew: float, flow_set: int, entries: int = ENTRIES) -> tuple[float, ...]:
-    """Return the share of packets of each queue for one set of flows, hashed as cards do.
+    """Return the share of packets of each queue for one set of flows, with the Toeplitz hash of network cards.
 
-    Flow sets are numbered from 1; 0: of up to 64 sets the one whose fullest queue is nearest to the mean of all flows.
+    Flow sets are numbered from 1. 0: of up to 64 sets, the set whose fullest queue is nearest to the mean over flows.
     """
     if flow_set:
         return _of_set(flows, queues, skew, flow_set, entries)
-    likely = fullest(flows, queues, skew, entries).mean
+    expected = fullest(flows, queues, skew, entries).mean
     sets = [_of_set(flows, queues, skew, k, entries) for k in range(1, 1 + int(np.clip(TRIED // flows, 1, SETS)))]
-    return min(sets, key=lambda one: abs(max(one) - likely))
+    return min(sets, key=lambda queue_shares: abs(max(queue_shares) - expected))
 
 
 @lru_cache(maxsize=1024)
@@ -126,28 +126,28 @@ def _of_set(flows: int, queues: int, skew: float, flow_set: int, entries: int) -
     table_shares(queues, entries)
     by_queue = np.zeros(queues)
     for first in range(0, flows, TRIED):
-        some = shares[first : first + TRIED]
-        entry = toeplitz(rng.integers(0, 256, (len(some), TUPLE), dtype=np.uint8)) % np.uint32(entries)
-        by_queue += np.bincount(entry % np.uint32(queues), some, queues)
+        part_shares = shares[first : first + TRIED]
+        entry = toeplitz(rng.integers(0, 256, (len(part_shares), TUPLE), dtype=np.uint8)) % np.uint32(entries)
+        by_queue += np.bincount(entry % np.uint32(queues), part_shares, queues)
     return tuple(by_queue.tolist())
 
 
 def taken(one: float, offered: float, shares: tuple[float, ...]) -> float:
-    """Return what queues take together of what is offered, each at most `one` (all in one unit); the rest is lost."""
+    """Return the total rate that the queues accept of an offered rate, each at most `one`; the rest is lost."""
     return float(sum(min(one, offered * share) for share in shares))
 
 
 def steered(load: Workload, shares: tuple[float, ...], note: str) -> Workload:
-    """Return packets with the column `queue`: each takes one by the queues' shares, whatever its length.
+    """Return packets with the column `queue`, assigned by the queues' shares and independent of length.
 
-    One packet stands for 8,192. Numbers of packets are the shares', rounded; which packet goes where is drawn.
+    A workload of one packet becomes 8,192. The count of each queue is its share, rounded; the assignment is random.
     """
-    alike = len(load.packet_bytes) == 1
+    single = len(load.packet_bytes) == 1
     load = load.repeated(ROWS)
     n = len(load.packet_bytes)
-    at = np.searchsorted(np.cumsum(shares), (np.arange(n) + 0.5) / n * sum(shares)).astype(np.int64)
-    queue = np.random.default_rng(1).permutation(np.minimum(at, len(shares) - 1))
+    queues = np.searchsorted(np.cumsum(shares), (np.arange(n) + 0.5) / n * sum(shares)).astype(np.int64)
+    queue = np.random.default_rng(1).permutation(np.minimum(queues, len(shares) - 1))
     return replace(
-        load, columns={**load.columns, QUEUE: queue}, ordered=load.ordered and not alike,
+        load, columns={**load.columns, QUEUE: queue}, ordered=load.ordered and not single,
         note=f"{load.note}; {note}" if load.note else note,
     )  # fmt: skip

@@ -1,8 +1,8 @@
-"""What packets touch in tables and rings, through caches: columns of a workload for a part `cpu_caches`.
+"""Cache hits of the tables and rings that packets access: columns of a workload for a part `cpu_caches`.
 
-Golden code is run on packets of so many flows (real prefixes, generated rules) and tells its words; rings are walked
-slot by slot. A flow's popularity is Zipf's, p(rank k) ~ k^-skew; flow k belongs to core k modulo the cores. A first
-half of the packets fills the caches, the second half is counted.
+The golden router's tables are looked up for packets of many flows (real prefixes, generated rules), and its memory
+accesses are recorded; rings are accessed slot by slot. The popularity of flows is Zipf, p(rank k) ~ k^-skew; flow k
+belongs to core k modulo the cores. The first half of the packets fills the caches, the second half is counted.
 """
 
 import gzip
@@ -27,20 +27,21 @@ from npexplore.machine.caches import Caches
 from npexplore.packets.synthetic.destinations import zipf_destinations
 from npexplore.paths import share
 
-LOOKUPS = {"dir24_8": 2, "trie20_4_8": 4, "binary_trie": 12}  # bytes of a word where a processor keeps the table
+LOOKUPS = {"dir24_8": 2, "trie20_4_8": 4, "binary_trie": 12}  # bytes of a table entry in a processor's memory
 RING, BUCKETS = "ring", "flow_table"
 TABLES = (*LOOKUPS, *CLASSIFIERS, BUCKETS, RING)
 WORD = 4  # bytes of the words that classifiers count
-PACKETS = 8192  # that are counted, behind as many that fill the caches
-MOST_PACKETS = 1 << 18
+PACKETS = 8192  # counted packets, after at least as many that fill the caches
+MOST_PACKETS = 1 << 18  # limit on the packets that fill the caches
 
 
 @dataclass(frozen=True)
 class Touched:
-    """A table or a ring that packets touch.
+    """A table or a ring that packets access.
 
-    what: a name of TABLES. entries: routes, rules, buckets (flow_table), or slots of a core's ring. entry_bytes: of a
-    word, a bucket or a slot, 0: as the structure has it. moved_bytes: of a slot that a device writes and a core reads.
+    what: a name of TABLES. entries: routes, rules, buckets (flow_table), or slots of a core's ring. entry_bytes: size
+    of a word, bucket or slot (0: the structure's own). moved_bytes: bytes of a slot that a device writes and a core
+    reads.
     """
 
     what: str
@@ -56,7 +57,7 @@ class Touched:
 
 @lru_cache(maxsize=1)
 def _prefixes() -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """Return the bundled 20,000 routes of the Internet (data/README.md), in an order drawn once."""
+    """Return the bundled 20,000 routes of the Internet (data/README.md), in a fixed random order."""
     lines = gzip.decompress(share("data", "routes", "internet_20000.txt.gz").read_bytes()).decode().split()
     value, length = prefix_columns(lines)
     order = np.random.default_rng(1).permutation(len(value))
@@ -102,21 +103,21 @@ def _of_rules(table: Touched, flows: int, first: int) -> tuple[Touches, Layout]:
 
 @lru_cache(maxsize=16)
 def _of_flows(table: Touched, flows: int, first: int) -> tuple[Touches, int]:
-    """Return what looking up each of so many flows touches, and where the table ends."""
+    """Return the memory accesses of a lookup of each flow, and the address after the table."""
     make = _of_routes if table.what in LOOKUPS else _of_buckets if table.what == BUCKETS else _of_rules
     touches, layout = make(table, flows, first)
     return touches, layout.end
 
 
 def touches(tables: Sequence[Touched], flow: Integers, core: Integers, line_bytes: int = 64) -> Touches:
-    """Return what packets of these flows touch, each by its core, table after table; raises InputError."""
+    """Return the memory accesses of packets of these flows by their cores, table after table; raises InputError."""
     parts: list[Touches] = []
     first, flows = 0, int(flow.max()) + 1
     for table in tables:
         if table.what == RING:
             size = table.entry_bytes or table.moved_bytes
             written, read = ring(core, table.entries, size, table.moved_bytes, first, line_bytes)
-            parts = [read, *parts, written]  # a slot is written anew behind all that its packet's turn does
+            parts = [read, *parts, written]  # the device rewrites a slot after all accesses of its packet
             first += -(-(int(core.max()) + 1) * table.entries * size // 4096) * 4096
         else:
             touched, first = _of_flows(table, flows, first)
@@ -128,21 +129,23 @@ def touches(tables: Sequence[Touched], flow: Integers, core: Integers, line_byte
 def columns(
     tables: tuple[Touched, ...], caches: Caches, flows: int, skew: float = 0.0, seed: int = 1
 ) -> Mapping[str, Integers]:
-    """Return, for packets of so many flows, the lines that each finds at every level of the caches (`Caches.names`).
+    """Return, per packet, the lines that hit at each level of the caches (`Caches.names`), shape (PACKETS,).
 
-    Raises InputError for a ring that is walked too rarely in a simulation of MOST_PACKETS packets.
+    Raises InputError if rings or flows need more than MOST_PACKETS packets to fill the caches.
     """
     if flows < 1 or skew < 0:
         raise InputError(f"flows must be at least 1 and their skew not below 0, got {flows} and {skew:g}")
     rounds = 4 * caches.cores * max((table.entries for table in tables if table.what == RING), default=0)
-    half = max(PACKETS, rounds, 2 * flows)
-    if half > MOST_PACKETS:
-        raise InputError(f"{half} packets would be needed to fill rings and caches, {MOST_PACKETS} are the most")
+    packets_per_half = max(PACKETS, rounds, 2 * flows)
+    if packets_per_half > MOST_PACKETS:
+        raise InputError(
+            f"{packets_per_half} packets would be needed to fill rings and caches, {MOST_PACKETS} are the most"
+        )
     weight = np.cumsum(np.arange(1, flows + 1, dtype=float) ** -skew)
     rng = np.random.default_rng(seed)
-    flow = np.minimum(np.searchsorted(weight, rng.random(2 * half) * weight[-1], side="right"), flows - 1)
-    core = flow % caches.cores if flows >= caches.cores else np.arange(2 * half) % caches.cores
+    flow = np.minimum(np.searchsorted(weight, rng.random(2 * packets_per_half) * weight[-1], side="right"), flows - 1)
+    core = flow % caches.cores if flows >= caches.cores else np.arange(2 * packets_per_half) % caches.cores
     levels = caches.columns(
-        touches(tables, flow.astype(np.int64), core.astype(np.int64), caches.line_bytes), 2 * half, seed
+        touches(tables, flow.astype(np.int64), core.astype(np.int64), caches.line_bytes), 2 * packets_per_half, seed
     )
     return {name: column[-PACKETS:] for name, column in levels.items()}

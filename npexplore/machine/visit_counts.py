@@ -17,11 +17,7 @@ Place = tuple[tuple[str, ...], str]  # servers held, and the server that is visi
 
 @dataclass
 class VisitCounts:
-    """Visits of a program.
-
-    visited: by place, the visits and the sum of their squared times (s²). order: by server, (visits, seconds) of each
-    step in program order.
-    """
+    """visited: by place, visits and the sum of their squared times, s². order: by server, (visits, seconds) by step."""
 
     visited: dict[Place, Any] = field(default_factory=dict)
     order: dict[str, list[tuple[float, float]]] = field(default_factory=dict)

@@ -1,6 +1,6 @@
-"""How a workload is made: from a capture, synthetic traffic, a named mix, or one length of packets or frames.
+"""Makes workloads from a capture, synthetic traffic, a named mix, or one length of packets or frames.
 
-IP packets of a capture come in their order, with their time stamps; other packets are left out.
+The IP packets of a capture keep their order and time stamps; other packets are left out.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ def workload(
 ) -> Workload:
     """Return the workload of a capture, of a named mix, or of packets of one length: give exactly one of them.
 
-    The IP packets of a capture come in their order. Other orders and times are `workload(trace).shuffled()`,
-    `workload(trace, arrivals="timestamps")`, and that `.scaled(0.5)`.
+    The IP packets of a capture keep their order. Other orders and times: `workload(trace).shuffled()`,
+    `workload(trace, arrivals="timestamps")`, and `.scaled(0.5)` of the latter.
 
     Args:
-        source: one of the three without its name: a capture, the name of a mix, or a packet length.
-        trace: a capture file, several as one (a list, a folder, a pattern), a capture already read, or synthetic
+        source: a capture, the name of a mix, or a packet length, without a keyword.
+        trace: a capture file, several read as one (a list, a folder, a pattern), a capture already read, or synthetic
             traffic.
-        mix: the name of a mix in models/mixes, or the path of a TOML file of its form (docs/machine_files.md).
+        mix: the name of a mix in models/mixes, or the path of a TOML file in the same form (docs/machine_files.md).
         packet_bytes: the length of all packets: bytes, or text with a unit such as "64 B".
-        frame_bytes: the same, of their Ethernet frames from 64 bytes on: 18 more than the packet's.
-        arrivals: "saturated" (a packet is always there), "poisson", or another process of docs/machine_files.md;
-            "timestamps" for a capture's own times.
-        rate: the offered load where arrivals are not saturated: packets a second, or text with a unit such as "4 Gb/s".
+        frame_bytes: the length of all Ethernet frames, at least 64 bytes: the packet's and 18 more.
+        arrivals: "saturated" (a packet is always waiting), "poisson", or another process of docs/machine_files.md;
+            "timestamps" for the times of a capture.
+        rate: the offered load unless arrivals are saturated: packets per second, or text with a unit such as "4 Gb/s".
 
     Raises:
         InputError: a combination without meaning, an unknown mix, or a capture without an IP packet.
@@ -85,10 +85,10 @@ def workload(
 
 
 def as_workload(source: WorkloadLike | Any) -> Workload:
-    """Return what describes packets as a workload, saturated unless it is one already.
+    """Return a description of packets as a workload, with saturated arrivals unless it is a workload already.
 
-    source: a workload; a length in bytes, or as text with its unit ("64 B"); the name of a mix; a capture, read or as
-    the path of its file (or several); synthetic traffic. Raises InputError for anything else.
+    source: a workload; a length in bytes, or as text with its unit ("64 B"); the name of a mix; a capture, or the path
+    of its file (or several paths); synthetic traffic. Raises InputError for anything else.
     """
     if isinstance(source, Workload):
         return source
@@ -110,7 +110,7 @@ def as_workload(source: WorkloadLike | Any) -> Workload:
 
 
 def _may_be_a_file(text: str) -> bool:
-    """Return whether a text is meant as the place of a file: one that exists, a path, a pattern, or a sample's name."""
+    """Return whether a text may name a file: an existing file, a path, a pattern, or the name of a sample."""
     path, marks = Path(text), set("*?[:~")
     return text == "-" or bool(path.suffix) or len(path.parts) > 1 or not marks.isdisjoint(text) or path.exists()
 
@@ -147,7 +147,7 @@ def _of_trace(trace: Trace) -> Workload:
     if isinstance(trace, Capture):
         return of_columns(Path(trace.path).name, trace)
     if not isinstance(trace, Traffic):
-        return of_columns(", ".join(shown(Path(one).name) for one in trace), read_capture(trace))
+        return of_columns(", ".join(shown(Path(file).name) for file in trace), read_capture(trace))
     if not len(trace):
         raise InputError("synthetic traffic must have at least one packet to be a workload, got none")
     lengths = np.asarray(trace.packet_bytes, dtype=np.int64)
@@ -157,12 +157,12 @@ def _of_trace(trace: Trace) -> Workload:
 def timed(capture: Any) -> tuple[Workload, Integers]:
     """Return the IP packets of a capture in the order of their time stamps, and the row of each in the capture (n,).
 
-    Packets with equal time stamps stay in the order of the file. Raises InputError where a packet has no time stamp.
+    Packets with equal time stamps keep the order of the file. Raises InputError if a packet has no time stamp.
     """
     rows, packets = ip_rows(capture), as_workload(capture)
-    if (without := untimed(capture, rows)) > 0:
+    if (unstamped := untimed(capture, rows)) > 0:
         raise InputError(
-            f"{packets.name}: {without:,} of {len(rows):,} packets have no time stamp, and a run needs them"
+            f"{packets.name}: {unstamped:,} of {len(rows):,} packets have no time stamp, and a run needs them"
         )
     assert packets.t_ns is not None
     ordered = rows if is_ascending(packets.t_ns) else chosen(rows, np.argsort(packets.t_ns, kind="stable"))
@@ -181,15 +181,15 @@ def ip_rows(capture: Any) -> Integers:
 
 
 def untimed(capture: Any, rows: Integers) -> int:
-    """Return how many of some packets have no time stamp."""
+    """Return how many of the packets in these rows have no time stamp."""
     t_ns = np.asarray(capture.columns["t_ns"])
     return sum(int(np.count_nonzero(t_ns[rows[part]] == NO_TIME)) for part in parts(len(rows)))
 
 
 def looped(workload: Workload, rows: Integers, loops: int) -> tuple[Workload, Integers]:
-    """Return time-stamped packets and their rows so many times in a row, a mean gap between loops.
+    """Return time-stamped packets and their rows repeated `loops` times, with a mean gap between loops.
 
-    Raises InputError for a number of loops below 1, for packets that all come at once, and for times out of range.
+    Raises InputError for loops below 1, for packets that all have one time stamp, and for times out of range.
     """
     if loops < 1:
         raise InputError(f"loops must be at least 1, got {loops}")
@@ -204,18 +204,18 @@ def looped(workload: Workload, rows: Integers, loops: int) -> tuple[Workload, In
         raise InputError(
             f"{loops} loops must end within {LAST_NS / 1e9:.3g} s, end after {period_ns * loops / 1e9:.3g} s"
         )
-    own, total = workload.t_ns, packets * loops
+    times_ns, total = workload.t_ns, packets * loops
 
     def time_ns(part: slice) -> Integers:
         loop, place = np.divmod(np.arange(part.start, part.stop), packets)
-        return np.asarray(own[place] + period_ns * loop)
+        return np.asarray(times_ns[place] + period_ns * loop)
 
     columns = {name: cycled(column, total) for name, column in workload.columns.items()}
     return replace(workload, columns=columns, t_ns=computed(total, time_ns)), cycled(rows, total)
 
 
 def first_packet(workload: Workload) -> Workload:
-    """Return the first of time-stamped packets alone."""
+    """Return a workload of the first time-stamped packet."""
     assert workload.t_ns is not None, "packets that come by time stamps"
     return replace(
         workload, columns={name: column[:1] for name, column in workload.columns.items()}, t_ns=workload.t_ns[:1]
@@ -223,7 +223,7 @@ def first_packet(workload: Workload) -> Workload:
 
 
 def speed_ratio(before: Workload, after: Workload) -> float:
-    """Return how many times as fast time-stamped packets come after their times were scaled."""
+    """Return the ratio of the rates of time-stamped packets after and before their times were scaled."""
     assert before.t_ns is not None and after.t_ns is not None, "packets that come by time stamps"  # noqa: PT018
     last_ns = extremes(after.t_ns)[1]
     return extremes(before.t_ns)[1] / last_ns if last_ns else 1.0
@@ -239,8 +239,8 @@ def of_columns(name: str, capture: Any) -> Workload:
         unread = unread_links(interface.link_type for interface in capture.interfaces)
         reasons = [f"of link type {link} only lengths and times are read" for link in unread]
         reasons += [f"damaged: {capture.damage}"] * bool(capture.damage)
-        why = f" ({'; '.join(reasons)})" if reasons else ""
-        raise InputError(f"capture {name!r} has no IPv4 or IPv6 packet among its {len(lengths)}{why}")
+        explanation = f" ({'; '.join(reasons)})" if reasons else ""
+        raise InputError(f"capture {name!r} has no IPv4 or IPv6 packet among its {len(lengths)}{explanation}")
     skipped = len(lengths) - len(rows)
     t_ns = None
     if not untimed(capture, rows):
