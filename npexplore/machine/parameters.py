@@ -78,7 +78,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return [*below[-1:], *above[:1]]
 
     def in_numbers(self, name: str) -> Parameter:
-        """Return the parameter with a value such as `2.5 GHz` as a number in its unit (declared, or of name or text)."""
+        """Return the parameter with a value such as `2.5 GHz` as a number in its declared or implied unit."""
         number_and_unit = split(self.value) if isinstance(self.value, str) and not words(self.choices) else None
         if number_and_unit is None:
             return self

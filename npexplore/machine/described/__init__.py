@@ -1,1 +1,1 @@
-"""Machines described in TOML alone: resources as tables, programs as the lines that a Python function would have."""
+"""Machines described in TOML: resources as tables, programs as lines of Python or lists of steps."""

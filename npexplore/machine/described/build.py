@@ -1,4 +1,4 @@
-"""A machine from its file alone: parameters, tables of resources, pools with their programs as text."""
+"""Builds a machine from its file: parameters, tables of resources, pools with their programs as text."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def build(p: Parameters) -> Machine:
             options["boot_s"] = numbers.of(window.boot_s, "window.boot_s")
     with faults.one():
         receive = receive or ReceiveTable()
-        most = receive.capacity_bytes
+        capacity_bytes = receive.capacity_bytes
         ingress = Ingress(
-            receive.name, None if most is None else numbers.whole(most, "receive.capacity_bytes"),
+            receive.name, None if capacity_bytes is None else numbers.whole(capacity_bytes, "receive.capacity_bytes"),
             numbers.whole(receive.cell_bytes, "receive.cell_bytes"),
         )  # fmt: skip
     resources: dict[str, Resource] = {}
@@ -60,7 +60,7 @@ def build(p: Parameters) -> Machine:
     pools = []
     for table in file.pool:
         if table.steps is not None and file.resource and not resources:
-            continue  # whose steps name resources with faults
+            continue  # its steps name resources that have faults
         with faults.one():
             pools.append(_pool(table, p, numbers, resources))
     if faults.by_text:
@@ -72,24 +72,24 @@ def build(p: Parameters) -> Machine:
 
 
 def touched(p: Parameters, load: Workload) -> Workload:
-    """Return packets with the lines that each finds at every level of the machine's caches; raises InputError."""
+    """Return packets with columns of the lines that hit at each level of the machine's caches; raises InputError."""
     from npexplore.machine.touching import (
         PACKETS,
         columns,
-    )  # and with it the golden structures, which few machines need
+    )  # imported here because it imports golden structures, which few machines need
 
     numbers = _Numbers(Formulas({"p": p}))
     resources = ResourceTables(p.file.resource, numbers.formulas, Parts(p.file.part, machine=p)).all()
     lines = columns(*_touching(p, resources, numbers))
     load = load.repeated(PACKETS)
-    more = {name: np.resize(column, len(load.packet_bytes)) for name, column in lines.items()}
-    return replace(load, columns={**load.columns, **more})
+    cache_columns = {name: np.resize(column, len(load.packet_bytes)) for name, column in lines.items()}
+    return replace(load, columns={**load.columns, **cache_columns})
 
 
 def _touching(
     p: Parameters, by_name: Mapping[str, Resource], numbers: _Numbers
 ) -> tuple[tuple[Touched, ...], Caches, int, float]:
-    """Return what packets touch, through which caches, by how many flows and their skew."""
+    """Return the tables that packets access, the caches, the number of flows and their skew."""
     from npexplore.machine.caches import caches_of
     from npexplore.machine.touching import Touched
 
@@ -99,8 +99,8 @@ def _touching(
     if not isinstance(part, Part) or part.kind != CACHES:
         raise InputError(f"touching.caches must name a resource of type cpu_caches, got {table.caches!r}")
     tables = tuple(
-        Touched(one.what, *(numbers.whole(getattr(one, key), f"touching.{one.what}.{key}") for key in TOUCHED))
-        for one in table.touch
+        Touched(touch.what, *(numbers.whole(getattr(touch, key), f"touching.{touch.what}.{key}") for key in TOUCHED))
+        for touch in table.touch
     )
     flows, skew = numbers.whole(table.flows, "touching.flows"), numbers.of(table.skew, "touching.skew")
     return tables, caches_of(part), flows, skew
@@ -126,7 +126,7 @@ def _pool(table: PoolTable, p: Parameters, numbers: _Numbers, resources: Mapping
 
 
 def _operands(p: Parameters) -> dict[str, Mapping[str, OperandValue]]:
-    """Return the operands of visits that names such as `bus` bring along, by resource."""
+    """Return, by resource, the default operands of common names such as `bus`."""
     types = {name: str(table.get("type")) for name, table in p.file.resource.items()}
     return {name: NAMED[kind].operands for name, kind in types.items() if kind in NAMED}
 
@@ -134,7 +134,7 @@ def _operands(p: Parameters) -> dict[str, Mapping[str, OperandValue]]:
 def _faults_of_programs(
     pools: Iterable[PoolTable], p: Parameters, known: Mapping[str, Resource], lost: Iterable[str], faults: Faults
 ) -> None:
-    """Add the faults of programs to those of a file, but for what only follows from resources that are lost."""
+    """Add the faults of programs to those of a file, without faults that only follow from resources in `lost`."""
     for table in pools:
         with faults.one():
             if table.program is not None:
@@ -143,13 +143,13 @@ def _faults_of_programs(
 
 
 class _Numbers:
-    """Numbers of a file, some of them given by formulas."""
+    """Evaluates numbers of a file, which may be formulas."""
 
     def __init__(self, formulas: Formulas) -> None:
         self.formulas = formulas
 
     def of(self, value: float | str, place: str) -> float:
-        """Return a number as it is or worked out; raises InputError for anything else."""
+        """Return a number, or the value of a formula; raises InputError for anything else."""
         number = number_of(value, self.formulas, place)
         if isinstance(number, bool) or not isinstance(number, int | float):
             raise InputError(f"{place} must be a number, or a formula that begins with =, got {value!r}")

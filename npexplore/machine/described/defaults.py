@@ -1,6 +1,6 @@
-"""What a kind or part is when nothing is said: the usual visit, its operands, the members that an operand can name.
+"""Defaults of a kind or part: the usual visit, its operands, and the members that an operand can name.
 
-`npexplore.resource` and the steps of a composed machine (described/steps.py) begin from these; each can be set.
+`npexplore.resource` and the steps of a composed machine (described/steps.py) use them for values that are not set.
 """
 
 from npexplore.errors import ModelError
@@ -26,24 +26,24 @@ def kind_of(resource: Resource) -> str:
 
 
 def default_of(resource: Resource) -> Example:
-    """Return what packets do at a resource when nothing is said; raises ModelError for one that has no such visit."""
+    """Return the default visit of a resource with its operands; raises ModelError if its kind has none."""
     example = DEFAULTS.get(kind_of(resource), resource.EXAMPLE)
     if not example.visit:
-        why = f": {example.alone}" if example.alone else ""
-        raise ModelError(f"{resource.name} ({kind_of(resource)}) needs its visit said, as NAME.VISIT(operands){why}")
+        reason = f": {example.alone}" if example.alone else ""
+        raise ModelError(f"{resource.name} ({kind_of(resource)}) needs its visit said, as NAME.VISIT(operands){reason}")
     return example
 
 
 def choices(resource: Resource, operand: str) -> int:
-    """Return how many values an operand can be drawn from; raises ModelError where it is no member."""
+    """Return the number of values from which an operand can be drawn; raises ModelError if it names no member."""
     if operand == "path" and isinstance(resource, StaticStreams):
         return len(resource.trees)
     terminals = getattr(getattr(resource, "grid", None), "terminals", None)
     if operand in ("source", "target") and terminals is not None:
         return int(terminals)
-    own = resource.parameters.numbers if isinstance(resource, Part) else {}
-    counts = (own.get(name, getattr(resource, name, None)) for name in MEMBERS.get(operand, ()))
-    number = next((one for one in counts if one is not None), None)
+    part_numbers = resource.parameters.numbers if isinstance(resource, Part) else {}
+    counts = (part_numbers.get(name, getattr(resource, name, None)) for name in MEMBERS.get(operand, ()))
+    number = next((count for count in counts if count is not None), None)
     if operand == "bank":
         number = banks_of(resource)
     if operand == "row" and isinstance(resource, DramController):

@@ -1,4 +1,4 @@
-"""What each kind, part and name of a resource is where nothing is said: its parameters, usual visit and operands."""
+"""Default parameters, usual visit and its operands of each kind, part and common name of a resource."""
 
 from typing import Any
 
@@ -19,6 +19,6 @@ DEFAULTS: dict[str, Example] = {
 
 
 def usual_values(name: str) -> dict[str, Any]:
-    """Return the parameters that one of NAMED has where nothing is said."""
-    own = NAMED[name]
-    return {**DEFAULTS[own.kind].parameters, **own.parameters}
+    """Return the default parameters of a name of NAMED."""
+    named = NAMED[name]
+    return {**DEFAULTS[named.kind].parameters, **named.parameters}

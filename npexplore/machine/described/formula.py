@@ -1,6 +1,6 @@
-"""Formulas and program lines of a machine file: a few forms of Python's syntax, read and never executed as Python.
+"""Evaluates formulas of a machine file: a few forms of Python's syntax, interpreted and never executed as Python.
 
-Numbers, texts, names, `p.NAME` (a parameter), `+ - * / // %`, comparisons, `a if b else c`, and the functions below.
+Forms: numbers, texts, names, `p.NAME` (a parameter), `+ - * / // %`, comparisons, `a if b else c`, and FUNCTIONS.
 """
 
 import ast
@@ -22,11 +22,11 @@ OPERATORS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
     ast.Eq: operator.eq, ast.NotEq: operator.ne,
 }  # fmt: skip
-MOST_DIGITS = 400  # more than a float has on either side; Python makes the power of ten of them, however large
+MOST_DIGITS = 400  # more digits than a float has; Python would compute a power of ten of any size
 
 
 def _rounded(value: Any, digits: int | None = None) -> Any:
-    """Return a value rounded as Python does; raises InputError for more digits than any number has."""
+    """Return a value rounded as in Python; raises InputError for more than MOST_DIGITS digits."""
     if isinstance(digits, int) and abs(digits) > MOST_DIGITS:
         raise InputError(f"round takes from -{MOST_DIGITS} to {MOST_DIGITS} digits, got {digits}")
     return round(value, digits)
@@ -38,16 +38,16 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 
 
 class Formulas:
-    """Evaluates formulas over names; `open_names` are those whose attributes may be read."""
+    """Evaluates formulas over names; formulas may read the attributes of `open_names`."""
 
-    MEASURES = True  # whether numbers have their units (npexplore/dimensions.py)
+    MEASURES = True  # whether numbers carry units (npexplore/dimensions.py)
 
     def __init__(self, names: Mapping[str, Any], open_names: frozenset[str] = frozenset({"p"})) -> None:
         self.names = dict(names)
         self.open_names = open_names
 
     def text(self, text: str, unit: str | None = None) -> Any:
-        """Return the value of a formula, in a unit where one is meant.
+        """Return the value of a formula, in `unit` (None: any).
 
         Raises InputError for text that is not a formula, and for a value of another dimension.
         """
@@ -63,7 +63,7 @@ class Formulas:
             raise InputError(f"formula {text.strip()!r}: {error}") from None
 
     def value(self, node: ast.expr) -> Any:
-        """Return the value of a piece of syntax; raises InputError for a form that has no meaning here."""
+        """Return the value of an expression; raises InputError for a form that is not supported."""
         match node:
             case ast.Constant(value=bool() | int() | float() | str()):
                 return node.value
@@ -75,11 +75,11 @@ class Formulas:
                 owner in self.open_names and not attribute.startswith("_")
             ):
                 named = self.names[owner]
-                own = isinstance(named, Mapping) and attribute != "jitter"  # not attributes of the object
-                return self.measured(owner, attribute, named[attribute] if own else getattr(named, attribute))
+                is_key = isinstance(named, Mapping) and attribute != "jitter"  # a key, not an attribute of the object
+                return self.measured(owner, attribute, named[attribute] if is_key else getattr(named, attribute))
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                one = self.value(operand)
-                return replace(one, value=-one.value) if isinstance(one, Quantity) else -one
+                number = self.value(operand)
+                return replace(number, value=-number.value) if isinstance(number, Quantity) else -number
             case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
                 literal = _is_literal(left) or _is_literal(right)
                 return _applied(op, self.value(left), self.value(right), literal)
@@ -94,7 +94,7 @@ class Formulas:
         raise InputError(f"{ast.unparse(node)!r} has no meaning here")
 
     def measured(self, owner: str, attribute: str, value: Any) -> Any:
-        """Return the number of an attribute with its unit: the one declared, else the one its name tells."""
+        """Return the number of an attribute with its unit: the declared one, else the one of its name."""
         if not self.MEASURES or isinstance(value, bool) or not isinstance(value, int | float | Expression):
             return value
         named = self.names[owner]
@@ -108,19 +108,19 @@ class Formulas:
         if node.func.id not in FUNCTIONS:
             raise UnknownNameError("function", node.func.id, FUNCTIONS)
         unnamed, named = self.operands(node)
-        if any(isinstance(one, Quantity) for one in unnamed) and not named:
+        if any(isinstance(operand, Quantity) for operand in unnamed) and not named:
             return _measured_call(node.func.id, unnamed)
-        return FUNCTIONS[node.func.id](*map(value_of, unnamed), **{key: value_of(one) for key, one in named.items()})
+        return FUNCTIONS[node.func.id](*map(value_of, unnamed), **{name: value_of(v) for name, v in named.items()})
 
     def operands(self, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
-        """Return the operands of a call, without and with names."""
-        if any(isinstance(one, ast.Starred) for one in node.args) or any(one.arg is None for one in node.keywords):
+        """Return the positional operands of a call, and those by name."""
+        if any(isinstance(arg, ast.Starred) for arg in node.args) or any(word.arg is None for word in node.keywords):
             raise InputError(f"{ast.unparse(node)!r} has no meaning here")
-        return [self.value(one) for one in node.args], {str(one.arg): self.value(one.value) for one in node.keywords}
+        return [self.value(arg) for arg in node.args], {str(word.arg): self.value(word.value) for word in node.keywords}
 
 
 def _measured_call(name: str, operands: list[Any]) -> Any:
-    """Return the value of one of FUNCTIONS, some operands of which are quantities."""
+    """Return the value of one of FUNCTIONS if some operands are quantities."""
     function = FUNCTIONS[name]
     if name == "ceildiv":
         return whole_times(function, *operands)
@@ -131,21 +131,21 @@ def _measured_call(name: str, operands: list[Any]) -> Any:
 
 @lru_cache(maxsize=4096)
 def _is_literal(node: ast.expr) -> bool:
-    """Whether a piece of syntax is numbers alone, such as `1e9 / 8`."""
+    """Return whether an expression consists of numbers only, such as `1e9 / 8`."""
     return not any(isinstance(part, ast.Name | ast.Call) for part in ast.walk(node))
 
 
 def _applied(op: ast.operator, left: Any, right: Any, literal: bool) -> Any:
-    a, b = value_of(left), value_of(right)
-    if isinstance(a, str) or isinstance(b, str):
-        raise InputError(f"text cannot be part of a calculation, got {a!r} and {b!r}")
-    if isinstance(op, ast.Div) and (isinstance(a, Expression) or isinstance(b, Expression)):
+    left_value, right_value = value_of(left), value_of(right)
+    if isinstance(left_value, str) or isinstance(right_value, str):
+        raise InputError(f"text cannot be part of a calculation, got {left_value!r} and {right_value!r}")
+    if isinstance(op, ast.Div) and (isinstance(left_value, Expression) or isinstance(right_value, Expression)):
         raise ModelError("what differs between packets cannot be divided by /; use //, ceildiv or * (1 / number)")
     return applied(OPERATORS[type(op)], left, right, literal=literal)
 
 
 def plain(value: Any) -> Any:
-    """Return a constant expression as a number, whole where it is whole; anything else as it is."""
+    """Return a constant expression as a number, an int if it is whole; other values unchanged."""
     if isinstance(value, Constant):
         value = value.value
     return int(value) if isinstance(value, float) and value.is_integer() else value

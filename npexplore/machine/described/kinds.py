@@ -1,4 +1,4 @@
-"""The table of all resource kinds for the documents: what each is and is made from, its visits, its servers.
+"""The table of all resource kinds for the documents: class, arguments, visits and servers of each.
 
 python -m npexplore.machine.described.kinds     prints it
 """
@@ -29,8 +29,8 @@ def table() -> str:
         from_ = ", ".join(key if must else f"[{key}]" for key, (_, must) in needs.items())
         resource = shown(name)
         servers = ", ".join(_server(server, name) for server in resource.servers()) or "none"
-        what = (inspect.getdoc(inspect.getmodule(kind)) or "").partition("\n")[0]
-        cells = [f"`{name}`", f"`{kind.__name__}`", what, from_, _visits(resource), servers, face]
+        first_line = (inspect.getdoc(inspect.getmodule(kind)) or "").partition("\n")[0]
+        cells = [f"`{name}`", f"`{kind.__name__}`", first_line, from_, _visits(resource), servers, face]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 

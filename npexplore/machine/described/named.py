@@ -1,9 +1,9 @@
-"""Names and keys of resources as people say them: `banks` for a banked_memory, `word = "10 ns"` for `word_s`.
+"""Common names and short keys of resources: `banks` for a banked_memory, `word = "10 ns"` for `word_s`.
 
-`npexplore.resource`, the command and machine files read them alike. A name brings values of its own: a key that a
+They are the same in `npexplore.resource`, the command and machine files. A common name has default values: a key that a
 table leaves out has the laboratory's value, which a machine file lists among its parameters (part_parameters.py).
-Listing machines reads this module, which therefore imports no kind of resource.
-Times are seconds, rates are per second, as in the classes of machine/resources.
+This module imports no kind of resource, because listing machines imports it.
+Times are in seconds, rates per second, as in the classes of machine/resources.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LENGTH = "packet.packet_bytes"
 
 @dataclass(frozen=True)
 class Named:
-    """A resource by the name that people use: its kind, and what differs from the kind's plain example."""
+    """A resource with a common name: its kind, and the values that differ from the kind's example."""
 
     kind: str
     about: str
@@ -45,25 +45,25 @@ NAMED = {
     ),
     "crossing": Named("streams", "routes of a static network that cross at one switch"),
 }  # fmt: skip
-CROSS = ([[3, 4, 5]], [[1, 4, 7]], [[6, 3, 4, 5]], [[2, 1, 4, 7]])  # of 3 x 3 tiles, over the switch in the middle
+CROSS = ([[3, 4, 5]], [[1, 4, 7]], [[6, 3, 4, 5]], [[2, 1, 4, 7]])  # paths over the middle switch of 3 x 3 tiles
 
 
 def kind_behind(name: str) -> str:
-    """Return the kind or part that a name stands for; a name that people do not use stands for itself."""
+    """Return the kind or part of a common name; any other name is returned as it is."""
     return NAMED[name].kind if name in NAMED else name
 
 
 def full_key(subject: str, key: str, value: Any, known: Iterable[str]) -> str:
-    """Return the parameter that a key means: itself, or the one whose name it begins and whose unit the value has.
+    """Return the parameter that a key means: itself, or the parameter of that name and a unit, as `word_s` for `word`.
 
-    A key that means none is returned as it is. Raises InputError for one that begins names where the value has no unit
-    of theirs.
+    The value must then have a unit of the same dimension. An unknown key is returned as it is. Raises InputError for a
+    short key whose value has no such unit.
     """
     names = list(known)
     if key in names:
         return key
-    like = value[0] if isinstance(value, list) and value else value
-    number = split(like) if isinstance(like, str) else None
+    sample = value[0] if isinstance(value, list) and value else value
+    number = split(sample) if isinstance(sample, str) else None
     longer = [name for name in names if short_key(name) == key]
     if len(longer) == 1 and isinstance(value, Mapping):
         return longer[0]  # a distribution
@@ -77,7 +77,7 @@ def full_key(subject: str, key: str, value: Any, known: Iterable[str]) -> str:
 
 
 def full_keys(table: Mapping[str, Any], known: Iterable[str]) -> dict[str, str]:
-    """Return the parameter that each key of a table means, by key; a key at fault is left as it is."""
+    """Return, by key, the parameter that each key of a table means; a faulty key is returned as it is."""
     names = list(known)
 
     def full(key: str) -> str:
@@ -90,12 +90,12 @@ def full_keys(table: Mapping[str, Any], known: Iterable[str]) -> dict[str, str]:
 
 
 def short_key(name: str) -> str:
-    """Return a parameter's name without the unit at its end: `word` of `word_s`; "" where no unit ends it."""
+    """Return a parameter's name without the unit at its end: `word` of `word_s`; "" if it ends with no unit."""
     return next((name[: -len(end) - 1] for end in ENDINGS if name.endswith(f"_{end}")), "")
 
 
 def paths_of(subject: str, value: Any) -> Any:
-    """Return the paths of a crossing: a list of them as it is, a number as so many over one switch."""
+    """Return the paths of a crossing: a list is returned as it is, a number n gives n paths over one switch."""
     if not isinstance(value, int | str):
         return value
     return [list(path) for path in CROSS[: int(checked(f"{subject}: paths", value, True, 1, len(CROSS), [], ""))]]

@@ -1,6 +1,6 @@
-"""Files of parts (models/parts/NAME.toml, or beside a machine file): read, each fact with its source.
+"""Reads files of parts: models/parts/NAME.toml (the shelf), or files in the folder of a machine file.
 
-The file of DRAM timings in models/parts is no part in this sense: it has speed grades, not `visits`.
+The file of DRAM timings in models/parts is not such a part: it has speed grades, not `visits`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,14 +13,14 @@ from npexplore.machine.described.records import PartFile, Resources
 from npexplore.paths import content, share
 from npexplore.toml import decode
 
-# the shelf, a file each
+# the shelf: a file for each part
 PARTS = ("pcie_link", "pcie_wires", "qdr_sram", "hash_unit", "ethernet_port", "byte_engine", "cpu_caches")
-OWN = ".toml"  # how the type of a part beside the machine file ends
+OWN = ".toml"  # end of the type of a part in the folder of the machine file
 
 
 def own_names(file: PartFile, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of a table with each parameter's first name in place of another; raises InputError for both."""
-    first = {other: key for key, one in file.parameters.items() for other in one.also}
+    """Return the values with each parameter's first name instead of an alias; raises InputError for both names."""
+    first = {alias: key for key, operand in file.parameters.items() for alias in operand.also}
     for key in values:
         if first.get(key) in values:
             raise InputError(f"{key!r} and {first[key]!r} are one parameter; one of them must be left out")
@@ -34,7 +34,7 @@ def shelf_part(name: str) -> PartFile:
 
 
 def parts_beside(tables: Resources, folder: Path) -> Iterator[tuple[str, Path, int]]:
-    """Yield type, path and time of change of each part in a folder that tables of resources name, also inside parts.
+    """Yield type, path and time of change of each part in a folder that tables of resources, or such parts, name.
 
     Raises UnknownNameError for a part that does not exist.
     """
@@ -46,7 +46,7 @@ def parts_beside(tables: Resources, folder: Path) -> Iterator[tuple[str, Path, i
         seen.add(kind)
         path = folder / kind
         if path.name != kind or not path.is_file():
-            raise UnknownNameError("part", kind, [one.name for one in folder.glob("*.toml")])
+            raise UnknownNameError("part", kind, [file.name for file in folder.glob("*.toml")])
         changed = path.stat().st_mtime_ns
         yield kind, path, changed
         kinds += [str(table.get("type")) for table in _read(path, changed).inner.values()]
@@ -55,7 +55,7 @@ def parts_beside(tables: Resources, folder: Path) -> Iterator[tuple[str, Path, i
 @lru_cache(maxsize=64)
 def _read(path: Path, changed_ns: int) -> PartFile:
     part: PartFile = decode(content(path), PartFile, path)
-    facts = {"the part": part.source, **{f"parameter {name!r}": one.source for name, one in part.parameters.items()}}
+    facts = {"the part": part.source, **{f"parameter {name!r}": p.source for name, p in part.parameters.items()}}
     for what, source in facts.items():
         if not source.strip():
             raise InputError(f"{path.name}: {what} has no source")
@@ -63,5 +63,5 @@ def _read(path: Path, changed_ns: int) -> PartFile:
 
 
 def read_parts(files: tuple[tuple[str, Path, int], ...]) -> dict[str, PartFile]:
-    """Return what `parts_beside` found, read."""
+    """Return the parts of the files that `parts_beside` yields, by type."""
     return {kind: _read(path, changed) for kind, path, changed in files}

@@ -1,11 +1,11 @@
-"""Parameters that parts leave at their defaults, as parameters of the machine: `RESOURCE.PARAMETER`.
+"""Makes defaults of parts parameters of the machine: `RESOURCE.PARAMETER`.
 
     [resource.pcie]                          pcie.drain_bytes_per_s = 2.56e10, assumed: one channel of DDR4-3200
     type = "pcie_link"
 
-So nothing that a shelf assumes is hidden: `--knobs`, elasticities, formulas and "behind these numbers" list them, and
-`--set` changes them. So are numbers that a name such as `banks` brings along (described/named.py). A default whose
-source begins with "assumed" is an assumption, any other a fact.
+So `--knobs`, elasticities, formulas and "behind these numbers" list these defaults, and `--set` changes them. The same
+holds for the default values of a common name such as `banks` (described/named.py). A default whose source begins with
+"assumed" is an assumption, any other a fact.
 """
 
 from collections.abc import Mapping
@@ -20,28 +20,28 @@ from npexplore.machine.parameters import MachineFile, Parameter
 from npexplore.machine.ranges import Value
 from npexplore.units import unit_of
 
-ASSUMED = "assumed"  # how the source of a default begins that no document states
+ASSUMED = "assumed"  # beginning of the source of a default that no document states
 
 
 def part_parameters(
     tables: Resources, own: Mapping[str, PartFile], prefix: str = "", within: tuple[str, ...] = ()
 ) -> dict[str, Parameter]:
-    """Return the parameters that parts among some resources, and parts inside these, leave at their defaults.
+    """Return the default parameters of the parts among some resources, and of parts inside these.
 
-    tables: resources as the file describes them. own: parts beside the machine file, by type. prefix: of names.
-    within: types of the parts that these resources are inside of; a part inside itself is told when it is built.
+    tables: resources as the file describes them. own: parts in the folder of the machine file, by type. prefix: of the
+    parameters' names. within: types of the enclosing parts; building reports a part inside itself.
     """
     parameters: dict[str, Parameter] = {}
     for name, table in tables.items():
-        asked_for = str(table.get("type"))
-        kind = kind_behind(asked_for)
+        type_name = str(table.get("type"))
+        kind = kind_behind(type_name)
         part = _part(kind, own)
-        stated = _stated(table, own) if asked_for in NAMED or part is not None else set()
-        if asked_for in NAMED:
+        stated = _stated(table, own) if type_name in NAMED or part is not None else set()
+        if type_name in NAMED:
             from npexplore.machine.described.examples import usual_values
 
-            source = f"{ASSUMED}: the value of `npexplore resource {asked_for}`"
-            for key, value in usual_values(asked_for).items():
+            source = f"{ASSUMED}: the value of `npexplore resource {type_name}`"
+            for key, value in usual_values(type_name).items():
                 if key not in stated and isinstance(value, int | float | str) and not isinstance(value, bool):
                     parameters[f"{prefix}{name}.{key}"] = _usual(part, kind, key, value, source)
         if kind in within or part is None:
@@ -54,12 +54,12 @@ def part_parameters(
 
 
 def _part(kind: str, own: Mapping[str, PartFile]) -> PartFile | None:
-    """Return the file of a part by its type; None for another kind."""
+    """Return the file of a part by its type; None for a type that is not a part."""
     return own[kind] if kind in own else shelf_part(kind) if kind in PARTS else None
 
 
 def _stated(table: Mapping[str, Any], own: Mapping[str, PartFile]) -> set[str]:
-    """Return the parameters that a table of a resource states, by their full names."""
+    """Return the full names of the parameters that a table of a resource sets."""
     kind = kind_behind(str(table.get("type")))
     part = _part(kind, own)
     if part is not None:
@@ -73,15 +73,15 @@ def _stated(table: Mapping[str, Any], own: Mapping[str, PartFile]) -> set[str]:
 
 
 def changed_table(before: Mapping[str, Any], table: Mapping[str, Any], own: Mapping[str, PartFile]) -> dict[str, Any]:
-    """Return a resource's table with the keys of another in place of its own that mean the same (`word`, `word_s`)."""
+    """Return a resource's table changed by another; a key replaces one of the same meaning (`word`, `word_s`)."""
     kind = before.get("type")
     changed = _stated({**table, "type": kind}, own) - {"type"}
-    left = {key: value for key, value in before.items() if not changed & _stated({key: value, "type": kind}, own)}
-    return {**left, **table}
+    unchanged = {key: value for key, value in before.items() if not changed & _stated({key: value, "type": kind}, own)}
+    return {**unchanged, **table}
 
 
 def _usual(part: PartFile | None, kind: str, key: str, value: Value, source: str) -> Parameter:
-    """Return a number that a name that people use brings along as a parameter of the machine."""
+    """Return a default value of a common name as a parameter of the machine."""
     if part is not None:
         return _parameter(structs.replace(part.parameters[key], default=value, source=source), kind)
     least = 0 if isinstance(value, int | float) else None
@@ -103,7 +103,7 @@ def _parameter(operand: OperandTable, kind: str) -> Parameter:
 
 
 def with_part_parameters(file: MachineFile) -> MachineFile:
-    """Return a machine file with what its parts leave at their defaults; its own parameters of these names stay."""
+    """Return a machine file with the defaults of its parts as parameters; existing parameters of these names stay."""
     parameters = part_parameters(file.resource, file.part)
     resources = {name.partition(".")[0] for name in file.parameter if "." in name}
     stated = {

@@ -1,7 +1,7 @@
 """Parts: kinds of resources composed in TOML of servers, of other kinds, and of visits as text (described/program.py).
 
-A part stands in a machine file like a built-in kind, its parameters as keys: `type = "pcie_link"`. Every solver sees an
-ordinary resource: its visits are recorded from their lines with the words of machine/visits.py.
+A machine file uses a part like a built-in kind, with its parameters as keys: `type = "pcie_link"`. For solvers it is an
+ordinary resource: its visits are recorded from their lines with the operations of machine/visits.py.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ ACROSS = (
 
 
 class Given:
-    """`p` of a part: its parameters and values, by name. `on_read` is called with each parameter that is read."""
+    """`p` of a part: its parameters and computed values, by name; calls `on_read` with each parameter that is read."""
 
     def __init__(self, subject: str, units: Mapping[str, str], on_read: Callable[[str], None]) -> None:
         self._subject, self._units, self._on_read = subject, units, on_read
         self._numbers: dict[str, Value] = {}
-        self._needs: dict[str, set[str]] = {}  # the parameters behind each name
-        self._reads: set[str] | None = None  # of the formula that is evaluated now (None: none is)
+        self._needs: dict[str, set[str]] = {}  # by name, the parameters from which it is computed
+        self._reads: set[str] | None = None  # parameters read by the formula under evaluation (None: there is none)
 
     @property
     def numbers(self) -> Mapping[str, Value]:
@@ -51,11 +51,11 @@ class Given:
         return self._numbers
 
     def _set(self, name: str, value: Value, needs: set[str]) -> None:
-        """Let a name stand for a value that follows from some parameters."""
+        """Set the value of a name, which was computed from the parameters in `needs`."""
         self._numbers[name], self._needs[name] = value, needs
 
     def _unit_of(self, name: str) -> str | None:
-        """Return the unit of a parameter; a value that a formula gave has none."""
+        """Return the unit of a parameter; the result of a formula has none."""
         return (self._units[name] or unit_of(name)) if name in self._units else None
 
     def __getattr__(self, name: str) -> Value:
@@ -72,10 +72,10 @@ class Given:
 
 
 class Parts:
-    """The parts that a type may name: those beside a machine file, and the shelf; `within`: what is being made.
+    """The parts that `type` may name: those in the folder of a machine file, and the shelf.
 
-    machine: the parameters of the machine, among which are those that its parts leave at their defaults
-    (described/part_parameters.py); None outside a machine file.
+    within: types of the parts under construction. machine: the parameters of the machine, which include the defaults of
+    its parts (described/part_parameters.py); None outside a machine file.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Parts:
 
     @property
     def names(self) -> list[str]:
-        """The types that are known."""
+        """The known types."""
         return [*PARTS, *self.own]
 
     def build(self, kind: str, name: str, values: Mapping[str, Any]) -> Part:
@@ -110,13 +110,13 @@ def part(kind: str, name: str, **values: Value) -> Part:
 
 
 def _read_default(machine: Parameters | None, defaults: Mapping[str, str], key: str) -> None:
-    """Let the machine's parameter count as read that stands for a parameter which a part leaves at its default."""
+    """Count the machine's parameter for a default of a part as read."""
     if machine is not None and defaults.get(key) in machine.file.parameter:
         machine[defaults[key]]
 
 
 class Part(Resource):
-    """A resource of a kind that a file composes; faults of the file show when it is made, as InputError."""
+    """A resource of a kind that a file describes; raises InputError for faults of the file when it is made."""
 
     VISITS: Mapping[str, tuple[str, ...]] = {}  # type: ignore[misc]
     SECTIONS: Mapping[str, str] = {}  # type: ignore[misc]
@@ -129,8 +129,8 @@ class Part(Resource):
         units = {key: table.unit for key, table in file.parameters.items()}
         for key in values:
             if key not in file.parameters:
-                others = [other for one in file.parameters.values() for other in one.also]
-                raise UnknownNameError(f"parameter of {self.file}", key, [*file.parameters, *others])
+                aliases = [alias for table in file.parameters.values() for alias in table.also]
+                raise UnknownNameError(f"parameter of {self.file}", key, [*file.parameters, *aliases])
         machine = parts.machine
         known = {} if machine is None else machine.file.parameter
         self.defaults = {key: f"{name}.{key}" for key in file.parameters if key not in values}
@@ -145,7 +145,7 @@ class Part(Resource):
         try:
             _check_names(file)
             self._compose(file, parts)
-            inside = (one.shared_visits for one in self.inner)
+            inside = (resource.shared_visits for resource in self.inner)
             shared = kept_visits(Part, name, file, *self.parameters.numbers.items(), *inside)
             if not shared.needs:
                 needs = self._needed()
@@ -154,8 +154,8 @@ class Part(Resource):
             self.shared_visits = shared
             self.parameters._reads = None
         except NpexploreError as error:
-            said = str(error)
-            raise InputError(said if said.startswith(f"{self.file}: ") else f"{self.file}: {said}") from None
+            text = str(error)
+            raise InputError(text if text.startswith(f"{self.file}: ") else f"{self.file}: {text}") from None
 
     def _parameter(self, key: str, table: OperandTable, values: Mapping[str, Any]) -> Value:
         value = values.get(key, table.default)
@@ -179,7 +179,7 @@ class Part(Resource):
             needs = set[str]()
             self.parameters._reads = needs
             self.parameters._set(key, number(value, f"value {key!r}"), needs)
-        self.parameters._reads = set()  # a rule decides no number
+        self.parameters._reads = set()  # a rule only checks; its parameters do not count as read
         for rule in file.rules:
             low, high = (number(f"= {text}", f"rule {text!r}") for text in rule.at_most)
             if low > high:
@@ -201,35 +201,36 @@ class Part(Resource):
             if inside.get("type") in ACROSS:
                 raise InputError(f"inner {key!r}: a {inside['type']} belongs to programs and cannot be inside a part")
         self.inner = tuple(ResourceTables(file.inner, formulas, parts, f"{self.name}.").all().values())
-        for one in self.inner:
-            if one.numbered:
-                raise InputError(f"inner {one.name!r} asks for the numbers of threads and cannot be inside a part")
+        for resource in self.inner:
+            if resource.numbered:
+                raise InputError(f"inner {resource.name!r} asks for the numbers of threads and cannot be inside a part")
         self._visits(file, number)
 
     def _visits(self, file: PartFile, number: Any) -> None:
-        self.VISITS = {key: (*one.operands, *one.optional) for key, one in file.visits.items()}
+        self.VISITS = {key: (*visit.operands, *visit.optional) for key, visit in file.visits.items()}
         self.OPTIONAL, chance = {}, set[str]()
-        for key, one in file.visits.items():
-            for operand, value in one.optional.items():
+        for key, visit in file.visits.items():
+            for operand, value in visit.optional.items():
                 default = number(value, f"visit {key!r}: {operand}")
                 if self.OPTIONAL.get(operand, default) != default or any(
-                    operand in other.operands for other in file.visits.values()
+                    operand in later.operands for later in file.visits.values()
                 ):
                     raise InputError(f"visit {key!r}: operand {operand!r} is another thing in another visit")
                 self.OPTIONAL = {**self.OPTIONAL, operand: default}
-            chance.update(one_of(f"operand of visit {key!r}", operand, self.VISITS[key]) for operand in one.chance)
+            chance.update(one_of(f"operand of visit {key!r}", operand, self.VISITS[key]) for operand in visit.chance)
         self.CHANCE = frozenset(chance)
         self.SECTIONS = {
-            key: one_of(f"visit that closes {key!r}", one.closed_by, file.visits)
-            for key, one in file.visits.items()
-            if one.closed_by is not None
+            key: one_of(f"visit that closes {key!r}", visit.closed_by, file.visits)
+            for key, visit in file.visits.items()
+            if visit.closed_by is not None
         }
-        self.lines = {key: Lines(one.program, f"visit {key!r}", VISIT_CALLS) for key, one in file.visits.items()}
+        self.lines = {key: Lines(visit.program, f"visit {key!r}", VISIT_CALLS) for key, visit in file.visits.items()}
 
     def _needed(self) -> dict[str, set[str]]:
         """Return the parameters that each visit needs.
 
-        Every visit is recorded with all its operands, and with those alone that it needs; nothing may be left open.
+        Each visit is recorded twice: with all operands, and with the required ones only. Raises ModelError if a server
+        is opened and never closed, or closed and never opened.
         """
         opened, closed = dict[str, str](), dict[str, str]()
         needs = dict[str, set[str]]()
@@ -241,23 +242,23 @@ class Part(Resource):
                         (closed if step.give_back else opened).setdefault(step.server.name, key)
                     elif isinstance(step, VisitStep):
                         _check_inside(step, key)
-        for one, other, verbs in ((opened, closed, ("opens", "closes")), (closed, opened, ("closes", "opens"))):
-            for server in one.keys() - other.keys():
-                raise ModelError(f"visit {one[server]!r} {verbs[0]} {server!r}, and no visit {verbs[1]} it")
+        for users, partners, verbs in ((opened, closed, ("opens", "closes")), (closed, opened, ("closes", "opens"))):
+            for server in users.keys() - partners.keys():
+                raise ModelError(f"visit {users[server]!r} {verbs[0]} {server!r}, and no visit {verbs[1]} it")
         return needs
 
     def on_visit(self, visit: str) -> None:
-        """Count what a visit needs as read, when a program visits."""
+        """Count the parameters that a visit needs as read when a program records the visit."""
         for parameter in self.shared_visits.needs.get(visit, ()):
             self.parameters._on_read(parameter)
 
     def servers(self) -> list[Server]:
-        """Its own servers, and those of the resources inside."""
-        return [*self._servers, *(server for one in self.inner for server in one.servers())]
+        """Return its own servers, and those of the resources inside."""
+        return [*self._servers, *(server for resource in self.inner for server in resource.servers())]
 
     def homes(self) -> list[str]:
-        """Those of the resources inside."""
-        return [name for one in self.inner for name in one.homes()]
+        """Return the homes of the resources inside."""
+        return [name for resource in self.inner for name in resource.homes()]
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
         """Record the lines of the visit."""
@@ -265,29 +266,29 @@ class Part(Resource):
 
 
 def _check_names(file: PartFile) -> None:
-    """Raise InputError for a name that no line could write, or that stands for two things."""
-    operands = {name for one in file.visits.values() for name in (*one.operands, *one.optional)}
+    """Raise InputError for a name that program lines cannot use, or that has two meanings."""
+    operands = {name for visit in file.visits.values() for name in (*visit.operands, *visit.optional)}
     for name in (*file.parameters, *file.values, *file.servers, *file.inner, *file.visits, *operands):
         if not name.isidentifier() or name.startswith("_") or iskeyword(name):
             raise InputError(f"{name!r} is not a name (letters, digits, _; a letter first)")
-    for what, one, other in (("value", file.values, "parameters"), ("resource inside", file.inner, "servers")):
-        for name in one:
+    for what, table, other in (("value", file.values, "parameters"), ("resource inside", file.inner, "servers")):
+        for name in table:
             if name in getattr(file, other):
                 raise InputError(f"{what} {name!r} has a name that stands in {other} too")
 
 
 def _check_inside(step: VisitStep, key: str) -> None:
-    """Raise ModelError for a visit, of a resource inside, that does something to the program around it."""
+    """Raise ModelError for a visit of a resource inside that ends the packet or holds units across visits."""
     resource, what = step.resource, f"visit {key!r}: {step.resource.name}.{step.method}"
     if resource.ends(step.method) != "never":
         raise ModelError(f"{what} may end the packet, and cannot be inside a part")
     inside = recorded(resource, step.method, step.operands).body if isinstance(resource, Part) else []
-    if any(isinstance(one, Units) for one in _steps(inside)):
+    if any(isinstance(inner, Units) for inner in _steps(inside)):
         raise ModelError(f"{what} takes or gives for another visit, and cannot be inside a part")
 
 
 def _steps(body: Body) -> Iterator[Step]:
-    """Yield all steps of a recorded body, also those inside others."""
+    """Yield all steps of a recorded body, including nested ones."""
     for step in body:
         yield step
         for inner in bodies(step):

@@ -1,12 +1,12 @@
-"""A program or a visit as text: the lines that the body of a Python function of `m` and `packet` would have.
+"""Records a program or a visit from text: lines like the body of a Python function of `m` and `packet`.
 
     with m.loop(ceildiv(packet.packet_bytes, 64)):
         m.me.compute(cycles=p.cycles_per_cell)
     held = m.take("bus")
 
-Forms: a call, `name = value`, `with m.loop / m.branch / m.otherwise / m.fork / m.sending /
-m.unsent`, `if` on parameters, `pass`. Anything
-else needs a Python file. Lines of a visit have `v`, its operands, for `packet`, and the words of machine/visits.py.
+Forms: a call, `name = value`, `with m.loop / m.branch / m.otherwise / m.fork / m.sending / m.unsent`, `if` on
+parameters, `pass`. Anything else needs a Python file. Lines of a visit have its operands `v` instead of `packet`, and
+the operations of machine/visits.py.
 """
 
 import ast
@@ -38,11 +38,11 @@ VISIT_CALLS = (
 
 
 class _LineError(ModelError):
-    """An error that says its line."""
+    """An error whose message names the line."""
 
 
 def _opens(statement: ast.stmt, block: str) -> bool:
-    """Whether a line opens a block of this name."""
+    """Return whether a line opens a block of this name."""
     return isinstance(statement, ast.With) and any(
         isinstance(node, ast.Attribute) and node.attr == block
         for item in statement.items for node in ast.walk(item.context_expr)
@@ -50,7 +50,7 @@ def _opens(statement: ast.stmt, block: str) -> bool:
 
 
 class Lines:
-    """Lines of text to be recorded; `place` begins every message. Raises InputError for what cannot be read."""
+    """Lines of text to be recorded; `place` begins every message. Raises InputError for invalid syntax."""
 
     def __init__(self, text: str, place: str, calls: Sequence[str] = CALLS) -> None:
         self.place, self.calls = place, calls
@@ -63,7 +63,10 @@ class Lines:
             raise InputError(f"{place} has no lines")
 
     def record(self, m: Recorder, names: Mapping[str, Any], file: str, lost: Iterable[str] = ()) -> None:
-        """Record the lines; `names` have attributes that may be read (`p`, `packet`). lost: what faults left out."""
+        """Record the lines; raises ModelError, or FaultsError for several faults.
+
+        names: objects whose attributes lines may read (`p`, `packet`). lost: names missing because of earlier faults.
+        """
         lines = _Recording(self, m, names, f"{file}: {self.place}")
         lines.lost.update(lost)
         lines.run(self.body)
@@ -84,17 +87,17 @@ class TextProgram(Lines):
 
 
 class _Recording(Formulas):
-    """The lines of one recording, the names that they have given, and where they took what they hold."""
+    """The state of one recording: names assigned so far, and the line of each open take."""
 
     def __init__(self, lines: Lines, m: Recorder, names: Mapping[str, Any], place: str) -> None:
         super().__init__(names, frozenset(names))
         self.m, self.place, self.calls, self.reserved = m, place, lines.calls, frozenset({"m", *names})
         self.taken: dict[Holding, int] = {}
         self.faults = Faults()
-        self.lost = set[str]()  # names that lines at fault would have given
+        self.lost = set[str]()  # names that faulty lines would have assigned
 
     def run(self, body: Sequence[ast.stmt]) -> None:
-        """Record lines; faults are kept, each with its line, and what only follows from them is not told."""
+        """Record lines; collects faults, each with its line, without those that only follow from others."""
         skipped = False
         for statement in body:
             try:
@@ -108,19 +111,19 @@ class _Recording(Formulas):
                 self.lost |= {name.id for name in names if isinstance(name.ctx, ast.Store)}
                 if follows:
                     continue
-                said = str(error).replace("VisitRecorder.", "m.").replace("Recorder.", "m.")
+                message = str(error).replace("VisitRecorder.", "m.").replace("Recorder.", "m.")
                 with self.faults.one():
-                    raise _LineError(f"{self.place}, line {statement.lineno}: {said}") from None
+                    raise _LineError(f"{self.place}, line {statement.lineno}: {message}") from None
             for held in self.m._holdings.open:
                 self.taken.setdefault(held, statement.lineno)
 
     def left(self) -> None:
-        """Raise ModelError for what is still held behind the last line."""
+        """Raise ModelError for units that are still held after the last line."""
         for held in self.m._holdings.open:
             raise _LineError(f"{self.place}, line {self.taken[held]}: {held.name} is taken here and never given")
 
     def statement(self, node: ast.stmt) -> None:
-        """Record one line, with the block that it opens."""
+        """Record one line, with its block if it opens one."""
         match node:
             case ast.Expr(value=ast.Call() as call):
                 self.value(call)
@@ -142,17 +145,17 @@ class _Recording(Formulas):
                 raise InputError(f"{line!r} has no meaning here; write a Python file for it")
 
     def name(self, name: str, value: Any) -> None:
-        """Let a name stand for a value from here on."""
+        """Assign a value to a name; raises InputError for a reserved name."""
         if name in self.reserved:
             raise InputError(f"{name!r} cannot be given another meaning")
         self.names[name] = value
 
     def several(self, parts: Sequence[ast.expr], values: Sequence[Any]) -> None:
-        """Let as many names stand for as many values."""
-        for part, one in zip(parts, values, strict=True):
+        """Assign values to the same number of names."""
+        for part, value in zip(parts, values, strict=True):
             if not isinstance(part, ast.Name):
                 raise InputError(f"{ast.unparse(part)!r} is not a name")
-            self.name(part.id, one)
+            self.name(part.id, value)
 
     def enter(self, stack: ExitStack, item: ast.withitem) -> None:
         """Open one of the recorder's blocks."""
@@ -171,7 +174,7 @@ class _Recording(Formulas):
                 raise InputError(f"{ast.unparse(other)!r} is not a name")
 
     def call(self, node: ast.Call) -> Any:
-        """Record a word of the recorder or a visit, or return what a function gives."""
+        """Record an operation of the recorder or a visit, or return the result of a function."""
         match node.func:
             case ast.Attribute(value=ast.Name(id="m"), attr=name):
                 if name in BLOCKS:
@@ -187,17 +190,17 @@ class _Recording(Formulas):
         return super().call(node)
 
     def value(self, node: ast.expr) -> Any:
-        """Return the value of a piece of syntax; `m.NAME.banks` is the number of a memory's banks."""
+        """Return the value of an expression; `m.NAME.banks` is the number of a memory's banks."""
         match node:
             case ast.Attribute(value=ast.Attribute(value=ast.Name(id="m"), attr=name), attr="banks"):
-                getattr(self.m, name)  # names the nearest resource where there is none
+                getattr(self.m, name)  # raises UnknownNameError with the nearest name
                 if (banks := banks_of(self.m.resources[name])) is None:
                     raise InputError(f"{name} has no banks")
                 return banks
         return super().value(node)
 
     def plain_operands(self, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
-        """Return the operands of a call as plain numbers, each in the unit that its name tells."""
+        """Return the operands of a call as plain numbers, each in the unit of its name."""
         unnamed, named = self.operands(node)
         place = _text_of(node.func)
         if place == "m.let":  # keeps the unit
@@ -206,25 +209,25 @@ class _Recording(Formulas):
         names = list(signature(getattr(self.m, word)).parameters) if hasattr(type(self.m), word) else []
         return (
             [
-                _measured(one, _unit_meant(key), f"{place}: {key}" if key else place)
-                for one, key in zip_longest(unnamed, names[: len(unnamed)], fillvalue="")
+                _measured(operand, _unit_meant(key), f"{place}: {key}" if key else place)
+                for operand, key in zip_longest(unnamed, names[: len(unnamed)], fillvalue="")
             ],
-            {key: _measured(one, _unit_meant(key), f"{place}: {key}") for key, one in named.items()},
+            {key: _measured(operand, _unit_meant(key), f"{place}: {key}") for key, operand in named.items()},
         )
 
 
 def _unit_meant(operand: str) -> str | None:
-    """Return the unit of an operand by its name; None where a plain number is meant."""
+    """Return the unit of an operand from its name; None for a plain number."""
     return "s" if operand == "moment" else unit_of(operand)
 
 
 @lru_cache(maxsize=4096)
 def _text_of(node: ast.expr) -> str:
-    """Return the text of a piece of syntax."""
+    """Return the text of an expression."""
     return ast.unparse(node)
 
 
 def _measured(operand: Any, unit: str | None, place: str) -> Any:
-    """Return an operand in a unit; what was converted has none any more."""
+    """Return an operand as a number or expression in a unit, without its unit."""
     value = in_unit_of(operand, unit, place)
     return without_unit(value) if isinstance(operand, Quantity) and isinstance(value, Expression) else value

@@ -1,4 +1,4 @@
-"""What machine files say beside their parameters (resources, receive side, pools of threads), and what parts say."""
+"""Schemas of the tables of machine files (resources, receive side, pools of threads) and of files of parts."""
 
 from typing import Any, Literal
 
@@ -13,14 +13,14 @@ Resources = dict[str, dict[str, Any]]
 
 
 class StartTable(Record, frozen=True):
-    """When the threads of a pool begin (pools.Start)."""
+    """The start of a pool's threads (pools.Start)."""
 
     how: Literal["simultaneous", "staggered", "random"]
     seconds: Number = 1e-6
 
 
 class PoolTable(Record, frozen=True):
-    """A pool of threads (pools.Pool); `program`: lines of its function's body; or `steps` (steps.py)."""
+    """A pool of threads (pools.Pool), with a `program` (lines of a function's body) or `steps` (steps.py)."""
 
     name: str
     count: Whole
@@ -35,7 +35,7 @@ class PoolTable(Record, frozen=True):
 
 
 class ReceiveTable(Record, frozen=True):
-    """The receive side (resources.Ingress); without `capacity_bytes` its buffer has no limit."""
+    """The receive side (resources.Ingress); without `capacity_bytes` the buffer is unlimited."""
 
     capacity_bytes: Whole | None = None
     cell_bytes: Whole = 1
@@ -43,7 +43,7 @@ class ReceiveTable(Record, frozen=True):
 
 
 class CountedTable(Record, frozen=True):
-    """What counts as throughput: packets padded to whole cells of `cell_bytes`, called `name`."""
+    """The unit of throughput: packets padded to whole cells of `cell_bytes`, called `name`."""
 
     name: str
     cell_bytes: Whole
@@ -66,9 +66,10 @@ class TouchTable(Record, frozen=True):
 
 
 class TouchingTable(Record, frozen=True):
-    """What packets of so many flows touch, through the caches of a resource of type cpu_caches; skew: Zipf's exponent.
+    """Tables that packets of a number of flows access, through the caches of a resource of type cpu_caches.
 
-    The columns l2_lines, l3_lines, memory_lines and page_walks of each packet come from it.
+    skew: Zipf's exponent of the flows' popularity. It gives each packet the columns l2_lines, l3_lines, memory_lines
+    and page_walks.
     """
 
     caches: str
@@ -78,16 +79,16 @@ class TouchingTable(Record, frozen=True):
 
 
 class RuleTable(Record, frozen=True):
-    """What must hold of a part's parameters: the first formula is at most the second."""
+    """A condition on a part's parameters: the first formula is at most the second."""
 
     at_most: tuple[str, str]
     about: str
 
 
 class OperandTable(Record, frozen=True):
-    """A parameter of a part, which whoever uses the part gives as a key; without a default it must be given.
+    """A parameter of a part, set as a key of the resource's table; required if it has no default.
 
-    also: other names of it. advised: whether another value is something to try; false where a standard fixes it.
+    also: its other names. advised: whether reports may advise another value; false if a standard fixes it.
     """
 
     about: str
@@ -112,9 +113,10 @@ class ServerTable(Record, frozen=True):
 
 
 class VisitTable(Record, frozen=True):
-    """A visit of a part: operands (optional ones with what they are then), those that chance may decide, its lines.
+    """A visit of a part: its lines, its operands, and the defaults of optional operands.
 
-    closed_by: the visit that gives back what this one opens; both stand in one block of a program.
+    chance: operands that a random choice may decide. closed_by: the visit that gives back what this one opens; both
+    must be in one block of a program.
     """
 
     program: str
@@ -128,10 +130,10 @@ class PartFile(Record, frozen=True):
     """Schema of a part: a kind of resource composed of servers and of other kinds (models/parts/NAME.toml).
 
     values: numbers that formulas compute from parameters, in this order. inner: resources that belong to the part.
-    rules: what must hold of its parameters, told when it is made.
+    rules: conditions on its parameters, checked when it is made.
     """
 
-    __hash__ = object.__hash__  # each is read once
+    __hash__ = object.__hash__  # by identity: each file is read once
 
     title: str
     source: str

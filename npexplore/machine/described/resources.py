@@ -1,10 +1,10 @@
-"""Resources from tables: `type` names a kind, the other keys are the operands of its class, checked by their types.
+"""Makes resources from tables: `type` names a kind, the other keys are the arguments of its class, checked by type.
 
-`type` may also name a part (described/parts.py). A text that begins with `=` is a formula over parameters, one such as
-"0.625 ns" a number with its unit; a plain number is in the unit that its key tells (`word_s`), times of a table of DRAM
-timing in nanoseconds, as on the shelf. A text with a unit may go by a key without it (`word = "10 ns"`), and `type` may
-be a name that people use (`banks`), which has values of its own (described/named.py). Where a class takes another
-resource, a timing of models/parts or a small record, the table has its name or a table of its own.
+`type` may also name a part (described/parts.py) or a common name such as `banks` (described/named.py). A value may be a
+formula over parameters (a text that begins with `=`), or a number with its unit ("0.625 ns"). A plain number is in the
+unit in its key (`word_s`); DRAM timings are in nanoseconds, as on the shelf. The unit may be left out of the key if
+the value has one (`word = "10 ns"`). An argument that is a resource or a timing of models/parts is given by name, one
+that is a small record as a table.
 """
 
 import inspect
@@ -32,58 +32,63 @@ from npexplore.toml import in_words, literals, typed
 from npexplore.units import SPOKEN, UNITS, converted, doubt, in_unit, unit_of
 
 TYPE = "type"
-HELD, HOLDABLE = "held", ("lock", "pool")  # the laboratory's time of a visit to such kinds
-OF_DISTRIBUTIONS = (".mean", ".means", ".low", ".high", ".values")  # times
-ALONE = re.compile(r"\s*=\s*p\.(\w+)\s*")
-CLOCK_NS, RULE_NS = (0.01, 1e3, 1.0), (0.01, 1e5, 20.0)  # what times of a DRAM part can be, and usually are
+HELD, HOLDABLE = "held", ("lock", "pool")  # the laboratory's key for the holding time, and kinds that can be held
+OF_DISTRIBUTIONS = (".mean", ".means", ".low", ".high", ".values")  # keys of a distribution that are times
+ALONE = re.compile(r"\s*=\s*p\.(\w+)\s*")  # a formula that is a single parameter
+CLOCK_NS, RULE_NS = (0.01, 1e3, 1.0), (0.01, 1e5, 20.0)  # (least, most, usual) times of a DRAM part, ns
 
 
 def number_of(value: Any, formulas: Formulas, place: str, own_unit: str = "") -> Any:
-    """Return a value of a table, in the unit that is told or that the name at the end of `place` tells, worked out.
+    """Return the number of a value in a table, with formulas evaluated, in `own_unit` or the unit of its key.
 
-    Raises InputError for a formula of another dimension.
+    place: a description that ends with the key, for messages. Raises InputError for a formula of another dimension.
     """
     own_unit = SPOKEN.get(own_unit, own_unit)
     unit = own_unit if own_unit in UNITS else unit_of(re.split(r"[ .]", place)[-1])
-    alone = ALONE.fullmatch(value) if isinstance(value, str) else None
+    single = ALONE.fullmatch(value) if isinstance(value, str) else None
     facts = formulas.names.get("p")
     known = facts.file.parameter if isinstance(facts, Parameters) else {}
-    own = known[alone[1]].unit if alone and alone[1] in known else ""
-    own = SPOKEN.get(own, own)
-    meant = unit or BARE
-    if alone and not own and unit is not None:
-        meant = AS_WRITTEN  # a parameter alone that declares no unit is a plain number
-    number = in_unit(place, resolve(value, formulas, place, meant), unit) if not isinstance(value, list) else None
+    declared = known[single[1]].unit if single and single[1] in known else ""
+    declared = SPOKEN.get(declared, declared)
+    target = unit or BARE
+    if single and not declared and unit is not None:
+        target = AS_WRITTEN  # a single parameter without a declared unit is a plain number
+    number = in_unit(place, resolve(value, formulas, place, target), unit) if not isinstance(value, list) else None
     if number is None:
-        return [in_unit(place, one, unit) for one in resolve(value, formulas, place, meant)]
-    if own not in UNITS or not isinstance(number, int | float) or own == (unit or BARE) or unit_named(own):
+        return [in_unit(place, element, unit) for element in resolve(value, formulas, place, target)]
+    if (
+        declared not in UNITS
+        or not isinstance(number, int | float)
+        or declared == (unit or BARE)
+        or unit_named(declared)
+    ):
         return number
     if unit is None:
-        raise InputError(f"{place} must be a plain number, got {value!r} in {own}")
-    if UNITS[own][0] != UNITS[unit][0]:
-        raise InputError(f"{place} must be in {unit} or another unit of {UNITS[unit][0]}, got {value!r} in {own}")
-    return converted(number, own, unit)
+        raise InputError(f"{place} must be a plain number, got {value!r} in {declared}")
+    if UNITS[declared][0] != UNITS[unit][0]:
+        raise InputError(f"{place} must be in {unit} or another unit of {UNITS[unit][0]}, got {value!r} in {declared}")
+    return converted(number, declared, unit)
 
 
 def resolve(value: Any, formulas: Formulas, place: str, unit: str | None = None) -> Any:
-    """Return a value of a table with its formulas, also those inside it, worked out; unit: what it is meant in.
+    """Return a value of a table with its formulas evaluated, also inside lists and tables, in a unit (None: none).
 
-    The times of a distribution are meant in the unit of the table's key.
+    Times of a distribution are in the unit of the table's key.
     """
     if isinstance(value, str) and value.lstrip().startswith("="):
         with told_at(place):
             return formulas.text(value.lstrip()[1:], unit)
     if isinstance(value, list):
-        return [resolve(one, formulas, place, unit) for one in value]
+        return [resolve(element, formulas, place, unit) for element in value]
     if isinstance(value, dict):
-        timed = {key[1:]: unit for key in OF_DISTRIBUTIONS} if "distribution" in value else {}
-        units = {key: unit_of(key) or timed.get(key) for key in value}
-        return {key: resolve(one, formulas, f"{place}.{key}", units[key]) for key, one in value.items()}
+        time_units = {key[1:]: unit for key in OF_DISTRIBUTIONS} if "distribution" in value else {}
+        units = {key: unit_of(key) or time_units.get(key) for key in value}
+        return {key: resolve(inner, formulas, f"{place}.{key}", units[key]) for key, inner in value.items()}
     return value
 
 
 class Parts(Protocol):
-    """The parts that a type may name (described/parts.py)."""
+    """Interface of the parts that `type` may name (described/parts.py)."""
 
     @property
     def names(self) -> list[str]: ...
@@ -97,7 +102,7 @@ class Parts(Protocol):
 
 
 class ResourceTables:
-    """The resources of a machine file; one that another needs is made first."""
+    """The resources of a machine file; a resource that another one needs is made first."""
 
     def __init__(self, tables: Resources, formulas: Formulas, parts: Parts, prefix: str = "") -> None:
         self.tables, self.formulas, self.parts, self.prefix = tables, formulas, parts, prefix
@@ -130,19 +135,19 @@ class ResourceTables:
         place, known = f"resource {name!r}", [*KINDS, *self.parts.names]
         if TYPE not in table:
             raise InputError(f"{place} needs a type: {', '.join(known)}")
-        asked_for = one_of(f"type of {place}", str(table.pop(TYPE)), [*known, *NAMED])
-        kind = kind_behind(asked_for)
+        type_name = one_of(f"type of {place}", str(table.pop(TYPE)), [*known, *NAMED])
+        kind = kind_behind(type_name)
         file = None if kind in KINDS else self.parts.file(kind)
         names = parameter_keys(kind, file)
         visits = KINDS[kind].VISITS if file is None else {n: (*v.operands, *v.optional) for n, v in file.visits.items()}
         for key, value in table.items():
             _check_operand(place, name, kind, key, value, names, visits)
-        if asked_for in NAMED:
-            table = {**self._usual(asked_for, self.prefix + name, full_keys(table, names).values()), **table}
-        if asked_for == "crossing" and isinstance(table["paths"], int | str):
+        if type_name in NAMED:
+            table = {**self._usual(type_name, self.prefix + name, full_keys(table, names).values()), **table}
+        if type_name == "crossing" and isinstance(table["paths"], int | str):
             table["paths"] = paths_of(place, number_of(table["paths"], self.formulas, f"{place}: paths"))
         if file is not None:
-            units = {n: one.unit for key, one in file.parameters.items() for n in (key, *one.also)}
+            units = {n: operand.unit for key, operand in file.parameters.items() for n in (key, *operand.also)}
             values = {
                 key: number_of(value, self.formulas, f"{place}: {key}", units.get(key, ""))
                 for key, value in {_once(place, k, v, names, table): v for k, v in table.items()}.items()
@@ -153,7 +158,7 @@ class ResourceTables:
         return resource
 
     def _usual(self, named: str, name: str, stated: Iterable[str]) -> dict[str, Any]:
-        """Return what a table with a name that people use leaves out; parameters of the machine have these values."""
+        """Return the values that a table with a common name leaves out; the machine's parameters may change them."""
         machine, usual = self.parts.machine, usual_values(named)
         values = {key: value for key, value in usual.items() if key not in {*stated}}
         if machine is None:
@@ -162,7 +167,7 @@ class ResourceTables:
         return {key: machine[f"{name}.{key}"] if f"{name}.{key}" in known else value for key, value in values.items()}
 
     def _built(self, kind: type[Any], table: Mapping[str, Any], place: str, **fixed: Any) -> Any:
-        """Return an object of a class from the keys of a table."""
+        """Return an object of a class with the keys of a table as arguments; raises InputError, FaultsError."""
         hints = operands(kind, without=fixed)
         faults, arguments = Faults(), dict[str, Any]()
         for key, value in table.items():
@@ -180,13 +185,13 @@ class ResourceTables:
         try:
             return kind(**fixed, **arguments)
         except NpexploreError as error:
-            said = str(error)
-            raise InputError(said if said.startswith(str(fixed.get("name"))) else f"{place}: {said}") from None
+            message = str(error)
+            raise InputError(message if message.startswith(str(fixed.get("name"))) else f"{place}: {message}") from None
 
     def _converted(self, value: Any, hint: Any, place: str) -> Any:
         value, unit = number_of(value, self.formulas, place), unit_of(place.rpartition(" ")[2])
         if isinstance(value, dict) and "distribution" in value:
-            value = {key: _time_in(f"{place}.{key}", one, unit) for key, one in value.items()}
+            value = {key: _time_in(f"{place}.{key}", number, unit) for key, number in value.items()}
         if isinstance(value, int | float) and unit:
             doubt(place, value, unit)
         for part in get_args(hint) or (hint,):
@@ -221,18 +226,18 @@ class ResourceTables:
             raise InputError(f'{place} must be a table {{ visit = "RESOURCE.VISIT", operands }}, got {value!r}')
         name, _, method = value["visit"].partition(".")
         resource = self.one(name, f"{place}: resource")
-        return visit(resource, method, **{key: one for key, one in value.items() if key != "visit"})
+        return visit(resource, method, **{key: operand for key, operand in value.items() if key != "visit"})
 
 
 def parameter_keys(kind: str, file: PartFile | None) -> list[str]:
-    """Return the keys that a table of a kind, or of a part with its file, can have beside its type."""
+    """Return the keys that a table of a kind, or of a part (with its file), can have besides `type`."""
     if file is None:
         return list(operands(KINDS[kind], without={"name": None}))
-    return [name for key, one in file.parameters.items() for name in (key, *one.also)]
+    return [name for key, operand in file.parameters.items() for name in (key, *operand.also)]
 
 
 def _once(place: str, key: str, value: Any, known: Iterable[str], table: Mapping[str, Any]) -> str:
-    """Return the parameter that a key of a table means; raises InputError where another key says the same."""
+    """Return the parameter that a key of a table means; raises InputError if another key means the same one."""
     full = full_key(place, key, value, known)
     if full != key and full in table:
         raise InputError(f"{place}: {key!r} and {full!r} are one parameter; one of them must be left out")
@@ -242,7 +247,7 @@ def _once(place: str, key: str, value: Any, known: Iterable[str], table: Mapping
 def _check_operand(
     place: str, name: str, kind: str, key: str, value: Any, known: Iterable[str], visits: Mapping[str, Iterable[str]]
 ) -> None:
-    """Raise InputError for a key of the laboratory that says what a packet does there, and stands in a step."""
+    """Raise InputError for a key that belongs into a step, although the laboratory accepts it with the resource."""
     if key in known:
         return
     visit_name = next((visit for visit, operands in visits.items() if key in operands), None)
@@ -253,13 +258,13 @@ def _check_operand(
         raise InputError(f'{place}: how long it is held stands in a step: {{ hold = "{name}", steps = [...] }}')
 
 
-LIKE = "like"  # of a table of a device: the one of the shelf whose values it changes
+LIKE = "like"  # key of a device table: the shelf device whose values it changes
 
 
 def device_of(table: Mapping[str, Any], place: str) -> DramDevice:
-    """Return a DRAM device of a user's own: a table of all its values, or of those that differ from one of the shelf.
+    """Return a user's DRAM device from a table of all its values, or of `like` and the values that differ from it.
 
-    Times are in nanoseconds, or texts with a unit. Raises InputError, or FaultsError for several.
+    Times are in nanoseconds, or texts with a unit. Raises InputError, or FaultsError for several faults.
     """
     faults, values = Faults(), dict(table)
     base = values.pop(LIKE, None)
@@ -279,10 +284,10 @@ def device_of(table: Mapping[str, Any], place: str) -> DramDevice:
                 values[key] = in_unit(f"{place}: {key}", table[key], "ns")
                 if isinstance(values[key], int | float) and values[key]:
                     doubt(f"{place}: {key}", values[key], "ns", CLOCK_NS if key == "t_ck" else RULE_NS)
-    lacking = [one.name for one in msgspec.structs.fields(DramDevice) if one.required and one.name not in values]
+    missing = [f.name for f in msgspec.structs.fields(DramDevice) if f.required and f.name not in values]
     with faults.one():
-        if lacking and base is None:
-            raise InputError(f'{place} needs {", ".join(lacking)}; or {LIKE} = "ddr5_4800", whose values it then has')
+        if missing and base is None:
+            raise InputError(f'{place} needs {", ".join(missing)}; or {LIKE} = "ddr5_4800", whose values it then has')
     faults.tell()
     try:
         return typed(values, DramDevice)
@@ -293,9 +298,9 @@ def device_of(table: Mapping[str, Any], place: str) -> DramDevice:
 
 
 def _time_in(place: str, value: Any, unit: str | None) -> Any:
-    """Return a number of a distribution, or those of a list, as seconds where a text has a unit."""
+    """Return a number of a distribution, or a list of them; a text with a unit becomes a number in `unit`."""
     if isinstance(value, list):
-        return [_time_in(place, one, unit) for one in value]
+        return [_time_in(place, number, unit) for number in value]
     value = in_unit(place, value, unit)
     if unit and place.endswith(OF_DISTRIBUTIONS) and isinstance(value, int | float):
         doubt(place, value, unit)
@@ -303,7 +308,7 @@ def _time_in(place: str, value: Any, unit: str | None) -> Any:
 
 
 def _in_seconds(times: Mapping[str, Any], place: str) -> dict[str, Any]:
-    """Return a table of DRAM timing, in nanoseconds or with units, in seconds."""
+    """Return a table of DRAM timings, given in nanoseconds or with units, in seconds."""
     quantities = {key: in_unit(f"{place}: {key}", value, "ns") for key, value in times.items()}
     for key, value in quantities.items():
         if isinstance(value, int | float):

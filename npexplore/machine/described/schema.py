@@ -1,6 +1,6 @@
-"""JSON Schema of machine files and of parts; the keys of a resource are its kind's operands, or a part's parameters.
+"""JSON Schema of machine files and of parts; the keys of a resource are its kind's arguments, or a part's parameters.
 
-A key whose name ends with its unit may stand without it, if the value is a text with a unit: `word = "10 ns"`.
+The unit at the end of a key may be left out if the value is a text with a unit: `word = "10 ns"`.
 """
 
 import types
@@ -26,7 +26,9 @@ from npexplore.units import QUANTITY, UNITS, unit_of
 
 FORMULA = {"type": "string", "pattern": "^\\s*="}
 WITH_UNIT = {"type": "string", "pattern": QUANTITY}  # "0.625 ns"
-SHORT = {"anyOf": [WITH_UNIT, {"type": ["array", "object"]}]}  # of a key without its unit; a list, a distribution
+SHORT = {
+    "anyOf": [WITH_UNIT, {"type": ["array", "object"]}]
+}  # value of a key without its unit: also list, distribution
 TIMES = "#/$defs/{name}"
 SCALARS = {bool: "boolean", int: "integer", float: "number", str: "string"}
 VISIT = {
@@ -42,14 +44,14 @@ def machine_schema() -> dict[str, Any]:
     schema = msgspec.json.schema(MachineFile)
     schema["$defs"] |= msgspec.json.schema_components([Time], ref_template=TIMES)[1]
     machine = schema["$defs"]["MachineFile"]["properties"]
-    one = {"type": "object", "if": {"required": [TYPE]}, "then": resource(KINDS)}
-    machine["resource"] = {"type": "object", "additionalProperties": one}
+    table_schema = {"type": "object", "if": {"required": [TYPE]}, "then": resource(KINDS)}
+    machine["resource"] = {"type": "object", "additionalProperties": table_schema}
     del machine["part"]
     return _extending(schema)
 
 
 def _extending(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of machine files with what must stand only in files that extend no other."""
+    """Return the schema of machine files, in which some keys are required only in files that extend no other."""
     machine, parameter = schema["$defs"]["MachineFile"], schema["$defs"]["Parameter"]
     whole = {"additionalProperties": {"required": parameter.pop("required")}}
     typed = {"additionalProperties": {"required": [TYPE]}}
@@ -59,7 +61,7 @@ def _extending(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def part_schema() -> dict[str, Any]:
-    """Return the JSON Schema of models/parts/*.toml: of a part, which has visits, or of DRAM timings by speed grade."""
+    """Return the JSON Schema of models/parts/*.toml: parts, which have visits, or DRAM timings by speed grade."""
     schema, timings = msgspec.json.schema(PartFile), dram_parts_schema()
     times = msgspec.json.schema_components([Time], ref_template=TIMES)[1]
     inner = resource([kind for kind in KINDS if kind not in ACROSS])
@@ -74,10 +76,10 @@ def part_schema() -> dict[str, Any]:
 
 
 def resource(kinds: Iterable[str]) -> dict[str, Any]:
-    """Return the schema of a resource of some kinds, of a part of the shelf, or of one beside the file."""
+    """Return the schema of a resource: of these kinds, of a part of the shelf, or of a part in the file's folder."""
     keys = {name: table(operands(KINDS[name], without={"name": None}), {TYPE: {"const": name}}) for name in kinds}
     keys |= {name: _part(shelf_part(name), name) for name in PARTS}
-    keys |= {name: _named(name, keys[own.kind]) for name, own in NAMED.items() if own.kind in keys}
+    keys |= {name: _named(name, keys[named.kind]) for name, named in NAMED.items() if named.kind in keys}
     return {
         "type": "object",
         "properties": {TYPE: {"anyOf": [{"enum": list(keys)}, {"type": "string", "pattern": "^[^/]+\\.toml$"}]}},
@@ -87,7 +89,7 @@ def resource(kinds: Iterable[str]) -> dict[str, Any]:
 
 
 def _named(name: str, kind: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a table with a name that people use: the keys of its kind, each of which has a value."""
+    """Return the schema of a table with a common name: the keys of its kind, none of which is required."""
     keys = {**kind["properties"], TYPE: {"const": name}}
     if name == "crossing":
         keys["paths"] = {"anyOf": [{"type": "integer", "minimum": 1, "maximum": len(CROSS)}, keys["paths"]]}
@@ -95,7 +97,7 @@ def _named(name: str, kind: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_short_keys(keys: dict[str, Any], required: Iterable[Iterable[str]]) -> dict[str, Any]:
-    """Return the schema of a table with some keys, of which one of each group of names is required."""
+    """Return the schema of a table with these keys; of each group of names in `required`, one is required."""
     short = {key: short_key(key) for key in keys}
     texts = {name: SHORT for name in short.values() if name and name not in keys}
     groups = [[*names, *(short[name] for name in names if short.get(name) in texts)] for names in required]
@@ -108,29 +110,31 @@ def _with_short_keys(keys: dict[str, Any], required: Iterable[Iterable[str]]) ->
 def _part(file: PartFile, name: str) -> dict[str, Any]:
     """Return the schema of a table with the parameters of a part as keys."""
     keys: dict[str, Any] = {TYPE: {"const": name}}
-    for key, one in file.parameters.items():
-        own: dict[str, Any] = {"type": "integer" if one.whole else "number"}
-        own |= {word: end for word, end in (("minimum", one.min), ("maximum", one.max)) if end is not None}
-        if one.choices:
-            own = {
-                "enum": [*one.choices, *(float(word) for word in words(one.choices) if word.isdecimal())]
+    for key, operand in file.parameters.items():
+        number_schema: dict[str, Any] = {"type": "integer" if operand.whole else "number"}
+        number_schema |= {
+            word: end for word, end in (("minimum", operand.min), ("maximum", operand.max)) if end is not None
+        }
+        if operand.choices:
+            number_schema = {
+                "enum": [*operand.choices, *(float(word) for word in words(operand.choices) if word.isdecimal())]
             }  # "100", 100
-        plain = [own, *([WITH_UNIT] if one.unit in UNITS and not words(one.choices) else [])]
-        keys |= {name: {"anyOf": [*plain, FORMULA], "description": one.about} for name in (key, *one.also)}
-    needed = [[key, *one.also] for key, one in file.parameters.items() if one.default is None]
+        plain = [number_schema, *([WITH_UNIT] if operand.unit in UNITS and not words(operand.choices) else [])]
+        keys |= {name: {"anyOf": [*plain, FORMULA], "description": operand.about} for name in (key, *operand.also)}
+    needed = [[key, *operand.also] for key, operand in file.parameters.items() if operand.default is None]
     return _with_short_keys(keys, [[TYPE], *needed])
 
 
 def table(keys: Mapping[str, tuple[Any, bool]], fixed: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the schema of a table with the operands of a class as keys."""
-    times = {key for key in keys if key.startswith("t_")}  # of a DRAM part
+    times = {key for key in keys if key.startswith("t_")}  # timings of a DRAM part
     values = {key: value(hint, key in times or unit_of(key) is not None) for key, (hint, _) in keys.items()}
     needed = [*(fixed or {}), *(key for key, (_, required) in keys.items() if required)]
     return _with_short_keys({**values, **(fixed or {})}, [[name] for name in needed])
 
 
 def value(hint: Any, with_unit: bool = False) -> dict[str, Any]:
-    """Return the schema of a value of a type, or a formula for it; `with_unit`: or a text with number and unit."""
+    """Return the schema of a value of a type, or of a formula; `with_unit`: also of a text with number and unit."""
     alternatives = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
     parts = [part for part in alternatives if part is not type(None)]
     return {"anyOf": [*(_one(part) for part in parts), *([WITH_UNIT] if with_unit else []), FORMULA]}

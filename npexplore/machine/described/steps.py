@@ -1,15 +1,15 @@
-"""A program as a list of steps, one resource after the other: written out as the lines of described/program.py.
+"""Translates a program given as a list of steps into the lines of described/program.py.
 
     ["hash", "sram.read(bytes=8)", {loop = 3, steps = ["dram"]}, {fork = ["log"]}]
 
-    "NAME", "NAME.VISIT", "NAME.VISIT(operand=value)"      a visit; what is not said is the kind's default
-    {loop = 3, steps = [...]}                              the steps so often (a number, or a formula of the packet)
+    "NAME", "NAME.VISIT", "NAME.VISIT(operand=value)"      a visit; the rest has the kind's defaults
+    {loop = 3, steps = [...]}                              repeats the steps (a number, or a formula of the packet)
     {branch = 0.2, steps = [...], otherwise = [...]}       the steps with this probability
-    {fork = [...]}                                         the steps go on beside the packet, which does not wait
+    {fork = [...]}                                         concurrent steps, for which the packet does not wait
     {hold = "NAME", steps = [...]}                         the steps while a lock, a buffer or a server's unit is held
 
-A value of an operand is a number, a formula of the packet (packet.packet_bytes), or a member that is drawn: "random",
-"round_robin", or "hot:0.5" (the first with this probability, else any of the others).
+The value of an operand is a number, a formula of the packet (packet.packet_bytes), or a choice of a member: "random",
+"round_robin", or "hot:0.5" (the first member with this probability, else any of the others).
 """
 
 import ast
@@ -34,15 +34,15 @@ def program_text(
     resources: Mapping[str, Resource],
     operands: Mapping[str, Mapping[str, OperandValue]] | None = None,
 ) -> str:  # fmt: skip
-    """Return the lines of a program with these steps; raises InputError for a step that cannot be read.
+    """Return the lines of a program with these steps; raises InputError for an invalid step.
 
-    operands: by resource, values in place of its kind's defaults.
+    operands: by resource, values that replace the defaults of its kind.
     """
     return _Steps(resources, operands or {}).block(steps, "steps")
 
 
 class _Steps:
-    """Steps over the resources of one machine."""
+    """Translates steps that visit the resources of one machine."""
 
     def __init__(self, resources: Mapping[str, Resource], operands: Mapping[str, Mapping[str, OperandValue]]) -> None:
         self.resources, self.operands, self.names = resources, operands, 0
@@ -53,7 +53,7 @@ class _Steps:
             raise InputError(
                 f'{place} must be a list of steps such as "NAME" or {{loop = 3, steps = [...]}}, got {steps!r}'
             )
-        return "\n".join(self.step(one, f"{place}[{k}]") for k, one in enumerate(steps))
+        return "\n".join(self.step(step, f"{place}[{k}]") for k, step in enumerate(steps))
 
     def step(self, step: Any, place: str) -> str:
         """Return the lines of one step."""
@@ -88,33 +88,33 @@ class _Steps:
 
     def visit(self, text: str, place: str) -> str:
         """Return the lines of a visit."""
-        name, method, said = _parsed(text, place)
+        name, method, stated = _parsed(text, place)
         resource = self.resource(name, place)
         usual = default_of(resource) if method is None else DEFAULTS.get(kind_of(resource), resource.EXAMPLE)
         method = one_of(f"{place}: visit of {name!r}", method or usual.visit, resource.VISITS)
-        if resource.VISITS[method] == resource.VISITS.get(usual.visit):  # a write is like a read
-            said = {**usual.operands, **self.operands.get(name, {}), **said}
-        for operand in said:
+        if resource.VISITS[method] == resource.VISITS.get(usual.visit):  # same operands, as of a write and a read
+            stated = {**usual.operands, **self.operands.get(name, {}), **stated}
+        for operand in stated:
             one_of(f"{place}: operand of {name}.{method}", operand, resource.VISITS[method])
         if isinstance(resource, Policer) and method == "police":
             admitted = self.new("admitted")
-            return (f"{admitted} = m.{name}.police(flow={said.get('flow', 0)})\n"
+            return (f"{admitted} = m.{name}.police(flow={stated.get('flow', 0)})\n"
                     f"with m.branch({admitted} == 0):\n    m.{name}.drop()")  # fmt: skip
-        return self.drawn(resource, method, said, place)
+        return self.drawn(resource, method, stated, place)
 
     def drawn(self, resource: Resource, method: str, said: Mapping[str, OperandValue], place: str) -> str:
-        """Return the lines of a visit whose members are drawn before."""
+        """Return the lines of a visit, preceded by the random choices of its members."""
         before, values, hot = list[str](), dict[str, str](), list[tuple[str, float, int]]()
         for operand, value in said.items():
-            how, _, share = str(value).partition(":")
-            if how not in DRAWN:
+            choice, _, share = str(value).partition(":")
+            if choice not in DRAWN:
                 values[operand] = str(value)
                 continue
             number, name = choices(resource, operand), self.new(operand)
-            if how == "hot":
+            if choice == "hot":
                 hot.append((operand, _share(share, value, f"{place}: {operand}"), number))
                 continue
-            word = "turn" if how == "round_robin" else "draw"
+            word = "turn" if choice == "round_robin" else "draw"
             before.append(f'{name} = m.{word}({number}, "{resource.name}.{operand}")')
             values[operand] = name
 
@@ -124,17 +124,17 @@ class _Steps:
         if not hot:
             return "\n".join([*before, call(values)])
         if len(hot) > 1:
-            raise InputError(f"{place}: only one operand can be hot, got {', '.join(one for one, _, _ in hot)}")
+            raise InputError(f"{place}: only one operand can be hot, got {', '.join(name for name, _, _ in hot)}")
         operand, part, number = hot[0]
         even = 1 / number
         if part < even:
             raise InputError(f"{place}: {operand} hot:{part:g} must be at least 1 of {number}, {even:g}")
-        more = (part - even) / (1 - even) if number > 1 else 1.0  # what the first has beyond its even part
+        extra = (part - even) / (1 - even) if number > 1 else 1.0  # probability of the first beyond the even choice
         drawn = self.new(operand)
         return "\n".join(
             [
                 *before,
-                f'with m.branch({more:.12g}, "hot {resource.name}"):',
+                f'with m.branch({extra:.12g}, "hot {resource.name}"):',
                 f"    {call({**values, operand: '0'})}",
                 "with m.otherwise():",
                 f'    {drawn} = m.draw({number}, "{resource.name}.{operand}")',
@@ -143,7 +143,7 @@ class _Steps:
         )
 
     def new(self, name: str) -> str:
-        """Return a name that no other line gives."""
+        """Return a name that no other line assigns."""
         self.names += 1
         return f"{name}_{self.names}"
 
@@ -163,24 +163,24 @@ def _share(text: str, value: object, place: str) -> float:
 
 
 def _parsed(text: str, place: str) -> tuple[str, str | None, dict[str, OperandValue]]:
-    """Return name, visit (None: not said) and operands of a step."""
+    """Return the resource name, the visit (None: the default) and the operands of a step."""
     form = f'{place} must be "NAME", "NAME.VISIT" or "NAME.VISIT(operand=value)", got {text!r}'
     try:
         (line,) = syntax.statements(text)
     except (SyntaxError, ValueError):
         raise InputError(form) from None
     node = line.value if isinstance(line, ast.Expr) else None
-    said: dict[str, OperandValue] = {}
+    operands: dict[str, OperandValue] = {}
     if isinstance(node, ast.Call):
         if node.args or any(word.arg is None for word in node.keywords):
             raise InputError(f"{place}: operands go by name, as in NAME.VISIT(bytes=8), got {text!r}")
         for word in node.keywords:
             value = word.value.value if isinstance(word.value, ast.Constant) else ast.unparse(word.value)
-            said[str(word.arg)] = value if isinstance(value, int | float | str) else str(value)
+            operands[str(word.arg)] = value if isinstance(value, int | float | str) else str(value)
         node = node.func
     match node:
         case ast.Name(id=name):
-            return name, None, said
+            return name, None, operands
         case ast.Attribute(value=ast.Name(id=name), attr=method):
-            return name, method, said
+            return name, method, operands
     raise InputError(form)
