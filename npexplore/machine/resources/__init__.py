@@ -1,6 +1,6 @@
-"""The resource kinds, one file and one line here per kind; what is listed is tested by the common tests.
+"""The resource kinds: one file and one import here per kind; the common tests run on all of them.
 
-A class with `kind="NAME"` lists itself in KINDS, under the name that machine files use.
+A class with `kind="NAME"` registers itself in KINDS, under the name that machine files use.
 """
 
 from npexplore.machine.resources.accelerator import Accelerator as Accelerator

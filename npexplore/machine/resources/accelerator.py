@@ -2,8 +2,8 @@
 
     demand = interval (initiation interval),   reply = start + latency + words x word
 
-With replies in order a quicker request waits for those before it: reply_n = max(reply_(n-1), start_n + latency_n). A
-window bounds the requests that are in flight, from their acceptance to their reply.
+With replies in order, a reply waits for those of earlier requests: reply_n = max(reply_(n-1), start_n + latency_n). A
+window limits the requests between acceptance and reply.
 
 Alone: M/D/1 of the interval and the rest of the latency; closed, min(threads / latency, 1 / interval).
 """
@@ -39,16 +39,16 @@ class Accelerator(Resource, kind="accelerator"):
         self.members = count_of(f"{name}: members", members)
 
     def servers(self) -> list[Server]:
-        """The first stage of each pipeline; with a window its places, held around it."""
-        note = "replies out of order" if self.in_order and self.word else None
-        stage = Server(self.name, self.members, approximation=note)
+        """Return the first stage of each pipeline; with a window also its places, which are held around the stage."""
+        approximation = "replies out of order" if self.in_order and self.word else None
+        stage = Server(self.name, self.members, approximation=approximation)
         return [
             stage,
             *([Server(f"{self.name}.window", self.members, self.window, role="limit")] if self.window else []),
         ]
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
-        """The interval at the first stage, then the rest of the latency, or until the reply before has left."""
+        """Record the interval at the first stage, then the rest of the latency, or the wait for the previous reply."""
         check_member(self, visit, v, self.members)
         place = m.take("window", member=v.member) if self.window else None
         m.serve(self.name, self.interval, v.member)

@@ -1,10 +1,10 @@
-"""Which channel, bank and row an address lies in: fields of the address, most significant first.
+"""Maps addresses to channel, bank and row: fields of the address, most significant first.
 
     "row bank column"          neighbours share a row (page interleaving)
-    "row column bank"          neighbours lie in different banks (bank interleaving)
+    "row column bank"          neighbours are in different banks (bank interleaving)
     permutation                the bank is XORed with the lowest bits of the row (Zhang, Zhu, Zhang, MICRO-33, 2000)
 
-What lies below the fields stays together: `unit_bytes`. Addresses beyond the last row begin again at the first.
+The fields count units of `unit_bytes`. Addresses beyond the last row start again at the first row.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FIELDS = ("channel", "row", "bank", "column")
 
 @dataclass(frozen=True)
 class AddressMap:
-    """Order of the fields, bytes of a row (of one bank of one channel), rows of a bank; bytes of a unit.
+    """An order of fields, with the bytes of a row (of one bank of one channel), rows of a bank and bytes of a unit.
 
     Example:
         >>> from npexplore.machine import AddressMap
@@ -71,10 +71,10 @@ class AddressMap:
             "column": self.row_bytes // self.unit_bytes,
         }
         fields: dict[str, Any] = {"channel": 0}
-        below = self.unit_bytes
+        unit = self.unit_bytes
         for name in reversed(self.order.split()):
-            fields[name] = address // below % sizes[name]
-            below *= sizes[name]
+            fields[name] = address // unit % sizes[name]
+            unit *= sizes[name]
         return fields
 
     def bank_of(self, address: Values, banks: int, channels: int) -> Values:
@@ -86,7 +86,7 @@ class AddressMap:
         return np.asarray(fields["channel"] * banks + bank, dtype=np.float64)
 
     def emit(self, address: Expression, banks: int, channels: int, asm: Assembler) -> tuple[Operand, Operand]:
-        """Append the rows that find bank (counted over all channels) and row of an address."""
+        """Append the rows that compute bank (counted over all channels) and row of an address."""
         fields = self.fields(address, banks, channels)
         row, bank = Variable("row"), Variable("bank")
         asm.let(row, fields["row"])

@@ -2,8 +2,8 @@
 
     demand = interval;   fair: round robin among those that ask;   fixed: the lowest number first;   or first come
 
-Two levels: requesters stand in equal groups (clusters of engines); one of each group, chosen by `within`, stands in
-front of the arbiter, which chooses among groups. Gorilla (Sec. 4.5.2): fair ones globally, unfair ones locally.
+Two levels: requesters are in equal groups (clusters of engines). Each group selects one requester by `within`, and the
+arbiter selects a group. Gorilla (Sec. 4.5.2) has fair arbiters globally and unfair ones locally.
 
 Alone: M/D/1 of the interval, whatever the order of requesters.
 """
@@ -22,7 +22,7 @@ LINE: Mapping[str, Literal["cyclic", "keyed", "fifo"]] = {"fair": "cyclic", "fix
 class Arbiter(Resource, kind="arbiter"):
     """`members` alike arbiters of `requesters` each; a granted one goes on `latency_s` after the grant's start.
 
-    A request may ask for several `grants` in a row, which nobody else comes between.
+    A request may ask for several `grants`, which are consecutive.
 
     Example:
         >>> from npexplore.machine import Arbiter
@@ -54,14 +54,14 @@ class Arbiter(Resource, kind="arbiter"):
             raise ModelError(f"{name}: a discipline within groups needs more than one group, got {within!r}")
 
     def servers(self) -> list[Server]:
-        """The grants of each arbiter; with two levels the place of each group in front of it."""
-        note = None if self.discipline == "first_come" == self.within else "first come first served"
-        grants = Server(self.name, self.members, discipline=LINE[self.discipline], approximation=note)
+        """Return the grants of each arbiter; with two levels also the place of each group in front of it."""
+        approximation = None if self.discipline == "first_come" == self.within else "first come first served"
+        grants = Server(self.name, self.members, discipline=LINE[self.discipline], approximation=approximation)
         places = Server(f"{self.name}.group", self.members * self.groups, 1, LINE[self.within], "hidden")
         return [grants, places] if self.groups > 1 else [grants]
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
-        """The group's place, then the arbiter by number, for an interval a grant; the rest passes behind it."""
+        """Record the group's place, then an interval of the arbiter per grant, then the rest of the latency."""
         check_member(self, visit, v, self.members)
         requester = m.let(v.requester)
         m.within(requester, self.requesters, f"{self.name} has requesters")

@@ -2,8 +2,8 @@
 
     m.engine.serve(member=m.balance.choose())
 
-Bounds know the member that a key chooses, and that the shortest line goes where there is room; queueing takes all but a
-key as spread evenly at random (turns and the shortest line wait less).
+Bounds use the member that a key chooses, and assume for the shortest queue that load goes to the least loaded member.
+Queueing assumes a uniform random choice unless there is a key (turns and the shortest queue wait less).
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class Balancer(Resource, kind="balancer"):
         self.policy = one_of(f"{name}: policy", policy, POLICIES)
 
     def servers(self) -> list[Server]:
-        """None of its own."""
+        """Return none: it has no servers."""
         return []
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> Expression:
-        """The choice; where several visits of a program choose, they take turns together."""
+        """Record and return the choice; all visits of a program share one round-robin counter."""
         check_key(f"{self.name}.{visit}", self.policy, v)
         return m.choose(self.over, self.members, self.policy, v.key if "key" in v else None, counter="last")

@@ -2,8 +2,8 @@
 
     unit = command + ceil(bytes / word) x word time        bank = that + precharge, while the next command may go on
 
-A bank is busy from its command to the end of its precharge; every `refresh_every_s` all of them are for `refresh_s`,
-and commands that come then wait. The caller goes on `latency_s` after its words have passed.
+A bank is busy from its command to the end of its precharge. Every `refresh_every_s` all banks refresh for `refresh_s`,
+and commands wait meanwhile. The caller continues `latency_s` after its words have passed.
 
 Alone: closed, the exact chain of bank interference; open, M/D/1 at each bank from below.
 """
@@ -46,7 +46,7 @@ class BankedMemory(Resource, kind="banked_memory"):
             raise ModelError(f"{name}: a refresh must be shorter than {refresh_every_s!r} s, got {refresh_s!r}")
 
     def servers(self) -> list[Server]:
-        """The unit, which a refresh keeps from serving, and the banks, which are held meanwhile."""
+        """Return the unit, which does not serve during a refresh, and the banks, which are held during a command."""
         approximation = "refresh as time lost" if self.refresh else None
         return [
             Server(self.name, away=self.refresh / self.every, approximation=approximation),
@@ -54,7 +54,7 @@ class BankedMemory(Resource, kind="banked_memory"):
         ]
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
-        """A command at the unit; its bank precharges while the caller goes on."""
+        """Record a command at the unit; its bank precharges while the caller continues."""
         bank = m.take("bank", member=v.bank)
         if self.refresh:
             m.window(self.every, self.refresh)

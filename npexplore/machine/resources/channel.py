@@ -2,12 +2,12 @@
 
     demand = tokens / rate;   tokens in any time t <= depth + rate x t           (a token bucket)
 
-`depth` tokens are saved while nobody calls. Callers are served in the order in which they ask, each with all its
-tokens: when a caller goes on follows from when the tokens asked for before will be made. On aligned edges a caller asks
-at an edge of its clock and goes on at one: QDR memory with 300 M transactions/s behind logic at 100 MHz passes 3
+Up to `depth` tokens are saved while nobody calls. Callers are served first come, first served, each with all its
+tokens, so a caller continues after the tokens of all earlier callers have been made. With aligned edges, a caller
+requests and continues at edges of its clock: QDR memory with 300 M transactions/s behind logic at 100 MHz passes 3
 callers a cycle.
 
-Alone: M/D/1 with saved tokens, of which a packet goes on once those before it need no more than are saved.
+Alone: M/D/1 with saved tokens: a packet continues once those before it need no more tokens than are saved.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from npexplore.rows.assembler import Assembler
 from npexplore.rows.base import Label
 from npexplore.rows.expressions import Expression, Operand, ceildiv, maximum
 
-STEPS = 1000  # times are exact fractions of a tick with denominators up to this: 10/3 ns is no whole number of ticks
+STEPS = 1000  # largest denominator of times as fractions of a tick: 10/3 ns is no whole number of ticks
 
 
 class TokenChannel(Resource, kind="channel"):
@@ -51,14 +51,19 @@ class TokenChannel(Resource, kind="channel"):
         self.members = count_of(f"{name}: members", members)
 
     def servers(self) -> list[Server]:
-        """What makes one token after the other."""
-        note = "tokens not saved" if self.clock is None else "tokens not saved, no waiting for clock edges"
+        """Return the server that makes one token after the other."""
+        approximation = "tokens not saved" if self.clock is None else "tokens not saved, no waiting for clock edges"
         return [
-            Server(self.name, self.members, approximation=note, unseen_s=0.0 if self.clock is None else 1 / self.clock)
+            Server(
+                self.name,
+                self.members,
+                approximation=approximation,
+                unseen_s=0.0 if self.clock is None else 1 / self.clock,
+            )
         ]
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
-        """Tokens that were saved cost no time; each takes its time to make, and who needs more waits for them."""
+        """Record a call: saved tokens cost no time; a caller that needs more waits until they are made."""
         check_member(self, visit, v, self.members)
 
         def alone() -> None:
@@ -71,9 +76,9 @@ class TokenChannel(Resource, kind="channel"):
         m.contended(lambda asm, of: self._emit(asm, of(v.tokens), of(v.member)), alone)
 
     def _emit(self, asm: Assembler, tokens: Operand, number: Operand) -> None:
-        """Have the tokens made behind those that are being made, and go on when all but the saved ones are there.
+        """Append the tokens to those being made, and continue when all but the saved ones are made.
 
-        The exact time at which the last token of a member will be made is kept, so that nothing is lost by rounding.
+        A global stores the exact time at which a member's last token is made, so that rounding errors do not add up.
         """
         pace = Fraction(1 / self.rate / asm.tick).limit_denominator(STEPS)
         after = Label()
@@ -81,18 +86,18 @@ class TokenChannel(Resource, kind="channel"):
         asm.jump(after, wanted <= 0)
         begin = asm.value_of(self._edge(asm, asm.now()))
         last = asm.shared_global(f"{self.name}.made", self.members) + member
-        begun = asm.value_of(maximum(begin * pace.denominator, asm.read(last)))
-        due = asm.value_of(begun + wanted * pace.numerator)
+        start = asm.value_of(maximum(begin * pace.denominator, asm.read(last)))
+        due = asm.value_of(start + wanted * pace.numerator)
         asm.write(last, due)
         with asm.fork():
             asm.wait_until(begin)
-            asm.serve(self.name, due // pace.denominator - begun // pace.denominator, member)
-        there = maximum(begin, (due - self.depth * pace.numerator) // pace.denominator)
-        asm.wait_until(self._edge(asm, asm.value_of(there)))
+            asm.serve(self.name, due // pace.denominator - start // pace.denominator, member)
+        available = maximum(begin, (due - self.depth * pace.numerator) // pace.denominator)
+        asm.wait_until(self._edge(asm, asm.value_of(available)))
         asm.place(after)
 
     def _edge(self, asm: Assembler, time: Expression) -> Expression:
-        """Return the first edge of the caller's clock from a time on; the time itself for free edges."""
+        """Return the first edge of the caller's clock at or after a time; the time itself for free edges."""
         if self.clock is None:
             return time
         period = Fraction(1 / self.clock / asm.tick).limit_denominator(STEPS)

@@ -3,7 +3,7 @@
     a bank serves its accesses in order of arrival; accesses of different banks overtake each other
     a slot is held from the entry to the end of the data; writes are like reads, or posted into a write buffer
 
-The rules are those of DramTiming (JESD79); bank groups, which parts beyond DDR3-2133 have, need a DramDevice.
+The rules are those of DramTiming (JESD79). Parts faster than DDR3-2133 have bank groups and need a DramDevice.
 """
 
 import warnings
@@ -21,12 +21,12 @@ from npexplore.machine.resources.dram_timing import NANOSECOND, SLACK, DramTimin
 Page = Literal["closed", "open"]
 First = Literal["column", "row"]
 FASTEST_WITHOUT_GROUPS = 0.9375e-9  # clock period of DDR3-2133 (JESD79-3); DDR4 and DDR5 are faster, with bank groups
-ROW_BYTES = 2048  # of an open row where no address map says it: no rule depends on it
+ROW_BYTES = 2048  # bursts of an open row without an address map; no rule depends on it
 
 
 @dataclass(frozen=True)
 class WriteBuffer:
-    """Posted writes: `entries` of a channel; `high` waiting ones start a drain that leaves `low`.
+    """Posted writes: `entries` of a channel; `high` waiting writes start a drain that leaves `low`.
 
     Example:
         >>> from npexplore.machine import WriteBuffer
@@ -51,12 +51,12 @@ class WriteBuffer:
 class DdrController(DramController, kind="ddr"):
     """`channels` alike channels of `banks` banks behind a bus of `bus_bytes`; `slots` accesses at once in a channel.
 
-    Visits name a `bank` (counted over all channels) and, with open pages, its `row`; or with an `address_map` an
+    Visits have a `bank` (counted over all channels) and, with open pages, a `row`; or with an `address_map` an
     `address`. An access is as many bursts of `burst_length` transfers as its bytes need, all in one row.
-    first: who gets the command bus where a column and a row command could go in the same clock: "column" keeps the data
-    bus full, "row" the banks. None: column commands with open pages or where the bus is the scarcer, else row commands.
-    whole_clocks: commands go at clock edges and every distance is rounded up to clocks, as synchronous parts want it.
-    For bounds and queueing an access to an open page is a row hit (the most that is possible).
+    first: the command that goes first if a column and a row command could go in the same clock: "column" keeps the data
+    bus busy, "row" the banks. None: column commands with open pages or if the bus is the bottleneck, else row commands.
+    whole_clocks: commands go at clock edges and every distance is rounded up to clocks, as in synchronous parts.
+    For bounds and queueing every access with open pages is a row hit (an upper bound on throughput).
 
     Example:
         >>> from npexplore.machine import DdrController, DramTiming, dram_parts
@@ -105,7 +105,7 @@ class DdrController(DramController, kind="ddr"):
         rows_apart = max(t.t_rrd, t.t_faw / 4, cycle / banks)
         best: First = "column" if page == "open" or apart > rows_apart * (1 + SLACK) else "row"
         self.first: First = best if first is None else one_of(f"{name}: first", first, get_args(First))  # type: ignore[assignment]
-        last_prefetch = max(self.burst - t.t_ccd, 0.0)  # tRTP counts from it
+        last_prefetch = max(self.burst - t.t_ccd, 0.0)  # start of the last prefetch of a burst, from which tRTP counts
         whole = replace(t, t_rc=cycle, t_ccd=apart, t_rtp=last_prefetch + max(t.t_rtp, t.t_ccd))
         device = DramDevice(
             **{rule: seconds / NANOSECOND for rule, seconds in asdict(whole).items()}, source="DramTiming",

@@ -6,9 +6,9 @@
     data bus:  overhead + bytes / (bytes per second), bytes rounded up to the access quantum
     back pressure: with queue_limit requests outstanding, the next ones wait until queue_resume are left
 
-A bank is held from before its row command to the end of its precharge; the packet leaves when its data have passed. The
-resource usage model of Wang (2005) as in the Petri net of the IXP2400 paper, Sec. 3.1. It has these rules and no other
-(no tRRD, tFAW, turn-around); ddr_controller.py has all rules of a part.
+A bank is held from before its row command to the end of its precharge; the packet leaves when its data have passed.
+This is the resource usage model of Wang (2005), as in the Petri net of the IXP2400 paper, Sec. 3.1. It has no further
+rules (no tRRD, tFAW, turn-around); ddr_controller.py has all rules of a part.
 
 Alone: bounds are the peak rate of the bus and tRC a bank; no exact result for both together.
 """
@@ -28,13 +28,13 @@ from npexplore.rows.expressions import ceildiv, maximum
 
 @dataclass(frozen=True)
 class DramOptions:
-    """What papers leave open about a controller.
+    """Properties of a controller that papers do not state.
 
-    admission: an access takes a slot and then waits for its bank (in_order), or takes both or none (together).
-    gating: the bank is free once the data are through the I/O gating at the pace of the bare bytes (before_bus) or of
+    admission: an access takes a slot and then waits for its bank (in_order), or takes both at once (together).
+    gating: the bank is free when the data have passed the I/O gating at the rate of the bytes alone (before_bus) or of
     the bus with its overhead (whole), or only when they have left over the bus (with_bus).
-    writes: data cross the bus after the column command (like_reads) or before the bank is asked for (bus_first).
-    precharge_command: waits for the command bus (on_bus), or does not (free).
+    writes: data cross the bus after the column command (like_reads) or before the access requests a bank (bus_first).
+    precharge_command: whether it waits for the command bus (on_bus) or not (free).
 
     Example:
         >>> from npexplore.machine import DramOptions
@@ -58,9 +58,9 @@ CHOICES = {name: get_args(kind) for name, kind in get_type_hints(DramOptions).it
 class Dram(Resource, kind="dram"):
     """One channel of DRAM with `banks`, a data bus, and a controller that works on `slots` accesses at once.
 
-    queue_limit: at most so many requests are outstanding; further ones wait before they enter (back pressure).
-    queue_resume: once that many are, nobody enters until no more than `queue_resume` are left (None: one has left).
-    bus_bits: width of the data bus (None: as wide as the rate asks for at two transfers a clock of the part).
+    queue_limit: largest number of outstanding requests; further ones wait before they enter (back pressure).
+    queue_resume: when the limit is reached, no request enters until at most `queue_resume` are left (None: until one
+    has left). bus_bits: width of the data bus (None: derived from the rate at two transfers a clock of the part).
 
     Example:
         >>> from npexplore.machine import Dram, DramTiming, dram_parts
@@ -99,7 +99,7 @@ class Dram(Resource, kind="dram"):
             raise ModelError(f"{name}: queue_resume must be below queue_limit {queue_limit}, got {queue_resume!r}")
 
     def servers(self) -> list[Server]:
-        """Controller slots, banks, command bus, I/O gating, data bus; with back pressure the queue, and its gate."""
+        """Return controller slots, banks, command bus, I/O gating, data bus; with back pressure the queue and gate."""
         servers = [
             Server(f"{self.name}.slots", units=self.slots, role="limit"),
             Server(f"{self.name}.bank", members=self.banks),
@@ -116,7 +116,7 @@ class Dram(Resource, kind="dram"):
         return servers
 
     def _drain(self, asm: Assembler, *_: object) -> None:
-        """With no place free, wait until all but `queue_resume` are: alone, since only one request is in the gate."""
+        """If the queue is full, wait until at most `queue_resume` requests are left; one request at a time is here."""
         assert self.queue_limit is not None
         assert self.queue_resume is not None
         queue, room = f"{self.name}.queue", Label()
@@ -139,7 +139,7 @@ class Dram(Resource, kind="dram"):
         return request
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
-        """One access; the bank's precharge goes on by itself and takes the bank along."""
+        """Record one access; the precharge runs concurrently and holds the bank to its end."""
         t, o, read = self.timing, self.options, visit == "read"
         early = not read and o.writes == "bus_first"
         size = ceildiv(v.bytes, self.quantum) * self.quantum

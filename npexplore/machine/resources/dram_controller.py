@@ -3,8 +3,8 @@
     read:   entry of the queue -> (PRE) -> (ACT) -> RD -> tCL -> data -> leave
     write:  entry of the write buffer -> leave; the controller writes when it drains the buffer
 
-Which command goes when is decided in the engine (docs/engine_dram.md), by the rules of a DramDevice and a
-DramPolicy. Bank n lies in bank group n mod groups.
+The engine schedules the commands (docs/engine_dram.md), by the rules of a DramDevice and a DramPolicy. Bank n is in
+bank group n mod groups.
 """
 
 from collections.abc import Callable, Mapping
@@ -28,10 +28,10 @@ OUTCOMES = (("row_hits", "M_HITS"), ("row_misses", "M_MISSES"), ("row_conflicts"
 class DramController(OwnFaces, kind="dram_controller"):
     """`channels` alike channels of a device, each behind a controller of its own with a policy.
 
-    Visits name a `bank` (counted over all channels and pseudo-channels) and, unless pages are closed, its `row`; or
-    with an `address_map` an `address`, of which the field channel counts pseudo-channels too. An access is as many
-    bursts as its bytes need, all in one row; a narrow one takes a whole burst. A row that is drawn is one of 16,384.
-    For bounds and queueing an access hits its row unless pages are closed (the most that is possible).
+    Visits have a `bank` (counted over all channels and pseudo-channels) and, unless pages are closed, a `row`; or with
+    an `address_map` an `address`, whose channel field counts pseudo-channels too. An access is as many bursts as its
+    bytes need, all in one row; a narrow access takes a whole burst. A random row is one of 16,384.
+    For bounds and queueing every access is a row hit unless pages are closed (an upper bound on throughput).
 
     Example:
         >>> from npexplore.machine import DramController, dram_devices
@@ -73,7 +73,7 @@ class DramController(OwnFaces, kind="dram_controller"):
         self.until_data = self.policy.entries_until == "data"
 
     def seconds(self, rule: str) -> float:
-        """Return a rule in seconds as this controller keeps it: whole clocks, but for latencies of data."""
+        """Return a rule in seconds as this controller applies it: rounded up to clocks, except latencies of data."""
         exact: float = getattr(self.device, rule) * 1e-9
         return exact if rule in LATENCIES or not self.policy.whole_clocks else self.device.seconds(rule)
 
@@ -88,7 +88,7 @@ class DramController(OwnFaces, kind="dram_controller"):
         return self.seconds("t_cl" if read else "t_wl") + (d.burst_clocks + early) * d.t_ck * 1e-9
 
     def clocks(self, needed: bool = False) -> dict[str, float]:
-        """The distance of the edges at which commands begin: a clock, or half of one; without edges, every rule."""
+        """Return the distance of command edges, a clock or half a clock; without whole clocks, every rule."""
         d = self.device
         if not self.policy.whole_clocks:
             return {name: seconds for name in ("t_ck", *TIMES) if (seconds := getattr(d, name) * 1e-9)}
@@ -96,11 +96,11 @@ class DramController(OwnFaces, kind="dram_controller"):
         return {"half t_ck": d.t_ck * 0.5e-9} if half else {"t_ck": d.t_ck * 1e-9}
 
     def servers(self) -> list[Server]:
-        """Entries of the queue, banks, groups, row commands (tRRD), window of four (tFAW), command bus, data bus."""
+        """Return queue entries, banks, groups, row commands (tRRD), window of four (tFAW), command bus, data bus."""
         d, name = self.device, self.name
         sets, interval, rule = refreshes(d, self.policy)
-        each = getattr(d, rule) / (max(sets, 1) * interval) if sets else 0.0  # of a bank's time
-        whole = each if sets == 1 else 0.0  # of the time of all, where all banks refresh at once
+        each = getattr(d, rule) / (max(sets, 1) * interval) if sets else 0.0  # share of a bank's time in refresh
+        whole = each if sets == 1 else 0.0  # share of time in which all banks refresh at once
         approximation = "refresh as time lost" if sets else None
         t, slots = self.seconds, self.policy.reads
         missed, opened = (0.0, 0.0) if self.closed else (self.cycle / d.banks, t("t_rp") + t("t_rcd"))
@@ -121,17 +121,17 @@ class DramController(OwnFaces, kind="dram_controller"):
         return servers
 
     def _check(self, method: str, operands: Mapping[str, object]) -> None:
-        """Raise ModelError if a visit does not say where it goes, or says it twice."""
+        """Raise ModelError if the operands of a visit do not identify its bank and row, or do so twice."""
         needs = {"address"} if self.address_map else {"bank"} if self.closed else {"bank", "row"}
         for name in sorted(needs - set(operands)):
-            why = "an address map" if self.address_map else f"{self.policy.page} pages"
-            raise ModelError(f"{self.name}.{method} needs the operand {name!r}: the controller has {why}")
+            reason = "an address map" if self.address_map else f"{self.policy.page} pages"
+            raise ModelError(f"{self.name}.{method} needs the operand {name!r}: the controller has {reason}")
         for name in sorted(set(operands) - needs - {"bytes"} - (set() if self.address_map else {"row"})):
-            why = "an" if self.address_map else "no"
-            raise ModelError(f"{self.name}.{method} must not have the operand {name!r}: it has {why} address map")
+            reason = "an" if self.address_map else "no"
+            raise ModelError(f"{self.name}.{method} must not have the operand {name!r}: it has {reason} address map")
 
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """What one access occupies without contention; unless pages are closed, one that hits its row."""
+        """Return what one access occupies without contention: a row hit, unless pages are closed."""
         self._check(method, values)
         d, name, read, t = self.device, self.name, method == "read", self.seconds
         bank = values["address"] if self.address_map else values["bank"]
@@ -145,11 +145,13 @@ class DramController(OwnFaces, kind="dram_controller"):
         opening = self.opening(read) if self.closed else 0.0
         issued = opening + (bursts - 1) * self.same
         latency = issued + self.last(read)
-        shut = t("t_rtp") if read else t("t_wl") + d.burst_clocks * clock + t("t_wr")
-        busy = np.maximum(self.cycle, issued + shut + t("t_rp"))  # with open pages the group says more
+        precharge_delay = t("t_rtp") if read else t("t_wl") + d.burst_clocks * clock + t("t_wr")
+        busy = np.maximum(
+            self.cycle, issued + precharge_delay + t("t_rp")
+        )  # with open pages the bank group is the tighter limit
         commands = (bursts * d.column_clocks + (d.row_clocks if self.closed else 0.0)) * clock
         grouped = bursts * (self.same if read else max(t("t_ccd_l_write"), self.same))
-        # inside the bank's time; for queueing the scarcest of them keeps its time, and the bank what is left
+        # rules inside the bank's time; for queueing only the scarcest keeps its time, and the bank has the remainder
         rules = {"command": (commands, commands * d.pseudo_channels / d.command_buses, channel)}
         if self.grouped:
             rules["group"] = (grouped, grouped / d.groups, group)
@@ -159,15 +161,15 @@ class DramController(OwnFaces, kind="dram_controller"):
             rules["window"] = (nothing + t("t_faw"), nothing + t("t_faw") / 4, unit)
         scarcest = np.stack([share for _, share, _ in rules.values()]).argmax(axis=0)
         seconds_by_rule = {rule: np.where(scarcest == k, rules[rule][0], nothing) for k, rule in enumerate(rules)}
-        others = sum((seconds_by_rule[rule] for rule in rules if rule != "bank"), nothing)
+        other_rules = sum((seconds_by_rule[rule] for rule in rules if rule != "bank"), nothing)
         posted = self.policy.writes > 0 and not read
         early = self.policy.bank_queue > 0 or (self.closed and self.policy.entries_until == "row")
-        entry = latency if self.until_data else nothing if early else issued  # early: at once
+        entry = latency if self.until_data else nothing if early else issued  # early: the entry is free at once
         place = channel if self.until_data else None
         holds = [] if posted else [Hold(f"{name}.slots", entry, nothing, member=place)]
         holds.append(Hold(f"{name}.bus", bursts * t("t_ccd"), member=unit))
         if self.closed:
-            holds.append(Hold(f"{name}.bank", busy, np.maximum(busy - others, 0.0), member=bank))
+            holds.append(Hold(f"{name}.bank", busy, np.maximum(busy - other_rules, 0.0), member=bank))
         for rule, (seconds, _, member) in rules.items():
             if rule != "bank":
                 visits = bursts + self.closed if rule == "command" else bursts if rule == "group" else 1.0
@@ -179,7 +181,7 @@ class DramController(OwnFaces, kind="dram_controller"):
         return Uses(nothing if posted else latency, holds, counts=counts, aside=posted, limit=limit)
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
-        """Ask the controller of the channel."""
+        """Send the access to the controller of its channel."""
         self._check(method, operands)
         d = self.device
         first = asm.dram(self.name, lambda: self.controllers(asm))
@@ -206,7 +208,7 @@ class DramController(OwnFaces, kind="dram_controller"):
             asm.count(f"{self.name}.bytes", bursts * d.burst_bytes)
 
     def controllers(self, asm: Assembler) -> list[Controller]:
-        """Return one controller per channel, with the places of its block that servers and counters are read from."""
+        """Return one controller per channel, with the indices of its block from which servers and counters are read."""
         d = self.device
         make_block: Callable[[int, int], Integers] = partial(block, d, self.policy, asm.tick)
         D = make_block(0, 0)

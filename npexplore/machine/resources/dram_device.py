@@ -1,7 +1,7 @@
-"""DRAM devices of today by the names of their standards: organisation and rules, from models/parts/dram_devices.toml.
+"""DRAM devices by the names of their standards: organisation and timing, from models/parts/dram_devices.toml.
 
-A rule is a least distance between two commands (JEDEC JESD79-4, JESD79-5, JESD209-5, JESD238). Between commands to one
-bank group the rules named `_l` hold, else those without; a rule of 0 does not exist.
+A rule is a minimum distance between two commands (JEDEC JESD79-4, JESD79-5, JESD209-5, JESD238). Rules named `_l` hold
+between commands to one bank group, the others between groups; a rule of 0 does not exist.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ LONGER = (
 
 
 class DramDevice(DramRules, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One channel of devices: how it is organised, and its rules in nanoseconds.
+    """One channel of devices: its organisation, and its rules in nanoseconds.
 
-    Raises ModelError for what no device can be: banks that are no multiple of the groups, a burst that a channel cannot
-    carry, a row cycle shorter than the row is open and closed, a rule within a group shorter than between groups.
+    Raises ModelError for impossible devices: banks that are no multiple of the groups, a burst that a channel cannot
+    carry, a row cycle shorter than opening and closing the row, a rule within a group shorter than between groups.
 
     Example:
         >>> from npexplore.machine import dram_devices
@@ -44,26 +44,25 @@ class DramDevice(DramRules, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """
 
     banks: int  # of a channel, or of a pseudo-channel
-    groups: int  # of banks
+    groups: int  # bank groups
     bus_bits: int  # width of the data bus of a channel or pseudo-channel
     burst_length: int  # transfers of one column command
     transfers: int  # on a pin in a clock
     row_bytes: int  # of an open row, over all devices of a channel
-    pseudo_channels: int = 1  # with data buses and rules of their own, behind shared command buses
+    pseudo_channels: int = 1  # with separate data buses and rules, behind shared command buses
     command_buses: Literal[1, 2] = 1  # 2: one for row and one for column commands
-    row_clocks: float = 1  # clocks that a row command takes
-    column_clocks: float = 1  # clocks that a column command takes
-    close_clocks: float = 1  # clocks that a precharge or refresh takes; halves: it may begin at any clock edge
-    t_aad: float = 0.0  # the second half of a row command may follow so much later, other commands between
+    row_clocks: float = 1  # clocks of a row command
+    column_clocks: float = 1  # clocks of a column command
+    close_clocks: float = 1  # clocks of a precharge or refresh; halves: it may begin at any clock edge
+    t_aad: float = 0.0  # largest delay of the second half of a row command, with other commands between
     t_rcd_write: float = 0.0  # row command to write command, same bank (0: t_rcd)
     t_rrd_l: float = 0.0  # row command to row command, same group (0: t_rrd)
     t_wtr_l: float = 0.0  # last data written to read command, same group (0: t_wtr)
     t_ccd_l: float = 0.0  # column command to column command, same group (0: t_ccd)
     t_ccd_l_write: float = 0.0  # write command to write command, same group (0: t_ccd_l)
     t_ppd: float = 0.0  # precharge to precharge
-    bank_refresh: Literal["none", "same-bank", "bank-pair", "per-bank"] = (
-        "none"  # a bank of every group at a time, two, one
-    )
+    # banks refreshed at a time: one of every group, two, one
+    bank_refresh: Literal["none", "same-bank", "bank-pair", "per-bank"] = "none"
     t_rfc_bank: float = 0.0  # refresh of some banks to row command there
     t_rrefd: float = 0.0  # refresh of some banks to row command elsewhere
     t_ref_ref: float = 0.0  # refresh of some banks to the next
@@ -124,12 +123,12 @@ class DramDevice(DramRules, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def burst_clocks(self) -> int:
-        """Clocks that the data of a column command take."""
+        """Clocks of the data of a column command."""
         return self.burst_length // self.transfers
 
     @property
     def bytes_per_s(self) -> float:
-        """Bytes a second of all data buses when they never rest."""
+        """Peak rate of all data buses in bytes per second."""
         return self.pseudo_channels * self.burst_bytes / (self.burst_clocks * self.t_ck * 1e-9)
 
     def clocks(self, name: str) -> int:
@@ -138,7 +137,7 @@ class DramDevice(DramRules, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return floor(ratio + SLACK) if name == "t_refi" else ceil(ratio - 1e-6)
 
     def seconds(self, name: str) -> float:
-        """Return a rule in seconds as it is kept: whole clocks."""
+        """Return a rule in seconds, rounded to whole clocks as in `clocks`."""
         return self.clocks(name) * self.t_ck * 1e-9
 
 

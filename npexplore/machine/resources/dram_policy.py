@@ -1,11 +1,11 @@
-"""What a DRAM controller decides for itself, and a device with a policy as the block of integers that the engine runs.
+"""The policy of a DRAM controller, and the block of integers that describes device and policy to the engine.
 
     first ready, first come, first served: Rixner et al., Memory access scheduling, ISCA 2000
     a cap on younger hits:                 Mutlu and Moscibroda, Stall-time fair memory access scheduling, MICRO 2007
     write buffer with two marks:           drained from `high` down to `low`, or while no read waits
 
-The layout stands in _kernels/dram_layout.py (names that begin with M_); rules are whole clocks, counted from the first
-clock of a command to the first clock of the next (standards count from the last ones).
+The layout is in _kernels/dram_layout.py (names that begin with M_). Rules are whole clocks, counted from the first
+clock of a command to the first clock of the next (standards count from the last clocks).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Page = Literal["open", "closed", "adaptive"]
 Refresh = Literal["all-bank", "bank", "none"]
 PAGES = get_args(Page)
 FIRST = ("oldest", "column", "row")
-LATENCIES = ("t_cl", "t_wl", "t_rtw")  # of data: 2.5 clocks are possible
-FINEST_S = 1.5e-15  # ticks of 1 fs round what they cannot hold; coarser ones refuse it
-LONG_AGO = -(10**15)
+LATENCIES = ("t_cl", "t_wl", "t_rtw")  # latencies of data, not rounded: 2.5 clocks are possible
+FINEST_S = 1.5e-15  # with ticks of 1 fs, times are rounded; with coarser ticks, times between ticks are refused
+LONG_AGO = -(10**15)  # ticks; time of commands that were never issued
 CAUSES = (
     "data bus", "bank group", "turn-around", "row opening", "bank", "row commands apart", "window of four", "refresh",
     "command bus", "order", "no access",
@@ -37,25 +37,25 @@ CAUSES = (
 
 @dataclass(frozen=True)
 class DramPolicy:
-    """How a controller queues and chooses.
+    """How a controller queues and schedules accesses.
 
-    page: a row stays open; is closed with every access; or with an access that no other one to this row waits behind.
-    close_after_s: an open row that nobody asked for so long is closed (0: never).
-    cap: younger hits that may pass an older access to another row of their bank, counted since the row was opened.
-    reads, writes: entries of the queue of reads and of the write buffer (0: writes queue with the reads and are over
-    with their data; else a write is over when it has an entry).
-    high, low: so many writes start a drain, so many end it if a read waits.
-    bank_queue: 0: one queue, reads or writes at a time. Else reads and writes, drained down to none, move on one a
-    clock into a line for each bank of so many places, where they mix; more than `low` writes also go while no line has
-    work.
-    entries_until: an entry is free again when the column command has gone, already with the row command, or when the
-    data have passed (of a machine's accesses; an entry of the write buffer with the column command).
+    page: a row stays open, is closed with every access, or is closed with an access if no other access to it waits.
+    close_after_s: an open row without an access for this time is closed (0: never).
+    cap: number of younger hits that may pass an older access to another row of their bank, since the row was opened.
+    reads, writes: entries of the read queue and of the write buffer (0: writes queue with the reads and end with their
+    data; else a write ends when it has an entry).
+    high, low: numbers of writes that start a drain, and that end it if a read waits.
+    bank_queue: 0: one queue, which issues either reads or writes at a time. Else the size of a queue for each bank, in
+    which reads and writes mix: one access a clock moves there; a drain empties the write buffer, and more than `low`
+    writes also move while no bank queue has work.
+    entries_until: an entry is free at the column command, at the row command, or at the end of the data (for accesses
+    of a machine; an entry of the write buffer is free at the column command).
     refresh: all banks at once, as many as the device refreshes at a time, or never.
-    refresh_holds: accesses of the banks to be refreshed wait for it, or all.
-    order: "oldest" issues what all rules allow, for the oldest access first. "ready" schedules nothing: a bank serves
-    its accesses in order of arrival, commands go in the order in which banks became ready for them, and no column
-    command passes another one that waits for the data bus.
-    first: where a row and a column command could go in the same clock: that of the oldest access, or always one kind.
+    refresh_holds: whether only accesses of the banks to be refreshed wait, or all accesses.
+    order: "oldest" issues any command that the rules allow, for the oldest access first. "ready" does not reorder: a
+    bank serves its accesses in order of arrival, commands go in the order in which banks became ready, and no column
+    command passes one that waits for the data bus.
+    first: if a row and a column command could go in the same clock: the one of the oldest access, or always one kind.
     whole_clocks: commands go at clock edges and rules are rounded up to clocks; else at any tick of the simulation.
 
     Example:
@@ -97,9 +97,9 @@ class DramPolicy:
 
 
 def ticks_of(device: DramDevice, tick: float) -> tuple[int, int]:
-    """Return clock edge and clock in ticks; where commands begin at half clocks these are rounded down to ticks.
+    """Return the distance of clock edges and the clock in ticks; half clocks are rounded down to ticks.
 
-    Raises ModelError where a clock is not a whole number of ticks, or half a clock is less than one tick.
+    Raises ModelError if a clock is not a whole number of ticks, or half a clock is less than one tick.
     """
     clock = device.t_ck * 1e-9 / tick
     if device.close_clocks % 1 or device.row_clocks % 1:
@@ -115,9 +115,9 @@ def ticks_of(device: DramDevice, tick: float) -> tuple[int, int]:
 
 
 def refreshes(device: DramDevice, policy: DramPolicy) -> tuple[int, float, str]:
-    """Return how many refreshes make a turn through all banks (0: none), their interval in ns, and their rule's name.
+    """Return the number of refreshes that cover all banks (0: none), their interval in ns, and the name of their rule.
 
-    Raises ModelError where the device cannot refresh some banks only.
+    Raises ModelError if the policy refreshes single banks and the device cannot.
     """
     if policy.refresh == "none" or not device.t_rfc:
         return 0, 0.0, "t_rfc"
@@ -133,9 +133,9 @@ def refreshes(device: DramDevice, policy: DramPolicy) -> tuple[int, float, str]:
 
 
 def block(device: DramDevice, policy: DramPolicy, tick: float, room: int, start: int = 0) -> Integers:
-    """Return a controller at rest: device and policy in ticks, and room for `room` requests more than it has entries.
+    """Return the block of an idle controller: device and policy in ticks, and room for `room` requests beyond entries.
 
-    start: where the block will stand in the engine's array; what refers to banks and requests counts from its begin.
+    start: index of the block in the engine's array, on which references to banks and requests are based.
     """
     edge, clock = ticks_of(device, tick)
     units, groups, banks = device.pseudo_channels, device.groups, device.banks * device.pseudo_channels
@@ -159,7 +159,7 @@ def block(device: DramDevice, policy: DramPolicy, tick: float, room: int, start:
 
 
 def _at_rest(D: Integers, units: int, groups: int, banks: int, room: int, start: int) -> None:
-    """Nothing has ever been done: no row is open, no rule holds anybody up, the first refresh comes an interval on."""
+    """Set the initial state: no row is open, no rule delays a command, the first refresh is due after an interval."""
     unit = D[dram.M_UNITS_AT] + np.arange(units) * dram.M_UNIT
     for k in range(4):
         D[unit + dram.M_U_FAW + k] = LONG_AGO
@@ -183,7 +183,7 @@ def _at_rest(D: Integers, units: int, groups: int, banks: int, room: int, start:
 
 
 def _rules(device: DramDevice, policy: DramPolicy, edge: int, clock: int, tick: float) -> dict[str, int]:
-    """Return rules and policy by the names of the block, in ticks; raises ModelError for times between ticks."""
+    """Return rules and policy in ticks, by their names in the block; raises ModelError for times between ticks."""
 
     def t(name: str, instead: str = "") -> int:
         name = name if getattr(device, name) or not instead else instead

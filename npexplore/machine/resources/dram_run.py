@@ -1,8 +1,8 @@
-"""A stream of accesses through DRAM controllers alone, without a machine: rates, latencies, what data buses wait for.
+"""Runs a stream of accesses through DRAM controllers without a machine: rates, latencies, causes of idle data buses.
 
-    bandwidth = bytes / (last data - first access);   the rule that binds: the one that most time between data waits for
+    bandwidth = bytes / (last data - first access);   binding rule: the cause of most of the time without data
 
-Channels do not know each other; each runs by itself on its part of the stream.
+Channels are independent; each runs separately on its part of the stream.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from npexplore.records import by_content
 COMMANDS = ("ACT", "RD", "WR", "PRE", "PREA", "REF")
 Floats = npt.NDArray[np.float64]
 
-FULL_SHARE = 0.85  # of the time that a data bus has data: it is what binds
+FULL_SHARE = 0.85  # share of time with data, from which the data bus itself binds
 RULES = {
     "bank group": "tCCD_L", "turn-around": "tWTR, tRTW", "row opening": "tRCD", "bank": "tRC",
     "row commands apart": "tRRD", "window of four": "tFAW", "refresh": "tRFC",
@@ -30,9 +30,10 @@ RULES = {
 
 @dataclass(frozen=True)
 class Commands:
-    """Commands in order of time: seconds, names, and places.
+    """Commands in order of time: seconds, names, bank, row and channel.
 
-    bank counts over all pseudo-channels of the channel; of PREA and REF it is the first bank, and row their number.
+    bank is counted over all pseudo-channels of a channel. For PREA and REF it is the first bank, and row the number of
+    banks.
     """
 
     seconds: Floats
@@ -45,34 +46,34 @@ class Commands:
 @by_content
 @dataclass(frozen=True)
 class DramRun:
-    """What a stream of accesses met; times in seconds, an entry an access."""
+    """The result of a stream of accesses; times in seconds, one entry per access."""
 
     device: DramDevice
     channels: int
     write: Integers
-    accepted_s: Floats  # when it got its entry
-    finished_s: Floats  # when its last data had passed
-    waited_s: Floats  # from its time to its last data
+    accepted_s: Floats  # time when the access got its entry
+    finished_s: Floats  # time of its last data
+    waited_s: Floats  # from its arrival to its last data
     outcome: Integers  # 0 row hit, 1 row opened, 2 another row closed first
     seconds: float  # from the first access to the last data
     bytes: int
-    shares: dict[str, float]  # of the time of the data buses, by what they waited for ("data bus": they had data)
+    shares: dict[str, float]  # of the data buses' time, by the cause of waiting ("data bus": with data)
     refreshes: int
     commands: Commands
 
     @property
     def gbytes_per_s(self) -> float:
-        """Billion bytes a second."""
+        """Billion bytes per second."""
         return 1e-9 * self.bytes / self.seconds
 
     @property
     def gbits_per_s(self) -> float:
-        """Billion bits a second, as line rates are counted."""
+        """Billion bits per second, the unit of line rates."""
         return 8 * self.gbytes_per_s
 
     @property
     def binds(self) -> str:
-        """What the data buses wait for most, or "data bus" if they are full (have data for 85 % of the time)."""
+        """The main cause of waiting of the data buses, or "data bus" if they have data for 85 % of the time."""
         if self.shares["data bus"] >= FULL_SHARE:
             return "data bus"
         waits = {name: share for name, share in self.shares.items() if name != "data bus"}
@@ -80,7 +81,7 @@ class DramRun:
 
     @property
     def rule(self) -> str | None:
-        """The timing rule behind `binds`, as in data sheets: "tFAW" (None: it is none, such as the data bus)."""
+        """The timing rule behind `binds`, named as in data sheets: "tFAW" (None: no rule, such as the data bus)."""
         return RULES.get(self.binds)
 
     @property
@@ -103,46 +104,46 @@ def run_accesses(
     write: npt.ArrayLike = 0, channel: npt.ArrayLike = 0, time_s: npt.ArrayLike = 0.0, bursts: npt.ArrayLike = 1,
     channels: int = 1, commands: int = 0,
 ) -> DramRun:  # fmt: skip
-    """Run accesses, in order of their times, each let in when it came and there is room.
+    """Return the run of accesses in order of their times; each enters when it has arrived and there is room.
 
-    bank counts over the pseudo-channels of a channel. time_s: when each comes (0: all at once, the memory saturated).
-    commands: how many of each channel's first commands to keep. Raises ModelError for banks, rows or times that there
-    are not.
-    device: of one generation. policy: of the controller (None: the default). bank, row, write, channel, time_s,
-    bursts: one number for all accesses or arrays of shape (n,); write: 1 for a write; bursts: lengths in bursts.
-    channels: how many channels the memory has.
+    device: the devices of every channel. policy: of the controllers (None: the default). bank, row, write, channel,
+    time_s, bursts: one number for all accesses or arrays of shape (n,). bank: counted over the pseudo-channels of a
+    channel. write: 1 for a write. time_s: time of arrival (0: all at once, which saturates the memory). bursts: length
+    in bursts. channels: number of channels. commands: number of first commands of each channel to record.
+    Raises ModelError for banks, rows or times out of range.
     """
     policy = policy or DramPolicy()
     if policy.entries_until == "data":
         raise ModelError('DRAM accesses: entries_until must be "column" or "row" without a machine, got "data"')
-    arrays = [np.asarray(one) for one in (bank, row, write, channel, bursts, time_s)]
-    n = max(one.size for one in arrays)
-    whole = [np.ascontiguousarray(np.broadcast_to(one, n), dtype=np.int64) for one in arrays[:5]]
+    arrays = [np.asarray(column) for column in (bank, row, write, channel, bursts, time_s)]
+    n = max(column.size for column in arrays)
+    columns = [np.ascontiguousarray(np.broadcast_to(column, n), dtype=np.int64) for column in arrays[:5]]
     seconds = np.broadcast_to(arrays[5].astype(np.float64), n)
-    _within("bank", whole[0], device.banks * device.pseudo_channels)
-    _within("row", whole[1], 1 << 40)
-    _within("write", whole[2], 2)
-    _within("channel", whole[3], channels)
-    _within("bursts", whole[4] - 1, 1 << 20)
+    _within("bank", columns[0], device.banks * device.pseudo_channels)
+    _within("row", columns[1], 1 << 40)
+    _within("write", columns[2], 2)
+    _within("channel", columns[3], channels)
+    _within("bursts", columns[4] - 1, 1 << 20)
     if np.any(np.diff(seconds) < 0) or not np.all(np.isfinite(seconds)) or (n and seconds[0] < 0):
         raise ModelError("DRAM accesses: time_s must not fall, and begin at 0 or later")
     tick = device.t_ck * 1e-9 / 2
     out = np.zeros((3, n), dtype=np.int64)
     causes, order_parts, refreshed = np.zeros(len(CAUSES)), [], 0
     for k in range(channels):
-        of = np.flatnonzero(whole[3] == k)
+        on_channel = np.flatnonzero(columns[3] == k)
         D = block(device, policy, tick, 0)
         orders = np.zeros((commands + 1, 4), dtype=np.int64)
-        part = np.zeros((3, len(of)), dtype=np.int64)
+        part = np.zeros((3, len(on_channel)), dtype=np.int64)
         served = dram.dram_stream(  # type: ignore[no-untyped-call, call-arg]
-            D, np.int64(0), np.ceil(seconds[of] / tick - 1e-6).astype(np.int64),
-            *(one[of] for one in (whole[0], whole[1], whole[2], whole[4])), part[0], part[1], part[2], orders,
+            D, np.int64(0), np.ceil(seconds[on_channel] / tick - 1e-6).astype(np.int64),
+            *(column[on_channel] for column in (columns[0], columns[1], columns[2], columns[4])),
+            part[0], part[1], part[2], orders,
         )  # fmt: skip
-        if served != len(of):
+        if served != len(on_channel):
             raise SimulationError(
-                "deadlock", f"DRAM accesses: {served} of {len(of)} were served, then nothing more could go"
+                "deadlock", f"DRAM accesses: {served} of {len(on_channel)} were served, then nothing more could go"
             )
-        out[:, of] = part
+        out[:, on_channel] = part
         causes += D[dram.M_CAUSES : dram.M_CAUSES + len(CAUSES)]
         order_parts.append(np.column_stack([orders[1 : 1 + orders[0, 0]], np.full(orders[0, 0], k)]))
         refreshed += int(D[dram.M_REFRESHES])
@@ -150,8 +151,8 @@ def run_accesses(
     orders = orders[np.argsort(orders[:, 0], kind="stable")]
     ends = out[1] * tick
     return DramRun(
-        device, channels, whole[2], out[0] * tick, ends, ends - seconds, out[2],
-        float(ends.max() - seconds[0]), int(whole[4].sum()) * device.burst_bytes,
+        device, channels, columns[2], out[0] * tick, ends, ends - seconds, out[2],
+        float(ends.max() - seconds[0]), int(columns[4].sum()) * device.burst_bytes,
         dict(zip(CAUSES, (causes / max(causes.sum(), 1)).tolist(), strict=True)), refreshed,
         Commands(
             (orders[:, 0] * tick).astype(np.float64), tuple(COMMANDS[c] for c in orders[:, 1]),
@@ -162,5 +163,5 @@ def run_accesses(
 
 def _within(name: str, values: Integers, below: int) -> None:
     if values.size and (values.min() < 0 or values.max() >= below):
-        wrong = values[(values < 0) | (values >= below)][0]
-        raise ModelError(f"DRAM accesses: {name} must be in 0..{below - 1}, got {wrong}")
+        invalid = values[(values < 0) | (values >= below)][0]
+        raise ModelError(f"DRAM accesses: {name} must be in 0..{below - 1}, got {invalid}")

@@ -1,9 +1,9 @@
-"""Streams of accesses to one channel of DRAM: at random, row hits, runs of accesses to a row, groups in turn.
+"""Generates streams of accesses to one channel of DRAM: random, row hits, runs of accesses to a row, groups in turn.
 
-random     every access to any bank, any row of 2^14
-hits       one row per bank: nothing but row hits once they are open, banks at random
-runs       a bank and a row at random, then accesses to it until a coin of 1/4 says otherwise
-turn       row hits, the groups of banks in turn
+random     each access to a random bank and a random row of 2^14
+hits       one row per bank, random banks: only row hits once the rows are open
+runs       a random bank and row, then accesses to them; after each access the run ends with probability 1/4
+turn       row hits, bank groups in round-robin order
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from npexplore.records import by_content
 
 Pattern = Literal["random", "hits", "runs", "turn"]
 ROWS = 1 << 14
-STAY = 0.75  # chance that a run goes on
+STAY = 0.75  # probability that a run continues after an access
 
 
 @by_content
 @dataclass(frozen=True)
 class Accesses:
-    """Accesses in order of time: clock of the device, bank (its group is bank mod groups), row, whether written.
+    """Accesses in order of time: clock of the device, bank (its group is bank mod groups), row, and a flag of writes.
 
     Example:
         >>> import numpy as np
@@ -49,10 +49,10 @@ def dram_accesses(
 ) -> Accesses:  # fmt: skip
     """Return `n` accesses of a pattern, a share of them writes.
 
-    interval: mean clocks between arrivals, a Poisson process (0: all at once). among: how many groups, and how many
-    banks of each, are used (None: all). units: over how many pseudo-channels, in turn (None: all of the device).
-    device: whose banks and rows are accessed. pattern: how banks and rows follow each other. n: how many accesses.
-    seed: of the random numbers. writes: the share of writes, 0 to 1.
+    device: the device whose banks and rows are accessed. pattern: the order of banks and rows. seed: of the random
+    numbers. writes: the share of writes, 0 to 1. interval: mean clocks between arrivals of a Poisson process (0: all at
+    once). among: numbers of groups, and of banks of each group, that are used (None: all). units: number of
+    pseudo-channels, used in turn (None: all of the device).
     """
     one_of("pattern of accesses", pattern, get_args(Pattern))
     rng = np.random.default_rng([seed, n])

@@ -1,6 +1,6 @@
-"""Timing of DRAM parts under the names of their data sheets, and the parts of models/parts/ddr_sdram.toml.
+"""Timing of DRAM parts, with the names of data sheets, and the parts of models/parts/ddr_sdram.toml.
 
-Rules are least distances between commands (JEDEC JESD79, JESD79-2); data of a burst follow their column command by
+Rules are minimum distances between commands (JEDEC JESD79, JESD79-2); data of a burst follow their column command by
 tCL (read) or tWL (write). A rule of 0 does not exist.
 """
 
@@ -19,13 +19,13 @@ from npexplore.paths import share
 from npexplore.toml import decode
 
 NANOSECOND = 1e-9
-SLACK = 1e-9  # of a clock: what rounding of binary fractions may do
+SLACK = 1e-9  # of a clock: tolerance for rounding of binary fractions
 
 
 class DramRules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Rules of a part or device in nanoseconds, what a data sheet does not have is 0, and where they are from.
+    """Rules of a part or device in nanoseconds (0: not in its data sheet), and their source.
 
-    Of a device with bank groups, rules between commands to different banks hold between different groups.
+    For a device with bank groups, rules between commands to different banks hold between different groups.
     """
 
     t_ck: float  # clock period
@@ -56,8 +56,8 @@ class DramPart(DramRules, frozen=True, kw_only=True, forbid_unknown_fields=True)
 class DramTiming:
     """Timing of a part in seconds, by the names of DramPart; all-bank refresh every `t_refi`, `t_rfc` long (0: none).
 
-    Raises ModelError for what no part can be: negative times, a row cycle shorter than open and precharge, a window
-    of four shorter than the distance of two.
+    Raises ModelError for impossible parts: negative times, a row cycle shorter than open and precharge, a window of
+    four row commands shorter than the distance of two.
 
     Example:
         >>> from npexplore.machine import DramTiming, dram_parts
@@ -99,15 +99,15 @@ class DramTiming:
         return DramTiming(**{field.name: getattr(part, field.name) * NANOSECOND for field in fields(DramTiming)})
 
     def up(self, seconds: float) -> float:
-        """Return a time rounded up to whole clocks; raises ModelError where there is no clock."""
+        """Return a time rounded up to whole clocks; raises ModelError without a clock."""
         if not self.t_ck:
             raise ModelError("DRAM timing: whole clocks need a t_ck above 0, got 0.0")
         return ceil(seconds / self.t_ck - SLACK) * self.t_ck
 
     def in_clocks(self) -> DramTiming:
-        """Return what a synchronous controller programs: distances of commands rounded up, the interval down.
+        """Return the timing of a synchronous controller: distances rounded up to clocks, the refresh interval down.
 
-        Latencies of data stay (2.5 clocks are possible).
+        Latencies of data are not rounded (2.5 clocks are possible).
         """
         unrounded = {"t_ck": self.t_ck, "t_cl": self.t_cl, "t_wl": self.t_wl, "t_rtw": self.t_rtw}
         rounded = {f.name: self.up(getattr(self, f.name)) for f in fields(self) if f.name not in unrounded}

@@ -1,9 +1,9 @@
-"""Words that move from FIFO to FIFO, one a cycle, as bursts: as many at once as are sure to move without a pause.
+"""Moves words from FIFO to FIFO, one a cycle, in bursts: as many at once as can move without a pause.
 
-A FIFO is two semaphores, `items` and `space`. Who moves words waits for one word and one place in every FIFO ahead,
-then takes n = min(words there, places there, words left) and needs n cycles. The n words are announced ahead, and the n
-places behind, when the first of them moves: whoever uses them uses at most one a cycle too, so that none is used before
-its time. All times are those of moving word by word; where FIFOs are as deep as a message, it is one burst per link.
+A FIFO is two semaphores, `items` and `space`. A mover waits for one word and one place in every FIFO ahead, then takes
+n = min(words available, places available, words left) and needs n cycles. It announces all n words ahead, and all n
+places behind, when the first word moves. Their users also use at most one a cycle, so none is used too early. All times
+equal those of moving word by word; with FIFOs as deep as a message there is one burst per link.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,10 +21,10 @@ Place = tuple[int, int]  # an engine resource: constant and register
 
 
 def cycles_for(words: Values, depth: int, hop: int) -> Values:
-    """Return the cycles in which a link moves `words` (array, at least 1 each) where nothing is in the way.
+    """Return the cycles in which a link moves `words` (array, at least 1 each) without contention.
 
-    A place is free again one cycle after its word has left, and a word needs `hop` cycles to the next FIFO: one that is
-    shorter than this round trip carries `depth` words in hop + 1 cycles.
+    A place is free again one cycle after its word has left, and a word needs `hop` cycles to the next FIFO. A FIFO that
+    is shallower than this round trip carries `depth` words in hop + 1 cycles.
     """
     if depth > hop:
         return words
@@ -33,11 +33,11 @@ def cycles_for(words: Values, depth: int, hop: int) -> Values:
 
 @dataclass
 class Burst:
-    """Moves words of one message over one link. The variables live in registers of the token that moves them."""
+    """Moves the words of one message over one link; the variables are registers of the moving token."""
 
     asm: Assembler
     left: Variable
-    more: Variable  # words of a burst, without its first
+    more: Variable  # words of a burst after its first
     cycle: int  # ticks
     hop: int = 1  # cycles
 
@@ -45,13 +45,14 @@ class Burst:
         self, needs: Sequence[Place], behind: Place | None = None, ahead: Sequence[Place] = (),
         through: Callable[[], list[HoldSlot]] = list, begun: Callable[[], None] = lambda: None,
     ) -> None:  # fmt: skip
-        """Move all words, burst by burst, each as long as one of every need and one more of all of them last.
+        """Move all words, burst by burst.
 
-        behind: places that the words leave. ahead: words that come there. through: takes the links that a burst keeps.
-        begun: emits what follows when the first word of a burst has moved.
+        needs: semaphores of which each word needs one unit; a burst has as many words as all of them have units.
+        behind: the free places of the FIFO that the words leave. ahead: the words of the FIFOs that they enter.
+        through: takes the links that a burst holds. begun: emits rows that follow the first word of a burst.
         """
-        asm, again, size = self.asm, Label(), self.more + 1
-        asm.place(again)
+        asm, next_burst, size = self.asm, Label(), self.more + 1
+        asm.place(next_burst)
         for place in needs:
             asm.emit(engine.TAKE, place, (1, 0))
         asm.grab(self.more, needs, self.left - 1)
@@ -66,10 +67,10 @@ class Burst:
         asm.assign(self.left, self.left - size)
         for hold in held:
             asm.give(hold)
-        asm.jump(again, self.left > 0)
+        asm.jump(next_burst, self.left > 0)
 
     def _arrive(self, items: Sequence[Place], words: Expression) -> None:
-        """Announce the words ahead, when the first of them is there."""
+        """Announce the words ahead when the first of them arrives."""
         size = self.asm.operand(words)
         with self.asm.fork() if self.hop > 1 else nullcontext():
             if self.hop > 1:
@@ -79,27 +80,27 @@ class Burst:
 
 
 class Tiles(OwnFaces):
-    """A network of links between tiles, with a FIFO behind all but the exits; `cycle`: seconds in which words move."""
+    """A network of links between tiles, with a FIFO behind all but the exits; `cycle`: seconds per word of a link."""
 
     cycle: float
     _links: list[Link]
     _servers: list[Server]
 
     def links(self) -> list[Link]:
-        """All directed links by the names of their servers."""
+        """Return all directed links, each with the name of its server."""
         return self._links
 
     def clocks(self, needed: bool = False) -> dict[str, float]:
-        """Its cycle, in which words move."""
+        """Return its cycle."""
         return {} if needed else {"cycle": self.cycle}
 
     def servers(self) -> list[Server]:
-        """One server per link; per FIFO the order of those that read it, the words and the free places."""
+        """Return a server per link, and per FIFO servers for its readers, its words and its free places."""
         return self._servers
 
 
 def fifos(name: str, first: str, labels: tuple[str, ...], depth: int) -> list[Server]:
-    """Return, of FIFOs with these labels, the place of the `first` that reads, the words and the free places."""
+    """Return the servers of FIFOs with these labels: the turn to read (named `first`), words and free places."""
     n = len(labels)
     return [
         Server(f"{name}.{first}", members=n, role="hidden", labels=labels),
@@ -109,12 +110,12 @@ def fifos(name: str, first: str, labels: tuple[str, ...], depth: int) -> list[Se
 
 
 def ticks_of(asm: Assembler, seconds: float) -> int:
-    """Return a cycle as a whole number of ticks, at least 1: bursts add cycles up exactly."""
+    """Return a cycle as a whole number of ticks, at least 1, so that n cycles are exactly n times as long."""
     return max(1, round(seconds / asm.tick))
 
 
 def fresh(asm: Assembler, name: str, value: Operand) -> Variable:
-    """Keep a value in a new register."""
+    """Store a value in a new register."""
     variable = Variable(name)
     asm.let(variable, value)
     return variable

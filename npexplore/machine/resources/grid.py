@@ -1,7 +1,7 @@
-"""Tiles in rows and columns: who is whose neighbour, and dimension-order routes (x first, then y) over directed links.
+"""Tiles in rows and columns: their neighbours, and dimension-order routes (x first, then y) over directed links.
 
-Tile n stands in column n mod columns of row n div columns. A terminal is where messages enter and leave: one for each
-tile (its processor, with the tile's number), then the extra ports (pins of a tile), numbered on from there.
+Tile n is in column n mod columns of row n div columns. Messages enter and leave at terminals: first one for each tile
+(its processor, with the tile's number), then the extra ports (pins of a tile), with the following numbers.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Link:
 
 @lru_cache(maxsize=64)
 def grid_of(name: str, columns: int, rows: int, ports: tuple[int, ...] = ()) -> Grid:
-    """Return the grid of this shape: one for all machines, as its links and routes depend on nothing else."""
+    """Return the grid of this shape, shared by all machines: its links and routes depend on the shape only."""
     return Grid(name, columns, rows, ports)
 
 
 class Grid:
-    """`columns` x `rows` tiles; `ports` lists the tiles that have an extra terminal each."""
+    """`columns` x `rows` tiles; `ports` lists the tile of each extra terminal."""
 
     def __init__(self, name: str, columns: int, rows: int, ports: Sequence[int] = ()) -> None:
         self.name = name
@@ -78,13 +78,13 @@ class Grid:
 
     @cached_property
     def between(self) -> dict[tuple[int, int], int]:
-        """Number of the directed link from a tile to its neighbour; the terminals' entries come before these."""
-        pairs = [(tile, other) for tile in range(self.tiles) for other in self.neighbours(tile).values()]
+        """Number of the directed link from a tile to its neighbour; entries of the terminals have lower numbers."""
+        pairs = [(tile, neighbour) for tile in range(self.tiles) for neighbour in self.neighbours(tile).values()]
         return {pair: self.terminals + k for k, pair in enumerate(pairs)}
 
     @property
     def buffers(self) -> int:
-        """How many links end in a router (and so in a FIFO): all but the exits, which have the highest numbers."""
+        """Number of links that end in a router, and so in a FIFO: all but the exits, which have the highest numbers."""
         return self.terminals + len(self.between)
 
     @cached_property
@@ -100,16 +100,16 @@ class Grid:
         return abs(a % self.columns - b % self.columns) + abs(a // self.columns - b // self.columns)
 
     def _onward(self, tile: int, terminal: int) -> tuple[int, int, int]:
-        """Return (link, tile it leads to or -1, input there) of the next hop: x first, then y, then out."""
+        """Return (link, next tile or -1, input there) of the next hop: x first, then y, then the exit."""
         goal = self.home[terminal]
         if tile % self.columns != goal % self.columns:
-            way = EAST if tile % self.columns < goal % self.columns else WEST
+            direction = EAST if tile % self.columns < goal % self.columns else WEST
         elif tile != goal:
-            way = SOUTH if tile < goal else NORTH
+            direction = SOUTH if tile < goal else NORTH
         else:
             return self.buffers + terminal, -1, 0
-        other = self.neighbours(tile)[way]
-        return self.between[tile, other], other, (way + 2) % 4
+        neighbour = self.neighbours(tile)[direction]
+        return self.between[tile, neighbour], neighbour, (direction + 2) % 4
 
     @cached_property
     def hops(self) -> Integers:
@@ -130,7 +130,7 @@ class Grid:
         return links
 
     def crossings(self, source: int | None, target: int | None) -> Floats:
-        """Return how often a message crosses each link; None: any tile, all alike."""
+        """Return the mean number of times that a message crosses each link; None: any tile, with equal shares."""
         key = (source, target)
         if key not in self._crossings:
             count = np.zeros(len(self.links))

@@ -1,7 +1,7 @@
-"""Where packets come from: an endless supply (saturated), or arrivals into a finite receive buffer that drops.
+"""The receive side: an endless supply of packets (saturated), or arrivals into a finite receive buffer with drops.
 
-Open arrivals: a packet whose padded bytes do not fit into the buffer is dropped and counted; a free thread takes the
-oldest packet; `free` gives the cells of its bytes back as they leave the buffer.
+With arrivals, a packet whose padded bytes do not fit into the buffer is dropped and counted. A free thread takes the
+oldest packet; `free` gives back the cells of the bytes that leave the buffer.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,8 +20,8 @@ from npexplore.rows.expressions import Expression, Values, Variable, round_up
 
 SATURATED, TIMESTAMPS = "saturated", "timestamps"
 OFFERED = "offered.packets"
-FEWEST_LOST, LOST_PER_ACCEPTED = 1000, 16  # packets, before lost ones are counted at once
-AMPLE_CELLS, AMPLE_CELL_BYTES = 1 << 14, 1 << 16  # of a buffer without a limit: a cell holds a whole packet
+FEWEST_LOST, LOST_PER_ACCEPTED = 1000, 16  # from these numbers on, lost packets are counted many at once
+AMPLE_CELLS, AMPLE_CELL_BYTES = 1 << 14, 1 << 16  # unlimited buffer: a cell holds a whole packet
 
 
 class Ingress(OwnFaces):
@@ -54,19 +54,19 @@ class Ingress(OwnFaces):
         return f"{self.name}.waiting"
 
     def servers(self) -> list[Server]:
-        """Free bytes of the buffer and waiting packets, both counted by the engine only."""
+        """Return the free bytes of the buffer and the waiting packets, both counted by the engine only."""
         return [
             Server(f"{self.name}.buffer", units=self.capacity, role="hidden"),
             Server(self.packets, units=0, role="hidden"),
         ]
 
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """No time; the bytes leave the buffer, and with them all cells that they stood in."""
+        """Return no time, and the bytes of all cells that leave the buffer."""
         freed = np.float64("nan") if values["bytes"] is None else values["bytes"]
         return Uses(np.float64(0.0), frees=np.ceil(freed / self.cell_bytes) * self.cell_bytes)  # type: ignore[arg-type]
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
-        """Give cells of the buffer back, where arrivals fill it."""
+        """Give cells of the buffer back, unless arrivals are saturated."""
         if self.arrivals != SATURATED:
             asm.put(f"{self.name}.buffer", round_up(operands["bytes"], self.cell_bytes))
 
@@ -76,7 +76,7 @@ class Ingress(OwnFaces):
         self, asm: Assembler, columns: Sequence[Variable], poll: Callable[[], None] | None, table: int, rows: int,
         place: int,
     ) -> None:  # fmt: skip
-        """Load a thread's next packet (saturated: the next row of the workload in turn, the global `place` counts)."""
+        """Load a thread's next packet (saturated: the next row of the workload; the global `place` counts them)."""
         first = asm.operand(columns[0])[1]
         if self.arrivals == SATURATED:
             with asm.scope():
@@ -92,7 +92,7 @@ class Ingress(OwnFaces):
         self, asm: Assembler, columns: Sequence[Variable], table: int, rows: int, place: int,
         process: Arrivals | None, times: int,
     ) -> None:  # fmt: skip
-        """Emit a token that lets packets arrive by a process for ever, or (None) once at the times in table `times`."""
+        """Emit a token that lets packets arrive by a process without end, or (None) at the times in table `times`."""
         names = [variable.name for variable in columns]
         length = columns[names.index("packet_bytes")]
         first = asm.operand(columns[0])[1]
@@ -135,7 +135,7 @@ class Ingress(OwnFaces):
         asm.emit(engine.END)
 
     def _losses(self, asm: Assembler, place: int, shortest: int, longest: int) -> Losses:
-        """Return what lost packets do: they are counted at once after many losses, mostly one after the other.
+        """Return how losses are counted: one by one, or many at once when almost all packets are lost.
 
         place: the global that counts offered packets. shortest, longest: bytes of packets.
         """
@@ -147,7 +147,9 @@ class Ingress(OwnFaces):
 
         def unless(otherwise: Label) -> None:
             asm.jump(otherwise, before < FEWEST_LOST)
-            accepted = asm.read(place) - before - self.capacity // longest  # since the buffer was full first, or less
+            accepted = (
+                asm.read(place) - before - self.capacity // longest
+            )  # lower bound on packets since the buffer filled
             asm.jump(otherwise, accepted * LOST_PER_ACCEPTED > before)
             asm.jump(otherwise, asm.free(f"{self.name}.buffer") >= round_up(shortest, self.cell_bytes))
 

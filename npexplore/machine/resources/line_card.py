@@ -3,11 +3,12 @@
     time on a wire = (bytes rounded up to whole words + gap) / (bytes per second)
 
 `receive` waits until a packet has come over the wire: an input file plays as fast as the machine accepts it. `send`
-waits for the wire and for the packet to leave (no buffer), or only for room in the buffer, from which the wire sends by
-itself; without room the sender waits (stall) or the packet is lost (drop): later sends and puts do nothing for it.
+waits for the wire and for the packet to leave (no buffer), or only for room in the buffer, from which the wire sends
+concurrently. Without room the sender waits (stall) or the packet is lost (drop); later sends and puts of a lost packet
+do nothing.
 
-Where packets never run out, a thread whose first step is `receive` waits for the wire before there is a packet: latency
-counts from the packet's first bit. On a shared wire (`half_duplex`) packets that leave are in the way, and it counts.
+If packets never run out, a thread whose first step is `receive` waits for the wire before its packet exists: latency
+counts from the packet's first bit. On a shared wire (`half_duplex`) the wait for departing packets counts too.
 
 Alone: M/D/1 of the words and the gap.
 """
@@ -64,11 +65,11 @@ class LineCard(Resource, kind="line_card"):
         self.half_duplex = half_duplex
 
     def wire(self, method: str) -> str:
-        """Return the server of a direction."""
+        """Return the server of a direction ("receive" or "send")."""
         return f"{self.name}.wire" if self.half_duplex else f"{self.name}.{'in' if method == 'receive' else 'out'}"
 
     def servers(self) -> list[Server]:
-        """A wire for each direction, or one, and the free bytes of the buffer."""
+        """Return a wire for each direction, or one for both, and the free bytes of the buffer."""
         names = dict.fromkeys(self.wire(method) for method in self.VISITS)
         wires = [Server(name, self.ports, brings=name != self.wire("send")) for name in names]
         return wires if self.buffer is None else [*wires, Server(self._room, self.ports, self.buffer, role="hidden")]
@@ -81,11 +82,11 @@ class LineCard(Resource, kind="line_card"):
         return method == "send" and self.buffer is not None
 
     def ends(self, method: str) -> Ends:
-        """Say that a packet may be lost for want of room."""
+        """Return "sometimes" if a send may drop the packet because the buffer is full."""
         return "sometimes" if self._aside(method) and self.when_full == "drop" else "never"
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
-        """The wire for the words of a packet; from a buffer it sends beside the packet's thread."""
+        """Record the time of a packet's words on the wire; a buffered send runs concurrently with the thread."""
         check_member(self, visit, v, self.ports)
         wire, time = self.wire(visit), ceildiv(v.bytes, self.word) * self.word * self.byte + self.gap
 
@@ -106,7 +107,7 @@ class LineCard(Resource, kind="line_card"):
         m.contended(lambda asm, of: self._send(asm, of(v.bytes), of(v.member)), alone)
 
     def _send(self, asm: Assembler, size: Operand, member: Operand) -> None:
-        """Take room and let a forked token serve the wire; without room wait, or lose the packet."""
+        """Take room and let a forked token serve the wire; without room wait, or drop the packet."""
         lost, after = Label(), Label()
         time = asm.ticks(ceildiv(size, self.word) * self.word, self.byte) + asm.ticks(self.gap)
         if self.when_full == "stall":

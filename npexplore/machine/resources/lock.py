@@ -1,18 +1,19 @@
 """A lock that one packet holds at a time: who waits sleeps until it is handed over, or polls until it is free.
 
-    suspend   acquire: costs; sleeps in the line. release: costs, holding it still, then the head of the line has it
-              cost of a release = base + (wake + per waiter x n if n > 0 sleep)
-    suspend, with `idle`: a sleeper's processor has nothing else to run and goes round in the scheduler: a visit, a gap,
-              a visit ... until its task has the lock, in order of arrival, and then makes `wake_visits` of wake_cycles
-              beside each; all these visits are in the way of all others
+    suspend   acquire: costs cycles; then the packet sleeps in a queue. release: costs cycles while the lock is held,
+              then the first sleeper gets the lock. cost of a release = base + (wake + per waiter x n if n > 0 sleep)
+    suspend, with `idle`: a sleeper's processor runs nothing else and polls in the scheduler: a visit, a gap, a visit
+              ... until its task gets the lock, in order of arrival. Then it makes `wake_visits` visits, each followed
+              by wake_cycles. All these visits delay other visits of that memory
     spin      acquire: visits a memory (test and set) until it finds the lock free; waits a gap after each miss.
-              release: one visit more. Whoever polls first has it; polls are in the way of all others at that memory
+              release: one more visit. The first poll after a release gets the lock; polls delay other visits of that
+              memory
 
-Processors that stay in the scheduler and read its memory are Mutek's, "A Modular On-Chip Multiprocessor for Routing
-Applications", Sec. 4: throughput collapses where the holder's own accesses wait behind theirs.
+Polling in the scheduler's memory is the behaviour of Mutek, "A Modular On-Chip Multiprocessor for Routing
+Applications", Sec. 4: throughput collapses if the holder's accesses wait behind polls.
 
-Alone, without polls: M/G/1 of the time held whose hand-over depends on who sleeps, a Markov chain at the ends of holds;
-closed, all others sleep at each release.
+Alone, without polls: M/G/1 of the time held, in which the hand-over depends on the number of sleepers, a Markov chain
+at the ends of holds; closed, all others sleep at each release.
 """
 
 from contextlib import nullcontext
@@ -32,9 +33,9 @@ Kind = Literal["suspend", "spin"]
 class Lock(Resource, kind="lock"):
     """A lock whose operations cost cycles, of a `processor` that the thread needs for them, or of time that passes.
 
-    memory: the visit that each poll makes (spin), or each sleeper that a release scans (suspend; none by default).
-    idle: the visit that a sleeper's processor makes again and again, gap_cycles apart, and wake_visits times more when
-    its task has the lock: a context is loaded (suspend; none by default).
+    memory: the visit of each poll (spin), or of a release for each sleeper that it scans (suspend; none by default).
+    idle: the visit that a sleeper's processor repeats every gap_cycles, and wake_visits times more when its task gets
+    the lock, to load a context (suspend; none by default).
 
     Example:
         >>> from npexplore.machine import Lock
@@ -78,28 +79,28 @@ class Lock(Resource, kind="lock"):
             raise ModelError(f"{name}: gap_cycles belongs to spin; a lock that suspends has none, got {gap_cycles!r}")
 
     def visited(self) -> list[Resource]:
-        """The memory of polls or of sleepers, and the processor."""
-        resources = [one.resource for one in (self.memory, self.idle) if one is not None]
+        """Return the memory that polls or releases visit, and the processor."""
+        resources = [step.resource for step in (self.memory, self.idle) if step is not None]
         return resources if self.processor is None else [*resources, self.processor]
 
     def sleepers_cycles(self) -> tuple[int, int, int, int] | None:
-        """Return cycles to acquire, to release, to wake the next, for each who sleeps; None where others decide."""
+        """Return cycles to acquire, release, wake the next, and per sleeper; None if these visit other resources."""
         own_clock = self.processor is None and self.memory is None and self.idle is None and self.kind == "suspend"
         return (self.acquire, self.release, self.wake, self.waiter) if own_clock else None
 
     def servers(self) -> list[Server]:
-        """The lock; what depends on the number of waiters is named."""
-        looked = self.idle or self.memory
-        if looked is not None and self.idle is None and self.kind == "suspend":
-            return [Server(self.name, unsolvable=f"scans those who wait, in {looked.resource.name}")]
-        if looked is not None:
+        """Return the lock, with its costs that depend on the number of waiters."""
+        poll = self.idle or self.memory
+        if poll is not None and self.idle is None and self.kind == "suspend":
+            return [Server(self.name, unsolvable=f"scans those who wait, in {poll.resource.name}")]
+        if poll is not None:
             in_turn, wake = self.idle is not None, self.wake * self.cycle
             return [Server(self.name, polled=Polls(
-                looked.resource.name, self.gap * self.cycle, in_turn, self.wake_visits, wake))]  # fmt: skip
+                poll.resource.name, self.gap * self.cycle, in_turn, self.wake_visits, wake))]  # fmt: skip
         return [Server(self.name, wake_s=self.wake * self.cycle, per_waiter_s=self.waiter * self.cycle)]
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
-        """Acquire: costs, then the lock, or polls until it is free; release: costs while it is still held."""
+        """Record acquire (costs, then the lock, or polls until it is free) or release (costs while it is held)."""
 
         def spend(cycles: Operand) -> None:
             if self.processor is not None:

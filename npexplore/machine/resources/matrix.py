@@ -1,13 +1,14 @@
 """A switch matrix between `ports`: a crossbar, or a fat tree of switches with `arity` branches each.
 
-    way of a message   up over c links and down over c, c the levels to the first switch above both ports
-    latency            2 c words word_s + (2 c - 1) hop_s         (each link takes the whole message, then the next)
-    trunk              links abreast from a switch of level l upwards, and as many down: (arity / thinning) ^ l
+    path of a message  up over c links and down over c links, c the level of the first switch above both ports
+    latency            2 c words word_s + (2 c - 1) hop_s         (store and forward: each link takes the whole message)
+    trunk              parallel links up from a switch of level l, and as many down: (arity / thinning) ^ l
 
-A random source or target counts as any port, all alike, its own too (bounds and queueing; simulation draws it).
+In bounds and queueing a random source or target is any port with equal probability, also the other end; simulation
+draws it.
 
 A crossbar is a tree of one switch. A tree with thinning 1 has as many links at each level as ports (Leiserson, IEEE
-Trans. Computers C-34(10), 1985); a thinner one saves links and gets full at its top.
+Trans. Computers C-34(10), 1985); a thinner tree has fewer links, which saturate at its top.
 """
 
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ class SwitchMatrix(Resource, kind="matrix"):
     """Messages of so many words from port `source` to port `target`; one to its own port takes no link and no time.
 
     word_s: time of a word on a link. hop_s: time through a switch. arity: branches of a switch (None: a crossbar).
-    thinning: how many times fewer links a switch has upwards than its branches have together.
+    thinning: links of a switch's branches together, divided by its links upwards.
 
     Example:
         >>> from npexplore.machine import SwitchMatrix
@@ -55,24 +56,24 @@ class SwitchMatrix(Resource, kind="matrix"):
         return levels
 
     def _links(self) -> Iterator[tuple[str, int]]:
-        """Yield (server, ports below one of its members) along the longest way."""
+        """Yield (server, ports below one of its members) along the longest path."""
         below = [self.arity**level for level in range(self.levels)]
         yield from ((f"{self.name}.up{level}", n) for level, n in enumerate(below))
         yield from ((f"{self.name}.down{level}", n) for level, n in reversed(list(enumerate(below))))
 
     def servers(self) -> list[Server]:
-        """The trunks of every level, up and down: one of level 0 a port, one of a higher level a switch."""
+        """Return the trunks of every level, up and down: one per port at level 0, one per switch at higher levels."""
         trunk = {self.arity**level: (self.arity // self.thinning) ** level for level in range(self.levels)}
         return [Server(name, -(-self.ports // below), max(1, trunk[below])) for name, below in self._links()]
 
     def _elsewhere(self, source: Expression, target: Expression, below: int) -> list[Expression | float]:
-        """Return shares of messages that leave a switch above `below` ports, by the end that is known, by neither."""
+        """Return shares of messages that leave a switch above `below` ports: for a known source, target, neither."""
         sizes = [min(below, self.ports - first) for first in range(0, self.ports, below)]
         ends = (1.0 - minimum(below, self.ports - end // below * below) * (1 / self.ports) for end in (source, target))
         return [*ends, 1.0 - sum(size**2 for size in sizes) / self.ports**2]
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
-        """One link after the other, a switch between two; links that the way does not need are left out."""
+        """Record one link after the other, with a switch between two; unused links are left out."""
         source, target = m.let(v.source), m.let(v.target)
         for port in (source, target):
             m.within(port, self.ports, f"{self.name} has ports")

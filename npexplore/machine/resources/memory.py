@@ -2,7 +2,7 @@
 
     occupied = command + ceil(words / burst) x burst x word / efficiency
 
-The caller goes on `latency` after its words have passed (Denning's demand counts only what is occupied).
+The caller continues `latency` after its words have passed (Denning's demand counts only the occupied time).
 
 Alone: M/D/1 a channel chosen at random, M/D/c channels in turn; closed, min(threads / visit, channels / occupied).
 """
@@ -17,8 +17,8 @@ from npexplore.rows.expressions import ceildiv
 class WordMemory(Resource, kind="memory"):
     """A memory of `channels` alike channels, each with one port (scratchpad) or a read and a write port (QDR SRAM).
 
-    burst_words: words move in whole bursts of so many. efficiency: the share of its words' pace that the bus reaches.
-    select: how a channel is chosen; by key it is address // interleave_bytes mod channels.
+    burst_words: words of a burst; accesses move whole bursts. efficiency: fraction of its peak rate that the bus
+    reaches. select: the policy that chooses a channel; by key it is address // interleave_bytes mod channels.
 
     Example:
         >>> from npexplore.machine import WordMemory
@@ -58,13 +58,13 @@ class WordMemory(Resource, kind="memory"):
         return f"{self.name}.{method}" if self.split_ports else self.name
 
     def servers(self) -> list[Server]:
-        """One server per channel, or one per channel and direction."""
+        """Return a server with a member per channel, or one for each direction."""
         if self.split_ports:
             return [Server(self._port(method), members=self.channels) for method in self.VISITS]
         return [Server(self.name, members=self.channels)]
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
-        """The words at the port of a channel, then the latency."""
+        """Record the words at the port of a channel, then the latency."""
         check_key(f"{self.name}.{visit}", self.select, v, "address")
         port, key = self._port(visit), v.address // self.interleave if "address" in v else None
         words = ceildiv(v.bytes, self.burst_bytes) * (self.burst * self.word)

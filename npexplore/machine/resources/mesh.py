@@ -2,14 +2,15 @@
 
     path:     entry of the source terminal -> links between neighbours -> exit of the target terminal
     head:     waits to be first in its input FIFO, then for its output link; it keeps both until the tail has passed
-    flit:     moves on if a place is free in the next FIFO; it is there `hop_cycles` later, its place a cycle later
-    cycle:    links whose tail has passed are free and go to heads that wait already, by `arbitration`; then new
-              heads are served in the order of their inputs (north, east, south, west, local)
+    flit:     moves if a place is free in the next FIFO; it arrives `hop_cycles` later, its old place is free a cycle
+              after that
+    cycle:    links whose tail has passed go to waiting heads, by `arbitration`; then new heads are served in the order
+              of their inputs (north, east, south, west, local)
 
-A blocked worm stretches over the FIFOs behind its head and keeps the links that it still needs. Exits take a flit a
-cycle. The engine moves bursts (machine/resources/flits.py); every time is that of moving flit by flit.
+A blocked worm extends over the FIFOs behind its head and keeps the links that it still needs. Exits take a flit a
+cycle. The engine moves bursts (machine/resources/flits.py), with the same times as moving flit by flit.
 
-Alone, one route: M/D/1 at the first link, as later ones of equal rate add no wait (Friedman 1965).
+Alone, one route: M/D/1 at the first link, as later links of equal rate add no wait (Friedman 1965).
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,12 +31,12 @@ from npexplore.rows.expressions import Expression, Values
 Arbitration = Literal["oldest", "rotating", "fixed"]
 LINES: dict[str, Literal["fifo", "keyed", "cyclic"]] = {"oldest": "fifo", "rotating": "cyclic", "fixed": "keyed"}
 STORED = "messages stored and forwarded link by link, without back pressure"
-MOST_HEADS = 64  # heads in one FIFO, and callers that wait for an arrival, that tokens are kept for
+MOST_HEADS = 64  # heads in one FIFO, and callers waiting for an arrival, for which tokens are reserved
 
 
 @lru_cache(maxsize=64)
 def servers_of(grid: Grid, line: Literal["fifo", "keyed", "cyclic"], depth: int) -> list[Server]:
-    """Return one server per link, and per FIFO the place of the first message, the flits and the free places."""
+    """Return a server per link, and per FIFO servers for its first message, its flits and its free places."""
     names = tuple(link.name.removeprefix(f"{grid.name}.") for link in grid.links[: grid.buffers])
     links = [Server(link.name, discipline=line, approximation=STORED, kept_waiting=True) for link in grid.links]
     return [*links, *fifos(grid.name, "first", names, depth)]
@@ -44,12 +45,12 @@ def servers_of(grid: Grid, line: Literal["fifo", "keyed", "cyclic"], depth: int)
 class Mesh(Tiles, kind="mesh"):
     """One network; several independent ones are several meshes.
 
-    ports: tiles that have an extra terminal each; these follow the tiles' own in number. arbitration: among waiting
-    heads the oldest request goes first, the inputs take turns, or the order of inputs is fixed.
+    ports: the tile of each extra terminal; their numbers follow those of the tiles. arbitration: of waiting heads the
+    oldest request goes first, the inputs take turns, or the order of inputs is fixed.
 
-    send(source, target, words): the caller goes on when the tail has entered the network.
-    deliver(source, target, words): it goes on when the tail has left it at the target.
-    A program that does not read what comes takes the exit: held = m.take("NAME.out3"), until m.give(held).
+    send(source, target, words): the caller continues when the tail has entered the network.
+    deliver(source, target, words): the caller continues when the tail has left the network at the target.
+    A program that stops reading blocks the exit: held = m.take("NAME.out3"), until m.give(held).
 
     Example:
         >>> from npexplore.machine import Mesh
@@ -84,21 +85,21 @@ class Mesh(Tiles, kind="mesh"):
     def _terminal(self, method: str, operand: str, value: Values | None) -> Values | None:
         if value is None:
             return None
-        wrong = (value < 0) | (value >= self.grid.terminals) | (value != np.floor(value))
-        if any_of(wrong):
+        invalid = (value < 0) | (value >= self.grid.terminals) | (value != np.floor(value))
+        if any_of(invalid):
             raise ModelError(
                 f"{self.name}.{method}: {operand} must be a terminal of 0..{self.grid.terminals - 1}, "
-                f"got {np.atleast_1d(value)[np.atleast_1d(wrong)][0]:g}"
+                f"got {np.atleast_1d(value)[np.atleast_1d(invalid)][0]:g}"
             )
         return value
 
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """Every link of the route for the message's flits; a random source or target counts as any tile, all alike."""
+        """Return the time of the flits at every link of the route; a random source or target is any tile, equally."""
         flits = self.header + known(self, method, "words", values)
         seconds = self.cycle * cycles_for(flits, self.depth, self.hop)
         source, target = (self._terminal(method, word, values[word]) for word in ("source", "target"))
         crossings, hops = self._crossings(source, target)
-        # each flit keeps a place behind its link for hop + 1 cycles; an exit has none behind it
+        # each flit occupies a place in the FIFO behind its link for hop + 1 cycles; an exit has no FIFO
         paced = np.maximum(seconds, self.cycle * flits * (self.hop + 1) / self.depth)
         holds = [
             Hold(name, (seconds if name.startswith(f"{self.name}.out") else paced) * crossed, visits=crossed)
@@ -110,8 +111,8 @@ class Mesh(Tiles, kind="mesh"):
         return Uses(latency, holds)
 
     def _crossings(self, source: Values | None, target: Values | None) -> tuple[dict[str, Values], Values]:
-        """Return how often packets with these terminals cross each link (those that none crosses left out), and all."""
-        kinds = self.grid.terminals + 1  # of ends: any tile, or one of the terminals
+        """Return the crossings of each link per packet, by link (only links that are crossed), and their sum."""
+        kinds = self.grid.terminals + 1  # kinds of ends: any tile, or one of the terminals
         first, last = (np.int64(0) if end is None else end.astype(np.int64) + 1 for end in (source, target))
         pair = first * kinds + last
         if not pair.ndim:
@@ -119,9 +120,9 @@ class Mesh(Tiles, kind="mesh"):
             return {self.grid.links[link].name: row[link] for link in np.flatnonzero(row).tolist()}, row.sum()
         pairs = np.unique(pair)
         which = np.searchsorted(pairs, pair)
-        ends = [divmod(int(one), kinds) for one in pairs]
-        rows = [self.grid.crossings(*(end - 1 if end else None for end in one)) for one in ends]
-        table = np.array(rows).reshape(len(rows), len(self.grid.links))  # no row at all where no packet comes
+        ends = [divmod(int(number), kinds) for number in pairs]
+        rows = [self.grid.crossings(*(end - 1 if end else None for end in ends_of_pair)) for ends_of_pair in ends]
+        table = np.array(rows).reshape(len(rows), len(self.grid.links))  # may have no row, if no packet comes
         crossed = np.flatnonzero(table.any(axis=0)).tolist()
         by_link = {self.grid.links[link].name: table[:, link][which, ...] for link in crossed}
         return by_link, table.sum(axis=-1)[which]
@@ -129,7 +130,7 @@ class Mesh(Tiles, kind="mesh"):
     # ---- engine operations
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
-        """The caller moves the flits over its entry; each further link has a token that starts with the head."""
+        """Let the caller move the flits over its entry; each further link has a token that starts with the head."""
         if f"{self.name}.hops" not in asm.named_tables:
             asm.spare_tokens += self.grid.buffers * (min(self.depth, MOST_HEADS) + self.hop)
         worm = Worm(asm, self.name, self.grid, ticks_of(asm, self.cycle), self.hop, method == "deliver")

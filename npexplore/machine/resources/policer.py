@@ -2,8 +2,8 @@
 
     token = min(depth, token + rate x time since the packet before)        admitted: token >= 1
 
-As `golden/police/leaky_bucket.py`, in whole numbers; the time is read from a timer that ticks every `timer_s`. A visit
-takes no time: the program that polices spends it.
+The algorithm is that of `golden/police/leaky_bucket.py`, in whole numbers, with a timer that ticks every `timer_s`. A
+visit takes no time; the program accounts for the time of policing.
 
 Alone, behind Poisson arrivals: the loss of M/D/1/depth (solve/queueing/token_bucket.py).
 """
@@ -21,7 +21,7 @@ from npexplore.rows.assembler import HANDED_ON, Assembler
 from npexplore.rows.base import Label
 from npexplore.rows.expressions import Expression, Operand, Values, Variable, minimum
 
-FINEST = 10**6  # denominators of a rate up to this are exact
+FINEST = 10**6  # largest denominator of a rate; rates with larger denominators are rounded
 
 
 class Policer(OwnFaces, kind="policer"):
@@ -49,19 +49,19 @@ class Policer(OwnFaces, kind="policer"):
         self.drops = False
 
     def servers(self) -> list[Server]:
-        """None: a token bucket delays no packet."""
+        """Return none: a token bucket delays no packet."""
         return []
 
     def ends(self, method: str) -> Ends:
-        """Say that a packet that is dropped leaves its thread."""
+        """Return "always" for drop: a dropped packet leaves its thread."""
         return "always" if method == "drop" else "never"
 
     def on_visit(self, method: str) -> None:
-        """Note that the program drops packets that are not admitted."""
+        """Note whether the program drops packets that are not admitted."""
         self.drops = self.drops or method == "drop"
 
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """No time. Those that finish are admitted where the others are dropped; else nobody knows how many are."""
+        """Return no time; the result is 1 if the program drops the other packets, else it is unknown."""
         nothing: Values = np.float64(0.0)  # type: ignore[assignment]
         if method == "drop":
             return Uses(nothing, hands_on=True)
@@ -75,11 +75,11 @@ class Policer(OwnFaces, kind="policer"):
             return None
         fractions = [Fraction(rate).limit_denominator(FINEST) * Fraction(asm.tick).limit_denominator(10**15)
                      for rate in self.rates]  # fmt: skip
-        full = [self.depth * one.denominator for one in fractions]
+        full = [self.depth * fraction.denominator for fraction in fractions]
         rate, cost, depth = (
             self._words(asm, name, values)
-            for name, values in (("rates", [one.numerator for one in fractions]),
-                                 ("costs", [one.denominator for one in fractions]), ("depths", full))
+            for name, values in (("rates", [fraction.numerator for fraction in fractions]),
+                                 ("costs", [fraction.denominator for fraction in fractions]), ("depths", full))
         )  # fmt: skip
         tokens, times = self._words(asm, "tokens", full), self._words(asm, "times", [0] * len(full))
         admitted, ticks = Variable("admitted"), max(round(self.timer / asm.tick), 1)
@@ -106,7 +106,7 @@ class Policer(OwnFaces, kind="policer"):
         return admitted
 
     def _words(self, asm: Assembler, name: str, values: Sequence[int]) -> int:
-        """Return the first of the globals that keep a number for each flow, with what they are at first."""
+        """Return the first of the globals that store a number for each flow, with these initial values."""
         first = asm.shared_global(f"{self.name}.{name}", len(values))
         asm.globals[first : first + len(values)] = values
         return first

@@ -1,7 +1,7 @@
 """A pool of alike buffers: a packet waits until enough are free, keeps them, and gives them back.
 
-Demand of a packet = sum of buffers x the time it has them: packets under way are limited, whatever else they do.
-Anybody may give buffers back, some now and some later.
+Demand of a packet = sum of buffers x the time that it has them: the pool limits the packets that hold buffers.
+Any packet may give buffers back, in several parts.
 
 Alone, kept for a constant time: M/D/c with as many servers as buffers.
 """
@@ -27,9 +27,9 @@ class BufferPool(Resource, kind="pool"):
         self.count = count_of(f"{name}: count", count)
 
     def servers(self) -> list[Server]:
-        """The buffers."""
+        """Return the buffers."""
         return [Server(self.name, units=self.count, role="pool")]
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
-        """Buffers are a packet's own from a take to a give."""
+        """Record a take or a give of buffers."""
         (m.open if visit == "take" else m.close)(self.name, v.count)

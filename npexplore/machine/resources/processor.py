@@ -4,11 +4,12 @@
 
 ready_on_stall       ready threads are served first come first served
 ready_round_robin    the ready thread next in the order of thread numbers is served
-strict_round_robin   the turn goes to the next thread with a packet, ready or not: one that waits for a memory keeps the
-                     engine idle, one that waits for a packet is passed over (Gorilla, Sec. 4.5.2)
-ready_every_cycle    ready threads take turns cycle by cycle: processor sharing; one alone issues each `pipeline` cycles
+strict_round_robin   the turn goes to the next thread with a packet, ready or not: the engine idles while that thread
+                     waits for a memory; a thread that waits for a packet is skipped (Gorilla, Sec. 4.5.2)
+ready_every_cycle    ready threads take turns cycle by cycle (processor sharing); a single one issues every `pipeline`
+                     cycles
 
-Thread k has number k among all threads; each belongs to one engine; the first three do not preempt.
+Thread k has number k among all threads; each belongs to one engine. The first three disciplines do not preempt.
 
 Alone, one engine: M/D/1.
 """
@@ -59,26 +60,26 @@ class Processor(Resource, kind="processor"):
         self.turns = None if threads is None else Turns(name, self.engines, count_of(f"{name}: threads", threads))
 
     def clocks(self, needed: bool = False) -> dict[str, float]:
-        """Its cycle; visits of many cycles are rounded once."""
+        """Return its cycle, unless `needed`: a visit of many cycles is rounded once."""
         return {} if needed else {"cycle": self.cycle}
 
     def homes(self) -> list[str]:
-        """Each thread computes on one engine, always the same."""
+        """Return its server: each thread always computes on the same engine."""
         return [self.name]
 
     def servers(self) -> list[Server]:
-        """One server a processor; with strict turns a gate for each thread."""
+        """Return a server with a member per engine; with strict turns also a gate for each thread."""
         if self.discipline == "ready_every_cycle":
             return [Server(self.name, self.engines, self.pipeline, "shared")]
         if self.discipline == "ready_round_robin":
             return [Server(self.name, self.engines, discipline="cyclic")]
         if self.turns is None:
             return [Server(self.name, self.engines)]
-        note = "threads in the order in which they are ready"
-        return [Server(self.name, self.engines, approximation=note), self.turns.server()]
+        approximation = "threads in the order in which they are ready"
+        return [Server(self.name, self.engines, approximation=approximation), self.turns.server()]
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
-        """A visit keeps the thread's own engine for its cycles, in the order of the discipline."""
+        """Record that a visit occupies the thread's engine for its cycles, in the order of the discipline."""
         time, home = v.cycles * (self.cycle * self.pipeline) + self.switch, m.home_of(self.name)
         if self.discipline == "ready_round_robin":
             held = m.take(self.name, member=home, key=THREAD + 1)
@@ -92,7 +93,7 @@ class Processor(Resource, kind="processor"):
             m.contended(self.turns.emit_pass)
 
     def check_threads(self, threads: int) -> None:
-        """Raise ModelError for turns of fewer threads than the machine has: each has its number among all of them."""
+        """Raise ModelError if strict turns have fewer threads than the machine."""
         if self.turns is not None and self.turns.threads < threads:
             raise ModelError(
                 f"{self.name}: strict_round_robin needs threads = {threads}, all threads of the machine, got "
@@ -100,6 +101,6 @@ class Processor(Resource, kind="processor"):
             )
 
     def emit_idle(self, asm: Assembler) -> None:
-        """A thread that waits for a packet passes its turn on and is left out until it computes again."""
+        """Append rows of a thread that waits for a packet: it passes its turn, and is skipped until it computes."""
         if self.turns is not None:
             self.turns.emit_idle(asm)

@@ -1,11 +1,11 @@
 """A bounded queue between two pools of threads: `put` hands the thread's packet on to the pool that gets from it.
 
-Of several alike queues `put` chooses one (in turn, at random, the one with most room); the members of the getting
-pool's home share them out in order: with 96 engines and 16 queues engines 0 to 5 get from queue 0.
+With several identical queues, `put` chooses one (in turn, at random, or the one with most room). The members of the
+getting pool's home are divided among them in order: with 96 engines and 16 queues, engines 0 to 5 get from queue 0.
 
-Room is a semaphore of `capacity` packets or bytes, the packets in it another, their columns a ring. Without room the
-giver waits with all it holds (stall), the packet is lost (drop), or the giver waits for a credit, which comes back
-`credit_s` after the packet was got (credits). Getting frees the room.
+A semaphore counts the free room (`capacity` packets or bytes), another the packets; a ring stores their columns.
+Without room the putting thread waits with all it holds (stall), the packet is lost (drop), or the thread waits for a
+credit, which returns `credit_s` after a packet was taken out (credits). Taking a packet out frees its room.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ Select = Literal["in_turn", "random", "shortest"]
 class BoundedQueue(OwnFaces, kind="queue"):
     """At most `capacity` packets (or bytes of packets) wait here, in each of `members`, for the pool that gets from it.
 
-    carries: more numbers than the workload's columns that go along; `put` asks for them as operands, and the getting
-    pool sees them as columns of the packet (one called packet_bytes replaces the length).
+    carries: numbers that a packet carries besides the workload's columns; they are operands of `put`, and columns of
+    the packet in the getting pool (`packet_bytes` replaces the length).
 
     Example:
         >>> from npexplore.machine import BoundedQueue
@@ -61,7 +61,7 @@ class BoundedQueue(OwnFaces, kind="queue"):
         self.VISITS = {"put": self.carries}
 
     def servers(self) -> list[Server]:
-        """The free room and the packets in the queue, both counted by the engine only."""
+        """Return the free room and the packets in the queue, both counted by the engine only."""
         return [
             Server(f"{self.name}.room", self.members, self.capacity, role="hidden", stall_reason="the queue is full"),
             Server(self.packets, self.members, 0, role="hidden"),
@@ -73,22 +73,22 @@ class BoundedQueue(OwnFaces, kind="queue"):
         return f"{self.name}.packets"
 
     def most_packets(self, smallest: int) -> int:
-        """Return how many packets fit in if none is shorter than `smallest` bytes."""
+        """Return the largest number of packets in a queue if none is shorter than `smallest` bytes."""
         if self.unit == "packets":
             return self.capacity
         return max(self.capacity // (1 if "packet_bytes" in self.carries else smallest), 1)
 
     def check_largest(self, largest: int) -> None:
-        """Raise ModelError if a packet would wait for room for ever, because it is longer than the whole queue."""
+        """Raise ModelError if a packet would wait forever because it is longer than the whole queue."""
         if self.unit == "bytes" and self.when_full != "drop" and largest > self.capacity:
             raise ModelError(f"{self.name}: a packet of {largest} bytes never fits into {self.capacity} bytes")
 
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """No time; the packet goes on."""
+        """Return no time; the packet moves to the next pool."""
         return Uses(np.float64(0.0), hands_on=True)  # type: ignore[arg-type]
 
     def ends(self, method: str) -> Ends:
-        """Say that the packet leaves its thread."""
+        """Return "always": the packet leaves its thread."""
         return "always"
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
@@ -128,7 +128,7 @@ class BoundedQueue(OwnFaces, kind="queue"):
             asm.put(f"{self.name}.room", units, member)
 
     def _served(self, asm: Assembler) -> Expression:
-        """Return the queue that the running thread gets from; raises ModelError if its home does not share them out."""
+        """Return the queue that the running thread gets from; raises ModelError if queues do not divide the home."""
         if self.members == 1:
             return Constant(0)
         home, members = next(((name, asm.servers[name][0].members) for name in asm.homes), ("none", 0))
@@ -144,9 +144,9 @@ def append(
     asm: Assembler, name: str, packets: str, values: Sequence[Operand], member: Operand = 0,
     counted: Operand | None = None,
 ) -> None:  # fmt: skip
-    """Append a message to the ring of a queue, count it in the semaphore `packets`, keep the longest length.
+    """Append a message to the ring of a queue, count it in the semaphore `packets`, update the longest queue length.
 
-    counted: the member of `packets` (None: that of the ring).
+    counted: the member of `packets` (None: the member of the ring).
     """
     with asm.scope():
         asm.push(asm.operand(expression(member) + asm.messages[name]), values)
@@ -158,7 +158,7 @@ def append(
 
 
 def lose(asm: Assembler, name: str, lost: Label, after: Label, how: int) -> None:
-    """Count a packet that comes to the label `lost`, for want of room; it is HANDED_ON or LOST."""
+    """Emit the rows at the label `lost`: count a dropped packet and end it. how: HANDED_ON or LOST."""
     asm.jump(after)
     asm.place(lost)
     asm.count(f"drop.{name}")
@@ -166,9 +166,9 @@ def lose(asm: Assembler, name: str, lost: Label, after: Label, how: int) -> None
 
 
 def await_packet(asm: Assembler, packets: str, poll: Callable[[], None] | None, member: Operand = 0) -> None:
-    """Sleep until the semaphore `packets` gives one, or look again and again with `poll` in between.
+    """Sleep until the semaphore `packets` gives a packet, or poll it with `poll` between two looks.
 
-    Threads that poll go to sleep when the arrivals are over, so that a run of a capture ends.
+    Polling threads sleep when the arrivals are over, so that a run of a capture ends.
     """
     if poll is None:
         asm.consume(packets, member=member)
@@ -188,4 +188,4 @@ def await_packet(asm: Assembler, packets: str, poll: Callable[[], None] | None, 
     asm.place(got)
 
 
-OVER = "arrivals are over"  # the global that the source of a capture sets at its end
+OVER = "arrivals are over"  # name of the global that the source of a capture sets at its end

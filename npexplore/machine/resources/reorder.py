@@ -1,9 +1,9 @@
 """A reorder queue: packets leave in the order in which they entered, whatever happened to them in between.
 
     ticket = m.order.enter()      takes a place, waits while all are taken; tickets count 0, 1, 2, ...
-    m.order.leave(ticket=ticket)  waits until all earlier ones have left, frees the place
+    m.order.leave(ticket=ticket)  waits until all earlier tickets have left, frees the place
 
-At most `places` tickets are inside, so ticket mod places tells them apart. What enters must leave.
+At most `places` tickets are inside, so ticket mod places identifies them. Every packet that enters must leave.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ class ReorderQueue(OwnFaces, kind="reorder"):
         self.members = count_of(f"{name}: members", members)
 
     def servers(self) -> list[Server]:
-        """Places, and a gate in front of the exit for each."""
+        """Return the places, and a gate in front of the exit for each place."""
         gates = Server(f"{self.name}.gate", self.members * self.places, role="hidden", start=0)
         return [Server(self.name, self.members, self.places, role="pool"), gates]
 
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """No time of its own; a place from one to the other."""
+        """Return no time; a place is taken at enter and given back at leave."""
         check_member(self, method, values, self.members)
         place = [Taken(self.name, member=values.get("member"))]
         return Uses(np.asarray(0.0), opens=place) if method == "enter" else Uses(np.asarray(0.0), closes=place)
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> Operand | None:
-        """A place and a ticket; or wait at the gate for one's turn, then open the next gate if somebody is there."""
+        """Take a place and a ticket; or wait at the gate for the turn, then open the next gate if a packet waits."""
         check_member(self, method, operands, self.members)
         member = asm.value_of(operands.get("member", 0))
         if method == "enter":
@@ -61,12 +61,12 @@ class ReorderQueue(OwnFaces, kind="reorder"):
         if asm.outlives:  # a fork may wait at each place
             asm.spare_tokens += self.places * self.members
         turn, go, done = asm.shared_global(f"{self.name}.left", self.members) + member, Label(), Label()
-        mine = asm.value_of(operands["ticket"])
-        asm.jump(go, asm.read(turn) == mine)
-        asm.consume(f"{self.name}.gate", member=mine % self.places + member * self.places)
+        leaving = asm.value_of(operands["ticket"])
+        asm.jump(go, asm.read(turn) == leaving)
+        asm.consume(f"{self.name}.gate", member=leaving % self.places + member * self.places)
         asm.place(go)
-        asm.write(turn, mine + 1)
-        following = asm.value_of((mine + 1) % self.places + member * self.places)
+        asm.write(turn, leaving + 1)
+        following = asm.value_of((leaving + 1) % self.places + member * self.places)
         asm.jump(done, asm.line(f"{self.name}.gate", following) == 0)
         asm.put(f"{self.name}.gate", member=following)
         asm.place(done)

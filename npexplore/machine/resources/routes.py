@@ -1,8 +1,8 @@
-"""Routes of static streams: paths as trees of tiles, where they cross, and which crossings stand still for good.
+"""Routes of static streams: paths as trees of tiles, their crossings, and checks for deadlock.
 
-crossing   a switch that several paths pass: it has the words of one of them at a time, a message after the other
+crossing   a switch that several paths pass: it moves one message after the other
 circle     path p holds switch a and waits for switch b, which path q holds while it waits for ... switch a
-turns      a switch's program: the paths in a fixed order, one message of each; it waits for the next one's words
+turns      a switch's program: one message of each path in a fixed order; it waits for the words of the next path
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ Place = tuple[int, int]  # a path, and a tile whose switch it holds
 
 @dataclass
 class Tree:
-    """One path: its switches in order from the source, the tile before each, its targets."""
+    """One path: its switches in order from the source, the previous tile of each, and its targets."""
 
     source: int
     before: dict[int, int | None] = field(default_factory=dict)
@@ -31,12 +31,12 @@ class Tree:
         return [(a, b) for b, a in self.before.items() if a is not None]
 
     def above(self, tile: int) -> list[int]:
-        """Return the tiles from a tile back to the source, without itself."""
+        """Return the tiles from a tile back to the source, without the tile itself."""
         before = self.before[tile]
         return [] if before is None else [before, *self.above(before)]
 
     def depth(self, tile: int) -> int:
-        """Return the number of links between tiles from the source."""
+        """Return the number of links from the source to a tile."""
         before = self.before[tile]
         return 0 if before is None else 1 + self.depth(before)
 
@@ -69,7 +69,7 @@ def tree_of(grid: Grid, number: int, routes: Sequence[Sequence[int]]) -> Tree:
 
 
 def shared(trees: Sequence[Tree]) -> list[int]:
-    """Return the tiles whose switches several paths pass."""
+    """Return the tiles of the switches that several paths pass."""
     passed = [tile for tree in trees for tile in tree.before]
     return sorted({tile for tile in passed if passed.count(tile) > 1})
 
@@ -88,26 +88,28 @@ def refuse_crossings(subject: str, trees: Sequence[Tree]) -> None:
 
 
 def checked_turns(subject: str, trees: Sequence[Tree], rows: Sequence[Sequence[int]], names: Sequence[str]) -> Turns:
-    """Return switch programs by tile from rows (tile, path, path, ...); raises ModelError for one that would stall.
+    """Return switch programs by tile from rows (tile, path, path, ...); raises ModelError for a program that stalls.
 
-    A program must name every path through its switch, once, and no other: words of the one would never be taken up,
-    those of the other never come. Two programs must have two paths in the same order.
+    A program must name every path through its switch once (else its words never move), and no other path (its words
+    never come). Two paths must have the same order in all programs.
     """
     turns: dict[int, Sequence[int]] = {}
     for tile, *order in rows:
-        here = f"{subject}: the switch of tile {tile}"
+        switch = f"{subject}: the switch of tile {tile}"
         for path in order:
             if not 0 <= path < len(trees):
-                raise ModelError(f"{here} waits for path {path}; there are 0..{len(trees) - 1}")
+                raise ModelError(f"{switch} waits for path {path}; there are 0..{len(trees) - 1}")
             if tile not in trees[path].before:
-                way = " > ".join(str(t) for t in trees[path].before)
-                raise ModelError(f"{here} waits for {names[path]}, whose words never come there: its route is {way}")
+                route = " > ".join(str(t) for t in trees[path].before)
+                raise ModelError(
+                    f"{switch} waits for {names[path]}, whose words never come there: its route is {route}"
+                )
         for path, tree in enumerate(trees):
             if tile in tree.before and order.count(path) != 1:
-                many = "never takes up" if path not in order else f"has {order.count(path)} turns for"
-                raise ModelError(f"{here} {many} {names[path]}, which passes there; a program has every path once")
+                problem = "never takes up" if path not in order else f"has {order.count(path)} turns for"
+                raise ModelError(f"{switch} {problem} {names[path]}, which passes there; a program has every path once")
         if tile in turns or len(order) < 2:
-            raise ModelError(f"{here} needs one program of at least two paths, got {list(rows)}")
+            raise ModelError(f"{switch} needs one program of at least two paths, got {list(rows)}")
         turns[tile] = order
     for (a, first), (b, second) in combinations(turns.items(), 2):
         both = [path for path in first if path in second]
@@ -120,16 +122,16 @@ def checked_turns(subject: str, trees: Sequence[Tree], rows: Sequence[Sequence[i
 
 
 def refuse_circles(subject: str, trees: Sequence[Tree], names: Sequence[str], turns: Turns) -> None:
-    """Raise ModelError where messages may wait for each other's switches in a circle; `turns` have an order already."""
+    """Raise ModelError if messages may wait for each other's switches in a circle; switches in `turns` cannot."""
     crossings = [tile for tile in shared(trees) if tile not in turns]
     holds: dict[Place, list[Place]] = {}
     for path, tree in enumerate(trees):
-        mine = [tile for tile in crossings if tile in tree.before]
-        for tile in mine:
+        on_path = [tile for tile in crossings if tile in tree.before]
+        for tile in on_path:
             holds[path, tile] = [
                 (other, wanted)
-                for wanted in mine if wanted != tile and wanted not in tree.above(tile)
-                for other, there in enumerate(trees) if other != path and wanted in there.before
+                for wanted in on_path if wanted != tile and wanted not in tree.above(tile)
+                for other, other_tree in enumerate(trees) if other != path and wanted in other_tree.before
             ]  # fmt: skip
     try:
         TopologicalSorter(holds).prepare()

@@ -3,8 +3,8 @@
     put(queue, member)    the packet joins queue `queue` of port `member`; a full queue loses it
     get                   the next port in turn that has a packet, there the class that the discipline chooses
 
-The disciplines are those of golden/schedule, as rows (rows/disciplines.py). To choose takes no time: the programs that
-put and get spend it.
+The disciplines are those of golden/schedule, as rows (rows/disciplines.py). The choice takes no time; the programs that
+put and get account for it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from npexplore.rows.expressions import Expression, Operand, Variable, expression
 class ScheduledQueue(BoundedQueue, kind="scheduled_queue"):
     """At each of `ports` a queue of up to `capacity` packets for every class. weights: by class, the highest first.
 
-    What a weight means is said by the discipline (golden/schedule): a quantum in bytes, packets a turn, a share.
+    The discipline (golden/schedule) defines the meaning of a weight: a quantum in bytes, packets a turn, a share.
 
     Example:
         >>> from npexplore.machine import ScheduledQueue
@@ -50,7 +50,7 @@ class ScheduledQueue(BoundedQueue, kind="scheduled_queue"):
         self.VISITS = {"put": ("queue",) if self.ports == 1 else ("queue", "member")}
 
     def servers(self) -> list[Server]:
-        """The free room of every queue, and the packets in all of them, both counted by the engine only."""
+        """Return the free room of every queue, and the packets in all of them, both counted by the engine only."""
         return [
             Server(f"{self.name}.room", self.members, self.capacity, role="hidden"),
             Server(self.packets, units=0, role="hidden"),
@@ -60,7 +60,7 @@ class ScheduledQueue(BoundedQueue, kind="scheduled_queue"):
         return Queues(asm, self.name, tuple(self.weights.values()), self.capacity, self.ports, port)
 
     def _place(self, asm: Assembler, port: Operand, queue: Operand) -> Operand:
-        """Return which of all queues one is; one that is not there ends the run with an error."""
+        """Return the index of a port's queue among all queues; an unknown one ends the run with an error."""
         asm.check_below(queue, len(self.weights), f"{self.name} has queues")
         asm.check_below(port, self.ports, f"{self.name} has ports")
         place = asm.value_of(expression(port) * len(self.weights) + queue)
@@ -69,7 +69,7 @@ class ScheduledQueue(BoundedQueue, kind="scheduled_queue"):
         return place
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
-        """Take room in the class's queue and append the packet, or lose it."""
+        """Take room in the class's queue and append the packet, or drop it."""
         size = next(variable for variable in asm.columns if variable.name == "packet_bytes")
         lost, after = Label(), Label()
         asm.unless_lost(after)
@@ -84,7 +84,7 @@ class ScheduledQueue(BoundedQueue, kind="scheduled_queue"):
         asm.place(after)
 
     def emit_get(self, asm: Assembler, columns: Sequence[Variable], poll: Callable[[], None] | None) -> None:
-        """Wait for a packet of any port and class, choose whose, load its columns, give its room back."""
+        """Wait for a packet of any port and class, choose the queue, load the packet's columns, free its room."""
         await_packet(asm, self.packets, poll)
         with asm.scope():
             port = self._next_port(asm)
@@ -98,7 +98,7 @@ class ScheduledQueue(BoundedQueue, kind="scheduled_queue"):
             asm.put(f"{self.name}.room", 1, place)
 
     def _next_port(self, asm: Assembler) -> Operand:
-        """Return the next port in turn that has a packet."""
+        """Return the next port in round-robin order that has a packet."""
         if self.ports == 1:
             return 0
         port, backlog = Variable("port"), self._queues(asm, 0).backlog

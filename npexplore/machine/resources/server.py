@@ -1,6 +1,6 @@
 """Plain servers: one visit at a time in order of arrival (FIFO), or a pure delay that anybody may be in.
 
-FIFO: demand = mean service time. A server that takes the next visit before it has answered is an Accelerator.
+FIFO: demand = mean service time. A server that starts the next visit before it has answered is an Accelerator.
 
 Alone: M/G/1 (Pollaczek-Khinchine); several units of a constant time, M/D/c (Crommelin).
 """
@@ -34,11 +34,11 @@ class FifoServer(Resource, kind="server"):
         self.members = count_of(f"{name}: members", members)
 
     def servers(self) -> list[Server]:
-        """One server per member."""
+        """Return one server with its members."""
         return [Server(self.name, self.members, self.units)]
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
-        """The service time at the member."""
+        """Record the service time at the member."""
         check_member(self, visit, v, self.members)
         m.serve(self.name, self.service if self.random is None else self.random, v.member)
 
@@ -63,11 +63,11 @@ class Delay(Resource, kind="delay"):
         self.time = time_of(f"{name}: time", mean_of(time_s)) if fixed and time_s is not None else self.random
 
     def servers(self) -> list[Server]:
-        """None."""
+        """Return none."""
         return []
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
-        """The delay, which occupies no resource."""
+        """Record the delay, which occupies no server."""
         if ("seconds" in v) != (self.time is None):
             rule = "needs the operand 'seconds'" if self.time is None else "has a time of its own and takes no seconds"
             raise ModelError(f"{self.name}.wait {rule}")
@@ -75,7 +75,7 @@ class Delay(Resource, kind="delay"):
 
 
 def drawn(subject: str, time: float | Time) -> Time | None:
-    """Return a distribution after its checks, None for a number; raises InputError."""
+    """Return a checked distribution, or None for a number; raises InputError."""
     if not isinstance(time, Distribution):
         return None
     time.check(subject)
@@ -83,5 +83,5 @@ def drawn(subject: str, time: float | Time) -> Time | None:
 
 
 def mean_of(time: float | Time) -> float:
-    """Return the mean of a time."""
+    """Return the mean of a time in seconds."""
     return time.moments()[0] if isinstance(time, Distribution) else time

@@ -2,9 +2,9 @@
 
     demand = (ceil(bytes / burst bytes) x overhead cycles + ceil(bytes / word bytes)) / clock
 
-PCI has an address phase, a clock to turn around before data that are read, a word a clock, and an idle clock (Motorola,
-MPC106 User's Manual, section 7.4.1). A visit keeps the bus for all its transactions: arbitration between them moves
-waiting from one packet to another.
+PCI has an address phase, a turn-around clock before data of a read, a word a clock, and an idle clock (Motorola, MPC106
+User's Manual, section 7.4.1). A visit keeps the bus for all its transactions; arbitration between transactions would
+only move waiting from one packet to another.
 """
 
 from npexplore.machine.resources.base import LENGTH, Example, Resource, Server, count_of, rate_of
@@ -35,10 +35,10 @@ class SharedBus(Resource, kind="shared_bus"):
         self.overhead = count_of(f"{name}: overhead_cycles", overhead_cycles, least=0)
 
     def servers(self) -> list[Server]:
-        """The wires, which one packet has at a time."""
+        """Return the wires, which serve one packet at a time."""
         return [Server(self.name)]
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
-        """The overhead of each transaction, and the words."""
+        """Record the overhead of each transaction, and the words."""
         cycles = ceildiv(v.bytes, self.burst) * self.overhead + ceildiv(v.bytes, self.word)
         m.serve(self.name, cycles * self.period)

@@ -4,12 +4,13 @@
     switch:  moves a word when it is there and every output of the switch has a place for it (all operands needed)
     demand:  words / clock at every link of the path
 
-A switch that several paths pass (a crossing) has the words of one at a time: a message keeps it from its first word to
-its last, through all stalls, and who comes by another route waits `change_cycles` more (the tiles of RAW, Secs. 3.2, 4
-and 7 of the raw router paper). A word is in the next FIFO `hop_cycles` after it moved; its place is free a cycle after.
+A switch that several paths pass (a crossing) moves the words of one message at a time: the message occupies it from its
+first word to its last, through all stalls, and a message of another route waits `change_cycles` more (the tiles of RAW,
+Secs. 3.2, 4 and 7 of the raw router paper). A word arrives in the next FIFO `hop_cycles` after it moved; its old place
+is free one cycle later.
 
 Alone, paths over one switch: M/D/1 of the words; with `change_cycles`, limited polling: M/D/1 of words and change for
-paths in turn, a Markov chain of who waits for two paths at random.
+paths in turn, a Markov chain of the waiting messages for two paths at random.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ CROSSED = "messages at a crossing first come first served, without changes of ro
 class StaticStreams(Tiles, kind="streams"):
     """One static network. paths: for each its routes, each a list of tiles from the path's source to a target.
 
-    crossings: paths may share links and switches; in the order in which first words come to a switch, but where `turns`
-    has a row (tile, path, path, ...): that switch has one message of each in this order, whoever is there. Of paths
-    that share a link each has FIFOs of its own behind it.
-    send(path, words): the caller goes on when the last word has left it. receive(tile, words): when it has read them
-    (`of`: whose words, where several paths end). stream(path, words): the same with all targets reading at once; the
-    caller goes on when the last has read all.
+    crossings: whether paths may share links and switches. A switch serves messages in the order in which their first
+    words arrive, or, with a row (tile, path, path, ...) in `turns`, one message of each path in this fixed order. Paths
+    that share a link have separate FIFOs behind it.
+    send(path, words): the caller continues when its last word has left. receive(tile, words): when it has read them
+    (`of`: the path whose words it reads, if several end there). stream(path, words): a send that all targets read at
+    once; the caller continues when the last target has read all words.
 
     Example:
         >>> from npexplore.machine import StaticStreams
@@ -68,7 +69,7 @@ class StaticStreams(Tiles, kind="streams"):
         self.grid = grid_of(name, columns, rows)
         self.cycle = 1.0 / rate_of(f"{name}: clock", clock_hz)
         self.hop = count_of(f"{name}: hop_cycles", hop_cycles)
-        self.depth = count_of(f"{name}: fifo_depth", fifo_depth, least=self.hop + 1)  # or a word a cycle cannot be
+        self.depth = count_of(f"{name}: fifo_depth", fifo_depth, least=self.hop + 1)  # less cannot carry a word a cycle
         if not paths:
             raise ModelError(f"{name}: needs at least one path")
         self.trees = [tree_of(self.grid, k, routes) for k, routes in enumerate(paths)]
@@ -82,12 +83,16 @@ class StaticStreams(Tiles, kind="streams"):
         switches = [(k, tile) for k, tree in enumerate(self.trees) for tile in tree.before]
         self.switch = {key: fifo for fifo, key in enumerate(switches)}  # FIFO that a path's switch reads
         ends = [(k, tile) for k, tree in enumerate(self.trees) for tile in tree.targets]
-        self.port = {key: len(self.switch) + n for n, key in enumerate(ends)}  # FIFO that is read where a path ends
-        alone = [tile for _, tile in ends]
+        self.port = {
+            key: len(self.switch) + n for n, key in enumerate(ends)
+        }  # FIFO that the processor at the end reads
+        end_tiles = [tile for _, tile in ends]
         self.out = {
-            (k, tile): f"{name}.out{tile}" + ("" if alone.count(tile) == 1 else f".path{k}") for k, tile in ends
+            (k, tile): f"{name}.out{tile}" + ("" if end_tiles.count(tile) == 1 else f".path{k}") for k, tile in ends
         }
-        self.sole = {tile: k for k, tile in ends if alone.count(tile) == 1}  # the path that ends at a tile
+        self.sole = {
+            tile: k for k, tile in ends if end_tiles.count(tile) == 1
+        }  # by tile, the only path that ends there
         links = [
             *(Link(f"{name}.in{tree.source}", None, tree.source) for tree in self.trees),
             *(Link(f"{name}.{a}>{b}", a, b) for tree in self.trees for a, b in tree.hops),
@@ -127,56 +132,56 @@ class StaticStreams(Tiles, kind="streams"):
     # ---- what a visit occupies
 
     def uses(self, method: str, values: Mapping[str, Values | None]) -> Uses:
-        """The words at every link of the path; a random path counts as any, all alike."""
+        """Return the time of the words at every link of the path; a random path is any path, with equal shares."""
         words = known(self, method, "words", values)
         seconds = words * self.cycle
         if method == "receive":
             tile, of = known(self, method, "tile", values), values.get("of")
             if of is None or np.all(of == -1):
                 self._refuse(method, tile, list(self.sole), "tile where one path ends")
-            here = {
+            by_exit = {
                 self.out[k, t]: (tile == t) & (True if of is None else (of == -1) | (of == k)) for k, t in self.port
             }
-            return Uses(seconds, [Hold(out, seconds * there, visits=1.0 * there)
-                                  for out, there in here.items() if any_of(there)])  # fmt: skip
+            return Uses(seconds, [Hold(out, seconds * reads, visits=1.0 * reads)
+                                  for out, reads in by_exit.items() if any_of(reads)])  # fmt: skip
         path = values["path"]
         if path is not None:
             self._refuse(method, path, list(range(len(self.trees))), "path")
         holds: list[Hold] = []
-        way: Values = np.zeros_like(seconds)
+        path_latency: Values = np.zeros_like(seconds)
         for k, tree in enumerate(self.trees):
             share: Values = np.asarray(1.0 / len(self.trees) if path is None else 1.0 * (path == k))
             if not any_of(share):
                 continue
-            far = (max(tree.depth(tile) for tile in tree.targets) + 2) * self.hop * self.cycle
-            way = way + share * far * (words > 0)
-            others = [f"in{tree.source}", *(f"{a}>{b}" for a, b in tree.hops)]
+            path_s = (max(tree.depth(tile) for tile in tree.targets) + 2) * self.hop * self.cycle
+            path_latency = path_latency + share * path_s * (words > 0)
+            labels = [f"in{tree.source}", *(f"{a}>{b}" for a, b in tree.hops)]
             if method == "stream":
-                others += [out.removeprefix(f"{self.name}.") for (of_path, _), out in self.out.items() if of_path == k]
-            others += [f"cross{tile}" for tile in self.crossings if tile in tree.before]
+                labels += [out.removeprefix(f"{self.name}.") for (of_path, _), out in self.out.items() if of_path == k]
+            labels += [f"cross{tile}" for tile in self.crossings if tile in tree.before]
             waits = self._waiting_place(tree)
             holds += [
-                Hold(f"{self.name}.{other}", seconds * share, None if other == waits else 0 * seconds, share)
-                for other in others
+                Hold(f"{self.name}.{label}", seconds * share, None if label == waits else 0 * seconds, share)
+                for label in labels
             ]
         if method == "stream":
-            return Uses(seconds + way, holds, delay=way)
+            return Uses(seconds + path_latency, holds, delay=path_latency)
         return Uses(seconds, holds)
 
     def _waiting_place(self, tree: Tree) -> str:
-        """Return the server at which a path's words wait for others': the switch that most paths cross, or the entry.
+        """Return the server at which a path's words wait: the switch that most paths cross, or the entry.
 
-        Links have one pace: who has waited for the scarcest of them waits at no other (Friedman 1965).
+        All links have equal rates, so words that waited at the busiest of them wait at no other (Friedman 1965).
         """
         passing = {tile: sum(tile in other.before for other in self.trees) for tile in self.crossings}
-        mine = [tile for tile in self.crossings if tile in tree.before]
-        busiest = max(mine, key=lambda tile: passing[tile], default=None)
+        on_path = [tile for tile in self.crossings if tile in tree.before]
+        busiest = max(on_path, key=lambda tile: passing[tile], default=None)
         return f"in{tree.source}" if busiest is None else f"cross{busiest}"
 
     def _refuse(self, method: str, value: Values, allowed: list[int], what: str) -> None:
-        wrong = (np.asarray(value)[..., None] != np.array(allowed)).all(axis=-1)
-        if np.any(wrong):
-            got = np.atleast_1d(value)[np.atleast_1d(wrong)][0]
+        invalid = (np.asarray(value)[..., None] != np.array(allowed)).all(axis=-1)
+        if np.any(invalid):
+            got = np.atleast_1d(value)[np.atleast_1d(invalid)][0]
             raise ModelError(
                 f"{self.name}.{method}: no {what} is {got:g}; there are {', '.join(str(a) for a in sorted(allowed))}"
             )
@@ -184,7 +189,7 @@ class StaticStreams(Tiles, kind="streams"):
     # ---- engine operations
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
-        """The caller moves words over the entry; each switch of the path has a token that moves them on."""
+        """Let the caller move words over the entry, and a token of each switch of the path move them on."""
         words, after = asm.value_of(operands["words"], "words"), Label()
         asm.jump(after, words <= 0)
         if method == "receive":
@@ -257,7 +262,7 @@ class StaticStreams(Tiles, kind="streams"):
         return f"{self.name}.turn{tile}.path{path}"
 
     def _enter(self, asm: Assembler, path: int, tile: int) -> HoldSlot:
-        """Take a crossing when the first word is there, or when it is the path's turn; set it to the path's route."""
+        """Take a crossing when the first word has arrived, or at the path's turn; switch it to the path's route."""
         items = self._place(asm, "items", self.switch[path, tile])
         if tile in self.turns:
             asm.consume(self._gate(tile, path))
@@ -278,7 +283,7 @@ class StaticStreams(Tiles, kind="streams"):
         return crossing
 
     def _port(self, tile: Operand, of: Operand | None, asm: Assembler) -> tuple[int, int]:
-        """Return the FIFO that is read at a tile, of a path's words, as a constant and a register."""
+        """Return the FIFO of a path's words at a tile, as a constant and a register."""
         if isinstance(tile, Constant):
             key = int(tile.value)
             path = int(of.value) if isinstance(of, Constant) else -1

@@ -30,10 +30,10 @@ class Tcam(Resource, kind="tcam"):
         self.latency = count_of(f"{name}: latency_cycles", latency_cycles, least=0) * self.period
 
     def servers(self) -> list[Server]:
-        """The rows, which are searched together."""
+        """Return the server of the rows, which are searched together."""
         return [Server(self.name)]
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:
-        """A clock for each row of the key, then the rest of the pipeline."""
+        """Record a clock for each row of the key, then the rest of the pipeline."""
         m.serve(self.name, ceildiv(v.bits, self.row_bits) * self.period)
         m.wait(self.latency)

@@ -1,8 +1,8 @@
-"""Strict round robin among the threads of an engine: whose turn it is, and who is passed over.
+"""Strict round robin among the threads of an engine, which skips threads without a packet.
 
-Per engine a global says whose turn it is, per thread one whether it has a packet. The turn passes at the end of a
-visit to the next thread that has a packet, ready or not; a thread whose turn it is not waits at its gate. A thread that
-comes back with a packet takes the turn of one that has none.
+A global per engine stores the thread that has the turn, a flag per thread whether it has a packet. At the end of a
+visit the turn passes to the next thread with a packet, ready or not; threads without the turn wait at their gates. A
+thread that gets a packet takes the turn from a thread without one.
 """
 
 from dataclasses import dataclass
@@ -24,36 +24,36 @@ class Turns:
     threads: int
 
     def server(self) -> Server:
-        """A gate for each thread."""
+        """Return the server with a gate for each thread."""
         return Server(f"{self.name}.turn", self.threads, role="hidden", start=0)
 
     def _turn(self, asm: Assembler) -> Operand:
         return asm.home(self.name) + asm.shared_global(f"{self.name}.turn", self.engines)
 
     def _flags(self, asm: Assembler) -> Operand:
-        """Return the first of the engine's flags: one for every thread, which stays 0 for those of other engines."""
+        """Return the index of the engine's first flag: one per thread, always 0 for threads of other engines."""
         return asm.home(self.name) * self.threads + asm.shared_global(f"{self.name}.flags", self.engines * self.threads)
 
     def emit_await(self, asm: Assembler, *_: object) -> None:
-        """Wait for the turn; take it from a thread that has no packet. Raises ModelError in work that outlives it."""
+        """Wait for the turn, or take it from a thread without a packet; raises ModelError in forked work."""
         if asm.outlives:
             raise ModelError(f"{self.name}: with strict turns forked work cannot compute, its thread may have no turn")
-        own, go = Label(), Label()
+        take_turn, go = Label(), Label()
         with asm.scope():
             asm.check_below(asm.thread, self.threads, f"{self.name} has turns for threads")
             turn = asm.read(self._turn(asm))
             awake = asm.read(self._flags(asm) + turn)
             asm.write(self._flags(asm) + asm.thread, 1)
-            asm.jump(own, awake == 0)
+            asm.jump(take_turn, awake == 0)
             asm.jump(go, turn == asm.thread)
         asm.consume(f"{self.name}.turn", member=asm.thread)
         asm.jump(go)
-        asm.place(own)
+        asm.place(take_turn)
         asm.write(self._turn(asm), asm.thread)
         asm.place(go)
 
     def emit_pass(self, asm: Assembler, *_: object) -> None:
-        """Give the turn to the next thread that has a packet, and wake it if it waits for it."""
+        """Give the turn to the next thread that has a packet, and wake that thread if it waits."""
         last, after = asm.shared_global(f"{self.name}.last"), Label()
         with asm.scope():
             asm.write(last, asm.thread)
@@ -65,7 +65,7 @@ class Turns:
         asm.place(after)
 
     def emit_idle(self, asm: Assembler) -> None:
-        """Have no packet; pass the turn on."""
+        """Clear the thread's flag, and pass the turn if the thread has it."""
         skip = Label()
         with asm.scope():
             asm.write(self._flags(asm) + asm.thread, 0)

@@ -1,10 +1,10 @@
-"""A wormhole message as engine operations: one token per link, started by the one before when the head arrives.
+"""A wormhole message as engine operations: one token per link, started by the previous token when the head arrives.
 
-    caller:   entry -> bursts into the FIFO of its router; with the first burst the head's token starts -> give it back
+    caller:   entry -> bursts into the FIFO of its router; with the first burst the head's token starts -> free entry
     token:    first in its FIFO -> next link of the route -> bursts over it; with the first burst the next token starts
-              -> give both when the tail has passed; over an exit no place is needed and no token follows
+              -> free both when the tail has passed; an exit needs no place and starts no token
 
-Priorities make the order within a cycle: 0 what moves flits and frees links, 1 + input heads that ask for a link.
+Priorities set the order within a cycle: 0 for moving flits and freeing links, 1 + input for heads that request a link.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from npexplore.rows.expressions import Operand, Variable
 
 @dataclass
 class Worm:
-    """Emits the visit of a mesh called `name`; `cycle` in ticks; `wait`: the caller goes on when the tail is out."""
+    """Emits a visit of the mesh `name`; `cycle` in ticks; `wait`: the caller continues when the tail has left."""
 
     asm: Assembler
     name: str
@@ -32,20 +32,20 @@ class Worm:
         asm, grid = self.asm, self.grid
         asm.check_below(source, grid.terminals, f"{self.name} has terminals")
         asm.check_below(target, grid.terminals, f"{self.name} has terminals")
-        self.link = fresh(asm, "link", source)  # the link last crossed, and the FIFO behind it
+        self.link = fresh(asm, "link", source)  # the link crossed last, and the FIFO behind it
         self.target = fresh(asm, "target", target)
         self.flits = fresh(asm, "flits", flits)
         self.burst = Burst(asm, fresh(asm, "left", self.flits), fresh(asm, "more", 0), self.cycle, self.hop)
         self.onward, self.tile, self.input = asm.block(["onward", "tile", "input"])
         self.token, after = Label(), Label()
-        at = asm.operand(self.link)[1]
-        entry = asm.take_at((asm.number(grid.links[0].name), at))
+        register = asm.operand(self.link)[1]
+        entry = asm.take_at((asm.number(grid.links[0].name), register))
         table = asm.shared_table(f"{self.name}.entries", grid.entries)
-        asm.emit(engine.LOAD, (table, 0), (0, at), slot=asm.operand(self.tile)[1])
-        own = asm.priority(0)
+        asm.emit(engine.LOAD, (table, 0), (0, register), slot=asm.operand(self.tile)[1])
+        previous_priority = asm.priority(0)
         self._move([("space", self.link)], None, self.link)
         asm.give(entry)
-        asm.priority(own)
+        asm.priority(previous_priority)
         if self.wait:
             asm.join()
         asm.jump(after)
@@ -56,7 +56,7 @@ class Worm:
         return self.asm.number(f"{self.name}.{word}"), self.asm.operand(link)[1]
 
     def _move(self, needs: list[tuple[str, Variable]], behind: Variable | None, ahead: Variable | None) -> None:
-        """Move all flits from the FIFO of one link to that of another, burst by burst; the head's token is started."""
+        """Move all flits from the FIFO of one link to that of another, burst by burst; start the next token."""
         asm, burst = self.asm, self.burst
 
         def start_next() -> None:
@@ -68,14 +68,14 @@ class Worm:
                 asm.priority(old)
             asm.place(begun)
 
-        needed, left = [self._place(*need) for need in needs], None if behind is None else self._place("space", behind)
+        needed, freed = [self._place(*need) for need in needs], None if behind is None else self._place("space", behind)
         if ahead is None:
-            burst.move(needed, left)
+            burst.move(needed, freed)
         else:
-            burst.move(needed, left, [self._place("items", ahead)], begun=start_next)
+            burst.move(needed, freed, [self._place("items", ahead)], begun=start_next)
 
     def _hop(self) -> None:
-        """Emit what the token of a link does; it starts one cycle after its head has begun to cross the link before."""
+        """Emit the token of a link; it starts one cycle after the head has begun to cross the previous link."""
         asm, grid, burst = self.asm, self.grid, self.burst
         out, end, forward = Label(), Label(), Label()
         with asm.token():
