@@ -1,4 +1,4 @@
-"""Petri nets as text: one line per transition, index colours unfolded on load (docs/petri.md)."""
+"""Petri nets as text: one line per transition; indexes are unfolded when a net is loaded (docs/petri.md)."""
 
 from npexplore.machine.petri.description import load_net, net, net_schema
 from npexplore.machine.petri.pnml import read_pnml

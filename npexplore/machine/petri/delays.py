@@ -1,4 +1,4 @@
-"""How long firing takes: a number, a distribution by name, or a formula over what a token carries."""
+"""Reads the delay of a transition: a number, or a distribution by name."""
 
 import ast
 from collections.abc import Mapping
@@ -23,9 +23,9 @@ DELAYS: dict[str, type[Distribution]] = {
 def read_delay(
     text: str, names: Mapping[str, float], units: NetUnits | None = None, *, zero: bool = False
 ) -> Distribution | None:
-    """Return a delay: a number, or a distribution such as `erlang(2.5, 4)`; None for 0, where that may be.
+    """Return a delay: a number, or a distribution such as `erlang(2.5, 4)`; None for 0, if `zero` allows it.
 
-    units: those of the constants, if they have some. Raises InputError.
+    units: the units of the constants (None: no units). Raises InputError.
     """
     units = units or NetUnits()
     try:
@@ -38,8 +38,8 @@ def read_delay(
     kind = DELAYS[one_of("distribution", node.func.id, DELAYS)]
     fields = kind.__struct_fields__
     unnamed, named = Measuring({name: plain(value) for name, value in names.items()}, units.of).operands(node)
-    unnamed = [units.checked(one, "the delay") for one in unnamed]
-    named = {key: units.checked(one, "the delay") for key, one in named.items()}
+    unnamed = [units.checked(operand, "the delay") for operand in unnamed]
+    named = {key: units.checked(operand, "the delay") for key, operand in named.items()}
     if len(unnamed) > len(fields):
         raise InputError(f"{node.func.id} has {', '.join(fields)}, got {text!r}")
     try:

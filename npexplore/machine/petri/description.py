@@ -1,4 +1,4 @@
-"""A net as a TOML file, or as the same tables in Python: constants, indexes, places, and a line for each transition."""
+"""Reads a net from a TOML file, or from the same tables in Python: constants, indexes, places, lines of transitions."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def load_net(
     """Return a net from a file.
 
     path: a name of models/nets, or a file in TOML or PNML. constants: new values for some of its constants, by name.
-    parameters: used instead of those of the machine that the net names. left_out: names of parts of the file that are
-    not read because the user says so.
+    parameters: used instead of those of the machine that the net names. left_out: names of parts of the file that the
+    user chooses to ignore.
     Raises InputError with file, place, rule and value.
     """
     file = Path(path)
@@ -48,9 +48,9 @@ def load_net(
 def read_net_file(
     path: str | Path, inside: tuple[Path, ...] = (), left_out: Collection[str] = ()
 ) -> tuple[NetFile, Path]:
-    """Return the tables of a net by name (models/nets) or path, its parts put in; and the file.
+    """Return the tables of a net by name (models/nets) or path, with its parts inserted, and the file.
 
-    inside: the files that it is a part of.
+    inside: the files of the enclosing nets.
     """
     file = named_file("net", path, "models", "nets")
     read: NetFile = convert(ignore_keys(parsed(input_content(file), file), left_out, file.name), NetFile, file)
@@ -81,16 +81,16 @@ def net(
         timing: "duration" or "race", for all transitions.
         place: name -> tokens at the start, a formula of them, or the table of a place.
         transition: name -> its line, `take -> give` with its time and conditions.
-        name: what errors call the net.
+        name: the net's name in errors.
         constant: name -> number, or a formula of other constants.
-        index: name -> how many values it has, or another index of the same colour.
+        index: name -> its number of values, or another index of the same colour.
         token: type of tokens that carry data -> its fields, each an index, a number of values, or "number".
-        measure: what to report: key -> formula of throughputs and tokens.
+        measure: results to report: key -> formula of throughputs and tokens.
         utilization: resource -> formula of its busy share.
-        feed: column of a workload -> its value as long as there is no workload.
-        part: name -> the net that it stands for, with its constants and joined places.
+        feed: column of a workload -> its value without a workload.
+        part: name -> the inner net, with its constants and joined places.
 
-    Raises InputError as `load_net` does.
+    Raises InputError like `load_net`.
     """
     tables = {
         "timing": timing, "place": dict(place), "transition": dict(transition), "name": name,
@@ -118,8 +118,8 @@ def _unfolded(
         machine: dict[str, Any] = {} if parameters is None else {"p": parameters}
         if parameters is not None and "dram_part" in parameters.file.parameter:
             machine["t"] = DramTiming.of(dram_parts()[parameters.dram_part])
-        for one in constants:
-            one_of("constant", one, read.constant)
+        for key in constants:
+            one_of("constant", key, read.constant)
         return unfold(name, read, {**read.constant, **constants}, machine)
     except FaultsError as error:
         raise FaultsError(f"{subject}: {fault}" for fault in error.faults) from None

@@ -1,9 +1,9 @@
-"""Formulas of a net: those of machine files, with `and`, `or`, `not`, `min`, `max`, and places such as `Bank[b]`.
+"""Evaluates formulas of a net: those of machine files, with `and`, `or`, `not`, `min`, `max`, and places (`Bank[b]`).
 
-Evaluated over many markings at once: a place's name stands for its tokens in each. Names of what a token carries stand
-for the values of one token; `chance(p)` is 1 with probability p, `draw(n)` is one of 0..n - 1, all alike likely;
-`feed(column)` is what the workload's next row has in a column. `and`, `or` and `a if b else c` look at what they need
-alone: what divides by zero elsewhere is no fault.
+A formula is evaluated over many markings at once. A place's name stands for its tokens in each marking, the name of a
+field for its value in one token. `chance(p)` is 1 with probability p, `draw(n)` a random integer in 0..n - 1, and
+`feed(column)` the value of a column in the workload's next row. `and`, `or` and `a if b else c` evaluate their parts
+only in the markings that need them; a division by zero in other markings is no fault.
 """
 
 import ast
@@ -24,7 +24,7 @@ FUNCTIONS = {"min": np.minimum, "max": np.maximum, "floor": np.floor, "ceil": np
 
 
 class Places(NamedTuple):
-    """Places by their unfolded names, and the sizes of each family's indexes; an index beyond them goes around."""
+    """Numbers of places by unfolded name, and sizes of each family's indexes; larger indexes wrap around."""
 
     numbers: Mapping[str, int]
     sizes: Mapping[str, tuple[int, ...]]
@@ -39,7 +39,7 @@ class Places(NamedTuple):
         return self.numbers[indexed(family, [k % size for k, size in zip(index, sizes, strict=True)])]
 
     def members(self, family: str) -> set[int]:
-        """Return the numbers of all places of a family: they are consecutive."""
+        """Return the numbers of all places of a family, which are consecutive."""
         first = self.number(family, [0] * len(self.sizes[family]))
         return set(range(first, first + prod(self.sizes[family])))
 
@@ -50,15 +50,15 @@ def indexed(name: str, index: Sequence[int]) -> str:
 
 
 class Evaluator(Formulas):
-    """Evaluates formulas over constants, indexes, places and what a token carries.
+    """Evaluates formulas over constants, indexes, places and fields of a token.
 
-    Notes in `reads` which places were named, in `fields` what of the token, in `drawn` whether chance decides, in
-    `fed` whether the workload does. random: () -> a number in 0..1, where chance may decide (None: it may not). row:
-    what the workload's row has, by column. live: in which markings the value counts. probing: only what is named is
-    asked for, the marking stands for any.
+    Records the places read in `reads`, the fields in `fields`, random draws in `drawn`, and use of the workload in
+    `fed`. random: () -> a number in 0..1 (None: random functions are not allowed). row: the workload's row, by column.
+    live: flags of the markings in which the value counts. probing: whether only these records matter, and the marking
+    is arbitrary.
     """
 
-    MEASURES = False  # a net says in its own words what its unit of time is
+    MEASURES = False  # numbers have no units: a net chooses its unit of time
 
     def __init__(
         self, names: Mapping[str, float], places: Places, columns: Any = None,
@@ -79,7 +79,7 @@ class Evaluator(Formulas):
         self.probing = probing
 
     def value(self, node: ast.expr) -> Any:
-        """Return the value of a piece of syntax; raises InputError for a form that has no meaning here."""
+        """Return the value of an expression; raises InputError for a form that is not supported."""
         match node:
             case ast.Name(id=name) if name in self.places.sizes:
                 return self.tokens(name)
@@ -90,8 +90,8 @@ class Evaluator(Formulas):
                 raise UnknownNameError("name", name, [*self.names, *self.places.sizes, *FUNCTIONS])
             case ast.Subscript(value=ast.Name(id=name), slice=index):
                 parts = index.elts if isinstance(index, ast.Tuple) else [index]
-                fixed = not any(isinstance(one, ast.Name) and one.id in self.carried for one in ast.walk(index))
-                return self.tokens(name, [int(self.value(one)) for one in parts], fixed=fixed)
+                fixed = not any(isinstance(part, ast.Name) and part.id in self.carried for part in ast.walk(index))
+                return self.tokens(name, [int(self.value(part)) for part in parts], fixed=fixed)
             case ast.BoolOp(op=op, values=parts):
                 return self.both(parts, every=isinstance(op, ast.And))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
@@ -105,29 +105,29 @@ class Evaluator(Formulas):
                 return super().value(node)
 
     def both(self, parts: Sequence[ast.expr], *, every: bool) -> Any:
-        """Return whether all parts hold, or any; each is asked for in markings that those before leave open."""
+        """Return whether all parts hold, or any; each is evaluated in the markings that earlier parts leave open."""
         holds = np.asarray(value_of(self.value(parts[0])), dtype=bool)
         for part in parts[1:]:
-            other = np.asarray(value_of(self.where(holds if every else ~holds, part)), dtype=bool)
-            holds = holds & other if every else holds | other
+            part_holds = np.asarray(value_of(self.where(holds if every else ~holds, part)), dtype=bool)
+            holds = holds & part_holds if every else holds | part_holds
         return holds
 
     def where(self, holds: Any, node: ast.expr) -> Any:
-        """Return the value of a piece of syntax that counts where something holds; anything elsewhere."""
+        """Return the value of an expression in markings where `holds` is true; any value elsewhere."""
         before, self.live = self.live, np.logical_and(self.live, holds)
         value = self.value(node) if self.probing or np.any(self.live) else 0.0
         self.live = before
         return value
 
     def divided(self, op: ast.operator, left: Any, right: Any) -> Any:
-        """Return a quotient or a remainder; raises ZeroDivisionError where its value counts and there is none."""
-        none = np.equal(right, 0)
-        if not np.any(none):
+        """Return a quotient or a remainder; raises ZeroDivisionError for a zero divisor in a live marking."""
+        is_zero = np.equal(right, 0)
+        if not np.any(is_zero):
             return OPERATORS[type(op)](left, right)
-        seen = self.reads or self.fields or self.drawn or self.fed
-        if np.any(np.logical_and(none, self.live)) and not (self.probing and seen):
+        depends_on_inputs = self.reads or self.fields or self.drawn or self.fed
+        if np.any(np.logical_and(is_zero, self.live)) and not (self.probing and depends_on_inputs):
             raise ZeroDivisionError("division by zero")
-        return OPERATORS[type(op)](left, np.where(none, 1, right))
+        return OPERATORS[type(op)](left, np.where(is_zero, 1, right))
 
     def call(self, node: ast.Call) -> Any:
         """Return the value of a call of one of FUNCTIONS."""
@@ -153,14 +153,14 @@ class Evaluator(Formulas):
         return u < unnamed[0] if ast.unparse(node.func) == "chance" else np.floor(u * unnamed[0])
 
     def from_feed(self, node: ast.Call) -> Any:
-        """Return what the workload's row has in the column that a call of FEED names."""
+        """Return the value of the workload's row in the column that a call of FEED names."""
         if self.random is None or len(node.args) != 1 or not isinstance(node.args[0], ast.Name) or node.keywords:
             raise InputError(f"a workload feeds 'set' alone, as in feed(packet_bytes), got {ast.unparse(node)!r}")
         self.fed = True
         return self.row[one_of("column of [feed]", node.args[0].id, self.row)]
 
     def tokens(self, family: str, index: Sequence[int] = (), *, fixed: bool = True) -> Any:
-        """Return how many tokens a place has in each marking; not `fixed`: the index is what a token carries."""
+        """Return the tokens of a place in each marking; not `fixed`: fields of a token select the index."""
         number = self.places.number(family, index)
         if not fixed:
             self.reads |= self.places.members(family)

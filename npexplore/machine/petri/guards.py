@@ -1,6 +1,6 @@
-"""What formulas of a transition may name and compare: indexes of its arcs, fields of its tokens, like with like.
+"""Checks the names and comparisons in formulas of a transition: indexes of its arcs, fields of its tokens.
 
-Colours are types: an index is compared with one of its own colour alone, and with numbers that it can be (Jensen,
+Colours are types: an index may be compared with an index of the same colour, and with numbers that it can have (Jensen,
 Coloured Petri Nets, 1992, 2.2).
 """
 
@@ -14,19 +14,19 @@ from npexplore.machine.petri.values import names_in
 
 
 def check_guard(text: str, bound: Collection[str], carried: Collection[str], colours: Colours, types: Types) -> None:
-    """Refuse a formula that names an index no arc has, or that compares colours that are not alike.
+    """Raise InputError for a formula that names an index of no arc, or that compares different colours.
 
     bound: indexes of the transition's arcs. carried: fields of the tokens that it takes or sets.
     """
-    for one in names_in(text):
-        if one in colours.size and one not in bound:
-            raise InputError(f"{text!r} names the index {one!r}, which no arc of the transition has")
-        if one in types.fields and one not in carried:
-            raise InputError(f"{text!r} names {one!r}, which nothing that the transition takes carries")
+    for name in names_in(text):
+        if name in colours.size and name not in bound:
+            raise InputError(f"{text!r} names the index {name!r}, which no arc of the transition has")
+        if name in types.fields and name not in carried:
+            raise InputError(f"{text!r} names {name!r}, which nothing that the transition takes carries")
     try:
         tree = syntax.expression(text)
     except (SyntaxError, ValueError):
-        return  # told where its value is asked for
+        return  # evaluation reports the fault
     for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
             _check_comparison(node, colours, types)
@@ -47,7 +47,7 @@ def _check_comparison(node: ast.Compare, colours: Colours, types: Types) -> None
     for side in (node.left, *node.comparators):
         if not (equal and isinstance(side, ast.Constant) and isinstance(side.value, int)):
             continue
-        for colour, most in spans:
-            if most is not None and not 0 <= side.value <= most:
-                what = f"index of colour {colour!r}" if colour in coloured else colour
-                raise InputError(f"{what} is in 0..{most}, got {ast.unparse(node)!r}")
+        for colour, high in spans:
+            if high is not None and not 0 <= side.value <= high:
+                subject = f"index of colour {colour!r}" if colour in coloured else colour
+                raise InputError(f"{subject} is in 0..{high}, got {ast.unparse(node)!r}")

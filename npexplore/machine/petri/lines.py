@@ -1,6 +1,6 @@
-"""One line per transition: `2 A + B[i] -> C[i + 1], using Bus, unless D, while E, if i < 2, rate 0.5, priority 1`.
+"""Parses the line of a transition: `2 A + B[i] -> C[i + 1], using Bus, unless D, while E, if i < 2, rate 0.5`.
 
-The line is taken apart here; what the words name is looked up when the net is unfolded.
+Names are looked up later, when the net is unfolded.
 """
 
 import re
@@ -25,7 +25,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Line:
-    """A transition's line: arcs by what they do, and its other clauses by their first words."""
+    """The parsed line of a transition: arcs by their kind, and other clauses by their first words."""
 
     take: list[Term]
     give: list[Term]
@@ -43,7 +43,7 @@ class Line:
 
 
 def read_line(text: str) -> Line:
-    """Return a transition's line taken apart; raises InputError for text that is not such a line."""
+    """Return the parsed line of a transition; raises InputError for text that is not such a line."""
     arcs, *clauses = split(text, ",")
     if arcs.count("->") != 1:
         raise InputError(f"a transition needs one arrow, such as 'A -> B', got {arcs.strip()!r}")
@@ -80,7 +80,7 @@ def read_term(text: str) -> Term:
 
 
 def split(text: str, mark: str = ",") -> list[str]:
-    """Return the parts of a text between marks that stand in no brackets."""
+    """Return the parts of a text between marks outside brackets."""
     parts, depth = [""], 0
     for letter in text:
         depth += (letter in "([") - (letter in ")]")

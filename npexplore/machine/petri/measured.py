@@ -1,6 +1,6 @@
-"""Units in a net: constants and delays that have one are quantities, checked as formulas of machine files are.
+"""Units in a net: constants and delays with a unit are quantities, checked like formulas of machine files.
 
-A net's numbers may be plain: then its time is in any unit. Where constants come from a machine's parameters or are
+If all numbers of a net are plain, its unit of time is arbitrary. If constants come from a machine's parameters or are
 texts such as `40 ns`, delays must be times, rates frequencies, and all of one unit (npexplore/dimensions.py).
 """
 
@@ -18,7 +18,7 @@ from npexplore.machine.petri.formulas import FUNCTIONS, Evaluator, Places
 from npexplore.units import split
 
 NOWHERE = Places({}, {})
-OPEN = frozenset({"p", "t"})  # of a machine: its parameters, its DRAM's times in seconds
+OPEN = frozenset({"p", "t"})  # names with attributes: the machine's parameters, and its DRAM timing in seconds
 LIKE = {1: "a time", -1: "a frequency or rate"}
 
 
@@ -32,7 +32,7 @@ class Measuring(Evaluator):
         self.units = units
 
     def value(self, node: ast.expr) -> Any:
-        """Return the value of a piece of syntax, a quantity where it has a unit."""
+        """Return the value of an expression, a quantity if it has a unit."""
         match node:
             case ast.Name(id=name) if name in self.units:
                 return Quantity(self.names[name], self.units[name], name)
@@ -45,7 +45,7 @@ class Measuring(Evaluator):
         """Return the value of a call of one of FUNCTIONS."""
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         unnamed, named = self.operands(node) if name in FUNCTIONS else ([], {})
-        if named or not any(isinstance(one, Quantity) for one in unnamed):
+        if named or not any(isinstance(operand, Quantity) for operand in unnamed):
             return super().call(node)
         function: Callable[..., Any] = FUNCTIONS[name]
         if len(unnamed) == 1:
@@ -55,26 +55,30 @@ class Measuring(Evaluator):
 
 @dataclass
 class NetUnits:
-    """The units of a net's constants, and the unit of time of its first delay that has one.
+    """The units of a net's constants, and the unit of time of the net.
 
-    of: name of a constant -> its unit. seconds: of that unit of time, and the delay or rate that has it.
+    of: name of a constant -> its unit. seconds: the unit of time in seconds, and the first delay or rate that has it.
     """
 
     of: dict[str, Unit] = field(default_factory=dict)
     seconds: tuple[float, str] | None = None
 
     def quantity(self, said: float | str, names: Mapping[str, Any]) -> Any:
-        """Return a number, the value of a formula over constants, or of a text such as `40 ns`, with its unit."""
+        """Return the value of a number, of a formula over constants, or of a text such as `40 ns`, with its unit."""
         if not isinstance(said, str):
             return said
-        spoken = split(said)
-        unit = unit_named(spoken[1]) if spoken else None
-        return Quantity(spoken[0], unit, said) if spoken and unit else Measuring(names, self.of).quantity(said)
+        number_and_unit = split(said)
+        unit = unit_named(number_and_unit[1]) if number_and_unit else None
+        return (
+            Quantity(number_and_unit[0], unit, said)
+            if number_and_unit and unit
+            else Measuring(names, self.of).quantity(said)
+        )
 
     def checked(self, operand: Any, what: str, time: int = 1) -> Any:
         """Return the number of a delay (time 1) or a rate (time -1).
 
-        Raises InputError for a quantity of another dimension, and for one in another unit of time than those before.
+        Raises InputError for a quantity of another dimension, or with another unit of time than earlier ones.
         """
         if not isinstance(operand, Quantity):
             return operand
@@ -83,14 +87,14 @@ class NetUnits:
             if unit.sure and (unit.like != (0, 0) or unit.counted):
                 raise InputError(f"{what} must be {LIKE[time]}, got {operand_text} ({unit})")
             return operand.value
-        own, literal = unit.scale**time, unit.literal**time
+        base, literal = unit.scale**time, unit.literal**time
         if self.seconds is None and unit.sure:
-            self.seconds = own, f"{what} {operand_text}"
+            self.seconds = base, f"{what} {operand_text}"
         elif self.seconds is not None and not unit.loose:
             seconds, first = self.seconds
-            if not any(isclose(one, seconds, rel_tol=RATIO_TOLERANCE) for one in (own, own / literal)):
+            if not any(isclose(scale, seconds, rel_tol=RATIO_TOLERANCE) for scale in (base, base / literal)):
                 raise InputError(
-                    f"{what} {operand_text} counts in {own:g} s, {first} in {seconds:g} s: a net has one unit of time;"
-                    f" multiply by {(own / seconds) ** time:g}"
+                    f"{what} {operand_text} counts in {base:g} s, {first} in {seconds:g} s: a net has one unit of time;"
+                    f" multiply by {(base / seconds) ** time:g}"
                 )
         return operand.value

@@ -1,8 +1,8 @@
-"""Nets inside nets: the tables of a part become tables of the whole, where places that both have join them.
+"""Inserts nets into nets: the tables of a part are added to those of the whole, and joined places are shared.
 
-Joining places is how hierarchical nets are put together (fusion places: Huber, Jensen, Shapiro, Hierarchies in Coloured
-Petri Nets, 1990). A constant or index of the whole goes before one of the same name in a part; constants of a part that
-nothing needs any more are left out.
+Joined places are the fusion places of hierarchical nets (Huber, Jensen, Shapiro, Hierarchies in Coloured Petri Nets,
+1990). A constant or index of the whole replaces one of the same name in a part; constants of a part that are not used
+any more are left out.
 """
 
 import re
@@ -21,14 +21,15 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def with_parts(whole: NetFile, folder: Path, read: Reader) -> NetFile:
-    """Return a net's tables with those of its parts; raises InputError with the part at fault.
+    """Return a net's tables with those of its parts; raises InputError that names the faulty part.
 
-    folder: where files of parts are looked for first. read: path -> tables with their own parts put in, and the file.
+    folder: the folder in which files of parts are looked up first. read: path -> tables with their own parts inserted,
+    and the file.
     """
     for name, part in whole.part.items():
         with told_at(f"part.{name}"):
-            beside = folder / part.net
-            inner, _ = read(beside if part.net.endswith(".toml") and beside.exists() else part.net)
+            path = folder / part.net
+            inner, _ = read(path if part.net.endswith(".toml") and path.exists() else part.net)
             whole = _joined(whole, part, inner)
     return msgspec.structs.replace(whole, part={})
 
@@ -39,19 +40,19 @@ def _joined(whole: NetFile, part: PartTable, inner: NetFile) -> NetFile:
     families = {_family(key): key for key in inner.place}
     for name in part.without:
         one_of("place or transition", name, [*families, *inner.transition])
-    own = {_family(key) for key in whole.place}
+    outer_families = {_family(key) for key in whole.place}
     for inside, outside in part.joins.items():
         one_of("place of the part", inside, families)
-        one_of("place", outside, own)
-    kept_families = [name for name in families if name not in part.without and name not in part.joins]
-    names = {**part.joins, **{name: part.prefix + name for name in kept_families}}
+        one_of("place", outside, outer_families)
+    remaining_families = [name for name in families if name not in part.without and name not in part.joins]
+    names = {**part.joins, **{name: part.prefix + name for name in remaining_families}}
 
     def renamed(text: str) -> str:
         return _WORD.sub(lambda match: names.get(match.group(), match.group()), text)
 
     types = _types(whole, part, inner)
     places: dict[str, Any] = {}
-    for name in kept_families:
+    for name in remaining_families:
         table = inner.place[families[name]]
         if isinstance(table, PlaceTable) and table.of in part.types:
             table = msgspec.structs.replace(table, of=part.types[table.of])
@@ -59,8 +60,8 @@ def _joined(whole: NetFile, part: PartTable, inner: NetFile) -> NetFile:
     transitions = {
         part.prefix + name: renamed(line) for name, line in inner.transition.items() if name not in part.without
     }
-    for what, mine, other in (("place", own, places), ("transition", set(whole.transition), transitions)):
-        both = [name for name in other if _family(name) in mine]
+    for what, outer, added in (("place", outer_families, places), ("transition", set(whole.transition), transitions)):
+        both = [name for name in added if _family(name) in outer]
         if both:
             raise InputError(f"{what} {both[0]!r} is both in the whole and in the part; give the part a prefix")
     index = {**inner.index, **whole.index}
@@ -80,7 +81,7 @@ def _joined(whole: NetFile, part: PartTable, inner: NetFile) -> NetFile:
 
 
 def _types(whole: NetFile, part: PartTable, inner: NetFile) -> Mapping[str, Mapping[str, Any]]:
-    """Return the types of tokens that a part adds; checks that those it shares carry what it needs."""
+    """Return the types of tokens that a part adds; raises InputError if a shared type lacks a field."""
     for inside, outside in part.types.items():
         one_of("type of tokens of the part", inside, inner.token)
         one_of("type of tokens", outside, whole.token)
@@ -97,13 +98,13 @@ def _types(whole: NetFile, part: PartTable, inner: NetFile) -> Mapping[str, Mapp
 def _needed(
     constants: Mapping[str, float | str], before: Mapping[str, Any], texts: Iterable[str]
 ) -> dict[str, float | str]:
-    """Return the constants that texts name, with those that these name, in their order."""
+    """Return, in their order, the constants that texts name, and the constants that these name in turn."""
     wanted = {word for text in texts for word in _WORD.findall(text)}
     needed_constants: dict[str, float | str] = {}
-    for name, said in reversed(list(constants.items())):
+    for name, value in reversed(list(constants.items())):
         if name in wanted and name not in before:
-            needed_constants[name] = said
-            wanted |= set(_WORD.findall(str(said)))
+            needed_constants[name] = value
+            wanted |= set(_WORD.findall(str(value)))
     return dict(reversed(list(needed_constants.items())))
 
 

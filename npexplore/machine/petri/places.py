@@ -1,4 +1,4 @@
-"""The places of a net, unfolded over their indexes, and what the tokens in them carry."""
+"""Reads the places of a net, unfolded over their indexes, and the fields of their tokens."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,10 +20,10 @@ ANY = "number"  # a field that holds any whole number
 
 
 class PlaceTable(Record, frozen=True):
-    """A place: tokens at first and at most, as numbers or formulas over constants and indexes.
+    """A place: its initial tokens and its capacity, as numbers or formulas over constants and indexes.
 
-    of: the type of its tokens, with what those at first carry. resource: how busy it is, is told. port: where tokens
-    come from outside or leave.
+    of: the type of its tokens. carried: fields of the initial tokens. resource: whether to report its utilization.
+    port: whether tokens enter or leave the net here.
     """
 
     tokens: Whole | str = 0
@@ -36,7 +36,7 @@ class PlaceTable(Record, frozen=True):
 
 @dataclass(frozen=True)
 class Colours:
-    """Indexes: their sizes, and which colour each is of."""
+    """Indexes: the size and the colour of each."""
 
     size: dict[str, int]
     colour: dict[str, str]
@@ -44,7 +44,7 @@ class Colours:
 
 @dataclass(frozen=True)
 class Types:
-    """Types of tokens: what each carries, and the values that each field may have."""
+    """Types of tokens: the fields of each type, and the values that each field may have."""
 
     carries: dict[str, tuple[str, ...]]
     fields: dict[str, Field]
@@ -52,7 +52,10 @@ class Types:
 
 @dataclass(frozen=True)
 class Families:
-    """Places as their table declares them: by number, by name, the indexes of each family, and what its tokens are."""
+    """Places of a table: by number and by name; and by family, the indexes and the type of tokens.
+
+    limited: families with a capacity.
+    """
 
     places: list[Place]
     lookup: Places
@@ -62,31 +65,33 @@ class Families:
 
 
 def read_colours(index: Mapping[str, int | str], constants: Mapping[str, float]) -> Colours:
-    """Return the indexes of a table; raises InputError with the index at fault."""
+    """Return the indexes of a table; raises InputError that names the faulty index."""
     size: dict[str, int] = {}
     colour: dict[str, str] = {}
-    for key, said in index.items():
+    for key, size_or_index in index.items():
         with told_at(f"index.{key}"):
             check_name(key, constants)
-            same = isinstance(said, str) and said in size
-            size[key] = size[str(said)] if same else whole("an index", number(said, constants), least=1)
-            colour[key] = colour[str(said)] if same else key
+            refers = isinstance(size_or_index, str) and size_or_index in size
+            size[key] = (
+                size[str(size_or_index)] if refers else whole("an index", number(size_or_index, constants), least=1)
+            )
+            colour[key] = colour[str(size_or_index)] if refers else key
     return Colours(size, colour)
 
 
 def read_types(token: Mapping[str, Mapping[str, int | str]], constants: Mapping[str, float], colours: Colours) -> Types:
-    """Return the types of tokens of a table; raises InputError with the type and field at fault."""
+    """Return the types of tokens of a table; raises InputError that names the faulty type and field."""
     fields: dict[str, Field] = {}
     for name, entries in token.items():
-        for key, said in entries.items():
+        for key, values in entries.items():
             with told_at(f"token.{name}.{key}"):
                 check_name(key, [*constants, *colours.size])
-                if said == ANY:
+                if values == ANY:
                     token_field = Field()
-                elif isinstance(said, str) and said in colours.size:
-                    token_field = Field(0, colours.size[said] - 1, colours.colour[said])
+                elif isinstance(values, str) and values in colours.size:
+                    token_field = Field(0, colours.size[values] - 1, colours.colour[values])
                 else:
-                    token_field = Field(0, whole("how many values it has", number(said, constants), least=1) - 1)
+                    token_field = Field(0, whole("how many values it has", number(values, constants), least=1) - 1)
                 if fields.setdefault(key, token_field) != token_field:
                     raise InputError(f"{key!r} must be the same in all types of tokens that carry it")
     return Types({name: tuple(entries) for name, entries in token.items()}, fields)
@@ -95,7 +100,7 @@ def read_types(token: Mapping[str, Mapping[str, int | str]], constants: Mapping[
 def read_places(
     place: Mapping[str, int | str | PlaceTable], constants: Mapping[str, float], colours: Colours, types: Types
 ) -> Families:
-    """Return the places of a table; raises InputError with the place at fault."""
+    """Return the places of a table; raises InputError that names the faulty place."""
     if not place:
         raise InputError("place: a net needs at least one place, got none")
     with told_at("place"):
@@ -113,7 +118,7 @@ def read_places(
             check_name(term.place, [*constants, *colours.size, *types.fields])
             if term.weight != "1":
                 raise InputError(f"a place is declared by its name alone, got {key!r}")
-            sizes[term.place] = tuple(colours.size[one_of("index", one, colours.size)] for one in term.index)
+            sizes[term.place] = tuple(colours.size[one_of("index", name, colours.size)] for name in term.index)
             if len(places) + prod(sizes[term.place]) > MAX_UNFOLDED:
                 raise InputError(f"a net must unfold to {MAX_UNFOLDED} places at most, got more")
             if table.of is not None:
@@ -123,30 +128,30 @@ def read_places(
             for choice in product(*map(range, sizes[term.place])):
                 names = {**constants, **dict(zip(term.index, choice, strict=True))}
                 places.append(_place(indexed(term.place, choice), table, names, types))
-    numbers = {one.name: k for k, one in enumerate(places)}
+    numbers = {unfolded.name: k for k, unfolded in enumerate(places)}
     return Families(places, Places(numbers, sizes), index, of, limited)
 
 
 def _place(name: str, table: PlaceTable, names: Mapping[str, float], types: Types) -> Place:
-    first = whole("tokens", number(table.tokens, names))
-    most = None if table.capacity is None else whole("capacity", number(table.capacity, names))
-    if most is not None and first > most:
-        raise InputError(f"tokens must be at most the capacity ({most}), got {first}")
+    tokens = whole("tokens", number(table.tokens, names))
+    capacity = None if table.capacity is None else whole("capacity", number(table.capacity, names))
+    if capacity is not None and tokens > capacity:
+        raise InputError(f"tokens must be at most the capacity ({capacity}), got {tokens}")
     known = types.carries[table.of] if table.of else ()
     for key in table.carried:
         one_of("field", key, known)
-    if first and (missing := [key for key in known if key not in table.carried]):
+    if tokens and (missing := [key for key in known if key not in table.carried]):
         raise InputError(f"carried: the tokens at first need {', '.join(missing)}")
     carried = []
-    for key, said in table.carried.items():
-        value = number(said, names)
+    for key, value_text in table.carried.items():
+        value = number(value_text, names)
         check_value(key, value, types.fields[key])
         carried.append((key, int(value)))
-    return Place(name, first, most, table.of, tuple(carried), table.resource, table.port)
+    return Place(name, tokens, capacity, table.of, tuple(carried), table.resource, table.port)
 
 
 def check_value(name: str, value: float, field: Field) -> None:
-    """Raise InputError for what a field cannot hold."""
+    """Raise InputError for a value that a field cannot hold."""
     if not float(value).is_integer() or (field.high is not None and not 0 <= value <= field.high):
         span = "" if field.high is None else f" in 0..{field.high}"
         raise InputError(f"{name!r} must be a whole number{span}, got {value:g}")

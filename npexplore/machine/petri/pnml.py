@@ -1,8 +1,8 @@
-"""Place/transition nets read from PNML (ISO/IEC 15909-2), as the standard, pm4py, PIPE and TAPAAL write it.
+"""Reads place/transition nets from PNML (ISO/IEC 15909-2), as the standard, pm4py, PIPE and TAPAAL write it.
 
-Every element is read, listed as irrelevant, named in a note of the net (annotations of other tools), or an InputError
-with its line. Timing comes from `toolspecific` of this tool and from those of pnml_timing.py; a net without it takes no
-time.
+Every element is read, listed in IRRELEVANT, named in a note of the net (annotations of other tools), or raises
+InputError with its line. Timing comes from the `toolspecific` annotations of this tool and of those in pnml_timing.py;
+a net without them takes no time.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ TAKES = {
     "read": "test",
 }  # fmt: skip
 SHAPES = ("place", "transition", "arc", "page", "referencePlace", "referenceTransition")
-ALWAYS = ("[0,inf)", "[0,inf):1")  # TAPAAL's interval of ages that says nothing
+ALWAYS = ("[0,inf)", "[0,inf):1")  # TAPAAL's interval that allows every age
 _DRAWING = "drawing"
 _AT = dict.fromkeys(("@positionX", "@positionY", "@nameOffsetX", "@nameOffsetY", "@displayName"), _DRAWING)
 
-# element -> what of it changes no answer, and why
+# element -> its parts that have no effect on results, and the reason
 IRRELEVANT: dict[str, dict[str, str]] = {
     "*": {"graphics": _DRAWING},
     "net": {
@@ -59,9 +59,9 @@ IRRELEVANT: dict[str, dict[str, str]] = {
 
 
 def read_pnml(path: str | Path, left_out: Iterable[str] = ()) -> Net:
-    """Return a place/transition net of a PNML file.
+    """Return the place/transition net of a PNML file.
 
-    left_out: names of elements that the user leaves out knowingly. Raises InputError with file, line, element, rule and
+    left_out: names of elements that the user chooses to ignore. Raises InputError with file, line, element, rule and
     value.
     """
     path = Path(path)
@@ -89,7 +89,7 @@ def _title(tag: str, attributes: Mapping[str, str]) -> tuple[str, str, bool]:
 
 
 class _Reader:
-    """Reads one net: elements of all its pages, references followed."""
+    """Reads one net: the elements of all its pages, with references resolved."""
 
     def __init__(self, top: Entry, name: str) -> None:
         self.top, self.name, self.notes = top, _first_name(top) or name, list[str]()
@@ -112,7 +112,7 @@ class _Reader:
                 self.collect(child)
 
     def annotation(self, element: Entry) -> Entry | None:
-        """Return what this tool wrote on an element, and note what others did."""
+        """Return this tool's annotation of an element, and note those of other tools."""
         for child in element.of_kind("toolspecific"):
             tool = child.value("@tool", "")
             if child.key not in (*IRRELEVANT, "toolspecific npexplore", "toolspecific StochasticPetriNet"):
@@ -124,7 +124,7 @@ class _Reader:
         return own
 
     def meant(self, name: str) -> str:
-        """Return the place or transition that an id means, references followed."""
+        """Return the id of the place or transition to which a chain of references leads."""
         passed: set[str] = set()
         while name not in passed:
             passed.add(name)
@@ -151,9 +151,9 @@ class _Reader:
         for arc in self.shapes["arc"].values():
             self.arc(arc, numbers, arcs)
         names = _names(places), _names(transitions)
-        read_transitions = [self.transition(names[1][key], one, arcs[key]) for key, one in transitions.items()]
-        held = [self.place(names[0][key], one) for key, one in places.items()]
-        return Net(self.name, self.timing, tuple(held), tuple(read_transitions), notes=tuple(dict.fromkeys(self.notes)))
+        read_transitions = [self.transition(names[1][key], entry, arcs[key]) for key, entry in transitions.items()]
+        read = [self.place(names[0][key], entry) for key, entry in places.items()]
+        return Net(self.name, self.timing, tuple(read), tuple(read_transitions), notes=tuple(dict.fromkeys(self.notes)))
 
     def arc(self, arc: Entry, numbers: Mapping[str, int], arcs: Mapping[str, dict[str, dict[int, int]]]) -> None:
         source, target = (self.meant(arc.value(f"@{end}", "")) for end in ("source", "target"))
@@ -169,7 +169,7 @@ class _Reader:
             into, place = arcs[source]["give"], numbers[target]
         else:
             raise arc.refused(f"must lead from a place to a transition or back, got {source!r} to {target!r}")
-        # several arcs that inhibit or test are several conditions: the strictest of them decides
+        # of several inhibitor or test arcs between the same nodes, the strictest condition decides
         if takes == "inhibit":
             into[place] = min(into.get(place, weight), weight)
         elif takes == "test":
@@ -180,7 +180,7 @@ class _Reader:
     def transition(self, name: str, element: Entry, arcs: Mapping[str, Mapping[int, int]]) -> Transition:
         timed: Timed = timing_of(element, self.annotation(element), self.notes)
         servers = (1 if self.timing == "race" else None) if timed.servers == 0 else timed.servers
-        ends = {key: tuple(Arc(place, many) for place, many in one.items()) for key, one in arcs.items()}
+        ends = {kind: tuple(Arc(place, weight) for place, weight in of.items()) for kind, of in arcs.items()}
         return Transition(
             name, ends["take"], ends["give"], ends["test"], ends["inhibit"], delay=timed.delay,
             priority=timed.priority, weight=timed.weight, servers=servers,
@@ -225,7 +225,7 @@ def _count(element: Entry, what: str, text: str, least: int = 0) -> int:
 
 
 def _plain_tokens(element: Entry, text: str) -> str:
-    """Return how many tokens a text such as `Default,3` of PIPE says; several kinds of tokens are refused."""
+    """Return the tokens in a text such as `Default,3` (PIPE); raises InputError for several kinds of tokens."""
     parts = [part.strip() for part in text.split(",")]
     if len(parts) < 2:
         return text
@@ -238,17 +238,17 @@ def _plain_tokens(element: Entry, text: str) -> str:
 
 def _weight(arc: Entry) -> str:
     """Return an arc's weight as text: its inscription, or TAPAAL's attributes."""
-    written = arc.value("@inscription", "")
+    inscription = arc.value("@inscription", "")
     weight = arc.value("@weight", "")
-    if written in ALWAYS:
-        written = ""
-    elif "[" in written:
-        raise arc.refused(f"an interval of ages is not supported, got {written!r} (supported: [0,inf))")
-    return _plain_tokens(arc, label(arc, "inscription") or weight or written or "1")
+    if inscription in ALWAYS:
+        inscription = ""
+    elif "[" in inscription:
+        raise arc.refused(f"an interval of ages is not supported, got {inscription!r} (supported: [0,inf))")
+    return _plain_tokens(arc, label(arc, "inscription") or weight or inscription or "1")
 
 
 def _arc_kind(arc: Entry) -> str:
-    """Return an arc's type: `type` with a value or text, pm4py's `arctype`, or an attribute."""
+    """Return an arc's type: from `type` with a value or text, pm4py's `arctype`, or an attribute."""
     kinds = [label(arc, "arctype"), arc.value("@type", "")]
     entry = arc.optional("type")
     if entry is not None:
@@ -261,7 +261,7 @@ def _arc_kind(arc: Entry) -> str:
 
 
 def _names(elements: Mapping[str, Entry]) -> dict[str, str]:
-    """Return what each is called: its name where no other has it, else its id."""
-    said = {key: label(element, "name") or element.value("@name", key) for key, element in elements.items()}
-    every = list(said.values())
-    return said if len(set(every)) == len(every) else {key: key for key in said}
+    """Return the names of elements by id; their ids, if two names are equal."""
+    names = {key: label(element, "name") or element.value("@name", key) for key, element in elements.items()}
+    every = list(names.values())
+    return names if len(set(every)) == len(every) else {key: key for key in names}

@@ -1,7 +1,7 @@
-"""When transitions of PNML files fire: as this tool writes it, and as pm4py (StochasticPetriNet) and PIPE do.
+"""Reads the timing of transitions in PNML files, as written by this tool, pm4py (StochasticPetriNet) and PIPE.
 
 pm4py: `property` distributionType and distributionParameters, rates of exponential times, `;` between numbers. PIPE:
-`timed`, `rate` (of immediate transitions the weight), `priority`, `infiniteServer`.
+`timed`, `rate` (for immediate transitions the weight), `priority`, `infiniteServer`.
 """
 
 from typing import NamedTuple
@@ -16,7 +16,7 @@ KINDS = ("IMMEDIATE", "EXPONENTIAL", "DETERMINISTIC", "UNIFORM", "UNDEFINED")
 
 
 class Timed(NamedTuple):
-    """When a transition fires. servers: clocks at once (None: any number; 0: the net's default)."""
+    """The timing of a transition. servers: concurrent clocks (None: any number; 0: the net's default)."""
 
     delay: Distribution | None = None
     weight: float = 1.0
@@ -25,7 +25,7 @@ class Timed(NamedTuple):
 
 
 def label(element: Entry, tag: str) -> str:
-    """Return the text of a label such as `name`: in `text` (the standard) or `value` (PIPE), "" where it is missing."""
+    """Return the text of a label such as `name`: in `text` (the standard) or `value` (PIPE), "" if it is missing."""
     child = element.optional(tag)
     if child is None:
         return ""
@@ -37,7 +37,7 @@ def label(element: Entry, tag: str) -> str:
 
 
 def timing_of(element: Entry, own: Entry | None, notes: list[str]) -> Timed:
-    """Return when a transition fires; own: this tool's annotation. What cannot be read goes to the notes."""
+    """Return the timing of a transition; own: this tool's annotation. Adds to `notes` what was not read."""
     stochastic = element.optional("toolspecific StochasticPetriNet")
     _attributes(element, notes)
     pipe = _pipe(element)
@@ -71,7 +71,7 @@ def _own(own: Entry) -> Timed:
 
 
 def _attributes(element: Entry, notes: list[str]) -> None:
-    """Note TAPAAL's times, which are not read."""
+    """Add TAPAAL's timing attributes, which are not read, to the notes."""
     kind = element.value("@distribution", "")
     element.value("@value", "")
     if kind:
@@ -86,13 +86,13 @@ def _pipe(element: Entry) -> Timed:
     timed = label(element, "timed") or "false"
     rate, priority = label(element, "rate"), label(element, "priority")
     servers = None if element.truth(label(element, "infiniteServer") or "false", "infiniteServer") else 0
-    amount = element.number(rate, "rate") if rate else 1.0
-    if not 0 < amount < float("inf"):
+    rate_value = element.number(rate, "rate") if rate else 1.0
+    if not 0 < rate_value < float("inf"):
         raise element.refused(f"rate must be greater than 0 and finite, got {rate!r}")
-    rank = element.whole(priority, "priority") if priority else 0
+    priority_value = element.whole(priority, "priority") if priority else 0
     if element.truth(timed, "timed"):
-        return Timed(Exponential(1.0 / amount), servers=servers)
-    return Timed(None, amount, rank)
+        return Timed(Exponential(1.0 / rate_value), servers=servers)
+    return Timed(None, rate_value, priority_value)
 
 
 def _pm4py(element: Entry, entry: Entry, notes: list[str]) -> Timed:
@@ -114,9 +114,9 @@ def _pm4py(element: Entry, entry: Entry, notes: list[str]) -> Timed:
     if kind not in KINDS:
         notes.append(f"{element.title}: its distribution {kind!r} is not read: it fires in no time")
         return Timed()
-    wanted = {"EXPONENTIAL": 1, "DETERMINISTIC": 1, "UNIFORM": 2}.get(kind, len(numbers))
-    if len(numbers) != wanted:
-        raise entry.refused(f"{kind} needs {wanted} distributionParameters, got {len(numbers)}")
+    count = {"EXPONENTIAL": 1, "DETERMINISTIC": 1, "UNIFORM": 2}.get(kind, len(numbers))
+    if len(numbers) != count:
+        raise entry.refused(f"{kind} needs {count} distributionParameters, got {len(numbers)}")
     try:
         match one_of("distributionType", kind, KINDS):
             case "EXPONENTIAL":

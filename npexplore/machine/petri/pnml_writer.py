@@ -1,6 +1,6 @@
-"""Place/transition nets written as PNML (ISO/IEC 15909-2); inhibitor and test arcs by the arc's `type`.
+"""Writes place/transition nets as PNML (ISO/IEC 15909-2); inhibitor and test arcs have a `type`.
 
-What PNML has no words for stands in `toolspecific` of this tool: timing, delay, rate, priority, weight, servers,
+A `toolspecific` annotation of this tool holds what PNML cannot express: timing, delay, rate, priority, weight, servers,
 capacity.
 """
 
@@ -17,7 +17,7 @@ Element = ElementTree.Element
 
 
 def write_pnml(net: Net) -> str:
-    """Return a net as PNML; raises RefusedError for what a place/transition net cannot say (formulas, data)."""
+    """Return a net as PNML; raises RefusedError for formulas and data, which place/transition nets do not have."""
     if net.types:
         raise RefusedError(f"PNML: tokens of net {net.name!r} carry data, which no place/transition net has")
     root = ElementTree.Element("pnml", xmlns=GRAMMAR.removesuffix("grammar/") + "grammar/pnml")
@@ -32,25 +32,29 @@ def write_pnml(net: Net) -> str:
             _text(element, "initialMarking", place.tokens)
         _own(element, capacity=place.capacity, resource=place.resource or None)
     arcs: list[tuple[str, str, Arc, str]] = []
-    for t, one in enumerate(net.transitions):
-        said = (*one.formulas, one.weight, one.rate, one.delay)
-        if one.by_data or any(isinstance(formula, Formula) for formula in said):
-            raise RefusedError(f"PNML: transition {one.name!r} has a formula, which no place/transition net has")
+    for t, transition in enumerate(net.transitions):
+        values = (*transition.formulas, transition.weight, transition.rate, transition.delay)
+        if transition.by_data or any(isinstance(formula, Formula) for formula in values):
+            raise RefusedError(f"PNML: transition {transition.name!r} has a formula, which no place/transition net has")
         element = ElementTree.SubElement(page, "transition", id=f"t{t}")
-        _text(element, "name", one.name)
-        rate = one.rate if isinstance(one.delay, Exponential) else None
-        servers = "all" if one.servers is None else one.servers
+        _text(element, "name", transition.name)
+        rate = transition.rate if isinstance(transition.delay, Exponential) else None
+        servers = "all" if transition.servers is None else transition.servers
         _own(
             element,
             rate=rate,
-            delay=_said(one) if one.delay is not None and rate is None else None,
-            priority=one.priority or None,
-            weight=None if one.weight == 1 else one.weight,
-            servers=servers if one.timed and net.timing == "race" and one.servers != 1 else None,
+            delay=_said(transition) if transition.delay is not None and rate is None else None,
+            priority=transition.priority or None,
+            weight=None if transition.weight == 1 else transition.weight,
+            servers=servers if transition.timed and net.timing == "race" and transition.servers != 1 else None,
         )
-        for arcs_of, kind in ((one.take, "normal"), (one.test, "test"), (one.inhibit, "inhibitor")):
+        for arcs_of, kind in (
+            (transition.take, "normal"),
+            (transition.test, "test"),
+            (transition.inhibit, "inhibitor"),
+        ):
             arcs += [(f"p{arc.place}", f"t{t}", arc, kind) for arc in arcs_of]
-        arcs += [(f"t{t}", f"p{arc.place}", arc, "normal") for arc in one.give]
+        arcs += [(f"t{t}", f"p{arc.place}", arc, "normal") for arc in transition.give]
     for k, (source, target, arc, kind) in enumerate(arcs):
         element = ElementTree.SubElement(page, "arc", id=f"a{k}", source=source, target=target)
         if arc.weight != 1:
@@ -62,7 +66,7 @@ def write_pnml(net: Net) -> str:
 
 
 def _said(one: Transition) -> str:
-    """Return a delay as the language says it."""
+    """Return a delay in the syntax of net files."""
     delay = one.delay
     assert isinstance(delay, Distribution)
     if isinstance(delay, Deterministic):

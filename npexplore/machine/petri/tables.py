@@ -1,4 +1,4 @@
-"""The tables of a net file: what may stand there, before anything is looked up."""
+"""Schemas of the tables of a net file."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,10 +15,10 @@ Positive = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class PartTable(Record, frozen=True):
-    """A net inside a net: its file (a name in models/nets, or a path beside this file).
+    """A net inside a net: its file (a name in models/nets, or a path relative to this file).
 
-    joins: places of the part, and which of this net's each of them is. types: the same for types of tokens. without:
-    places and transitions of the part that are left out. prefix: stands before the names of the others.
+    joins: place of the part -> the place of this net that it is. types: the same for types of tokens. without: places
+    and transitions of the part that are left out. prefix: added to the names of the others.
     """
 
     net: str
@@ -29,7 +29,7 @@ class PartTable(Record, frozen=True):
 
 
 class NetFile(Record, frozen=True):
-    """A net: `timing` says whether firing takes time ("duration") or clocks race for the tokens ("race")."""
+    """A net: `timing` is "duration" (firing takes time) or "race" (clocks race for tokens)."""
 
     timing: Timing
     place: dict[str, Whole | str | PlaceTable] = msgspec.field(default_factory=dict)
@@ -47,18 +47,18 @@ class NetFile(Record, frozen=True):
 
 
 def is_net_file(path: Path) -> bool:
-    """Return whether a TOML file is a Petri net: its timing or a table of transitions tells it."""
+    """Return whether a TOML file is a Petri net, with a timing or a table of transitions."""
     return bool({"timing", "transition"} & set(_tables(path)))
 
 
 def extended(path: Path) -> str:
-    """Return what a TOML file says that it extends, nothing if it says nothing."""
-    said = _tables(path).get("extends", "")
-    return said if isinstance(said, str) else ""
+    """Return the name in `extends` of a TOML file, "" if it has none."""
+    name = _tables(path).get("extends", "")
+    return name if isinstance(name, str) else ""
 
 
 def _tables(path: Path) -> dict[str, Any]:
     try:
         return parsed(content(path), path)
     except (OSError, InputError):
-        return {}  # told by the reader of whatever else it may be
+        return {}  # a later reader of the file reports the fault

@@ -1,7 +1,7 @@
-"""Unfolding: every place and transition with an index becomes one for each of its values.
+"""Unfolds a net: each place or transition with indexes becomes one for each combination of index values.
 
-An index is a finite colour 0..n - 1; `Fork[i + 1]` goes around at n (the successor of coloured nets: Jensen, Coloured
-Petri Nets, 1992, 2.2). A transition is unfolded over the indexes its arcs name, as far as its guards allow.
+An index is a finite colour 0..n - 1; `Fork[i + 1]` wraps around at n (the successor of coloured nets: Jensen, Coloured
+Petri Nets, 1992, 2.2). A transition is unfolded over the indexes in its arcs, for values that its guards allow.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,8 @@ from npexplore.rows.distributions import Distribution, Exponential
 def unfold(name: str, read: NetFile, constant: Mapping[str, float | str], machine: Mapping[str, Any]) -> Net:
     """Return the net that tables describe; raises InputError with place, rule and value.
 
-    constant: in place of the tables' own. machine: names that constants alone may use, such as `p`, its parameters.
+    constant: replaces the constants of the tables. machine: names that only constants may use, such as `p`, the
+    machine's parameters.
     """
     values: dict[str, float] = {}
     units = NetUnits()
@@ -43,7 +44,7 @@ def unfold(name: str, read: NetFile, constant: Mapping[str, float | str], machin
     colours = read_colours(read.index, values)
     types = read_types(read.token, values, colours)
     families = read_places(read.place, values, colours, types)
-    tokens_at_first = np.array([[one.tokens] for one in families.places])
+    tokens_at_first = np.array([[place.tokens] for place in families.places])
     row: dict[str, float] = {}
     for key, said in read.feed.items():
         with told_at(f"feed.{key}"):
@@ -60,10 +61,11 @@ def unfold(name: str, read: NetFile, constant: Mapping[str, float | str], machin
             transitions += instances
             if line.using:
                 shared = {term.place for term in line.using}
-                used |= {k for k, one in enumerate(families.places) if one.name.partition("[")[0] in shared}
+                used |= {k for k, place in enumerate(families.places) if place.name.partition("[")[0] in shared}
     faults.tell()
     places = tuple(
-        one._replace(resource=True) if k in used and one.tokens else one for k, one in enumerate(families.places)
+        place._replace(resource=True) if k in used and place.tokens else place
+        for k, place in enumerate(families.places)
     )
     columns = {key: np.array([value]) for key, value in row.items()}
     return Net(
@@ -74,15 +76,15 @@ def unfold(name: str, read: NetFile, constant: Mapping[str, float | str], machin
 
 @dataclass(frozen=True)
 class _Unfolding:
-    """Everything that transitions name."""
+    """Unfolds transitions; holds the names that their lines may use."""
 
     timing: Timing
     constants: dict[str, float]
     colours: Colours
     types: Types
     families: Families
-    tokens: Any  # (P, 1), at first
-    row: dict[str, float]  # what is fed first
+    tokens: Any  # initial marking, shape (P, 1)
+    row: dict[str, float]  # first row of the feed
     units: NetUnits
 
     def transitions(self, name: str, line: Line, most: int) -> Iterator[Transition]:
@@ -93,16 +95,16 @@ class _Unfolding:
         bound = self.bound(line, taken)
         for text in (*line.guards, *(said for _, said in line.sets), *line.clauses.values()):
             check_guard(text, bound, [*taken, *(key for key, _ in line.sets)], self.colours, self.types)
-        if prod(self.colours.size[one] for one in bound) > most:
+        if prod(self.colours.size[index] for index in bound) > most:
             raise InputError(f"a net must unfold to {MAX_UNFOLDED} transitions at most, got more")
-        for choice in product(*(range(self.colours.size[one]) for one in bound)):
+        for choice in product(*(range(self.colours.size[index]) for index in bound)):
             names = {**self.constants, **dict(zip(bound, choice, strict=True))}
             guards = [self.formula(text, names, taken) for text in line.guards]
             if all(guard for guard in guards if not isinstance(guard, Formula)):
                 yield self.transition(indexed(name, choice), line, names, [g for g in guards if isinstance(g, Formula)])
 
     def carried(self, line: Line) -> list[str]:
-        """Return what the tokens carry that a line takes; checks that those it gives can carry what they have to."""
+        """Return the fields of the tokens that a line takes; raises InputError if tokens that it gives lack a field."""
         types, of = self.types, self.families.of
         carried = dict.fromkeys(key for term in line.take if term.place in of for key in types.carries[of[term.place]])
         for key, _ in line.sets:
@@ -118,31 +120,31 @@ class _Unfolding:
         return list(carried)
 
     def bound(self, line: Line, taken: list[str]) -> list[str]:
-        """Return the indexes that a line's arcs name, in the order of the table; checks what the arcs name."""
+        """Return the indexes in a line's arcs, in the order of the table; raises InputError for a wrong index."""
         used_indexes: set[str] = set()
         known_keys = [*taken, *(key for key, _ in line.sets)]
         for term in line.terms:
-            own = self.families.index[term.place]
-            if len(own) != len(term.index):
-                raise InputError(f"place {term.place!r} has {len(own)} indexes, got {len(term.index)}")
-            for text, declared in zip(term.index, own, strict=True):
+            declared_indexes = self.families.index[term.place]
+            if len(declared_indexes) != len(term.index):
+                raise InputError(f"place {term.place!r} has {len(declared_indexes)} indexes, got {len(term.index)}")
+            for text, declared in zip(term.index, declared_indexes, strict=True):
                 named, size = names_in(text), self.colours.size[declared]
-                used = {one for one in named if one in self.colours.size}
-                for one in used:
-                    if self.colours.colour[one] != self.colours.colour[declared]:
+                used = {key for key in named if key in self.colours.size}
+                for key in used:
+                    if self.colours.colour[key] != self.colours.colour[declared]:
                         raise InputError(
-                            f"index of place {term.place!r} must be of the colour {declared!r}, got {one!r} in {text!r}"
+                            f"index of place {term.place!r} must be of the colour {declared!r}, got {key!r} in {text!r}"
                         )
-                data = [one for one in named if one in self.types.fields]
-                for one in data:
-                    self.check_target(term, one, declared, known_keys if term in line.give else taken)
+                data = [key for key in named if key in self.types.fields]
+                for key in data:
+                    self.check_target(term, key, declared, known_keys if term in line.give else taken)
                 if not used and not data and not 0 <= number(text, self.constants) < size:
                     raise InputError(f"index of place {term.place!r} must be in 0..{size - 1}, got {text}")
                 used_indexes |= used
-        return [one for one in self.colours.size if one in used_indexes]
+        return [index for index in self.colours.size if index in used_indexes]
 
     def check_target(self, term: Term, name: str, declared: str, carried: list[str]) -> None:
-        """Refuse an index that a token cannot say: it carries none, or one of another colour or size."""
+        """Raise InputError if an index is a field that no taken token carries, or of another colour or size."""
         field = self.types.fields[name]
         if name not in carried:
             raise InputError(f"index of place {term.place!r}: nothing that the transition takes carries {name!r}")
@@ -158,9 +160,9 @@ class _Unfolding:
     def formula(
         self, text: str, names: Mapping[str, float], carried: list[str], *, chance: bool = False
     ) -> Formula | float:
-        """Return a formula's value, or the formula itself where it reads the marking, a token, or chance."""
+        """Return a formula's value, or the formula itself if it depends on the marking, a token, the feed or chance."""
         lookup = self.families.lookup
-        token = dict.fromkeys(carried, 1)  # stands for any: the value is not used
+        token = dict.fromkeys(carried, 1)  # any value: it is not used
         random = (lambda: 0.5) if chance else None
         evaluator = Evaluator(names, lookup, self.tokens, token, random, row=self.row, probing=True)
         value = evaluator.text(text)
@@ -172,16 +174,16 @@ class _Unfolding:
         return float(value)
 
     def arcs(self, terms: list[Term], names: Mapping[str, float], carried: list[str]) -> tuple[Arc, ...]:
-        """Return arcs with numbers in place of names; arcs of weight 0 are left out."""
+        """Return arcs with numbers of places instead of names; arcs of weight 0 are left out."""
         arcs_by_place: dict[Any, Arc] = {}
         for term in terms:
             weight = self.formula(term.weight, names, carried)
             if not isinstance(weight, Formula):
                 weight = whole(f"tokens of {term.place!r}", weight)
-            if any(one in self.types.fields for text in term.index for one in names_in(text)):
-                said = tuple(self.formula(text, names, carried) for text in term.index)
+            if any(name in self.types.fields for text in term.index for name in names_in(text)):
+                values = tuple(self.formula(text, names, carried) for text in term.index)
                 sizes = self.families.lookup.sizes[term.place]
-                index = tuple(one if isinstance(one, Formula) else int(one) for one in said)
+                index = tuple(value if isinstance(value, Formula) else int(value) for value in values)
                 first = self.families.lookup.number(term.place, [0] * len(sizes))
                 arcs_by_place[term] = Arc(first, weight, Target(index, sizes))
                 continue
@@ -197,21 +199,21 @@ class _Unfolding:
 
     def transition(self, name: str, line: Line, names: Mapping[str, float], guards: list[Formula]) -> Transition:
         """Return a transition for one choice of the indexes."""
-        said, taken = line.clauses, self.carried(line)
+        clauses, taken = line.clauses, self.carried(line)
         carried = [*taken, *(key for key, _ in line.sets)]
-        delay, rate = self.delay(said, names, carried)
+        delay, rate = self.delay(clauses, names, carried)
         timed = delay is not None or rate is not None
-        if self.timing == "race" and timed and ("priority" in said or "weight" in said):
+        if self.timing == "race" and timed and ("priority" in clauses or "weight" in clauses):
             raise InputError("in a race, timed transitions have no priority and no weight, got one")
-        if "servers" in said and (self.timing == "duration" or not timed):
+        if "servers" in clauses and (self.timing == "duration" or not timed):
             raise InputError("servers are of timed transitions in a race; else limit them by a place ('using')")
-        weight = self.formula(said.get("weight", "1"), names, taken)
+        weight = self.formula(clauses.get("weight", "1"), names, taken)
         if not isinstance(weight, Formula):
             positive("weight", weight)
         servers: int | None = 1 if self.timing == "race" else None
-        if "servers" in said:
-            many = said["servers"]
-            servers = None if many == "all" else whole("servers", number(many, names), least=1)
+        if "servers" in clauses:
+            limit = clauses["servers"]
+            servers = None if limit == "all" else whole("servers", number(limit, names), least=1)
         return Transition(
             name,
             take=self.arcs([*line.take, *line.using], names, taken),
@@ -222,13 +224,13 @@ class _Unfolding:
             sets=tuple(self.setting(key, text, names, carried) for key, text in line.sets),
             delay=delay,
             rate=rate,
-            priority=whole("priority", number(said.get("priority", 0), names)),
+            priority=whole("priority", number(clauses.get("priority", 0), names)),
             weight=weight,
             servers=servers,
         )
 
     def setting(self, key: str, text: str, names: Mapping[str, float], carried: list[str]) -> tuple[str, int | Formula]:
-        """Return what a field is set to."""
+        """Return a field and the value or formula that it is set to."""
         value = self.formula(text, names, carried, chance=True)
         if isinstance(value, Formula):
             return key, value
@@ -238,10 +240,10 @@ class _Unfolding:
     def delay(
         self, said: Mapping[str, str], names: Mapping[str, float], carried: list[str]
     ) -> tuple[Distribution | Formula | None, float | Formula | None]:
-        """Return how long firing takes, and the rate of what is exponential."""
+        """Return the delay of firing, and the rate of an exponential delay."""
         if "for" in said and "rate" in said:
             raise InputError("a transition has a delay ('for') or a rate, got both")
-        if "for" in said and any(one in carried or one in self.families.index for one in names_in(said["for"])):
+        if "for" in said and any(name in carried or name in self.families.index for name in names_in(said["for"])):
             if self.timing == "race":
                 raise InputError("in a race, what depends on tokens is a rate, got a delay ('for')")
             formula = self.formula(said["for"], names, carried)

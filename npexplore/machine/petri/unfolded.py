@@ -1,7 +1,7 @@
 """A Petri net without indexes: places, transitions and arcs by number, with formulas over the marking.
 
-A transition may fire in a marking M where M[p] >= w on arcs that take or test, M[p] < w on those that inhibit, its
-guards hold, and no place comes above its capacity; then M' = M - taken + given (Murata, Proc. IEEE 77(4), 1989).
+A transition may fire in a marking M if M[p] >= w on arcs that take or test, M[p] < w on arcs that inhibit, its guards
+hold, and no place exceeds its capacity; then M' = M - taken + given (Murata, Proc. IEEE 77(4), 1989).
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ Timing = Literal["duration", "race"]
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """A formula over the marking and what a token carries, for one choice of the indexes.
+    """A formula over the marking and the fields of a token, for one choice of the indexes.
 
-    reads: the places it names. fields: what of the token. random: whether chance decides. fed: whether the workload.
+    reads: numbers of the places that it reads. fields: fields of the token that it reads. random: whether it draws a
+    random number. fed: whether it reads the workload.
     """
 
     text: str
@@ -40,25 +41,25 @@ class Formula:
         self, columns: Columns, carried: Mapping[str, float] | None = None,
         random: Callable[[], float] | None = None, row: Mapping[str, float] | None = None, live: Any = True,
     ) -> Columns:  # fmt: skip
-        """Return the value in each of m markings; columns (P, m) are the tokens by place, row is what is fed.
+        """Return the value in each of m markings; columns (P, m): tokens by place; row: values of the feed.
 
-        Raises InputError for a division by zero where it counts: in markings that are `live` (m,).
+        Raises InputError for a division by zero in a marking of `live` (flags, shape (m,)).
         """
         evaluator = Evaluator(self.names, self.places, columns, carried, random, row=row, live=live)
         return np.asarray(evaluator.text(self.text))
 
 
 class Target(NamedTuple):
-    """Which place of a family an arc means, where a token says it: the indexes, and their sizes."""
+    """The place of a family that an arc reaches, if a token's fields select it: the indexes, and their sizes."""
 
     at: tuple[int | Formula, ...]
     sizes: tuple[int, ...]
 
 
 class Arc(NamedTuple):
-    """An arc between a place, by number, and a transition; `weight` tokens pass, or as many as a formula says.
+    """An arc between a place (its number) and a transition; weight: the number of tokens that pass, or its formula.
 
-    target: where a token says which place of a family it is; `place` is the family's first then.
+    target: set if a token selects the place of a family; `place` is then the first place of the family.
 
     Example:
         >>> from npexplore.petri import Arc
@@ -72,7 +73,7 @@ class Arc(NamedTuple):
 
 
 class Field(NamedTuple):
-    """Something that tokens carry: whole numbers low..high (None: any), of the colour of an index (None: of none)."""
+    """A field of tokens: whole numbers low..high (None: any), with the colour of an index (None: no colour)."""
 
     low: int | None = None
     high: int | None = None
@@ -80,10 +81,11 @@ class Field(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A place: its tokens at first, and how many it holds at most (None: no limit).
+    """A place: its initial tokens, and the number of tokens that it can hold (None: no limit).
 
-    of: the type of its tokens, which carry data and leave in the order they came (None: they carry nothing). carried:
-    what those at first carry. resource: its utilization is told. port: where tokens come in or go out.
+    of: the type of its tokens, which carry data and leave in order of arrival (None: they carry nothing). carried:
+    the fields of the initial tokens. resource: whether to report its utilization. port: whether tokens enter or leave
+    the net here.
 
     Example:
         >>> from npexplore.petri import load_net
@@ -102,11 +104,11 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Transition:
-    """A transition: its arcs, guards, and when it fires; `delay` None: in no time.
+    """A transition: its arcs, guards and timing; `delay` None: it fires in no time.
 
-    sets: what the tokens that it gives carry beyond what it took. delay: a formula where tokens say how long it takes.
-    rate: firings a unit of time of one server, where the delay is exponential (None: its mean tells). servers: how many
-    clocks run at once at most (None: as many as the tokens allow).
+    sets: fields of the tokens that it gives, in addition to those it took. delay: a formula if it depends on tokens.
+    rate: firings per unit of time of one server, if the delay is exponential (None: 1 / its mean). servers: the
+    largest number of clocks that run at once (None: as many as the tokens allow).
 
     Example:
         >>> from npexplore.petri import load_net
@@ -133,12 +135,12 @@ class Transition:
 
     @property
     def timed(self) -> bool:
-        """Whether it takes time."""
+        """Whether firing takes time."""
         return self.delay is not None or self.rate is not None
 
     @property
     def formulas(self) -> tuple[Formula, ...]:
-        """The formulas over the marking that decide whether it fires, and what that does."""
+        """The formulas over the marking that decide whether it fires, and how firing changes the marking."""
         return (*self.guards, *(arc.weight for arc in self.arcs if isinstance(arc.weight, Formula)))
 
     @property
@@ -148,14 +150,14 @@ class Transition:
 
     @property
     def by_data(self) -> bool:
-        """Whether what tokens carry decides if it fires, or what that does to the marking."""
-        said = (*self.formulas, self.rate, self.weight)
-        return any(arc.target for arc in self.arcs) or any(isinstance(one, Formula) and one.fields for one in said)
+        """Whether fields of tokens decide whether it fires, or how firing changes the marking."""
+        terms = (*self.formulas, self.rate, self.weight)
+        return any(arc.target for arc in self.arcs) or any(isinstance(term, Formula) and term.fields for term in terms)
 
 
 @dataclass(frozen=True, eq=False)
 class Net:
-    """A net without indexes. `timing`: firing takes time ("duration"), or clocks race for the tokens ("race").
+    """A net without indexes. `timing`: firing takes time ("duration"), or clocks race for tokens ("race").
 
     Example:
         >>> from npexplore.petri import load_net
@@ -168,24 +170,24 @@ class Net:
     timing: Timing
     places: tuple[Place, ...]
     transitions: tuple[Transition, ...]
-    types: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of tokens: what they carry
+    types: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # types of tokens: their fields
     fields: Mapping[str, Field] = field(default_factory=dict)
     constants: Mapping[str, float] = field(default_factory=dict)
     measure: Mapping[str, str] = field(default_factory=dict)  # formulas of a Prediction
-    utilization: Mapping[str, str] = field(default_factory=dict)  # the same: how busy what it names is
-    feed: Mapping[str, Columns] = field(default_factory=dict)  # what `feed` reads: columns (n,), a row at a time
-    ordered: bool = True  # rows come in this order; else each seed has its own
-    notes: tuple[str, ...] = ()  # what other tools wrote into its file that was not read
+    utilization: Mapping[str, str] = field(default_factory=dict)  # formulas of utilizations, by resource
+    feed: Mapping[str, Columns] = field(default_factory=dict)  # columns (n,) of the workload, read row by row
+    ordered: bool = True  # whether rows keep this order; else each seed shuffles them
+    notes: tuple[str, ...] = ()  # annotations of other tools in its file that were not read
 
     @property
     def initial(self) -> NDArray[np.int32]:
-        """Return the marking (P,) at first."""
+        """Return the initial marking (P,)."""
         return np.array([place.tokens for place in self.places], dtype=np.int32)
 
     def fed(self, columns: Mapping[str, Columns], *, ordered: bool = True) -> Net:
-        """Return the net with a workload's columns (n,) in place of what its file feeds; others of them are unused.
+        """Return the net with a workload's columns (n,) instead of its file's feed; other columns are ignored.
 
-        Raises InputError for a net that takes none, or where one is missing.
+        Raises InputError for a net without a feed, UnknownNameError for a missing column.
         """
         if not self.feed:
             raise InputError(f"net {self.name!r} takes no workload: it has no table [feed]")
@@ -195,5 +197,5 @@ class Net:
         return replace(self, feed={name: np.asarray(columns[name], dtype=float) for name in self.feed}, ordered=ordered)
 
     def marking(self, tokens: Columns) -> dict[str, int]:
-        """Return a marking by the names of the places that have tokens."""
+        """Return a marking as tokens by name, of the places that have tokens."""
         return {place.name: int(n) for place, n in zip(self.places, tokens, strict=True) if n}

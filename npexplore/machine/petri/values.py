@@ -1,4 +1,4 @@
-"""Numbers and names as the tables of a net say them, checked."""
+"""Reads and checks the numbers and names in the tables of a net."""
 
 import ast
 from collections.abc import Mapping
@@ -14,8 +14,8 @@ from npexplore.machine.petri.formulas import FEED, FUNCTIONS, RANDOM
 from npexplore.machine.petri.lines import CLAUSES
 from npexplore.machine.petri.measured import NetUnits
 
-MAX_UNFOLDED = 1_000_000  # places or transitions that a net unfolds to
-MOST_TOKENS = 1_000_000_000
+MAX_UNFOLDED = 1_000_000  # places, or transitions, of an unfolded net
+MOST_TOKENS = 1_000_000_000  # largest whole number in a net
 
 
 def names_in(text: str) -> list[str]:
@@ -32,7 +32,7 @@ def number(said: float | str, names: Mapping[str, float]) -> float:
 
 
 def quantity(said: float | str, names: Mapping[str, float], units: NetUnits) -> Any:
-    """Return a number with its unit, if it has one: as it is, as a text with it, or of a formula over constants."""
+    """Return a number with its unit, if it has one: of a number, a text with a unit, or a formula over constants."""
     measured = units.quantity(said, names)
     value = plain(value_of(measured))
     if isinstance(value, str | tuple) or not _finite(value):
@@ -55,7 +55,7 @@ def whole(subject: str, value: float, least: int = 0) -> int:
 
 
 def check_name(name: str, taken: Any = ()) -> None:
-    """Refuse what cannot be named in a formula, and names that mean something else already."""
+    """Raise InputError for a name that formulas cannot use, or that has another meaning."""
     if not name.isidentifier() or name in (*CLAUSES, *FUNCTIONS, *RANDOM, FEED, "and", "or", "not", "all"):
         raise InputError(f"a name must be a word without another meaning, got {name!r}")
     if name in taken:

@@ -1,12 +1,12 @@
-"""Programs of steps that call accelerators, compute, and name the next step: one text for execution and for models.
+"""Step programs: steps that call accelerators, compute, and name the next step, for execution and for models.
 
 Lavasani, Dennison, Chiou, "Compiling high throughput network processors", FPGA 2012, sections 3.1 and 3.3.
 
-language    a program as Python: steps, calls, fields of the header
+language    a program in Python: steps, calls, fields of the header
 compiler    checks dependencies within a step, splits steps, builds the pipeline form
-layout      where fields stand in a thread's words of the scratchpad
-execution   runs a compiled program on a real packet and keeps its trace
-paths       traces become workload columns and a recorded program of the event engine
+layout      the addresses of fields in a thread's words of the scratchpad
+execution   runs a compiled program on a real packet and records its trace
+paths       turns traces into workload columns and a recorded program for the event engine
 """
 
 from npexplore.machine.step_programs.compiler import Compiled, Pipeline, Substep, compile_steps, pipeline

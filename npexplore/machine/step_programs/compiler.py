@@ -1,11 +1,11 @@
-"""The compiler of step programs: hazards within a step split it; each piece has the three parts of the paper.
+"""The compiler of step programs: splits steps at hazards into substeps with the three parts of the paper.
 
-    width       a step that reads more bits than the scratchpad is wide becomes ceil(bits / width) steps
-    dependency  a call that takes another call's reply waits for the next step
-    structure   an accelerator with n ports takes n calls of a step, further ones wait for the next
+    width       a step that reads more bits than the width of the scratchpad becomes ceil(bits / width) substeps
+    dependency  a call that takes another call's reply moves to the next substep
+    structure   an accelerator with n ports takes n calls of a substep, further calls move to the next
 
-Section 3.3: the request builder issues the calls, the context edit computes, the jump names the next step. Where jumps
-only go forward and every accelerator answers after a constant delay, the steps make a straight pipeline.
+Section 3.3: the request builder issues the calls, the context edit computes, the jump names the next step. If all jumps
+go forward and every accelerator answers after a constant delay, the steps form a straight pipeline.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from npexplore.records import content_hash
 
 @dataclass(frozen=True)
 class Substep:
-    """A step after splitting: bits read, calls of the request builder, the step whose context edit and jump it does.
+    """A part of a step: bits read, calls of the request builder, and the step whose context edit and jump it does.
 
-    step: None where it only reads or calls and goes on with the next piece of its step. why: what split it off.
+    step: None if it only reads or calls, and continues with the next substep. why: the hazard that split it off.
 
     Example:
         >>> from npexplore.step_programs import Substep
@@ -38,7 +38,7 @@ class Substep:
 
     @property
     def goes(self) -> tuple[str, ...]:
-        """Where the jump may go; none for a piece that goes on."""
+        """The possible targets of the jump; none if the step continues with another substep."""
         return self.step.goes if self.step is not None else ()
 
 
@@ -61,7 +61,7 @@ class Compiled:
     pieces: Mapping[str, tuple[Substep, ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        """Return how many steps there are after splitting."""
+        """Return the number of substeps."""
         return sum(map(len, self.pieces.values()))
 
     def substeps(self) -> list[Substep]:
@@ -77,8 +77,8 @@ class Compiled:
 def compile_steps(program: StepProgram, width_bits: int = 128, ports: Mapping[str, int] | None = None) -> Compiled:
     """Return a program with its hazards resolved.
 
-    program: as it was written. width_bits: width of the scratchpad, in bits. ports: accelerator -> calls that it takes
-    from one step (1 where not given).
+    program: the program as written. width_bits: width of the scratchpad, in bits. ports: accelerator -> calls that it
+    takes from one substep (default 1).
 
     Raises ModelError for calls that need each other's replies and for accelerators without a port; UnknownNameError for
     a next step that does not exist.
@@ -107,22 +107,24 @@ def _split(program: StepProgram, step: Step, width: int, ports: Mapping[str, int
 
 
 def _levels(program: StepProgram, step: Step, ports: Mapping[str, int]) -> list[tuple[list[Call], str]]:
-    """Return groups of calls that can be issued together, in order, each with what set it apart."""
-    left, answered, groups = list(step.calls), set[str](), list[tuple[list[Call], str]]()
-    while left:
-        waiting = {call.reply for call in left}
-        ready = [call for call in left if not waiting & {*call.takes, call.when}]
+    """Return groups of calls that can be issued together, in order, each with the hazard that separates it."""
+    remaining, answered, groups = list(step.calls), set[str](), list[tuple[list[Call], str]]()
+    while remaining:
+        waiting = {call.reply for call in remaining}
+        ready = [call for call in remaining if not waiting & {*call.takes, call.when}]
         if not ready:
-            names = ", ".join(call.reply for call in left)
+            names = ", ".join(call.reply for call in remaining)
             raise ModelError(f"program {program.name!r}, step {step.name!r}: calls take each other's replies: {names}")
-        chosen: list[Call] = []
+        group: list[Call] = []
         for call in ready:
-            if sum(other.accelerator == call.accelerator for other in chosen) < ports.get(call.accelerator, 1):
-                chosen.append(call)
-        why = "" if not groups else "dependency" if any({*c.takes, c.when} & answered for c in chosen) else "structure"
-        groups.append((chosen, why))
-        answered |= {call.reply for call in chosen}
-        left = [call for call in left if call not in chosen]
+            if sum(other.accelerator == call.accelerator for other in group) < ports.get(call.accelerator, 1):
+                group.append(call)
+        hazard = (
+            "" if not groups else "dependency" if any({*c.takes, c.when} & answered for c in group) else "structure"
+        )
+        groups.append((group, hazard))
+        answered |= {call.reply for call in group}
+        remaining = [call for call in remaining if call not in group]
     return groups or [([], "")]
 
 
@@ -151,7 +153,7 @@ def pipeline(
     """Return a compiled program as a straight pipeline.
 
     compiled: the program. delays: accelerator -> cycles after which it answers (None: not constant). request_cycles,
-    edit_cycles: cycles in which a step makes its calls, and computes.
+    edit_cycles: cycles in which a substep issues its calls, and computes.
 
     Raises ModelError for a jump back or a delay that is not constant, UnknownNameError for an accelerator without a
     delay.
@@ -162,13 +164,13 @@ def pipeline(
         raise ModelError(f"program {compiled.program.name!r} is not a pipeline: {step!r} jumps back to {to!r}")
     stages = []
     for piece in compiled.substeps():
-        waits = [0]
+        delays_of_calls = [0]
         for call in piece.calls:
             delay = delays[one_of(f"delay of accelerator in step {piece.name!r}", call.accelerator, delays)]
             if delay is None:
                 raise ModelError(
                     f"program {compiled.program.name!r} is not a pipeline: {call.accelerator!r} has no constant delay"
                 )
-            waits.append(delay)
-        stages.append((piece.name, request_cycles + max(waits) + edit_cycles))
+            delays_of_calls.append(delay)
+        stages.append((piece.name, request_cycles + max(delays_of_calls) + edit_cycles))
     return Pipeline(tuple(stages))

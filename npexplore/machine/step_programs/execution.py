@@ -1,7 +1,7 @@
 """Runs a compiled step program on a packet: real answers of real accelerators, and a trace for the models.
 
-An accelerator is a function that returns an `Answer`: a value, and how much it used of what (memory reads). A
-`Composite` is one that is written as a step program itself and calls others (section 4.1 of the paper: trie levels that
+An accelerator is a function that returns an `Answer`: a value, and the amounts that it used (memory reads). A
+`Composite` is an accelerator that is a step program itself and calls others (section 4.1 of the paper: trie levels that
 read a memory).
 """
 
@@ -23,7 +23,7 @@ MOST_STEPS = 10_000
 
 @dataclass(frozen=True)
 class Answer:
-    """What an accelerator answers, and what it used: amounts by name, as `{"memory": 3}`.
+    """The answer of an accelerator, and the amounts that it used, by name: `{"memory": 3}`.
 
     Example:
         >>> from npexplore.step_programs import Answer
@@ -42,7 +42,7 @@ Accelerator = Callable[..., Answer]
 
 @dataclass(frozen=True)
 class Called:
-    """A call that was made: the accelerator and what it used."""
+    """An executed call: the accelerator and the amounts that it used."""
 
     accelerator: str
     used: Mapping[str, int]
@@ -50,7 +50,7 @@ class Called:
 
 @dataclass(frozen=True)
 class Passed:
-    """A substep that was executed, with its calls."""
+    """An executed substep, with its calls."""
 
     name: str
     calls: tuple[Called, ...] = ()
@@ -58,7 +58,7 @@ class Passed:
 
 @dataclass(frozen=True)
 class Trace:
-    """What a program did to a packet: its substeps in order, and the context at the end.
+    """The execution of a program for one packet: its substeps in order, and the final context.
 
     Example:
         >>> from npexplore.step_programs import Trace
@@ -72,10 +72,10 @@ class Trace:
     @property
     def calls(self) -> list[Called]:
         """All calls in order."""
-        return [call for one in self.passed for call in one.calls]
+        return [call for substep in self.passed for call in substep.calls]
 
     def used(self) -> dict[str, int]:
-        """Return what all calls used together."""
+        """Return the amounts that all calls used together, by name."""
         total: dict[str, int] = {}
         for call in self.calls:
             for name, amount in call.used.items():
@@ -86,16 +86,17 @@ class Trace:
 def execute(compiled: Compiled, accelerators: Mapping[str, Accelerator], **begins: Any) -> Trace:
     """Run a compiled program for one packet, and return the trace.
 
-    compiled: the program. accelerators: name -> function that answers a call. begins: what the context begins with
+    compiled: the program. accelerators: name -> function that answers a call. begins: initial values of the context
     (`packet`, arguments).
 
-    Raises ModelError for a jump that is not declared, no end after MOST_STEPS steps, or a name that has no value yet.
+    Raises ModelError for an undeclared jump, a program that runs more than MOST_STEPS substeps, or a name without a
+    value.
     """
     return execute_in(Context(**begins), compiled, accelerators)
 
 
 def execute_in(context: Context, compiled: Compiled, accelerators: Mapping[str, Accelerator]) -> Trace:
-    """Run a program in a context; it raises as `execute`."""
+    """Run a program in a context; raises the same errors as `execute`."""
     program = compiled.program
     context._fields = {name: field.take for name, field in program.fields.items()}
     passed: list[Passed] = []
@@ -145,12 +146,12 @@ def _call(program: str, call: Call, context: Context, accelerators: Mapping[str,
 
 
 class Composite(ShownByArguments):
-    """An accelerator that is a step program: its arguments go by `takes`, its answer is what it keeps as `answer`."""
+    """An accelerator that is a step program: `takes` names its arguments, the kept value `answer` is its answer."""
 
     def __init__(self, compiled: Compiled, takes: tuple[str, ...], accelerators: Mapping[str, Accelerator]) -> None:
         self.compiled, self.takes, self.accelerators = compiled, takes, accelerators
 
     def __call__(self, *arguments: Any) -> Answer:
-        """Run the program; what its own calls used is what it used."""
+        """Run the program; its amounts used are those of its calls."""
         trace = execute(self.compiled, self.accelerators, **dict(zip(self.takes, arguments, strict=True)))
         return Answer(trace.context.answer, trace.used())

@@ -1,4 +1,4 @@
-"""The language of step programs: each step calls accelerators, computes with their replies, names the next step.
+"""The language of step programs: each step calls accelerators, computes with their replies, and names the next step.
 
     program = StepProgram("router", start="dispatch", fields=[Field("header", 160, lambda c: c.packet[14:34])])
 
@@ -6,9 +6,9 @@
     def classify(c):
         return "emit" if c.class_ is not None else "exception"
 
-Calls of one step are independent of each other and are issued together; their replies, and whatever earlier steps kept
-in the context, are there when the step computes. Which fields a step reads, which accelerators it calls and where it
-may go is declared, so that the compiler sees it without running anything (sections 3.1, 3.3 of the paper).
+Calls of one step are independent of each other and are issued together. The step computes with their replies and with
+the values that earlier steps kept in the context. Each step declares the fields that it reads, its calls and its
+possible next steps, so that the compiler needs no run (sections 3.1, 3.3 of the paper).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from npexplore.records import content_hash
 
 
 class Context(SimpleNamespace):
-    """A thread's context: the packet, replies, and whatever steps keep. `read` takes a declared field of the header.
+    """A thread's context: the packet, replies, and values that steps keep. `read` returns a declared header field.
 
     Example:
         >>> from npexplore.step_programs import Context
@@ -37,7 +37,7 @@ class Context(SimpleNamespace):
     _step: str
 
     def read(self, name: str) -> Any:
-        """Return a field of the header; raises ModelError if the step does not declare that it reads it."""
+        """Return a field of the header; raises ModelError if the step does not declare the field."""
         if name not in self._declared:
             raise ModelError(f"field {name!r} is read by a step that does not declare it (it has {self._declared})")
         return self._fields[name](self)
@@ -48,10 +48,10 @@ Run = Callable[[Context], str | None]
 
 @dataclass(frozen=True)
 class Field:
-    """A part of the header in the scratchpad: so many bits, and where they stand.
+    """A part of the header in the scratchpad: its number of bits and its position.
 
-    region: the kept value that they are part of (`packet`), from byte `first_byte` on; empty: not told. of: what steps
-    and calls get as the field where that is not its bytes, or its region is no bytes.
+    region: the kept value that contains it (`packet`), from byte `first_byte` on ("": unknown). of: returns the value
+    of the field for steps and calls, if that is not the bytes in the region.
 
     Example:
         >>> from npexplore.step_programs import Field

@@ -1,9 +1,9 @@
-"""The scratchpad of an engine: where a thread's fields stand in block RAM (Secs. 4, 4.1: address translation).
+"""The scratchpad layout of an engine: addresses of a thread's fields in block RAM (Secs. 4, 4.1: address translation).
 
-    address = thread x words + word        fields stand in the order of the text; one that does not fit into what is
-                                            left of a word begins a new one, so that no field is read more often
-                                            than its bits ask for
-The compiler knows word and first bit of each field; the engine puts its thread's number in front.
+    address = thread x words + word        fields are in program order; a field that does not fit into the rest of a
+                                            word starts a new word, so that reading it takes the fewest accesses
+
+The compiler determines the word and first bit of each field; the engine adds the number of its thread.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from npexplore.records import content_hash
 
 @dataclass(frozen=True)
 class Place:
-    """Where a field stands: its first word, the first bit in it, and how many bits it has."""
+    """The position of a field: its first word, the first bit in that word, and its number of bits."""
 
     word: int
     first_bit: int
@@ -49,17 +49,17 @@ class Scratchpad:
         return range(first, first - (-(place.first_bit + place.bits) // self.width_bits))
 
     def bits(self, threads: int) -> int:
-        """Return the bits of block RAM that so many threads take."""
+        """Return the bits of block RAM that a number of threads takes."""
         return threads * self.words * self.width_bits
 
 
 def scratchpad(compiled: Compiled) -> Scratchpad:
     """Return the layout of a compiled program's fields."""
-    width, at, places = compiled.width_bits, 0, dict[str, Place]()
+    width, next_bit, places = compiled.width_bits, 0, dict[str, Place]()
     for name, field in compiled.program.fields.items():
-        left = -at % width
-        if field.bits > left:
-            at += left
-        places[name] = Place(at // width, at % width, field.bits)
-        at += field.bits
-    return Scratchpad(width, -(-at // width), places)
+        remaining = -next_bit % width
+        if field.bits > remaining:
+            next_bit += remaining
+        places[name] = Place(next_bit // width, next_bit % width, field.bits)
+        next_bit += field.bits
+    return Scratchpad(width, -(-next_bit // width), places)

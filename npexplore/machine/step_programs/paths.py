@@ -1,8 +1,8 @@
-"""From traces to a model: packets that take the same way through a step program share a straight piece of machine code.
+"""Turns traces into a model: packets with the same path through a step program share a sequence of recorded steps.
 
-A path is a sequence of segments: so many steps, then calls side by side that the thread waits for. Which path a packet
-takes is the workload's column `path`; amounts that differ between packets of one path are columns `used0`, `used1`, ...
-So one program gives visits and demands (bounds, queueing) and the rows of the event engine.
+A path is a sequence of segments: some steps, then concurrent calls for which the thread waits. The workload's column
+`path` selects the path of a packet; amounts that differ between packets of one path are columns `used0`, `used1`, ...
+The recorded program gives demands for bounds and queueing, and rows for the event engine.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ End = Callable[[Recorder, Packet, str], None]
 
 @dataclass(frozen=True)
 class Group:
-    """Calls of one accelerator that one step makes: how many, and what they use together.
+    """The calls of a step to one accelerator: their number, and the amounts that they use together.
 
-    used: by name an amount, or the name of the workload's column that has it.
+    used: by name, an amount, or the name of the workload's column of amounts.
     """
 
     accelerator: str
@@ -41,7 +41,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Path:
-    """A way through the program: names of its substeps, and after how many of them which calls are waited for.
+    """A path through the program: names of its substeps, and (substeps done, calls to wait for) of each wait.
 
     Example:
         >>> from npexplore.step_programs import Path
@@ -54,16 +54,16 @@ class Path:
     share: float
 
     def edits(self, split: bool = True) -> tuple[int, ...]:
-        """Return the context edits behind no substep, the first, ...: one each, or (split off) one a whole step."""
+        """Return the context edits done after 0, 1, ... substeps: one per substep, or (not split) one per step."""
         done = [0]
-        for one, following in zip(self.steps, (*self.steps[1:], ""), strict=True):
-            step, _, number = one.partition(".")
-            goes_on = bool(number) and following == f"{step}.{int(number) + 1}"
-            done.append(done[-1] + int(split or not goes_on))
+        for substep, following in zip(self.steps, (*self.steps[1:], ""), strict=True):
+            step, _, number = substep.partition(".")
+            step_continues = bool(number) and following == f"{step}.{int(number) + 1}"
+            done.append(done[-1] + int(split or not step_continues))
         return tuple(done)
 
     def calls(self) -> int:
-        """Return how many accelerator calls a packet of this path makes."""
+        """Return the number of accelerator calls of a packet on this path."""
         return sum(group.count for _, groups in self.waits for group in groups)
 
     def stalls(self, delay: Mapping[str, float]) -> float:
@@ -74,7 +74,7 @@ class Path:
 @by_content
 @dataclass(frozen=True)
 class Lowered:
-    """All paths of some packets, most frequent first, and the workload's columns that tell packets apart.
+    """The paths of some packets, most frequent first, and workload columns with each packet's path and amounts.
 
     Example:
         >>> from npexplore.step_programs import Lowered
@@ -86,7 +86,7 @@ class Lowered:
     columns: Mapping[str, Integers]
 
     def inline(self, accelerators: Collection[str]) -> Lowered:
-        """Return the same with calls that nobody waits for: a thread goes on in the same piece of machine code."""
+        """Return the same paths without waits for these accelerators: the thread continues without a stall."""
         paths = []
         for path in self.paths:
             waits = ((at, tuple(g for g in groups if g.accelerator not in accelerators)) for at, groups in path.waits)
@@ -98,10 +98,10 @@ class Lowered:
     ) -> Callable[[Recorder, Packet], None]:
         """Return the program of a thread.
 
-        compute(m, requests, edits, first) does so many request builders and context edits between two waits; `first` at
-        the begin of the packet. visit(m, accelerator, used) waits for a step's calls, which stand between its request
-        builder and its context edit. end(m, packet, step) is what happens after the last step. split_edits: each
-        substep has a context edit, else each step has one.
+        compute(m, requests, edits, first) records these numbers of request builders and context edits between two
+        waits; `first` at the start of the packet. visit(m, accelerator, used) records the wait for a step's calls,
+        between its request builder and its context edit. end(m, packet, step) records what follows the last step.
+        split_edits: each substep has a context edit, else each step has one.
         """
 
         def way(m: Recorder, packet: Packet, path: Path) -> None:
@@ -138,7 +138,7 @@ def _part(visit: Visit, m: Recorder, packet: Packet, group: Group) -> Callable[[
 
 
 def lower(traces: Sequence[Trace]) -> Lowered:
-    """Return the paths of some packets' traces (at least one), with columns in the order of the packets."""
+    """Return the paths of the packets' traces, with columns in the order of the packets; raises ModelError for none."""
     if not traces:
         raise ModelError("a step program needs at least one packet to find its paths, got none")
     shapes: dict[object, list[int]] = {}
@@ -153,20 +153,22 @@ def lower(traces: Sequence[Trace]) -> Lowered:
 
 
 def _shape(trace: Trace) -> object:
-    return tuple((one.name, tuple((c.accelerator, *c.used) for c in one.calls)) for one in trace.passed)
+    return tuple((step.name, tuple((c.accelerator, *c.used) for c in step.calls)) for step in trace.passed)
 
 
 def _path(traces: Sequence[Trace], rows: Sequence[int], columns: dict[str, Integers], packets: int) -> Path:
     first, slot = traces[0], 0
     waits = []
-    for at, one in enumerate(first.passed, start=1):
+    for position, substep in enumerate(first.passed, start=1):
         groups = []
-        names = [call.accelerator for call in one.calls]
+        names = [call.accelerator for call in substep.calls]
         for accelerator, members in groupby(sorted(range(len(names)), key=names.__getitem__), key=names.__getitem__):
             numbers = list(members)
             used: dict[str, int | str] = {}
-            for name in dict.fromkeys(name for k in numbers for name in one.calls[k].used):
-                amounts = np.array([sum(t.passed[at - 1].calls[k].used.get(name, 0) for k in numbers) for t in traces])
+            for name in dict.fromkeys(name for k in numbers for name in substep.calls[k].used):
+                amounts = np.array(
+                    [sum(t.passed[position - 1].calls[k].used.get(name, 0) for k in numbers) for t in traces]
+                )
                 if (amounts == amounts[0]).all():
                     used[name] = int(amounts[0])
                     continue
@@ -175,5 +177,5 @@ def _path(traces: Sequence[Trace], rows: Sequence[int], columns: dict[str, Integ
                 columns.setdefault(column, np.zeros(packets, np.int64))[rows] = amounts
             groups.append(Group(accelerator, len(numbers), used))
         if groups:
-            waits.append((at, tuple(groups)))
-    return Path(tuple(one.name for one in first.passed), tuple(waits), len(traces) / packets)
+            waits.append((position, tuple(groups)))
+    return Path(tuple(substep.name for substep in first.passed), tuple(waits), len(traces) / packets)
