@@ -147,24 +147,24 @@ class _Program(Members):
         self.apart(super().parallel, step, known, path)
 
     def turns(self, step: Loop, known: Known, path: Progress, index: Values, count: Value) -> None:
-        begun = path.side_by_side(np.float64(1) * (np.broadcast_to(count, path.clock.shape) > index[:, None]))
-        inside = replace(begun, units=dict(begun.units))
-        side_by_side = {
+        start = path.side_by_side(np.float64(1) * (np.broadcast_to(count, path.clock.shape) > index[:, None]))
+        inside = replace(start, units=dict(start.units))
+        stacked = {
             variable: repeated(values, len(index)) if type(values) is np.ndarray and values.ndim else values
             for variable, values in known.items()
         }
-        side_by_side[step.index] = np.repeat(index, len(path.clock))
-        freed, before, fresh = self.result.freed, dict(self.uses.spent), self.fresh
-        visited = self.sections.counts.lengths()
+        stacked[step.index] = np.repeat(index, len(path.clock))
+        freed_before, spent_before, fresh_before = self.result.freed, dict(self.uses.spent), self.fresh
+        steps_before = self.sections.counts.lengths()
         self.fresh = set()
-        self.body(step.body, side_by_side, inside)
-        self.fresh |= fresh
+        self.body(step.body, stacked, inside)
+        self.fresh |= fresh_before
         self.busy_behind.clear()
-        if path.turns == 1 and self.result.freed > freed:  # on average after half of the iterations
-            middle = {place: (before.get(place, 0.0) + s) / 2 for place, s in self.uses.spent.items()}
-            self.leaves(self.result.freed - freed, middle)
-        self.sections.counts.repeat(visited, len(index))
-        path.after(inside, begun)
+        if path.turns == 1 and self.result.freed > freed_before:  # on average after half of the iterations
+            mean_spent = {place: (spent_before.get(place, 0.0) + s) / 2 for place, s in self.uses.spent.items()}
+            self.leaves(self.result.freed - freed_before, mean_spent)
+        self.sections.counts.repeat(steps_before, len(index))
+        path.after(inside, start)
 
     def moved(self, held: Held, path: Progress) -> None:
         self.sections.by_server[held.server.name].outlives = True
@@ -202,18 +202,18 @@ class _Program(Members):
             place, units = f"take of {server.name!r}", evaluate(holding.units, known)
             if units is None:
                 raise ModelError(f"{place}: the number of units must not depend on a random choice")
-            member, around, chance = evaluate(holding.member, known), path.open, self.uses.chance
-            begun = self.held[holding] = Held(server, holding, units, member, path.clock, around, chance)
-            for earlier in (self.held[holding_before] for holding_before in step.holdings[:number]):
+            member, outer, variance = evaluate(holding.member, known), path.open, self.uses.chance
+            held = self.held[holding] = Held(server, holding, units, member, path.clock, outer, variance)
+            for earlier in (self.held[earlier_holding] for earlier_holding in step.holdings[:number]):
                 known_members = earlier.member is not None and member is not None
                 if earlier.server is server and known_members and np.any((earlier.member == member) & path.live):
                     raise ModelError(f"{place}: two holdings of one take_all must be of different members")
-            self.sections.begin(path, begun, 1, place)
+            self.sections.begin(path, held, 1, place)
 
     def give(self, step: Give, known: Known, path: Progress) -> None:
-        begun = self.held[step.holding]
-        ended = replace(begun, variance=self.uses.chance)
-        self.sections.end(path, ended, f"give of {begun.server.name!r}")
+        held = self.held[step.holding]
+        ended = replace(held, variance=self.uses.chance)
+        self.sections.end(path, ended, f"give of {held.server.name!r}")
 
     # ---- visits
 
@@ -223,21 +223,21 @@ class _Program(Members):
         if len(path.clock) == 1:  # numbers are faster than arrays, and their results are cached
             values = {name: v[0] if type(v) is np.ndarray and v.ndim else v for name, v in values.items()}
         place, servers = f"{step.resource.name}.{step.method}", step.resource.reached
-        operands, seen, each = distinct(step.resource, values, path)
-        uses = uses_of(step.resource, step.method, operands, seen.live)
-        self.beside_itself(uses, step, seen, path)
+        operands, grouped, per_packet = distinct(step.resource, values, path)
+        uses = uses_of(step.resource, step.method, operands, grouped.live)
+        self.beside_itself(uses, step, grouped, path)
         if not self.sides and any(value is None for value in values.values()):
             self.check_drawn(step, values, known)
         if not (self.sides or uses.aside):
-            self.come_again(uses, step, values, path, each)
+            self.come_again(uses, step, values, path, per_packet)
         for hold in uses.holds if self.rows else ():
-            times = (path.share * each(hold.seconds)).reshape(-1, self.rows).sum(axis=0)
+            times = (path.share * per_packet(hold.seconds)).reshape(-1, self.rows).sum(axis=0)
             self.result.apart[hold.server] = self.result.apart.get(hold.server, 0.0) + times
-        self.merge(uses, path, seen, step)
+        self.merge(uses, path, grouped, step)
         for hold in uses.holds:
             if hold.units is not None and path.total:
-                self.sections.take_in_all(hold.server, each(hold.units), path)  # per packet of each iteration
-        path.clock = path.clock + each(uses.latency)
+                self.sections.take_in_all(hold.server, per_packet(hold.units), path)  # per packet of each iteration
+        path.clock = path.clock + per_packet(uses.latency)
         if uses.frees is not None:
             freed = self.of(path, uses.frees)
             self.result.freed += freed
@@ -249,7 +249,7 @@ class _Program(Members):
             self.result.handed.setdefault(step.resource.name, []).append((path.share, values))
 
         def held(one: Taken, since: Value) -> Held:
-            units, member = each(one.units), each(one.member)
+            units, member = per_packet(one.units), per_packet(one.member)
             return Held(servers[one.server], one.server, units, member, since, path.open, self.uses.chance)
 
         for taken in uses.opens:
@@ -257,7 +257,7 @@ class _Program(Members):
         for taken in uses.closes:
             self.sections.end(path, held(taken, None), place)
         if step.result is not None:
-            known[step.result] = each(uses.result)
+            known[step.result] = per_packet(uses.result)
 
     def beside_itself(self, uses: Uses, step: Visit, seen: Progress, path: Progress) -> None:
         """Note when concurrent work of one packet visits which server, if there is such work."""
@@ -271,8 +271,8 @@ class _Program(Members):
             if posted:
                 self.own.enter(posted=True)
             if server.units == 1:
-                each = seconds / path.total * path.turns
-                self.own.visit(name, start, each, path.total / path.turns / server.members)
+                visit_s = seconds / path.total * path.turns
+                self.own.visit(name, start, visit_s, path.total / path.turns / server.members)
             self.own.strand = strand
 
     def leaves(self, number: float, spent: Mapping[tuple[Chain, str], Any]) -> None:

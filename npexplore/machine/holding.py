@@ -81,9 +81,11 @@ class Holdings:
             expression(0 if key is None else key),
         )  # fmt: skip
         limits = (("member", holding.member, 0, server.members - 1), ("units", holding.units, 1, server.units))
-        for what, value, low, high in limits:
+        for quantity, value, low, high in limits:
             if isinstance(value, Constant) and not (low <= value.value <= high and value.value == int(value.value)):
-                raise ModelError(f"take of {name!r}: {what} must be an integer in {low}..{high}, got {value.value:g}")
+                raise ModelError(
+                    f"take of {name!r}: {quantity} must be an integer in {low}..{high}, got {value.value:g}"
+                )
         self._refuse_more_than_all(holding)
         self.open.append(holding)
         return holding

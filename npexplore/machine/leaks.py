@@ -19,8 +19,8 @@ def leaking_queues(machine: Machine, workload: Workload) -> list[str]:
     pools = machine.record_pools(workload.columns)
     for _ in pools:  # as many passes as the longest chain of pools can need
         for recorded in pools:
-            before = freed.get(recorded.pool.gets, True)
-            for queue, is_freed in _puts(recorded.body, before):
+            already_freed = freed.get(recorded.pool.gets, True)
+            for queue, is_freed in _puts(recorded.body, already_freed):
                 freed[queue] = freed.get(queue, True) and is_freed
     return [name for name, queue in machine.queues().items() if queue.when_full == "drop" and not freed.get(name, True)]
 

@@ -140,12 +140,12 @@ def _filled(parameter: Parameter, table: dict[str, Any], file: Path) -> dict[str
 
 def _checked(machine: MachineFile, file: Path, faults: Faults) -> MachineFile:
     """Return a machine file with its values as numbers; raises InputError for its faults and earlier ones."""
-    for what, records in (("parameter", machine.parameter), ("mechanism", machine.mechanism)):
+    for record_kind, records in (("parameter", machine.parameter), ("mechanism", machine.mechanism)):
         for name, record in records.items():
             with faults.one():
                 if not record.source.strip():
-                    raise InputError(f"{what} {name!r} has no source")
-                if what == "mechanism" and name in machine.parameter:
+                    raise InputError(f"{record_kind} {name!r} has no source")
+                if record_kind == "mechanism" and name in machine.parameter:
                     raise InputError(f"mechanism {name!r} must not have the name of a parameter")
     parameters = {}
     for name, parameter in machine.parameter.items():

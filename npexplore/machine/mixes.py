@@ -115,11 +115,11 @@ _standing_in: ContextVar[Mapping[str, MixFile]] = ContextVar("standing_in", defa
 @contextmanager
 def standing_in(files: Iterable[MixFile]) -> Iterator[None]:
     """Replace published mixes by others of the same names: a lost trace can be reconstructed in several ways."""
-    before = _standing_in.set({file.name: file for file in files})
+    token = _standing_in.set({file.name: file for file in files})
     try:
         yield
     finally:
-        _standing_in.reset(before)
+        _standing_in.reset(token)
 
 
 def mix_names() -> list[str]:

@@ -45,11 +45,11 @@ class OwnWork:
 
     def enter(self, posted: bool = False) -> int:
         """Begin a strand; return the number of the strand that started it. posted: the packet does not wait for it."""
-        before, self.strands = self.strand, self.strands + 1
+        outer, self.strands = self.strand, self.strands + 1
         self.strand = self.strands
-        if posted or before in self.posted:
+        if posted or outer in self.posted:
             self.posted.add(self.strand)
-        return before
+        return outer
 
     def visit(self, server: str, begin: Any, seconds: Any, share: Any) -> None:
         """Note a visit to a server of one unit. seconds: per visiting packet. share: of packets, per member."""

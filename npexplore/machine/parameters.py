@@ -73,8 +73,11 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     def neighbours(self, value: Value) -> list[float]:
         """Return the listed numbers next to a value, at most one to each side."""
-        numbers = sorted(float(one) for one in self.choices if not isinstance(one, str))
-        below, above = [one for one in numbers if one < float(value)], [one for one in numbers if one > float(value)]
+        numbers = sorted(float(choice) for choice in self.choices if not isinstance(choice, str))
+        below, above = (
+            [choice for choice in numbers if choice < float(value)],
+            [choice for choice in numbers if choice > float(value)],
+        )
         return [*below[-1:], *above[:1]]
 
     def in_numbers(self, name: str) -> Parameter:

@@ -108,15 +108,15 @@ def ends(body: Body) -> Ends:
     """Return whether a body takes the packet from its thread: on no path through it, on some, or on all."""
     result: Ends = "never"
     for step in body:
-        here: Ends = "never"
+        step_ends: Ends = "never"
         if isinstance(step, Visit):
-            here = step.resource.ends(step.method)
+            step_ends = step.resource.ends(step.method)
         elif isinstance(step, Loop):
-            here = "never" if ends(step.body) == "never" else "sometimes"
+            step_ends = "never" if ends(step.body) == "never" else "sometimes"
         elif isinstance(step, Branch):
             sides = {ends(step.then), ends(step.otherwise)}
-            here = sides.pop() if len(sides) == 1 else "sometimes"
-        if here == "always":
-            return here
-        result = result if here == "never" else here
+            step_ends = sides.pop() if len(sides) == 1 else "sometimes"
+        if step_ends == "always":
+            return step_ends
+        result = result if step_ends == "never" else step_ends
     return result

@@ -175,19 +175,19 @@ class Sections:
 
     def inside(self, server: str, units: Values, hold: Hold, path: Progress) -> None:
         """Note units that a visit takes, holds over other steps, and gives back."""
-        totals = self.by_server.setdefault(server, Section())
+        section = self.by_server.setdefault(server, Section())
         if not path.total:
             return
         taken = for_each(units, path.live)
         live_units = taken[path.live]
-        totals.least, totals.most = (
-            min(totals.least, float(live_units.min())),
-            max(totals.most, float(live_units.max())),
+        section.least, section.most = (
+            min(section.least, float(live_units.min())),
+            max(section.most, float(live_units.max())),
         )
-        totals.at_a_time = max(totals.at_a_time, float(live_units.max()))
-        totals.count(path, taken)
-        totals.outlives |= hold.outlives
-        totals.crossed |= hold.crossed
+        section.at_a_time = max(section.at_a_time, float(live_units.max()))
+        section.count(path, taken)
+        section.outlives |= hold.outlives
+        section.crossed |= hold.crossed
 
     def take_in_all(self, server: str, units: Values, path: Progress) -> None:
         """Add to `in_all` the largest number of units that any packet takes, for each loop iteration."""
@@ -196,16 +196,16 @@ class Sections:
 
     def begin(self, path: Progress, holding: Held, least: int, place: str) -> None:
         """Take units: at least `least`, at most those of one member; raises ModelError otherwise."""
-        server, live, most = holding.server, path.live, holding.server.units
-        totals = self.by_server.setdefault(server.name, Section())
-        totals.in_visits = False
+        server, live, limit = holding.server, path.live, holding.server.units
+        section = self.by_server.setdefault(server.name, Section())
+        section.in_visits = False
         units = for_each(holding.units, live)
         taken = units[live]
-        if ((taken < least) | (taken > most)).any():
-            outside = taken[(taken < least) | (taken > most)]
-            raise ModelError(f"{place}: units of {server.name} must be in {least}..{most}, got {outside[0]:g}")
-        self._add(totals, path, holding, -1.0, place)
-        totals.demand.visits += path.total
+        if ((taken < least) | (taken > limit)).any():
+            outside = taken[(taken < least) | (taken > limit)]
+            raise ModelError(f"{place}: units of {server.name} must be in {least}..{limit}, got {outside[0]:g}")
+        self._add(section, path, holding, -1.0, place)
+        section.demand.visits += path.total
         self.counts.count((path.chain, server.name), path.total, 0.0)
         held = path.units[server.name]
         if taken.all():
@@ -213,31 +213,31 @@ class Sections:
         elif taken.any():
             if path.turns > 1:
                 raise TurnsDifferError
-            totals.scattered = True
+            section.scattered = True
         if not taken.any():
             return
-        totals.least, totals.most = min(totals.least, float(taken.min())), max(totals.most, float(taken.max()))
-        totals.count(path, units)
+        section.least, section.most = min(section.least, float(taken.min())), max(section.most, float(taken.max()))
+        section.count(path, units)
         self.take_in_all(server.name, units, path)
-        totals.at_a_time = max(totals.at_a_time, float(for_each(held, live)[live].max()))
+        section.at_a_time = max(section.at_a_time, float(for_each(held, live)[live].max()))
 
     def end(self, path: Progress, holding: Held, place: str) -> None:
         """Give units back, and close the latest open holding that matches them."""
         server, live = holding.server, path.live
-        totals = self.by_server.setdefault(server.name, Section())
-        self._add(totals, path, holding, 1.0, place)
-        totals.untied |= bool((path.units[server.name] * path.share < -SMALL).any())
+        section = self.by_server.setdefault(server.name, Section())
+        self._add(section, path, holding, 1.0, place)
+        section.untied |= bool((path.units[server.name] * path.share < -SMALL).any())
         matching = [k for k in range(path.base, len(path.open)) if _same(path.open[k], holding, path)]
-        begun = path.open[matching[-1]] if matching else holding
-        if begun.since is not None and begun.since.shape == path.clock.shape:
-            held, chance = holding.units * (path.clock - begun.since), holding.variance - begun.variance
-            squares = float((held**2 * path.share)[live].sum()) + max(chance, 0.0)
-            totals.demand.squares += squares
-            self.counts.count((tuple(outer.server.name for outer in begun.around), server.name), 0.0, squares)
+        start = path.open[matching[-1]] if matching else holding
+        if start.since is not None and start.since.shape == path.clock.shape:
+            unit_seconds, variance = holding.units * (path.clock - start.since), holding.variance - start.variance
+            squares = float((unit_seconds**2 * path.share)[live].sum()) + max(variance, 0.0)
+            section.demand.squares += squares
+            self.counts.count((tuple(outer.server.name for outer in start.around), server.name), 0.0, squares)
         if matching:
             self.close(path, matching[-1])
         elif for_each(holding.units, live)[live].any():
-            totals.scattered = True
+            section.scattered = True
 
     def _add(self, totals: Section, path: Progress, holding: Held, sign: float, place: str) -> None:
         """Add units x clock, with sign -1 for a take and 1 for a give: the sum is the unit-seconds held."""
@@ -270,9 +270,9 @@ class Sections:
             if held is before:
                 continue
             gained, section = (held - before) * path.share, self.by_server[name]
-            more = bool((gained > SMALL).any())
-            section.untied |= more
-            section.lent |= more
+            surplus = bool((gained > SMALL).any())
+            section.untied |= surplus
+            section.lent |= surplus
             section.outlives |= not parallel and bool((np.abs(gained) > SMALL).any())
         path.units = strand.units
 

@@ -68,10 +68,10 @@ def fullest(flows: int, queues: int, skew: float = 0.0, entries: int = ENTRIES) 
     shares = flow_shares(flows, skew)
     table = table_shares(queues, entries)
     if skew == 0:
-        most, below = _numbers(flows, table)  # np.diff turns P(at most m) into P(exactly m)
-        chance = np.diff(np.concatenate([[0.0], below]))
-        at95 = most[np.searchsorted(below, 0.95)]
-        return Fullest(float(chance @ most) / flows, float(at95) / flows, float(chance @ (flows / most)))
+        counts, at_most = _numbers(flows, table)  # np.diff turns P(at most m) into P(exactly m)
+        chance = np.diff(np.concatenate([[0.0], at_most]))
+        at95 = counts[np.searchsorted(at_most, 0.95)]
+        return Fullest(float(chance @ counts) / flows, float(at95) / flows, float(chance @ (flows / counts)))
     rng = np.random.default_rng(1)
     draws = np.array([
         np.bincount(rng.choice(queues, flows, p=table), shares, queues).max() for _ in range(DRAWS)
@@ -86,19 +86,19 @@ def _numbers(flows: int, named: Floats) -> tuple[Floats, Floats]:
     """
     means, queues = np.unique(flows * named, return_counts=True)
     high = min(flows, int(means[-1] + SPAN * np.sqrt(means[-1]) + SPAN))
-    most = np.unique(np.linspace(-(-flows // len(named)), high, NUMBERS).astype(np.int64))
+    counts = np.unique(np.linspace(-(-flows // len(named)), high, NUMBERS).astype(np.int64))
     size = 1 << int(4 * SPAN * (np.sqrt(flows) + 1)).bit_length()  # probable sums are within half of it of the mean
     start = np.maximum(0, means - SPAN * (np.sqrt(means) + 1)).astype(np.int64)
     count = start[:, None] + np.arange(min(high + 1, size // 2))
     pmf = np.array([_poisson(row, mean) for row, mean in zip(count, means.tolist(), strict=True)])
     index = (flows - int(start @ queues)) % size
-    below = np.array([
+    at_most = np.array([
         np.fft.irfft(np.prod(np.fft.rfft(np.where(count <= m, pmf, 0.0), size) ** queues[:, None], axis=0), size)[index]
-        for m in most
+        for m in counts
     ])  # fmt: skip
-    below = np.clip(below / _poisson(np.array([flows]), flows), 0.0, 1.0)
-    below[-1] = 1.0
-    return (most + np.append(most[0] - 1, most[:-1]) + 1) / 2, np.maximum.accumulate(below)
+    at_most = np.clip(at_most / _poisson(np.array([flows]), flows), 0.0, 1.0)
+    at_most[-1] = 1.0
+    return (counts + np.append(counts[0] - 1, counts[:-1]) + 1) / 2, np.maximum.accumulate(at_most)
 
 
 def _poisson(count: Integers, mean: float) -> Floats:

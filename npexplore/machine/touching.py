@@ -73,8 +73,11 @@ def _of_routes(table: Touched, flows: int, first: int) -> tuple[Touches, Layout]
     reads = lpm.reads_many(zipf_destinations(value, length, flows, 0.0, np.random.default_rng(2)))
     size = table.entry_bytes or LOOKUPS[table.what]
     if isinstance(lpm, MultibitTrie):
-        each = zip(lpm.TABLES, lpm.nodes, lpm.STRIDES, lpm.ENTRIES_PER_WORD, strict=True)
-        words = {name: (max(1, -(-(nodes << stride) // shared)), size) for name, nodes, stride, shared in each}
+        levels = zip(lpm.TABLES, lpm.nodes, lpm.STRIDES, lpm.ENTRIES_PER_WORD, strict=True)
+        words = {
+            name: (max(1, -(-(nodes << stride) // entries_per_word)), size)
+            for name, nodes, stride, entries_per_word in levels
+        }
     else:
         words = dict.fromkeys(reads.tables, (int(reads.word.max()) + 1, size))
     layout = Layout.of(words, first)

@@ -281,11 +281,11 @@ def visit(resource: Resource, method: str, **operands: Measured) -> Visit:
     missing = [name for name in names if name not in operands and name not in resource.OPTIONAL]
     if missing:
         raise ModelError(f"{resource.name}.{method} needs the operand {missing[0]!r}")
-    what = f"{resource.name}.{method}"
-    measured = {name: in_unit(value, unit_of(name), f"{what}: {name}") for name, value in operands.items()}
+    place = f"{resource.name}.{method}"
+    measured = {name: in_unit(value, unit_of(name), f"{place}: {name}") for name, value in operands.items()}
     for name, value in measured.items():
         if isinstance(value, Constant):
-            doubt(f"{what}: {name}", value.value, unit_of(name) or "")
+            doubt(f"{place}: {name}", value.value, unit_of(name) or "")
     resource.on_visit(method)
     step = Visit(resource, method, measured)
     if method in resource.RESULTS:

@@ -152,11 +152,11 @@ def _kinds(seconds: Floats, weights: Floats) -> tuple[Floats, Floats]:
     """Return at most KINDS times and their shares; more are grouped in KINDS parts of equal shares by their means."""
     order = np.argsort(seconds, kind="stable")
     values, shares = seconds[order], weights[order]
-    first = np.concatenate([[True], np.diff(values) > 1e-9 * values[-1]])
-    if np.count_nonzero(first) > KINDS:
-        part = np.minimum((KINDS * (np.cumsum(shares) - shares / 2)).astype(np.int64), KINDS - 1)
+    is_new = np.concatenate([[True], np.diff(values) > 1e-9 * values[-1]])
+    if np.count_nonzero(is_new) > KINDS:
+        group = np.minimum((KINDS * (np.cumsum(shares) - shares / 2)).astype(np.int64), KINDS - 1)
     else:
-        part = np.cumsum(first) - 1
-    whole: Floats = np.bincount(part, shares).astype(np.float64)
-    present = whole > 0
-    return np.bincount(part, shares * values)[present] / whole[present], whole[present]
+        group = np.cumsum(is_new) - 1
+    group_shares: Floats = np.bincount(group, shares).astype(np.float64)
+    present = group_shares > 0
+    return np.bincount(group, shares * values)[present] / group_shares[present], group_shares[present]

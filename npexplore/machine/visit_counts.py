@@ -36,14 +36,14 @@ class VisitCounts:
         are divided among them by time. Time while a server is held and no other is visited counts as a visit to it.
         """
         self.order.setdefault(server, []).append((visits, seconds))
-        here = {
+        seconds_by_chain = {
             chain if visited else chain[:-1]: time
             for (chain, visited), time in spent.items()
             if server == (visited or (chain[-1] if chain else "")) and time > 0
         }
-        whole = sum(here.values())
-        for chain, time in here.items():
-            share = time / whole
+        total = sum(seconds_by_chain.values())
+        for chain, time in seconds_by_chain.items():
+            share = time / total
             self.count((around + chain, server), share * visits, share * squares)
 
     def lengths(self) -> dict[str, int]:

@@ -85,8 +85,8 @@ class VisitRecorder(Recorder):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._place = "the visit"
-        self._own, own = next(iter(self.resources.items()))
-        self._servers = own.reached
+        self._own, resource = next(iter(self.resources.items()))
+        self._servers = resource.reached
 
     def __getattr__(self, name: str) -> Calls:
         inner = {full.rpartition(".")[2]: full for full in self.resources if full.startswith(f"{self._own}.")}

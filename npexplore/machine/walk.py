@@ -134,9 +134,9 @@ class Walk:
             self.occupied(hold, spent, path, seen, step)
         for (chain, server), seconds in spent.items():
             self.spend(path, server, seconds, chain)
-        around = path.open[-1].server.name if path.open else step.resource.name
+        visited = path.open[-1].server.name if path.open else step.resource.name
         for name, seconds in inner.latency_parts.items():
-            self.along(path, name or around, self.of(seen, seconds))
+            self.along(path, name or visited, self.of(seen, seconds))
         self.vary(path, self.of(seen, inner.chance))
         for reason, longer in inner.own_waits.items():
             self.own.add(reason, self.of(seen, longer))
@@ -187,36 +187,36 @@ class Walk:
     def fork(self, step: Fork, known: Known, path: Progress) -> None:
         """Walk forked work: its time counts as spent while holding what it took over, or as `beside` if nothing."""
         opened: list[Held] = []
-        for before, after in step.moved:
-            self.held[after] = held = self.held[before]
+        for packet_holding, fork_holding in step.moved:
+            self.held[fork_holding] = held = self.held[packet_holding]
             self.moved(held, path)
             opened.append(held)
-        around = opened[0].around if opened else ()
-        strand = path.strand(True, (*around, *opened), len(around), aside=not opened)
-        begun, beside, chance = self.total, self.own.enter(posted=True), self.uses.chance
+        outer = opened[0].around if opened else ()
+        strand = path.strand(True, (*outer, *opened), len(outer), aside=not opened)
+        seconds_before, outer_strand, variance = self.total, self.own.enter(posted=True), self.uses.chance
         self.body(step.body, dict(known), strand)
-        self.own.strand, self.uses.chance = beside, chance
+        self.own.strand, self.uses.chance = outer_strand, variance
         self.forked_off(path, strand, parallel=False)
-        self.overlaps(strand, tuple(held.server.name for held in around), self.total - begun)
+        self.overlaps(strand, tuple(held.server.name for held in outer), self.total - seconds_before)
 
     def parallel(self, step: Parallel, known: Known, path: Progress) -> None:
         """Walk parallel parts: all begin together, and the packet continues at the end of the last."""
-        begun, around, chance = self.total, self.latency_parts, self.uses.chance
-        ends, parts, chances = [path.clock], [], []
+        seconds_before, outer_parts, variance = self.total, self.latency_parts, self.uses.chance
+        ends, parts, variances = [path.clock], [], []
         for part in step.bodies:
             strand, self.latency_parts = path.strand(False, path.open, len(path.open)), {}
-            beside, self.uses.chance = self.own.enter(), 0.0  # type: ignore[assignment]
+            outer_strand, self.uses.chance = self.own.enter(), 0.0  # type: ignore[assignment]
             self.body(part, dict(known), strand)
-            self.own.strand = beside
+            self.own.strand = outer_strand
             self.forked_off(path, strand, parallel=True)
             ends.append(strand.clock)
             parts.append(self.latency_parts)
-            chances.append(self.uses.chance)
-        self.latency_parts, self.uses.chance = around, chance + self.joined(path, ends, chances)
+            variances.append(self.uses.chance)
+        self.latency_parts, self.uses.chance = outer_parts, variance + self.joined(path, ends, variances)
         self.longest(path, ends, parts)
-        last = np.maximum.reduce(np.broadcast_arrays(*ends))
-        self.overlaps(path, path.chain, self.total - begun - self.of(path, last - path.clock))
-        path.clock = last
+        last_end = np.maximum.reduce(np.broadcast_arrays(*ends))
+        self.overlaps(path, path.chain, self.total - seconds_before - self.of(path, last_end - path.clock))
+        path.clock = last_end
 
     # ---- values
 

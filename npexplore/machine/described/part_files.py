@@ -38,12 +38,12 @@ def parts_beside(tables: Resources, folder: Path) -> Iterator[tuple[str, Path, i
 
     Raises UnknownNameError for a part that does not exist.
     """
-    kinds, seen = [str(table.get("type")) for table in tables.values()], set[str]()
+    kinds, known_kinds = [str(table.get("type")) for table in tables.values()], set[str]()
     while kinds:
         kind = kinds.pop(0)
-        if not kind.endswith(OWN) or kind in seen:
+        if not kind.endswith(OWN) or kind in known_kinds:
             continue
-        seen.add(kind)
+        known_kinds.add(kind)
         path = folder / kind
         if path.name != kind or not path.is_file():
             raise UnknownNameError("part", kind, [file.name for file in folder.glob("*.toml")])

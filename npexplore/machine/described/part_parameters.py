@@ -109,11 +109,11 @@ def with_part_parameters(file: MachineFile) -> MachineFile:
     stated = {
         f"{name}.{key}" for name in resources & file.resource.keys() for key in _stated(file.resource[name], file.part)
     }
-    own = {name: one for name, one in file.parameter.items() if name not in stated}
-    if not parameters and len(own) == len(file.parameter):
+    unset = {name: parameter for name, parameter in file.parameter.items() if name not in stated}
+    if not parameters and len(unset) == len(file.parameter):
         return file
     return structs.replace(
-        file, parameter={**own, **{name: one for name, one in parameters.items() if name not in own}}
+        file, parameter={**unset, **{name: parameter for name, parameter in parameters.items() if name not in unset}}
     )
 
 

@@ -279,12 +279,12 @@ def _check_names(file: PartFile) -> None:
 
 def _check_inside(step: VisitStep, key: str) -> None:
     """Raise ModelError for a visit of a resource inside that ends the packet or holds units across visits."""
-    resource, what = step.resource, f"visit {key!r}: {step.resource.name}.{step.method}"
+    resource, place = step.resource, f"visit {key!r}: {step.resource.name}.{step.method}"
     if resource.ends(step.method) != "never":
-        raise ModelError(f"{what} may end the packet, and cannot be inside a part")
+        raise ModelError(f"{place} may end the packet, and cannot be inside a part")
     inside = recorded(resource, step.method, step.operands).body if isinstance(resource, Part) else []
     if any(isinstance(inner, Units) for inner in _steps(inside)):
-        raise ModelError(f"{what} takes or gives for another visit, and cannot be inside a part")
+        raise ModelError(f"{place} takes or gives for another visit, and cannot be inside a part")
 
 
 def _steps(body: Body) -> Iterator[Step]:

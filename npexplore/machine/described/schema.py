@@ -154,10 +154,10 @@ def _one(hint: Any) -> dict[str, Any]:
     if hint is DramDevice:
         names = [field.name for field in msgspec.structs.fields(DramDevice)]
         text = {"type": ["number", "string"]}
-        own = dict.fromkeys(names, text) | {LIKE: {"enum": list(dram_devices())}}
-        keys = {"type": "object", "properties": own, "additionalProperties": False}
+        table_schema = dict.fromkeys(names, text) | {LIKE: {"enum": list(dram_devices())}}
+        keys = {"type": "object", "properties": table_schema, "additionalProperties": False}
         return {"anyOf": [{"enum": list(dram_devices())}, keys]}
     if is_dataclass(hint) and isinstance(hint, type):
-        own = table(operands(hint))
-        return {"anyOf": [{"enum": list(dram_parts())}, own]} if hint is DramTiming else own
+        table_schema = table(operands(hint))
+        return {"anyOf": [{"enum": list(dram_parts())}, table_schema]} if hint is DramTiming else table_schema
     return {"type": "array", "items": value(get_args(hint)[0])}  # the only other operands are sequences

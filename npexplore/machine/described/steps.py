@@ -104,7 +104,7 @@ class _Steps:
 
     def drawn(self, resource: Resource, method: str, said: Mapping[str, OperandValue], place: str) -> str:
         """Return the lines of a visit, preceded by the random choices of its members."""
-        before, values, hot = list[str](), dict[str, str](), list[tuple[str, float, int]]()
+        draws, values, hot = list[str](), dict[str, str](), list[tuple[str, float, int]]()
         for operand, value in said.items():
             choice, _, share = str(value).partition(":")
             if choice not in DRAWN:
@@ -115,14 +115,14 @@ class _Steps:
                 hot.append((operand, _share(share, value, f"{place}: {operand}"), number))
                 continue
             word = "turn" if choice == "round_robin" else "draw"
-            before.append(f'{name} = m.{word}({number}, "{resource.name}.{operand}")')
+            draws.append(f'{name} = m.{word}({number}, "{resource.name}.{operand}")')
             values[operand] = name
 
         def call(chosen: Mapping[str, str]) -> str:
             return f"m.{resource.name}.{method}({', '.join(f'{k}={v}' for k, v in chosen.items())})"
 
         if not hot:
-            return "\n".join([*before, call(values)])
+            return "\n".join([*draws, call(values)])
         if len(hot) > 1:
             raise InputError(f"{place}: only one operand can be hot, got {', '.join(name for name, _, _ in hot)}")
         operand, part, number = hot[0]
@@ -133,7 +133,7 @@ class _Steps:
         drawn = self.new(operand)
         return "\n".join(
             [
-                *before,
+                *draws,
                 f'with m.branch({extra:.12g}, "hot {resource.name}"):',
                 f"    {call({**values, operand: '0'})}",
                 "with m.otherwise():",

@@ -114,9 +114,9 @@ class Evaluator(Formulas):
 
     def where(self, holds: Any, node: ast.expr) -> Any:
         """Return the value of an expression in markings where `holds` is true; any value elsewhere."""
-        before, self.live = self.live, np.logical_and(self.live, holds)
+        outer_live, self.live = self.live, np.logical_and(self.live, holds)
         value = self.value(node) if self.probing or np.any(self.live) else 0.0
-        self.live = before
+        self.live = outer_live
         return value
 
     def divided(self, op: ast.operator, left: Any, right: Any) -> Any:

@@ -60,20 +60,23 @@ def _joined(whole: NetFile, part: PartTable, inner: NetFile) -> NetFile:
     transitions = {
         part.prefix + name: renamed(line) for name, line in inner.transition.items() if name not in part.without
     }
-    for what, outer, added in (("place", outer_families, places), ("transition", set(whole.transition), transitions)):
-        both = [name for name in added if _family(name) in outer]
-        if both:
-            raise InputError(f"{what} {both[0]!r} is both in the whole and in the part; give the part a prefix")
+    for subject, outer, added in (
+        ("place", outer_families, places),
+        ("transition", set(whole.transition), transitions),
+    ):
+        clashing = [name for name in added if _family(name) in outer]
+        if clashing:
+            raise InputError(f"{subject} {clashing[0]!r} is both in the whole and in the part; give the part a prefix")
     index = {**inner.index, **whole.index}
     texts = [*transitions, *transitions.values(), *places, *map(_said, places.values())]
-    texts += [str(said) for said in index.values()]
-    texts += [str(said) for fields in types.values() for said in fields.values()]
+    texts += [str(value) for value in index.values()]
+    texts += [str(value) for fields in types.values() for value in fields.values()]
     return msgspec.structs.replace(
         whole,
         machine=whole.machine or inner.machine,
         place={**whole.place, **places},
         transition={**whole.transition, **transitions},
-        index={**whole.index, **{key: said for key, said in inner.index.items() if key not in whole.index}},
+        index={**whole.index, **{key: value for key, value in inner.index.items() if key not in whole.index}},
         token={**whole.token, **types},
         constant={**whole.constant, **_needed(inner.constant, whole.constant, texts)},
         feed={**inner.feed, **whole.feed},

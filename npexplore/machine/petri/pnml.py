@@ -93,8 +93,8 @@ class _Reader:
 
     def __init__(self, top: Entry, name: str) -> None:
         self.top, self.name, self.notes = top, _first_name(top) or name, list[str]()
-        own = self.annotation(top)
-        timing = label_of(own, "timing")
+        annotation = self.annotation(top)
+        timing = label_of(annotation, "timing")
         self.timing = cast(Timing, one_of(f"{top.place}: timing", timing or "race", get_args(Timing)))
         self.shapes: dict[str, dict[str, Entry]] = {shape: {} for shape in SHAPES}
         self.collect(top)
@@ -118,10 +118,10 @@ class _Reader:
             if child.key not in (*IRRELEVANT, "toolspecific npexplore", "toolspecific StochasticPetriNet"):
                 self.notes.append(f"{element.title}: annotation of {tool!r} is not read")
                 child.skip()
-        own = element.optional("toolspecific npexplore")
-        if own is not None and own.value("@version", TOOL["version"]) != TOOL["version"]:
-            raise own.refused(f"version must be {TOOL['version']!r}, got {own.value('@version')!r}")
-        return own
+        annotation = element.optional("toolspecific npexplore")
+        if annotation is not None and annotation.value("@version", TOOL["version"]) != TOOL["version"]:
+            raise annotation.refused(f"version must be {TOOL['version']!r}, got {annotation.value('@version')!r}")
+        return annotation
 
     def meant(self, name: str) -> str:
         """Return the id of the place or transition to which a chain of references leads."""
@@ -187,16 +187,16 @@ class _Reader:
         )  # fmt: skip
 
     def place(self, name: str, element: Entry) -> Place:
-        own = self.annotation(element)
+        annotation = self.annotation(element)
         text = label(element, "initialMarking") or element.value("@initialMarking", "0")
         tokens = _count(element, "initialMarking", _plain_tokens(element, text))
         invariant = element.value("@invariant", "< inf")
         if invariant.replace(" ", "") not in ("<inf", ""):
             raise element.refused(f"an invariant of ages is not supported, got {invariant!r} (supported: < inf)")
-        capacity = label_of(own, "capacity")
+        capacity = label_of(annotation, "capacity")
         limit = _count(element, "capacity", capacity) if capacity else None
-        resource = own is not None and own.optional("resource") is not None
-        label_of(own, "resource")
+        resource = annotation is not None and annotation.optional("resource") is not None
+        label_of(annotation, "resource")
         pipe = label(element, "capacity")
         if pipe and _count(element, "capacity", pipe) > 0:  # PIPE's 0 is no limit
             limit = _count(element, "capacity", pipe)

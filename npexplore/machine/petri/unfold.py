@@ -34,10 +34,10 @@ def unfold(name: str, read: NetFile, constant: Mapping[str, float | str], machin
     """
     values: dict[str, float] = {}
     units = NetUnits()
-    for key, said in constant.items():
+    for key, value in constant.items():
         with told_at(f"constant.{key}"):
             check_name(key, machine)
-            measured = quantity(said, {**values, **machine}, units)
+            measured = quantity(value, {**values, **machine}, units)
             values[key] = float(value_of(measured))
             if isinstance(measured, Quantity):
                 units.of[key] = measured.unit
@@ -46,9 +46,9 @@ def unfold(name: str, read: NetFile, constant: Mapping[str, float | str], machin
     families = read_places(read.place, values, colours, types)
     tokens_at_first = np.array([[place.tokens] for place in families.places])
     row: dict[str, float] = {}
-    for key, said in read.feed.items():
+    for key, value in read.feed.items():
         with told_at(f"feed.{key}"):
-            row[key] = number(said, values)
+            row[key] = number(value, values)
     lookup = _Unfolding(read.timing, values, colours, types, families, tokens_at_first, row, units)
     transitions: list[Transition] = []
     faults = Faults()
@@ -93,7 +93,7 @@ class _Unfolding:
             one_of("place", term.place, self.families.index)
         taken = self.carried(line)
         bound = self.bound(line, taken)
-        for text in (*line.guards, *(said for _, said in line.sets), *line.clauses.values()):
+        for text in (*line.guards, *(formula for _, formula in line.sets), *line.clauses.values()):
             check_guard(text, bound, [*taken, *(key for key, _ in line.sets)], self.colours, self.types)
         if prod(self.colours.size[index] for index in bound) > most:
             raise InputError(f"a net must unfold to {MAX_UNFOLDED} transitions at most, got more")
@@ -188,11 +188,11 @@ class _Unfolding:
                 arcs_by_place[term] = Arc(first, weight, Target(index, sizes))
                 continue
             place = self.families.lookup.number(term.place, [int(number(text, names)) for text in term.index])
-            before = arcs_by_place.get(place)
-            if before is not None:
-                if isinstance(weight, Formula) or isinstance(before.weight, Formula):
+            earlier = arcs_by_place.get(place)
+            if earlier is not None:
+                if isinstance(weight, Formula) or isinstance(earlier.weight, Formula):
                     raise InputError(f"an arc whose tokens a formula says must be the only arc of {term.place!r}")
-                weight += before.weight
+                weight += earlier.weight
             if weight != 0:
                 arcs_by_place[place] = Arc(place, weight)
         return tuple(arcs_by_place.values())

@@ -100,15 +100,15 @@ class DdrController(DramController, kind="ddr"):
                 f"{name}: a burst of burst_length {burst_length} on bus_bytes {bus_bytes} must divide the address "
                 f"map's row_bytes = {address_map.row_bytes}, got {self.burst_bytes} bytes"
             )
-        apart = max(t.t_ccd, self.burst)
+        data_spacing = max(t.t_ccd, self.burst)
         cycle = max(t.t_rc, t.t_ras + t.t_rp)
-        rows_apart = max(t.t_rrd, t.t_faw / 4, cycle / banks)
-        best: First = "column" if page == "open" or apart > rows_apart * (1 + SLACK) else "row"
-        self.first: First = best if first is None else one_of(f"{name}: first", first, get_args(First))  # type: ignore[assignment]
+        row_spacing = max(t.t_rrd, t.t_faw / 4, cycle / banks)
+        default_first: First = "column" if page == "open" or data_spacing > row_spacing * (1 + SLACK) else "row"
+        self.first: First = default_first if first is None else one_of(f"{name}: first", first, get_args(First))  # type: ignore[assignment]
         last_prefetch = max(self.burst - t.t_ccd, 0.0)  # start of the last prefetch of a burst, from which tRTP counts
-        whole = replace(t, t_rc=cycle, t_ccd=apart, t_rtp=last_prefetch + max(t.t_rtp, t.t_ccd))
+        complete = replace(t, t_rc=cycle, t_ccd=data_spacing, t_rtp=last_prefetch + max(t.t_rtp, t.t_ccd))
         device = DramDevice(
-            **{rule: seconds / NANOSECOND for rule, seconds in asdict(whole).items()}, source="DramTiming",
+            **{rule: seconds / NANOSECOND for rule, seconds in asdict(complete).items()}, source="DramTiming",
             banks=banks, groups=1, bus_bits=8 * bus_bytes, burst_length=burst_length, transfers=2,
             row_bytes=address_map.row_bytes if address_map else ROW_BYTES * self.burst_bytes,
         )  # fmt: skip

@@ -99,8 +99,10 @@ class DramController(OwnFaces, kind="dram_controller"):
         """Return queue entries, banks, groups, row commands (tRRD), window of four (tFAW), command bus, data bus."""
         d, name = self.device, self.name
         sets, interval, rule = refreshes(d, self.policy)
-        each = getattr(d, rule) / (max(sets, 1) * interval) if sets else 0.0  # share of a bank's time in refresh
-        whole = each if sets == 1 else 0.0  # share of time in which all banks refresh at once
+        bank_refresh_share = (
+            getattr(d, rule) / (max(sets, 1) * interval) if sets else 0.0
+        )  # share of a bank's time in refresh
+        refresh_share = bank_refresh_share if sets == 1 else 0.0  # share of time in which all banks refresh at once
         approximation = "refresh as time lost" if sets else None
         t, slots = self.seconds, self.policy.reads
         missed, opened = (0.0, 0.0) if self.closed else (self.cycle / d.banks, t("t_rp") + t("t_rcd"))
@@ -108,14 +110,14 @@ class DramController(OwnFaces, kind="dram_controller"):
             Server(f"{name}.slots", members=self.channels, units=slots, role="limit")
             if self.until_data
             else Server(f"{name}.slots", units=self.channels * slots, role="limit"),
-            Server(f"{name}.bank", members=self.units * d.banks, away=each, approximation=approximation),
-            Server(f"{name}.activate", members=self.units, away=whole),
-            Server(f"{name}.window", members=self.units, units=4, away=whole),
+            Server(f"{name}.bank", members=self.units * d.banks, away=bank_refresh_share, approximation=approximation),
+            Server(f"{name}.activate", members=self.units, away=refresh_share),
+            Server(f"{name}.window", members=self.units, units=4, away=refresh_share),
             Server(f"{name}.command", members=self.channels, units=d.command_buses),
-            Server(f"{name}.bus", members=self.units, away=whole, unseen_busy_s=missed, unseen_s=opened),
+            Server(f"{name}.bus", members=self.units, away=refresh_share, unseen_busy_s=missed, unseen_s=opened),
         ]
         if self.grouped:
-            servers.insert(2, Server(f"{name}.group", members=self.units * d.groups, away=whole))
+            servers.insert(2, Server(f"{name}.group", members=self.units * d.groups, away=refresh_share))
         if self.policy.writes:
             servers.append(Server(f"{name}.buffer", units=self.channels * self.policy.writes, role="hidden"))
         return servers
@@ -185,7 +187,7 @@ class DramController(OwnFaces, kind="dram_controller"):
         self._check(method, operands)
         d = self.device
         first = asm.dram(self.name, lambda: self.controllers(asm))
-        each, total = d.banks * d.pseudo_channels, self.units * d.banks
+        banks_per_channel, total = d.banks * d.pseudo_channels, self.units * d.banks
         with asm.scope():
             bank: Operand = operands.get("bank", 0)
             row: Operand = operands.get("row", 0)
@@ -198,11 +200,13 @@ class DramController(OwnFaces, kind="dram_controller"):
                 asm.check_below(bank, total, f"{self.name}.bank has members")
             bursts = asm.value_of(maximum(ceildiv(operands["bytes"], d.burst_bytes), 1), "bursts")
             several, write = self.channels > 1, method == "write"
-            channel = asm.value_of(bank // each, "channel") if several else 0
+            channel = asm.value_of(bank // banks_per_channel, "channel") if several else 0
             entry = None
             if self.until_data and not (write and self.policy.writes):
                 entry = asm.take(f"{self.name}.slots", channel)
-            asm.ask(channel + first if several else first, bank % each if several else bank, row, bursts, write)
+            asm.ask(
+                channel + first if several else first, bank % banks_per_channel if several else bank, row, bursts, write
+            )
             if entry is not None:
                 asm.give(entry)
             asm.count(f"{self.name}.bytes", bursts * d.burst_bytes)
@@ -219,18 +223,18 @@ class DramController(OwnFaces, kind="dram_controller"):
                 busy.append((asm.number(f"{self.name}.slots"), dram.M_BUSY_SLOTS))
             if self.policy.writes:
                 busy.append((asm.number(f"{self.name}.buffer"), dram.M_BUSY_BUFFER))
-            for what, each, at, width, place in (
+            for server_kind, per_unit, at, width, place in (
                 ("bank", d.banks, dram.M_BANKS_AT, dram.M_BANK_WIDTH, dram.M_B_BUSY),
                 ("group", d.groups, dram.M_GROUPS_AT, dram.M_GROUP_WIDTH, dram.M_G_BUSY),
                 ("bus", 1, dram.M_UNITS_AT, dram.M_UNIT, dram.M_U_BUSY),
                 ("activate", 1, dram.M_UNITS_AT, dram.M_UNIT, dram.M_U_ROWS),
                 ("window", 1, dram.M_UNITS_AT, dram.M_UNIT, dram.M_U_WINDOW),
             ):
-                if what == "group" and not self.grouped:
+                if server_kind == "group" and not self.grouped:
                     continue
-                n = each * d.pseudo_channels
-                server = asm.number(f"{self.name}.{what}") + k * n
-                busy += [(server + j, int(D[at]) + j * width + place) for j in range(n)]
+                members = per_unit * d.pseudo_channels
+                server = asm.number(f"{self.name}.{server_kind}") + k * members
+                busy += [(server + j, int(D[at]) + j * width + place) for j in range(members)]
             names = () if self.closed else OUTCOMES
             counts = [(asm.counter(f"{self.name}.{name}"), getattr(dram, place)) for name, place in names]
             controllers.append(Controller(make_block, tuple(busy), tuple(counts)))

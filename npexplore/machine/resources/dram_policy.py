@@ -167,11 +167,11 @@ def _at_rest(D: Integers, units: int, groups: int, banks: int, room: int, start:
     D[unit + dram.M_U_ACTIVE_AT] = start + D[dram.M_ACTIVE_AT] + np.arange(units) * (banks // units)
     numbers = np.arange(banks)
     bank = D[dram.M_BANKS_AT] + numbers * dram.M_BANK_WIDTH
-    each = banks // units
-    group = numbers // each * groups + numbers % groups
-    D[bank + dram.M_B_UNIT] = start + unit[numbers // each]
+    banks_per_unit = banks // units
+    group = numbers // banks_per_unit * groups + numbers % groups
+    D[bank + dram.M_B_UNIT] = start + unit[numbers // banks_per_unit]
     D[bank + dram.M_B_GROUP] = start + D[dram.M_GROUPS_AT] + group * dram.M_GROUP_WIDTH
-    D[bank + dram.M_B_SET] = numbers % each * max(int(D[dram.M_REFRESH_SETS]), 1) // each
+    D[bank + dram.M_B_SET] = numbers % banks_per_unit * max(int(D[dram.M_REFRESH_SETS]), 1) // banks_per_unit
     for name in ("ROW", "OWNER", "HEAD", "TAIL", "HIT", "OTHER", "GO"):
         D[bank + getattr(dram, f"M_B_{name}")] = -1
     for name in ("HEAD", "TAIL", "HIT", "OTHER", "GO"):
@@ -200,12 +200,12 @@ def _rules(device: DramDevice, policy: DramPolicy, edge: int, clock: int, tick: 
         return -(-ticks // clock) * clock if policy.whole_clocks else ticks
 
     row, column, close = (
-        round(getattr(device, f"{what}_clocks") * clock / edge) * edge for what in ("row", "column", "close")
+        round(getattr(device, f"{command}_clocks") * clock / edge) * edge for command in ("row", "column", "close")
     )
     late, early = row - edge, column - edge  # from the first to the last edge of a command
     burst = device.burst_clocks * clock
     sets, interval, rule = refreshes(device, policy)
-    same, interval = t("t_ccd_l", "t_ccd"), interval / device.t_ck + 1e-6
+    ccd_l, interval = t("t_ccd_l", "t_ccd"), interval / device.t_ck + 1e-6
     if not policy.whole_clocks:
         edge = 1
     return {
@@ -217,10 +217,10 @@ def _rules(device: DramDevice, policy: DramPolicy, edge: int, clock: int, tick: 
         "RP": t("t_rp") - late, "RAS": t("t_ras") + late, "RC": max(t("t_rc"), t("t_ras") + t("t_rp")),
         "READ_CLOSE": t("t_rtp") + early, "WRITE_CLOSE": up(t("t_wl") + burst + t("t_wr")) + early,
         "RRD_S": t("t_rrd"), "RRD_L": t("t_rrd_l", "t_rrd"), "FAW": t("t_faw"), "PPD": t("t_ppd"),
-        "CCD_S": t("t_ccd"), "CCD_L": same, "CCD_S_WRITE": t("t_ccd"), "CCD_L_WRITE": t("t_ccd_l_write") or same,
+        "CCD_S": t("t_ccd"), "CCD_L": ccd_l, "CCD_S_WRITE": t("t_ccd"), "CCD_L_WRITE": t("t_ccd_l_write") or ccd_l,
         "READ_WRITE": up(max(t("t_cl") + burst + t("t_rtw") - t("t_wl"), t("t_ccd"))),
         "WRITE_READ_S": up(max(t("t_wl") + burst + t("t_wtr"), t("t_ccd"))),
-        "WRITE_READ_L": up(max(t("t_wl") + burst + t("t_wtr_l", "t_wtr"), same)),
+        "WRITE_READ_L": up(max(t("t_wl") + burst + t("t_wtr_l", "t_wtr"), ccd_l)),
         "REFRESH_SETS": sets, "REFI": int(interval) * clock if policy.whole_clocks else int(interval * clock),
         "RFC": t(rule) - late, "RREFD": t("t_rrefd") - late, "RFC_REF": t("t_ref_ref") if sets > 1 else t(rule),
         "STALL": policy.refresh_holds == "all", "PAGE": PAGES.index(policy.page),

@@ -56,8 +56,8 @@ def dram_accesses(
     """
     one_of("pattern of accesses", pattern, get_args(Pattern))
     rng = np.random.default_rng([seed, n])
-    groups, each = among or (device.groups, device.banks // device.groups)
-    group, bank, row = rng.integers(0, groups, n), rng.integers(0, each, n), rng.integers(0, ROWS, n)
+    groups, banks_per_group = among or (device.groups, device.banks // device.groups)
+    group, bank, row = rng.integers(0, groups, n), rng.integers(0, banks_per_group, n), rng.integers(0, ROWS, n)
     if pattern in ("hits", "turn"):
         row[:] = 7
     if pattern == "turn":

@@ -139,18 +139,18 @@ class Ingress(OwnFaces):
 
         place: the global that counts offered packets. shortest, longest: bytes of packets.
         """
-        lost, before = asm.new_global(), Variable("lost before")
+        lost, lost_before = asm.new_global(), Variable("lost before")
 
         def one() -> None:
             asm.count(f"drop.{self.name}")
-            asm.fetch_add(before, lost, 1)
+            asm.fetch_add(lost_before, lost, 1)
 
         def unless(otherwise: Label) -> None:
-            asm.jump(otherwise, before < FEWEST_LOST)
+            asm.jump(otherwise, lost_before < FEWEST_LOST)
             accepted = (
-                asm.read(place) - before - self.capacity // longest
+                asm.read(place) - lost_before - self.capacity // longest
             )  # lower bound on packets since the buffer filled
-            asm.jump(otherwise, accepted * LOST_PER_ACCEPTED > before)
+            asm.jump(otherwise, accepted * LOST_PER_ACCEPTED > lost_before)
             asm.jump(otherwise, asm.free(f"{self.name}.buffer") >= round_up(shortest, self.cell_bytes))
 
         def many(number: Expression) -> None:

@@ -28,7 +28,7 @@ class Tree:
     @property
     def hops(self) -> list[tuple[int, int]]:
         """The directed links between tiles."""
-        return [(a, b) for b, a in self.before.items() if a is not None]
+        return [(before, tile) for tile, before in self.before.items() if before is not None]
 
     def above(self, tile: int) -> list[int]:
         """Return the tiles from a tile back to the source, without the tile itself."""
@@ -52,14 +52,14 @@ def tree_of(grid: Grid, number: int, routes: Sequence[Sequence[int]]) -> Tree:
         tiles = [grid.check(tile, f"tile of path {number}") for tile in route]
         if tiles[0] != tree.source:
             raise ModelError(f"{what} has routes from tiles {tree.source} and {tiles[0]}; all start at one tile")
-        for a, b in pairwise(tiles):
-            if (a, b) not in grid.between:
-                raise ModelError(f"{what} goes from tile {a} to tile {b}, which are not neighbours")
-            if tree.before.setdefault(b, a) != a:
-                other = tree.before[b]
+        for before, tile in pairwise(tiles):
+            if (before, tile) not in grid.between:
+                raise ModelError(f"{what} goes from tile {before} to tile {tile}, which are not neighbours")
+            if tree.before.setdefault(tile, before) != before:
+                known_before = tree.before[tile]
                 raise ModelError(
-                    f"{what} comes to tile {b} from tile {a} and "
-                    + ("starts there" if other is None else f"from tile {other}")
+                    f"{what} comes to tile {tile} from tile {before} and "
+                    + ("starts there" if known_before is None else f"from tile {known_before}")
                     + "; a path is a tree"
                 )
         if tiles[-1] in tree.targets:
@@ -81,10 +81,12 @@ def refuse_crossings(subject: str, trees: Sequence[Tree]) -> None:
         claims: list[tuple[str, object, str]] = [("link", f"{a}>{b}", "use the link") for a, b in tree.hops]
         claims += [("source", tree.source, "start at tile"), *(("target", t, "end at tile") for t in tree.targets)]
         claims += [("tile", tile, "pass the switch of tile") for tile in tree.before]
-        for kind, what, words in claims:
-            other = owner.setdefault((kind, what), number)
-            if other != number:
-                raise ModelError(f"{subject}: paths {other} and {number} both {words} {what}; streams must not cross")
+        for kind, shared_place, action in claims:
+            owner_path = owner.setdefault((kind, shared_place), number)
+            if owner_path != number:
+                raise ModelError(
+                    f"{subject}: paths {owner_path} and {number} both {action} {shared_place}; streams must not cross"
+                )
 
 
 def checked_turns(subject: str, trees: Sequence[Tree], rows: Sequence[Sequence[int]], names: Sequence[str]) -> Turns:
@@ -129,15 +131,15 @@ def refuse_circles(subject: str, trees: Sequence[Tree], names: Sequence[str], tu
         on_path = [tile for tile in crossings if tile in tree.before]
         for tile in on_path:
             holds[path, tile] = [
-                (other, wanted)
-                for wanted in on_path if wanted != tile and wanted not in tree.above(tile)
-                for other, other_tree in enumerate(trees) if other != path and wanted in other_tree.before
+                (other_path, next_tile)
+                for next_tile in on_path if next_tile != tile and next_tile not in tree.above(tile)
+                for other_path, other_tree in enumerate(trees) if other_path != path and next_tile in other_tree.before
             ]  # fmt: skip
     try:
         TopologicalSorter(holds).prepare()
     except CycleError as error:
         waits = ", ".join(
-            f"{names[path]} holds the switch of tile {tile} and waits for that of tile {wanted}"
-            for (path, tile), (_, wanted) in pairwise(reversed(error.args[1]))
+            f"{names[path]} holds the switch of tile {tile} and waits for that of tile {next_tile}"
+            for (path, tile), (_, next_tile) in pairwise(reversed(error.args[1]))
         )
         raise ModelError(f"{subject}: streams deadlock: {waits}") from None

@@ -83,10 +83,10 @@ class Field:
 
 @dataclass(frozen=True)
 class Kept:
-    """What a step keeps for later ones: a name (`header.source` of a structure), and the most bits that it takes.
+    """A value that a step keeps for later steps: its name (`header.source` of a structure), and its size in bits.
 
-    missing: whether it may be None. region: of a copy of header bits, where they stand, from bit `first_bit` on; the
-    value is `unit` times the number there.
+    missing: whether it may be None. region: for a copy of header bits, the kept value that contains them, from bit
+    `first_bit` on; the value is `unit` times the number there.
 
     Example:
         >>> from npexplore.step_programs import Kept
@@ -111,7 +111,7 @@ class Kept:
 class Call:
     """A call of an accelerator: the name of its reply in the context, and its arguments.
 
-    takes: names of fields or of what the context keeps. when: names a kept value; the call is made where it is true.
+    takes: names of fields or kept values. when: the name of a kept value; the call is made only if that is true.
 
     Example:
         >>> from npexplore.step_programs import Call
@@ -129,10 +129,10 @@ class Call:
 
 @dataclass(frozen=True)
 class Step:
-    """A step: fields read through the scratchpad's port, calls, next steps it may name (none: the program ends here).
+    """A step: the fields that it reads from the scratchpad, its calls, its possible next steps (none: the end).
 
-    run: computes, and returns the name of the next step, or None at the end. keeps: what later steps find in the
-    context, replies among it.
+    run: computes, and returns the name of the next step, or None at the end. keeps: values for later steps in the
+    context, including replies.
 
     Example:
         >>> from npexplore.step_programs import Step
@@ -149,7 +149,7 @@ class Step:
 
 
 class StepProgram(ShownByArguments):
-    """Steps by name, in the order in which they were written, and the one to begin with.
+    """Steps by name, in program order, and the name of the first step.
 
     Example:
         >>> from npexplore.step_programs import Field, StepProgram
@@ -166,7 +166,7 @@ class StepProgram(ShownByArguments):
         self, reads: Sequence[str] = (), calls: Sequence[Call] = (), goes: Sequence[str] = (),
         keeps: Sequence[Kept] = (),
     ) -> Callable[[Run], Run]:  # fmt: skip
-        """Add the decorated function as a step of its own name."""
+        """Return a decorator that adds a function as a step with the function's name."""
 
         def add(run: Run) -> Run:
             self.add(Step(run.__name__, run, tuple(reads), tuple(calls), tuple(goes), tuple(keeps)))
@@ -175,7 +175,7 @@ class StepProgram(ShownByArguments):
         return add
 
     def add(self, step: Step) -> None:
-        """Add a step; raises ModelError if there is one of its name, or two replies share one."""
+        """Add a step; raises ModelError if its name exists, or if two replies have the same name."""
         if step.name in self.steps:
             raise ModelError(f"program {self.name!r}: step {step.name!r} is there already")
         replies = [call.reply for call in step.calls]
@@ -187,7 +187,7 @@ class StepProgram(ShownByArguments):
         self.steps[step.name] = step
 
     def with_steps(self, *others: StepProgram) -> StepProgram:
-        """Return the program with the steps and fields of others behind its own; raises ModelError for a name twice."""
+        """Return the program with the steps and fields of others appended; raises ModelError for a duplicate name."""
         joined = StepProgram(self.name, self.start, [*self.fields.values()])
         for program in (self, *others):
             joined.fields.update(program.fields)
@@ -196,7 +196,7 @@ class StepProgram(ShownByArguments):
         return joined
 
     def check(self) -> None:
-        """Raise UnknownNameError for a next step that does not exist, ModelError for steps that nothing leads to."""
+        """Raise UnknownNameError for a next step that does not exist, ModelError for unreachable steps."""
         one_of(f"first step of program {self.name!r}", self.start, self.steps)
         for step in self.steps.values():
             for name in step.goes:
