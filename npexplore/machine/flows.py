@@ -57,21 +57,21 @@ def flows(
         nothing = np.zeros(0), dict.fromkeys((*recorded.columns, NUMBER), np.zeros(0))
         shares, known = arrived.get(pool.gets, nothing)
         inputs = {variable: known[name] for name, variable in recorded.columns.items()}
-        pool_demands = demands(recorded.body, inputs, shares, apart=apart and len(machine.pools) == 1)
-        result.residence[pool.name], result.by_pool[pool.name] = pool_demands.latency, pool_demands
+        demand = demands(recorded.body, inputs, shares, apart=apart and len(machine.pools) == 1)
+        result.residence[pool.name], result.by_pool[pool.name] = demand.latency, demand
         numbered_as = known[NUMBER]
         assert numbered_as is not None
         number = numbered_as.astype(np.int64)
-        between.add(pool_demands, number, shares, result.clock)
-        np.add.at(result.clock, number, pool_demands.clock)
-        left = shares - sum((put for puts in pool_demands.handed.values() for put, _ in puts), np.zeros_like(shares))
+        between.add(demand, number, shares, result.clock)
+        np.add.at(result.clock, number, demand.clock)
+        finishing = shares - sum((put for puts in demand.handed.values() for put, _ in puts), np.zeros_like(shares))
         sizes = known["packet_bytes"]
         if sizes is None:
             raise RefusedError(f"lengths of packets of pool {pool.name} depend on chance: use simulation")
-        result.finished.append((np.maximum(left, 0.0), sizes))
-        for name, puts in pool_demands.handed.items():
+        result.finished.append((np.maximum(finishing, 0.0), sizes))
+        for name, puts in demand.handed.items():
             arrived[name] = _join(arrived.get(name), puts, {column: known[column] for column in numbered})
-        result.demands = pool_demands if len(machine.pools) == 1 else _sum(result.demands, pool_demands)
+        result.demands = demand if len(machine.pools) == 1 else _sum(result.demands, demand)
     result.between_pools = between.unit_seconds()
     return result
 
@@ -96,11 +96,11 @@ class _Between:
         distinct packet in earlier pools x its share.
         """
         self.all_pass &= bool(np.allclose(np.bincount(number, shares, len(self.weights)), self.weights, rtol=SMALL))
-        begun = clock[number] / self.weights[number]
+        started = clock[number] / self.weights[number]
         for name, (seconds, units) in own.loose.items():
-            self.seconds[name] = self.seconds.get(name, 0.0) + seconds - float(units @ begun)
-            left = np.bincount(number, units, len(self.weights))
-            self.left[name] = self.left.get(name, np.zeros_like(self.weights)) + left
+            self.seconds[name] = self.seconds.get(name, 0.0) + seconds - float(units @ started)
+            held = np.bincount(number, units, len(self.weights))
+            self.left[name] = self.left.get(name, np.zeros_like(self.weights)) + held
 
     def unit_seconds(self) -> dict[str, float]:
         """Return, by server, the unit-seconds per packet if takes and gives of all pools balance."""
@@ -115,7 +115,7 @@ def _in_order(pools: list[Recorded]) -> list[Recorded]:
     """Return the pools sorted so that each follows those that fill its queue; raises RefusedError for a cycle."""
     order: list[Recorded] = []
     for pool in pools:
-        sharing = [other.pool.name for other in pools if other.pool.gets == pool.pool.gets]
+        sharing = [candidate.pool.name for candidate in pools if candidate.pool.gets == pool.pool.gets]
         if len(sharing) > 1:
             raise RefusedError(
                 f"pools {' and '.join(sharing)} take packets from one place: only simulation can say how many each"

@@ -149,9 +149,7 @@ class Machine:
 
     def _repr_html_(self) -> str:
         pools = [(f"pool {pool.name}", f"{pool.count} threads, {_name(pool.program)}") for pool in self.pools]
-        return html_table(
-            (), [*pools, *((name, repr(resource)) for name, resource in self.resources.items())], self.name
-        )
+        return html_table((), [*pools, *((name, repr(part)) for name, part in self.resources.items())], self.name)
 
     @property
     def threads(self) -> int:

@@ -74,10 +74,7 @@ class Parameter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     def neighbours(self, value: Value) -> list[float]:
         """Return the listed numbers next to a value, at most one to each side."""
         numbers = sorted(float(choice) for choice in self.choices if not isinstance(choice, str))
-        below, above = (
-            [choice for choice in numbers if choice < float(value)],
-            [choice for choice in numbers if choice > float(value)],
-        )
+        below, above = [n for n in numbers if n < float(value)], [n for n in numbers if n > float(value)]
         return [*below[-1:], *above[:1]]
 
     def in_numbers(self, name: str) -> Parameter:

@@ -163,9 +163,9 @@ class Recorder:
             self._holdings.begin(resource.name, self.body, self._place)
         elif step.method in resource.SECTIONS.values():
             self._holdings.finish(resource.name, self.body)
-        for other in resource.visited():
-            if self.resources.get(other.name) is not other:
-                raise ModelError(f"{resource.name} visits {other.name!r}, which is not a resource of this machine")
+        for inner in resource.visited():
+            if self.resources.get(inner.name) is not inner:
+                raise ModelError(f"{resource.name} visits {inner.name!r}, which is not a resource of this machine")
         self.body.append(step)
         return step.result
 

@@ -179,12 +179,9 @@ class Sections:
         if not path.total:
             return
         taken = for_each(units, path.live)
-        live_units = taken[path.live]
-        section.least, section.most = (
-            min(section.least, float(live_units.min())),
-            max(section.most, float(live_units.max())),
-        )
-        section.at_a_time = max(section.at_a_time, float(live_units.max()))
+        held = taken[path.live]
+        section.least, section.most = min(section.least, float(held.min())), max(section.most, float(held.max()))
+        section.at_a_time = max(section.at_a_time, float(held.max()))
         section.count(path, taken)
         section.outlives |= hold.outlives
         section.crossed |= hold.crossed

@@ -225,7 +225,7 @@ class Emitter:
                 asm.give(asm.pop_hold(holding))
 
     def units(self, step: tree.Units) -> None:
-        """Take or give units across visits: a pool's units belong to nobody, others to the thread that took them."""
+        """Take or give units across visits; units of a pool have no owner, others belong to the taking thread."""
         asm, name, member = self.asm, step.server.name, self.of(step.member)
         if step.server.role == "pool":
             (asm.put if step.give_back else asm.consume)(name, self.of(step.units), member)

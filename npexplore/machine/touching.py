@@ -139,16 +139,14 @@ def columns(
     if flows < 1 or skew < 0:
         raise InputError(f"flows must be at least 1 and their skew not below 0, got {flows} and {skew:g}")
     rounds = 4 * caches.cores * max((table.entries for table in tables if table.what == RING), default=0)
-    packets_per_half = max(PACKETS, rounds, 2 * flows)
-    if packets_per_half > MOST_PACKETS:
-        raise InputError(
-            f"{packets_per_half} packets would be needed to fill rings and caches, {MOST_PACKETS} are the most"
-        )
+    half = max(PACKETS, rounds, 2 * flows)
+    if half > MOST_PACKETS:
+        raise InputError(f"{half} packets would be needed to fill rings and caches, {MOST_PACKETS} are the most")
     weight = np.cumsum(np.arange(1, flows + 1, dtype=float) ** -skew)
     rng = np.random.default_rng(seed)
-    flow = np.minimum(np.searchsorted(weight, rng.random(2 * packets_per_half) * weight[-1], side="right"), flows - 1)
-    core = flow % caches.cores if flows >= caches.cores else np.arange(2 * packets_per_half) % caches.cores
+    flow = np.minimum(np.searchsorted(weight, rng.random(2 * half) * weight[-1], side="right"), flows - 1)
+    core = flow % caches.cores if flows >= caches.cores else np.arange(2 * half) % caches.cores
     levels = caches.columns(
-        touches(tables, flow.astype(np.int64), core.astype(np.int64), caches.line_bytes), 2 * packets_per_half, seed
+        touches(tables, flow.astype(np.int64), core.astype(np.int64), caches.line_bytes), 2 * half, seed
     )
     return {name: column[-PACKETS:] for name, column in levels.items()}

@@ -69,9 +69,9 @@ class UnderLoad:
         if demand is None:
             total = self.demands
             return self.scv + (total.chance * share / total.latency**2 if total.latency else 0.0)
-        fraction = demand.visits / share % 1.0  # the share of packets that come once more than the others, at least
+        extra = demand.visits / share % 1.0  # share of packets with one visit more than the others, at least
         variance = (
-            demand.variance + share * fraction * (1.0 - fraction) * (demand.seconds / demand.visits) ** 2
+            demand.variance + share * extra * (1.0 - extra) * (demand.seconds / demand.visits) ** 2
             if demand.visits
             else 0.0
         )

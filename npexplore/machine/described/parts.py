@@ -271,10 +271,10 @@ def _check_names(file: PartFile) -> None:
     for name in (*file.parameters, *file.values, *file.servers, *file.inner, *file.visits, *operands):
         if not name.isidentifier() or name.startswith("_") or iskeyword(name):
             raise InputError(f"{name!r} is not a name (letters, digits, _; a letter first)")
-    for what, table, other in (("value", file.values, "parameters"), ("resource inside", file.inner, "servers")):
+    for what, table, other_table in (("value", file.values, "parameters"), ("resource inside", file.inner, "servers")):
         for name in table:
-            if name in getattr(file, other):
-                raise InputError(f"{what} {name!r} has a name that stands in {other} too")
+            if name in getattr(file, other_table):
+                raise InputError(f"{what} {name!r} has a name that stands in {other_table} too")
 
 
 def _check_inside(step: VisitStep, key: str) -> None:

@@ -67,13 +67,9 @@ class NetUnits:
         """Return the value of a number, of a formula over constants, or of a text such as `40 ns`, with its unit."""
         if not isinstance(said, str):
             return said
-        number_and_unit = split(said)
-        unit = unit_named(number_and_unit[1]) if number_and_unit else None
-        return (
-            Quantity(number_and_unit[0], unit, said)
-            if number_and_unit and unit
-            else Measuring(names, self.of).quantity(said)
-        )
+        parsed = split(said)
+        unit = unit_named(parsed[1]) if parsed else None
+        return Quantity(parsed[0], unit, said) if parsed and unit else Measuring(names, self.of).quantity(said)
 
     def checked(self, operand: Any, what: str, time: int = 1) -> Any:
         """Return the number of a delay (time 1) or a rate (time -1).

@@ -60,13 +60,10 @@ def _joined(whole: NetFile, part: PartTable, inner: NetFile) -> NetFile:
     transitions = {
         part.prefix + name: renamed(line) for name, line in inner.transition.items() if name not in part.without
     }
-    for subject, outer, added in (
-        ("place", outer_families, places),
-        ("transition", set(whole.transition), transitions),
-    ):
+    for kind, outer, added in (("place", outer_families, places), ("transition", set(whole.transition), transitions)):
         clashing = [name for name in added if _family(name) in outer]
         if clashing:
-            raise InputError(f"{subject} {clashing[0]!r} is both in the whole and in the part; give the part a prefix")
+            raise InputError(f"{kind} {clashing[0]!r} is both in the whole and in the part; give the part a prefix")
     index = {**inner.index, **whole.index}
     texts = [*transitions, *transitions.values(), *places, *map(_said, places.values())]
     texts += [str(value) for value in index.values()]
@@ -102,12 +99,12 @@ def _needed(
     constants: Mapping[str, float | str], before: Mapping[str, Any], texts: Iterable[str]
 ) -> dict[str, float | str]:
     """Return, in their order, the constants that texts name, and the constants that these name in turn."""
-    wanted = {word for text in texts for word in _WORD.findall(text)}
+    used_names = {word for text in texts for word in _WORD.findall(text)}
     needed_constants: dict[str, float | str] = {}
     for name, value in reversed(list(constants.items())):
-        if name in wanted and name not in before:
+        if name in used_names and name not in before:
             needed_constants[name] = value
-            wanted |= set(_WORD.findall(str(value)))
+            used_names |= set(_WORD.findall(str(value)))
     return dict(reversed(list(needed_constants.items())))
 
 

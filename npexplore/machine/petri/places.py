@@ -68,14 +68,12 @@ def read_colours(index: Mapping[str, int | str], constants: Mapping[str, float])
     """Return the indexes of a table; raises InputError that names the faulty index."""
     size: dict[str, int] = {}
     colour: dict[str, str] = {}
-    for key, size_or_index in index.items():
+    for key, text in index.items():
         with told_at(f"index.{key}"):
             check_name(key, constants)
-            refers = isinstance(size_or_index, str) and size_or_index in size
-            size[key] = (
-                size[str(size_or_index)] if refers else whole("an index", number(size_or_index, constants), least=1)
-            )
-            colour[key] = colour[str(size_or_index)] if refers else key
+            is_alias = isinstance(text, str) and text in size
+            size[key] = size[str(text)] if is_alias else whole("an index", number(text, constants), least=1)
+            colour[key] = colour[str(text)] if is_alias else key
     return Colours(size, colour)
 
 

@@ -71,7 +71,7 @@ class Hold:
 
 @dataclass
 class Taken:
-    """Units of a server that one visit takes and another gives back, each at its end."""
+    """Units that one visit takes and another gives back: held from the end of the first to the end of the second."""
 
     server: str
     units: Values = field(default_factory=lambda: np.float64(1.0))  # type: ignore[arg-type, return-value]
@@ -99,9 +99,7 @@ class Uses:
     # where time is spent, as in machine/sections.py; for an `OwnFaces` kind computed from the other fields
     spent: dict[tuple[tuple[str, ...], str], Values] = field(default_factory=dict)
     overlap: dict[tuple[str, ...], Values] = field(default_factory=dict)
-    beside: dict[str, Values] = field(
-        default_factory=dict
-    )  # by server, of forked work that holds nothing of the packet
+    beside: dict[str, Values] = field(default_factory=dict)  # by server, seconds of forked work without its holdings
     latency_parts: dict[str, Values] = field(default_factory=dict)  # `latency` by server ("": at none)
     own_waits: dict[str, Values] = field(default_factory=dict)  # waits for the packet's own work (own_work.py)
     chance: Values = field(default_factory=lambda: np.float64(0.0))  # type: ignore[arg-type, return-value]  # variance

@@ -52,14 +52,9 @@ class TokenChannel(Resource, kind="channel"):
 
     def servers(self) -> list[Server]:
         """Return the server that makes one token after the other."""
-        approximation = "tokens not saved" if self.clock is None else "tokens not saved, no waiting for clock edges"
+        note = "tokens not saved" if self.clock is None else "tokens not saved, no waiting for clock edges"
         return [
-            Server(
-                self.name,
-                self.members,
-                approximation=approximation,
-                unseen_s=0.0 if self.clock is None else 1 / self.clock,
-            )
+            Server(self.name, self.members, approximation=note, unseen_s=0.0 if self.clock is None else 1 / self.clock)
         ]
 
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> None:

@@ -99,9 +99,7 @@ class DramController(OwnFaces, kind="dram_controller"):
         """Return queue entries, banks, groups, row commands (tRRD), window of four (tFAW), command bus, data bus."""
         d, name = self.device, self.name
         sets, interval, rule = refreshes(d, self.policy)
-        bank_refresh_share = (
-            getattr(d, rule) / (max(sets, 1) * interval) if sets else 0.0
-        )  # share of a bank's time in refresh
+        bank_refresh_share = getattr(d, rule) / (max(sets, 1) * interval) if sets else 0.0  # of a bank's time
         refresh_share = bank_refresh_share if sets == 1 else 0.0  # share of time in which all banks refresh at once
         approximation = "refresh as time lost" if sets else None
         t, slots = self.seconds, self.policy.reads
@@ -148,9 +146,7 @@ class DramController(OwnFaces, kind="dram_controller"):
         issued = opening + (bursts - 1) * self.same
         latency = issued + self.last(read)
         precharge_delay = t("t_rtp") if read else t("t_wl") + d.burst_clocks * clock + t("t_wr")
-        busy = np.maximum(
-            self.cycle, issued + precharge_delay + t("t_rp")
-        )  # with open pages the bank group is the tighter limit
+        busy = np.maximum(self.cycle, issued + precharge_delay + t("t_rp"))  # with open pages the group is the limit
         commands = (bursts * d.column_clocks + (d.row_clocks if self.closed else 0.0)) * clock
         grouped = bursts * (self.same if read else max(t("t_ccd_l_write"), self.same))
         # rules inside the bank's time; for queueing only the scarcest keeps its time, and the bank has the remainder
@@ -187,7 +183,7 @@ class DramController(OwnFaces, kind="dram_controller"):
         self._check(method, operands)
         d = self.device
         first = asm.dram(self.name, lambda: self.controllers(asm))
-        banks_per_channel, total = d.banks * d.pseudo_channels, self.units * d.banks
+        banks, total = d.banks * d.pseudo_channels, self.units * d.banks
         with asm.scope():
             bank: Operand = operands.get("bank", 0)
             row: Operand = operands.get("row", 0)
@@ -200,13 +196,11 @@ class DramController(OwnFaces, kind="dram_controller"):
                 asm.check_below(bank, total, f"{self.name}.bank has members")
             bursts = asm.value_of(maximum(ceildiv(operands["bytes"], d.burst_bytes), 1), "bursts")
             several, write = self.channels > 1, method == "write"
-            channel = asm.value_of(bank // banks_per_channel, "channel") if several else 0
+            channel = asm.value_of(bank // banks, "channel") if several else 0
             entry = None
             if self.until_data and not (write and self.policy.writes):
                 entry = asm.take(f"{self.name}.slots", channel)
-            asm.ask(
-                channel + first if several else first, bank % banks_per_channel if several else bank, row, bursts, write
-            )
+            asm.ask(channel + first if several else first, bank % banks if several else bank, row, bursts, write)
             if entry is not None:
                 asm.give(entry)
             asm.count(f"{self.name}.bytes", bursts * d.burst_bytes)

@@ -147,9 +147,7 @@ class Ingress(OwnFaces):
 
         def unless(otherwise: Label) -> None:
             asm.jump(otherwise, lost_before < FEWEST_LOST)
-            accepted = (
-                asm.read(place) - lost_before - self.capacity // longest
-            )  # lower bound on packets since the buffer filled
+            accepted = asm.read(place) - lost_before - self.capacity // longest  # at least, since the buffer filled
             asm.jump(otherwise, accepted * LOST_PER_ACCEPTED > lost_before)
             asm.jump(otherwise, asm.free(f"{self.name}.buffer") >= round_up(shortest, self.cell_bytes))
 

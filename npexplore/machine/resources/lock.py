@@ -80,7 +80,7 @@ class Lock(Resource, kind="lock"):
 
     def visited(self) -> list[Resource]:
         """Return the memory that polls or releases visit, and the processor."""
-        resources = [step.resource for step in (self.memory, self.idle) if step is not None]
+        resources = [visited.resource for visited in (self.memory, self.idle) if visited is not None]
         return resources if self.processor is None else [*resources, self.processor]
 
     def sleepers_cycles(self) -> tuple[int, int, int, int] | None:

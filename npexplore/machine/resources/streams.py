@@ -173,7 +173,7 @@ class StaticStreams(Tiles, kind="streams"):
 
         All links have equal rates, so words that waited at the busiest of them wait at no other (Friedman 1965).
         """
-        passing = {tile: sum(tile in other.before for other in self.trees) for tile in self.crossings}
+        passing = {tile: sum(tile in any_tree.before for any_tree in self.trees) for tile in self.crossings}
         on_path = [tile for tile in self.crossings if tile in tree.before]
         busiest = max(on_path, key=lambda tile: passing[tile], default=None)
         return f"in{tree.source}" if busiest is None else f"cross{busiest}"
@@ -200,13 +200,13 @@ class StaticStreams(Tiles, kind="streams"):
             for k in range(len(self.trees)):
                 if isinstance(path, Constant) and path.value != k:
                     continue
-                other = Label()
+                next_path = Label()
                 if not isinstance(path, Constant):
-                    asm.jump(other, path != k)
+                    asm.jump(next_path, path != k)
                 with asm.scope():
                     self._send(asm, k, words, method == "stream")
                 asm.jump(after)
-                asm.place(other)
+                asm.place(next_path)
         asm.place(after)
 
     def _place(self, asm: Assembler, word: str, fifo: int) -> tuple[int, int]:
@@ -242,9 +242,9 @@ class StaticStreams(Tiles, kind="streams"):
         turn = asm.take(f"{self.name}.turn", here)
         crossing = self._enter(asm, path, tile) if tile in self.crossings else None
         self._burst(asm, words).move(
-            [self._place(asm, "items", here), *(self._place(asm, "space", fifo) for fifo in ahead)],
+            [self._place(asm, "items", here), *(self._place(asm, "space", here) for here in ahead)],
             self._place(asm, "space", here),
-            [self._place(asm, "items", fifo) for fifo in ahead],
+            [self._place(asm, "items", here) for here in ahead],
             through=lambda: [asm.take(link) for link in links],
         )
         if crossing is not None:

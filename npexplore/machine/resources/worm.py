@@ -60,13 +60,13 @@ class Worm:
         asm, burst = self.asm, self.burst
 
         def start_next() -> None:
-            begun = Label()
-            asm.jump(begun, burst.left < self.flits)
+            started = Label()
+            asm.jump(started, burst.left < self.flits)
             with asm.scope():
                 old = asm.priority(self.input + 1)
                 asm.emit(engine.FORK, target=self.token, x=engine.JOINED if self.wait else engine.DETACHED)
                 asm.priority(old)
-            asm.place(begun)
+            asm.place(started)
 
         needed, freed = [self._place(*need) for need in needs], None if behind is None else self._place("space", behind)
         if ahead is None:
@@ -93,9 +93,9 @@ class Worm:
             asm.priority(0)
             asm.assign(burst.left, self.flits)
             asm.jump(out, self.onward >= grid.buffers)
-            self.token, again = forward, self.token
+            self.token, first_token = forward, self.token
             self._move([("items", self.link), ("space", self.onward)], self.link, self.onward)
-            self.token = again
+            self.token = first_token
             self._pass(link, first)
             if self.wait:
                 asm.join()

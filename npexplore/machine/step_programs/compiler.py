@@ -119,10 +119,8 @@ def _levels(program: StepProgram, step: Step, ports: Mapping[str, int]) -> list[
         for call in ready:
             if sum(other.accelerator == call.accelerator for other in group) < ports.get(call.accelerator, 1):
                 group.append(call)
-        hazard = (
-            "" if not groups else "dependency" if any({*c.takes, c.when} & answered for c in group) else "structure"
-        )
-        groups.append((group, hazard))
+        why = "" if not groups else "dependency" if any({*c.takes, c.when} & answered for c in group) else "structure"
+        groups.append((group, why))
         answered |= {call.reply for call in group}
         remaining = [call for call in remaining if call not in group]
     return groups or [([], "")]

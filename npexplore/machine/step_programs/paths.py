@@ -159,16 +159,14 @@ def _shape(trace: Trace) -> object:
 def _path(traces: Sequence[Trace], rows: Sequence[int], columns: dict[str, Integers], packets: int) -> Path:
     first, slot = traces[0], 0
     waits = []
-    for position, substep in enumerate(first.passed, start=1):
+    for at, substep in enumerate(first.passed, start=1):
         groups = []
         names = [call.accelerator for call in substep.calls]
         for accelerator, members in groupby(sorted(range(len(names)), key=names.__getitem__), key=names.__getitem__):
             numbers = list(members)
             used: dict[str, int | str] = {}
             for name in dict.fromkeys(name for k in numbers for name in substep.calls[k].used):
-                amounts = np.array(
-                    [sum(t.passed[position - 1].calls[k].used.get(name, 0) for k in numbers) for t in traces]
-                )
+                amounts = np.array([sum(t.passed[at - 1].calls[k].used.get(name, 0) for k in numbers) for t in traces])
                 if (amounts == amounts[0]).all():
                     used[name] = int(amounts[0])
                     continue
@@ -177,5 +175,5 @@ def _path(traces: Sequence[Trace], rows: Sequence[int], columns: dict[str, Integ
                 columns.setdefault(column, np.zeros(packets, np.int64))[rows] = amounts
             groups.append(Group(accelerator, len(numbers), used))
         if groups:
-            waits.append((position, tuple(groups)))
+            waits.append((at, tuple(groups)))
     return Path(tuple(substep.name for substep in first.passed), tuple(waits), len(traces) / packets)
