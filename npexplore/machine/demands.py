@@ -103,6 +103,7 @@ def _variance(clock: Values, shares: Values) -> float:
 
 
 def _apart(overlap: dict[Chain, float]) -> dict[tuple[Chain, str], float]:
+    """Return overlaps by (servers held, ""), the keys that `without` needs."""
     return {(chain, ""): seconds for chain, seconds in overlap.items()}
 
 

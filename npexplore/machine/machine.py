@@ -183,7 +183,10 @@ class Machine:
             return body
         if any(step.resource is self.ingress for step, _ in visits(body)):
             return body
-        return [visit(self.ingress, "free", bytes=columns["packet_bytes"]), *body]  # an unlimited buffer is never short
+        return [
+            visit(self.ingress, "free", bytes=columns["packet_bytes"]),
+            *body,
+        ]  # an unlimited buffer is freed at once
 
     def record_pools(self, names: Iterable[str]) -> list[Recorded]:
         """Record every pool's program over a workload's columns and the columns that queues carry.
@@ -219,7 +222,7 @@ class Machine:
         return programs
 
     def check_freed(self) -> None:
-        """Raise ModelError if no program frees a limited receive buffer, whatever columns packets have."""
+        """Raise ModelError if no program frees a limited receive buffer, for packets with any columns."""
         if not self.ingress.limited:
             return
         for pool in self.pools:

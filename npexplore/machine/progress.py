@@ -23,7 +23,7 @@ Chain = tuple[str, ...]  # servers held, in the order they were taken
 SMALL = 1e-9  # units x share; smaller differences between takes and gives are rounding errors
 ROUNDING_S = 1e-18  # shorter times are rounding errors
 LEAST_DIVISOR = 1e-18  # smaller divisors (shares, visits, seconds) are replaced by this
-MIN_GROUPED_PACKETS, MOST_DISTINCT = 64, 65535
+MIN_GROUPED_PACKETS, MOST_DISTINCT = 64, 65535  # least packets, and largest operand, that `distinct` groups
 
 
 class TurnsDifferError(Exception):

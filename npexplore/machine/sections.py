@@ -105,7 +105,7 @@ class Section:
         return self.in_all if self.scattered else self.at_a_time
 
     def count(self, path: Progress, units: Values) -> None:
-        """Count takes of so many units (shape n)."""
+        """Count takes by their numbers of units (shape n), weighted by the packets' shares."""
         sizes, which = np.unique(units, return_inverse=True)
         for size, share in zip(sizes.tolist(), np.bincount(which, path.share).tolist(), strict=True):
             if share > 0:
@@ -168,7 +168,7 @@ class Demands:
 
 @dataclass
 class Sections:
-    """Sections by server."""
+    """Collects the sections of a program, by server."""
 
     by_server: dict[str, Section] = field(default_factory=dict)
     counts: VisitCounts = field(default_factory=VisitCounts)

@@ -124,7 +124,7 @@ class Within:
 
 @dataclass
 class Count:
-    """Add to an amount per packet, where a condition holds; `simulated`: also while the engine runs."""
+    """Add to an amount per packet if a condition holds; `simulated`: also while the engine runs."""
 
     name: str
     amount: Expression

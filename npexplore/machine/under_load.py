@@ -78,7 +78,7 @@ class UnderLoad:
         return self.scv + (variance * share / demand.seconds**2 if demand.seconds else 0.0)
 
     def check_freed(self) -> None:
-        """Raise ModelError if programs free more or less of the receive buffer than packets that arrive take."""
+        """Raise ModelError if programs free more or fewer bytes of the receive buffer than arriving packets take."""
         ingress, freed = self.machine.ingress, self.demands.freed
         columns, shares = self.workload.distinct()
         taken = float(shares @ (np.ceil(columns["packet_bytes"] / ingress.cell_bytes) * ingress.cell_bytes))

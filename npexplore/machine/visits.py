@@ -136,7 +136,7 @@ class VisitRecorder(Recorder):
         self.body.append(Until(moment))
 
     def window(self, period_s: float, length_s: float) -> None:
-        """Record that no visit proceeds in the first `length_s` of each period (refresh)."""
+        """Record that visits wait during the first `length_s` of each period (refresh)."""
         if not 0 <= length_s < period_s:
             raise ModelError(f"{self._own}: a window must be shorter than its period of {period_s!r}, got {length_s!r}")
         self.body.append(Window(period_s, length_s))
@@ -170,7 +170,7 @@ class VisitRecorder(Recorder):
     ) -> Holding:
         """Record that the packet waits for units of a server and holds them until `give`.
 
-        key: the priority of the packet in the server's queue; ignored if the queue is first come, first served.
+        key: orders the packets in the server's queue; ignored if the queue is first come, first served.
         """
         station = self.server(server)
         return super().take(station.name, member=member, units=units, key=None if station.discipline == "fifo" else key)

@@ -211,7 +211,7 @@ def _first_name(top: Entry) -> str:
 
 
 def label_of(own: Entry | None, tag: str) -> str:
-    """Return the text of an entry of this tool's annotation, "" where it is missing."""
+    """Return the text of an entry of this tool's annotation, "" if it is missing."""
     child = own.optional(tag) if own else None
     return "" if child is None else child.content()
 

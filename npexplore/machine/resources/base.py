@@ -139,7 +139,7 @@ class Resource(ShownByArguments, ABC):
     inner: tuple[Resource, ...] = ()  # components of this resource; `servers()` lists their servers too
 
     def __init_subclass__(cls, kind: str = "", **more: Any) -> None:
-        """List the class in KINDS under a name, if it has one; raises ModelError for a name that another class has."""
+        """Register the class in KINDS under a name, if it has one; raises ModelError for the name of another class."""
         super().__init_subclass__(**more)
         if kind:
             other = KINDS.setdefault(kind, cls)
@@ -203,7 +203,7 @@ class Resource(ShownByArguments, ABC):
 
     @abstractmethod
     def act(self, m: VisitRecorder, visit: str, v: Operands) -> Operand | None:
-        """Record what happens in a visit with operands `v`; return its result, if it has one."""
+        """Record the steps of a visit with operands `v`; return its result, if it has one."""
 
     def check_threads(self, threads: int) -> None:
         """Raise ModelError if it cannot serve a machine with this total number of threads."""

@@ -49,10 +49,10 @@ def dram_accesses(
 ) -> Accesses:  # fmt: skip
     """Return `n` accesses of a pattern, a share of them writes.
 
-    device: the device whose banks and rows are accessed. pattern: the order of banks and rows. seed: of the random
-    numbers. writes: the share of writes, 0 to 1. interval: mean clocks between arrivals of a Poisson process (0: all at
-    once). among: numbers of groups, and of banks of each group, that are used (None: all). units: number of
-    pseudo-channels, used in turn (None: all of the device).
+    device: the device whose banks and rows are accessed. pattern: the order of banks and rows. n: number of accesses.
+    seed: of the random numbers. writes: the share of writes, 0 to 1. interval: mean clocks between arrivals of a
+    Poisson process (0: all at once). among: numbers of groups, and of banks of each group, that are used (None: all).
+    units: number of pseudo-channels, used in turn (None: all of the device).
     """
     one_of("pattern of accesses", pattern, get_args(Pattern))
     rng = np.random.default_rng([seed, n])

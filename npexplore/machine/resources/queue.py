@@ -92,7 +92,7 @@ class BoundedQueue(OwnFaces, kind="queue"):
         return "always"
 
     def emit(self, method: str, operands: Mapping[str, Expression], asm: Assembler) -> None:
-        """Take room and append the packet, or lose it."""
+        """Take room and append the packet, or drop it."""
         columns = {variable.name: variable for variable in asm.columns}
         values: dict[str, Operand] = {**columns, **operands}
         units = 1 if self.unit == "packets" else values["packet_bytes"]
@@ -110,7 +110,7 @@ class BoundedQueue(OwnFaces, kind="queue"):
         asm.place(after)
 
     def emit_get(self, asm: Assembler, columns: Sequence[Variable], poll: Callable[[], None] | None) -> None:
-        """Wait for a packet, load its columns, give its room back."""
+        """Wait for a packet, load its columns, free its room."""
         member = self._served(asm)
         await_packet(asm, self.packets, poll, member)
         with asm.scope():

@@ -65,11 +65,11 @@ class Compiled:
         return sum(map(len, self.pieces.values()))
 
     def substeps(self) -> list[Substep]:
-        """Return all substeps in the order of the text."""
+        """Return all substeps in program order."""
         return [piece for pieces in self.pieces.values() for piece in pieces]
 
     def backward(self) -> list[tuple[str, str]]:
-        """Return the jumps (from, to) that do not go forward in the text."""
+        """Return the jumps (from, to) that do not go forward in program order."""
         order = {name: k for k, name in enumerate(self.pieces)}
         return [(a, b) for a in order for b in self.program.steps[a].goes if order[b] <= order[a]]
 
