@@ -1,6 +1,6 @@
-"""A decision that a model takes for a whole batch: where its points do not agree, the batch is divided and asked again.
+"""A decision that a model takes for a whole batch: if its points do not agree, the batch is split and solved again.
 
-So a point's answer does not depend on the points that are answered with it.
+So the answer at a point does not depend on the other points of its batch.
 """
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 
 class DividedError(Exception):
-    """Points of a batch would be answered in two ways; of_points (P,): who in the first."""
+    """Points of a batch need two solution methods; of_points (P,): the points that need the first one."""
 
     def __init__(self, of_points: npt.NDArray[np.bool_]) -> None:
         super().__init__("the points of a batch do not agree")
@@ -16,7 +16,7 @@ class DividedError(Exception):
 
 
 def agreed(of_points: npt.ArrayLike) -> bool:
-    """Return what every point of a batch says (P,), or one answer for all (); raises DividedError where they differ."""
+    """Return the flag that all points of a batch share, (P,) or (); raises DividedError where they differ."""
     flags = np.atleast_1d(np.asarray(of_points, dtype=np.bool_))
     if flags.all():
         return True

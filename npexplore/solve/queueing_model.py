@@ -1,12 +1,11 @@
-"""A machine as a closed queueing network: threads are the customers, servers the stations, other waits think time.
+"""Solve a machine as a closed queueing network: threads are customers, servers are stations, other time is think time.
 
-Product form is assumed (exponential service, first come first served); resources held together (a DRAM's banks,
-commands and bus inside its controller slots; what is visited while a lock or buffers are held) become one
-flow-equivalent station with the throughput of the sub-network alone for 1..slots customers (levels.py). Threads that
-belong to an engine each meet those of their own engine alone. With open arrivals the whole machine becomes one
-load-dependent server in front of which packets wait in the receive buffer: a birth-death chain, whose waiting is that
-of exponential times x (c_a^2 + c_s^2) / 2. All points of a batch (solve/batch.py) are answered by the same few calls of
-kernels.
+Product form is assumed (exponential service, first come first served). Servers that are visited while a packet holds
+another resource (a DRAM's banks, commands and bus inside its controller slots; visits under a lock) become one
+flow-equivalent station with the throughput of that sub-network alone for 1..slots customers (levels.py). A thread that
+belongs to an engine contends only with the threads of the same engine. With open arrivals the whole machine is one
+load-dependent server behind the receive buffer: a birth-death chain, whose waits are those of exponential times
+x (c_a^2 + c_s^2) / 2. The same few kernel calls solve all points of a batch (solve/batch.py).
 """
 
 from __future__ import annotations
@@ -52,53 +51,56 @@ from npexplore.solve.validity import (
 )
 
 Floats = npt.NDArray[np.float64]
-FEW_VISITS = 3.0  # of a packet at a server: more are a loop
-MAX_UTILIZATION = 0.999  # utilization by an open load: nobody is slowed more
-FULL_IN_ORDER = 0.8  # share of a reorder queue's places: beyond, packets wait to enter for those who may not leave
-SLACK = 1e-9  # what rounding may do
-TESTED_LOAD = 0.95  # up to which waits for members that recover were held against simulation
-RECOVERING_LOAD = 0.25  # utilization of members that recover, up to which their waits hardly tell
-REFRESHED_LOAD = 0.55  # the same, where what is visited inside is away at times
-HAND_OVER = 0.1  # share of the rate that waits for a lock may cost where chance decides nothing
-SPARE_THREADS = 1.5  # times as many as packets there, so that none waits for a thread
-SHARES = (0.5, 0.95, 0.99, 0.999)
+FEW_VISITS = 3.0  # more visits of a packet at one server count as a loop
+MAX_UTILIZATION = 0.999  # cap on the utilization by an open load
+FULL_IN_ORDER = 0.8  # share of a reorder queue's places; above it, packets wait to enter until earlier ones may leave
+SLACK = 1e-9  # relative rounding error
+TESTED_LOAD = 0.95  # utilization up to which waits for recovering members were compared with simulation
+RECOVERING_LOAD = 0.25  # utilization of recovering members up to which their waits are negligible
+REFRESHED_LOAD = 0.55  # as TESTED_LOAD, where a server visited inside is unavailable at times (refresh)
+HAND_OVER = 0.1  # share of the rate that waits for a lock may cost if all times are constant
+SPARE_THREADS = 1.5  # threads per packet in the machine at which no packet waits for a thread
+SHARES = (0.5, 0.95, 0.99, 0.999)  # of packets: the quantiles of a latency
 
 
 def queueing(machine: Machine, workload: Workload, demands: UnderLoad | None = None) -> Prediction:
-    """Return the queueing model's answer; raises RefusedError for arrivals it cannot describe.
+    """Return the queueing model's prediction; raises RefusedError where the model has no valid method.
 
-    machine: what to solve. workload: the packets that come. demands: counted before (None: counted here).
+    machine: what to solve. workload: its packets. demands: the machine's demands (None: computed here).
     """
     check_arrivals(machine, workload)
     batch = Batch.of([demands or under_load(machine, workload)])
     answers, solution = _solved(batch)
-    said = answers.prediction(0)
-    parts = under_contention(batch.like, solution.stays, float(solution.latency[0]), said.bottleneck)
-    return replace(said, latency_s=_tails(batch, solution, said.latency_s), breakdown=parts)
+    mean_only = answers.prediction(0)
+    breakdown = under_contention(batch.like, solution.stays, float(solution.latency[0]), mean_only.bottleneck)
+    return replace(mean_only, latency_s=_tails(batch, solution, mean_only.latency_s), breakdown=breakdown)
 
 
 def _tails(batch: Batch, solution: Found, latency: Latency) -> Latency:
-    """Return a latency with its quantiles: of one pool behind Poisson arrivals (others: the mean alone)."""
-    stay, d = solution.stays[0], batch.like
-    if len(solution.stays) > 1 or d.workload.arrivals != "poisson" or stay.curve is None or stay.longer is None:
+    """Return a latency with quantiles for one pool with Poisson arrivals; other machines keep the mean alone."""
+    stay, point = solution.stays[0], batch.like
+    if len(solution.stays) > 1 or point.workload.arrivals != "poisson" or stay.curve is None or stay.longer is None:
         return latency
     assert latency.mean is not None
-    p = stay._replace(longer=np.ones(1)).chances()
-    scv, chance = max(2.0 * float(stay.longer[0]) - 1.0, 0.0), max(float(batch.spread["threads"][0]) - d.scv, 0.0)
-    again = any(float(batch.visits[name][0]) > FEW_VISITS for name in batch.ceilings() if name in batch.visits)
-    times = found_quantiles(SHARES, p, stay.curve[0], latency.mean, scv, d.times, chance, again)
-    return Latency(latency.mean, *(float(one) for one in times))
+    probabilities = stay._replace(longer=np.ones(1)).chances()
+    scv, chance = max(2.0 * float(stay.longer[0]) - 1.0, 0.0), max(float(batch.spread["threads"][0]) - point.scv, 0.0)
+    loops = any(float(batch.visits[name][0]) > FEW_VISITS for name in batch.ceilings() if name in batch.visits)
+    times = found_quantiles(SHARES, probabilities, stay.curve[0], latency.mean, scv, point.times, chance, loops)
+    return Latency(latency.mean, *(float(quantile) for quantile in times))
 
 
 def told_by(point: UnderLoad) -> bool | None:
-    """Return what points answered together share: whether they are event graphs; None for a machine answered alone."""
+    """Return the property that points of one batch share: whether they are event graphs.
+
+    None: the point is solved in a batch of its own, because it may be a single resource.
+    """
     return None if may_be_alone(point.machine) else is_event_graph(point.machine, point.workload)
 
 
 def queueing_of(batch: Batch) -> Answers:
-    """Return the queueing model's answer at every point of a batch; raises as `queueing` does, for all of them.
+    """Return the queueing model's answers at all points of a batch; raises like `queueing` if any point is refused.
 
-    Points come from `grouped(points, apart=told_by)`, or are one.
+    The batch comes from `grouped(points, apart=told_by)`, or has one point.
     """
     try:
         return _solved(batch)[0]
@@ -108,43 +110,44 @@ def queueing_of(batch: Batch) -> Answers:
 
 
 def _solved(batch: Batch) -> tuple[Answers, Found]:
-    """Return the answers and what they were read from; latencies count from the moment that packets begin to arrive."""
-    answers, solved = _cycles(batch)
+    """Return the answers and the solution behind them; latencies start when a packet begins to arrive."""
+    answers, solution = _cycles(batch)
     if not brought_by(batch.like):
-        return answers, solved
-    points = [solved] if len(batch) == 1 else [_cycles(batch.taken(np.array([k])))[1] for k in range(len(batch))]
+        return answers, solution
+    solutions = [solution] if len(batch) == 1 else [_cycles(batch.taken(np.array([k])))[1] for k in range(len(batch))]
     before = [
-        before_packets(batch.like, one.stays, answers.names[answers.bottleneck[k]]) for k, one in enumerate(points)
+        before_packets(batch.like, single.stays, answers.names[answers.bottleneck[k]])
+        for k, single in enumerate(solutions)
     ]
-    return replace(answers, latency_s=answers.latency_s - np.array(before)), solved
+    return replace(answers, latency_s=answers.latency_s - np.array(before)), solution
 
 
 def _cycles(batch: Batch) -> tuple[Answers, Found]:
-    """Return the answers, with the whole cycle of a saturated thread as its packet's latency."""
-    d, points = batch.like, len(batch)
-    machine, workload = d.machine, d.workload
+    """Return the answers and the solution; the latency of a saturated packet is the whole cycle of its thread."""
+    point, count = batch.like, len(batch)
+    machine, workload = point.machine, point.workload
     check_arrivals(machine, workload)
     try:
         lone = alone(batch)
     except RefusedError as error:
         raise RefusedError(f"{error}; use `estimate`") from None
     if lone is None:
-        check_alone(d)
-    ceilings = {name: most * (1 - d.servers[name].away) if name in d.servers else most
-                for name, most in batch.ceilings().items()}  # fmt: skip
+        check_alone(point)
+    ceilings = {name: ceiling * (1 - point.servers[name].away) if name in point.servers else ceiling
+                for name, ceiling in batch.ceilings().items()}  # fmt: skip
     if not ceilings:
         raise ModelError(f"{machine.name}: the program takes no time at any resource")
-    places = None  # of packets in the receive buffer, where they can be short
+    places = None  # packets that the receive buffer holds, if it can overflow
     if workload.arrivals != "saturated":
         if lone is None:
             check_bunching(batch, ceilings)
         cell = machine.ingress.cell_bytes
         places = int(machine.ingress.capacity / float(np.mean(-(-workload.packet_bytes // cell) * cell)))
-    many = len(machine.pools) > 1
+    several_pools = len(machine.pools) > 1
     try:
         solution = lone
         if solution is None:
-            solve = in_turn if many else _one_pool
+            solve = in_turn if several_pools else _one_pool
             solution = solve(batch, ceilings, places)
             check_steep(batch, solution.stays, ceilings)
             if places is not None and stays_busy(batch):
@@ -152,41 +155,45 @@ def _cycles(batch: Batch) -> tuple[Answers, Found]:
                 check_light(batch, solve(slow, ceilings, places).latency)
     except RefusedError as error:
         raise RefusedError(f"{error}; use `estimate`") from None
-    rate, about = solution.rate, {} if places is None else {"loss": solution.loss}
+    rate, extra = solution.rate, {} if places is None else {"loss": solution.loss}
     refuse_above(rate, ceilings, machine.name)
     if lone is None:
         check_unseen(batch, rate, solution.latency)
     utilization, busiest = batch.utilization(rate), batch.busiest(rate)
-    for name, longer in solution.slower.items():
-        busiest[name] = busiest[name] + longer
-        utilization[name] = utilization[name] + longer
-    for name in {name for one in solution.levels for name in (*one.groups, *one.handed_over)} & utilization.keys():
+    for name, busy_share in solution.slower.items():
+        busiest[name] = busiest[name] + busy_share
+        utilization[name] = utilization[name] + busy_share
+    for name in {
+        name for levels in solution.levels for name in (*levels.groups, *levels.handed_over)
+    } & utilization.keys():
         utilization[name] = np.minimum(1.0, utilization[name])
-    for name in (name for one in solution.levels for name in one.reorders if one.batch.like.servers[name].units):
+    for name in (
+        name for levels in solution.levels for name in levels.reorders if levels.batch.like.servers[name].units
+    ):
         if np.any(utilization.get(name, 0.0) > FULL_IN_ORDER):
             raise RefusedError(
                 f"queueing: {name!r} is full much of the time, of packets whose times vary and which leave in order; "
                 "use `estimate`"
             )
-    names, number_of = bottlenecks(d.servers, busiest, points)
+    names, number_of = bottlenecks(point.servers, busiest, count)
     if workload.arrivals != "saturated":
-        keeps_up = (number_of == names.index("threads")) & (rate > 0.99 * batch.offered)
-        names, number_of = (*names, "arrivals"), np.where(keeps_up, len(names), number_of)
-    named = approximation(d, solution.levels)
-    return Answers("queueing", batch, rate, names, number_of, utilization, solution.latency, named, about), solution
+        arrivals_limit = (number_of == names.index("threads")) & (rate > 0.99 * batch.offered)
+        names, number_of = (*names, "arrivals"), np.where(arrivals_limit, len(names), number_of)
+    assumed = approximation(point, solution.levels)
+    return Answers("queueing", batch, rate, names, number_of, utilization, solution.latency, assumed, extra), solution
 
 
 def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) -> Found:
-    """Solve a machine of one pool: closed, or behind a receive buffer."""
+    """Solve a machine of one pool: a closed network, or one behind a receive buffer."""
     machine, servers = batch.like.machine, batch.like.servers
     threads = machine.threads
     levels = Levels(batch, threads, machine.pools[0].home)
-    busiest = np.max([batch.offered * batch.largest[name] for name in levels.recovering] or [np.zeros(1)], axis=0)
-    rarely = agreed(busiest <= RECOVERING_LOAD) and not batch.like.demands.side_by_side
+    utilization = np.max([batch.offered * batch.largest[name] for name in levels.recovering] or [np.zeros(1)], axis=0)
+    rarely = agreed(utilization <= RECOVERING_LOAD) and not batch.like.demands.side_by_side
     if levels.recovers and places is not None and (not rarely or _members_keep_up(levels, batch, ceilings)):
         return _behind_members(levels, batch, ceilings)
-    busy_behind = any(held.outlives for held in levels.sections.values()) or any(
-        agreed(one != 0) for one in batch.overlap.values()
+    busy_behind = any(section.outlives for section in levels.sections.values()) or any(
+        agreed(seconds != 0) for seconds in batch.overlap.values()
     )
     if places is not None and busy_behind:
         lone = Levels(batch, threads, machine.pools[0].home, lone=True)
@@ -201,40 +208,41 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
                 "packets that arrive wait for it with slots in their hands"
             )
     stations, solved, rate = beside(levels, ceilings)
-    rate = np.minimum(rate, np.min([*ceilings.values()], axis=0))  # what is no station, a window of row commands, binds
+    # servers that are not stations (a window of row commands) still limit the rate
+    rate = np.minimum(rate, np.min([*ceilings.values()], axis=0))
     if is_event_graph(machine, batch.like.workload) and (places is None or _keeps_up(batch, ceilings)):
         return _scheduled(levels, batch, ceilings, stations, solved, places)
     if levels.handed_over and float(np.max(batch.spread["threads"])) <= SLACK:
         _refuse_ordered(levels, batch, ceilings, rate)
-    most = np.ones(len(batch)) if places is None else room(levels, stations, solved, places)
+    capacity_packets = np.ones(len(batch)) if places is None else room(levels, stations, solved, places)
     slower: dict[str, Floats] = {}
     if places is None:
         check_own_forks(batch, rate, ceilings)
         for number, name in enumerate(station.name for station in stations):
             if name in levels.handed_over:
                 server, waiting = servers[name], np.maximum(solved.queue_length[:, number] - 1, 0.0)
-                each = server.wake_s * np.minimum(waiting, 1.0) + server.per_waiter_s * waiting
-                slower[name] = rate * batch.visits[name] * each
+                wait_per_visit = server.wake_s * np.minimum(waiting, 1.0) + server.per_waiter_s * waiting
+                slower[name] = rate * batch.visits[name] * wait_per_visit
         stay = Stay("threads", levels, threads / rate)
         return Found(rate, threads / rate, np.zeros_like(rate), [levels], slower, [stay])
-    solution = _open(levels, batch, ceilings, most, rate)
+    solution = _open(levels, batch, ceilings, capacity_packets, rate)
     if batch.aside:
         stay, slowed = solution.stays[0], levels.slowed
         assert stay.longer is not None
         assert stay.within is not None
-        levels.slowed = {}  # as if nobody met what others fork
-        unslowed = _behind_arrivals(batch, levels.curve(threads), most, stay.longer, stay.within)[1]
+        levels.slowed = {}  # without contention from forked work
+        unslowed = _behind_arrivals(batch, levels.curve(threads), capacity_packets, stay.longer, stay.within)[1]
         levels.slowed = slowed
         check_forks(batch, solution.latency, unslowed)
     return solution
 
 
 def _refuse_ordered(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], rate: Floats) -> None:
-    """Raise RefusedError where threads of constant times may meet at a lock whose hand-over takes time, or never."""
-    most = np.min([*ceilings.values()], axis=0)
-    crowded = (levels.customers - 1) / batch.latency >= most  # one thread less fills it: somebody always waits
-    apart = np.minimum(levels.customers / batch.latency, most)
-    if np.any((apart > rate * (1 + HAND_OVER)) & ~crowded):
+    """Raise RefusedError where it is unknown whether threads with constant times meet at a lock that costs then."""
+    lowest_ceiling = np.min([*ceilings.values()], axis=0)
+    always_meet = (levels.customers - 1) / batch.latency >= lowest_ceiling  # one thread fewer saturates it
+    never_meet_rate = np.minimum(levels.customers / batch.latency, lowest_ceiling)
+    if np.any((never_meet_rate > rate * (1 + HAND_OVER)) & ~always_meet):
         raise RefusedError(
             f"queueing: {levels.handed_over[0]!r} takes longer while packets wait for it, and all times are constant: "
             "whether threads ever meet there hangs on how they start"
@@ -242,7 +250,7 @@ def _refuse_ordered(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]
 
 
 def _refuse_chosen_members(levels: Levels, batch: Batch) -> None:
-    """Raise RefusedError where packets that arrive choose members that recover in another way than at random."""
+    """Raise RefusedError where arriving packets choose recovering members other than uniformly at random."""
     name = next(iter(levels.recovering))
     shares = batch.members[name]
     if np.any((np.count_nonzero(shares, axis=1) > 1) & (np.ptp(shares, axis=1) > ALIKE * batch.largest[name])):
@@ -259,7 +267,7 @@ def _busy_in_turn(name: str) -> RefusedError:
 
 
 def _behind_members(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]) -> Found:
-    """Solve members that recover behind Poisson arrivals that they keep up with; raises RefusedError for others."""
+    """Solve recovering members with Poisson arrivals below their capacity; raises RefusedError for other arrivals."""
     _refuse_chosen_members(levels, batch)
     if not _members_keep_up(levels, batch, ceilings):
         name = next(iter(levels.recovering))
@@ -272,30 +280,32 @@ def _behind_members(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]
 
 
 def _members_keep_up(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]) -> bool:
-    """Say whether packets come at random, up to a tested load, and wait for nothing but the members that recover."""
+    """Say whether packets arrive at random up to a tested load and wait only for the recovering members."""
     waits = levels.waits_for_members(batch.offered)
-    enough = min(batch.like.machine.threads, levels.places) >= SPARE_THREADS * batch.offered * (batch.latency + waits)
+    ample_threads = min(batch.like.machine.threads, levels.places) >= SPARE_THREADS * batch.offered * (
+        batch.latency + waits
+    )
     light = batch.offered <= _tested(levels) * (1 + SLACK) * np.min([*ceilings.values()], axis=0)
-    alone = levels.visits_members_alone and batch.like.workload.arrivals == "poisson"
-    return bool(alone and _keeps_up(batch, ceilings) and agreed(enough & light))
+    waits_there_only = levels.visits_members_alone and batch.like.workload.arrivals == "poisson"
+    return bool(waits_there_only and _keeps_up(batch, ceilings) and agreed(ample_threads & light))
 
 
 def _tested(levels: Levels) -> float:
-    """Return the share of the highest rate up to which waits for members were held against simulation."""
+    """Return the share of the highest rate up to which waits for members were compared with simulation."""
     return (
         REFRESHED_LOAD
-        if any(levels.servers[name].away for over in levels.recovering.values() for name in over)
+        if any(levels.servers[name].away for inside in levels.recovering.values() for name in inside)
         else TESTED_LOAD
     )
 
 
 def _keeps_up(batch: Batch, ceilings: Mapping[str, Floats]) -> bool:
-    """Say whether a machine forwards all that comes, from a buffer without a limit."""
-    full = NEAR_FULL * np.min([*ceilings.values()], axis=0)
+    """Say whether a machine forwards all arriving packets from an unlimited buffer."""
+    highest_rate = NEAR_FULL * np.min([*ceilings.values()], axis=0)
     return (
         batch.like.workload.arrivals in ("poisson", "periodic")
         and not batch.like.machine.ingress.limited
-        and agreed(batch.offered < full)
+        and agreed(batch.offered < highest_rate)
     )
 
 
@@ -303,7 +313,7 @@ def _scheduled(
     levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], stations: Sequence[LoadDependent], solved: Residual,
     places: int | None,
 ) -> Found:  # fmt: skip
-    """Solve a deterministic event graph: at its roofline, or behind arrivals that it keeps up with."""
+    """Solve a deterministic event graph: saturated at its roofline, or with arrivals below it."""
     levels.scheduled = True
     rate = np.min([*ceilings.values()], axis=0)
     if places is None:
@@ -316,16 +326,16 @@ def _scheduled(
 
 
 def _open(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], most: Floats, rate: Floats) -> Found:
-    """Solve a machine of one pool that carries a rate and holds `most` packets (P,), behind packets at random."""
+    """Solve a machine of one pool with open arrivals; rate (P,): saturated, most (P,): packets that it can hold."""
     threads = levels.customers
     levels.open_load = True
     slow_down(levels, ceilings, np.minimum(batch.offered, rate))
-    # (c_a^2 + c_s^2) / 2, of arrivals and of packets' times at what is full when the machine is
+    # (c_a^2 + c_s^2) / 2, of arrivals and of packets' times at the servers that limit the saturated machine
     scv = batch.scv_at_fullest(ceilings, rate, threads)
     variability = np.maximum((dispersion(batch) + scv) / 2, MIN_VARIABILITY)
     curve = np.minimum(levels.curve(threads), rate[:, None])
-    curve[:, -1] = rate  # threads that are all at work keep out of each other's way
-    if agreed(variability != 1):  # who waits inside waits as if all were exponential, times the variability
+    curve[:, -1] = rate  # with all threads busy, waits are shorter than behind random arrivals
+    if agreed(variability != 1):  # waits inside are those of exponential times x variability
         levels.exponential = True
         curve[:, :-1] = np.minimum(levels.curve(threads)[:, :-1], curve[:, -1:])
     within = np.maximum((dispersion(batch) + batch.scv_in_turns(ceilings, rate)) / 2, MIN_VARIABILITY)
@@ -335,7 +345,7 @@ def _open(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], most: Fl
 
 
 def _behind_arrivals(batch: Batch, curve: Floats, most: Floats, variability: Floats, within: Floats) -> Answer:
-    """Return throughput, mean time and share lost (P,) of the machine as one server behind the workload's arrivals."""
+    """Return throughput, mean time and loss ratio (P,) of the machine as one server with the workload's arrivals."""
 
     def solve(rows: Rows, places: int) -> Answer:
         offered, served = batch.offered[rows], curve[rows]
@@ -345,37 +355,37 @@ def _behind_arrivals(batch: Batch, curve: Floats, most: Floats, variability: Flo
 
 
 def beside(levels: Levels, ceilings: Mapping[str, Floats]) -> tuple[list[LoadDependent], Residual, Floats]:
-    """Return stations, network and throughput (P,) where forked work, for which no thread waits, is an open load.
+    """Return stations, network and throughput X (P,) with forked work, for which no thread waits, as an open load.
 
-    It slows packets at servers that both visit by 1 / (1 - X a), a its seconds per packet; a server that only such work
-    visits lets packets wait once it is full: then X is its ceiling.
+    Forked work of a seconds per packet makes visits to a server 1 / (1 - X a) times longer. A server that only forked
+    work visits limits X to its ceiling.
     """
-    stations, solved = levels.solve()
-    rate, batch = solved.throughput[:, -1], levels.batch
+    stations, network = levels.solve()
+    rate, batch = network.throughput[:, -1], levels.batch
     if not (batch.aside or levels.divided or levels.reorders):
-        return stations, solved, rate
+        return stations, network, rate
     shared = [ceilings[name] for name in (*batch.aside, *levels.divided) if name in ceilings]
-    most = np.min([np.full_like(rate, np.inf), *shared], axis=0)
-    several = (
+    highest = np.min([np.full_like(rate, np.inf), *shared], axis=0)
+    affects_packets = (
         levels.divided
         or levels.reorders
         or any(agreed(batch.aside[name] < batch.seconds[name]) for name in batch.aside)
     )
-    if not several:
-        return stations, solved, np.minimum(rate, most)
+    if not affects_packets:
+        return stations, network, np.minimum(rate, highest)
 
     def carried_beyond(rate: Floats) -> Floats:
-        nonlocal stations, solved
+        nonlocal stations, network
         slow_down(levels, ceilings, rate)
-        stations, solved = levels.solve()
-        return solved.throughput[:, -1] - rate
+        stations, network = levels.solve()
+        return network.throughput[:, -1] - rate
 
-    rate = crossing(carried_beyond, np.zeros_like(rate), np.minimum(rate, most))
-    return stations, solved, rate
+    rate = crossing(carried_beyond, np.zeros_like(rate), np.minimum(rate, highest))
+    return stations, network, rate
 
 
 def slow_down(levels: Levels, ceilings: Mapping[str, Floats], rate: Floats) -> None:
-    """Let forked work, and visits under other holds, at a rate (P,) slow the packets that meet them."""
+    """Set how much forked work, and visits under other holds, slow packets at a rate (P,)."""
     batch = levels.batch
     levels.divide(rate)
     levels.slowed = {
@@ -385,7 +395,7 @@ def slow_down(levels: Levels, ceilings: Mapping[str, Floats], rate: Floats) -> N
 
 
 def refuse_above(rate: Floats, ceilings: Mapping[str, Floats], name: str) -> None:
-    """Raise SimulationError where a rate (P,) is above what a server, or the threads, would allow."""
+    """Raise SimulationError where a rate (P,) is above the ceiling of a server or of the threads."""
     for resource, ceiling in ceilings.items():
         above = rate > ceiling * (1 + SLACK)
         if above.any():

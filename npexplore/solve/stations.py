@@ -1,6 +1,6 @@
 """A station of a machine, and the stations of one level as a closed network that residual-time MVA solves.
 
-Exact mean value analysis applies where all service is exponential, all wait for all, and no time overlaps.
+Exact mean value analysis applies if all service is exponential, all customers share all servers and no time overlaps.
 """
 
 from dataclasses import dataclass
@@ -18,14 +18,17 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class LoadDependent:
-    """A station: seconds per packet (P,); capacity with 1, 2, .. customers, of one (1 or P, M; the last holds on)."""
+    """A station: seconds per packet (P,), and service capacity with 1..M customers relative to one (1 or P, M).
+
+    With more than M customers the capacity stays that of M.
+    """
 
     name: str
     seconds: Floats
     capacity: Floats
     scv: Floats | float = 1.0  # of the time of a visit
     home: Home | None = None  # servers that customers belong to
-    waits: Floats | float = 1.0  # share of the wait that is one behind whoever comes at random
+    waits: Floats | float = 1.0  # the wait as a share of the wait behind random arrivals
 
 
 class Network(NamedTuple):
@@ -40,31 +43,31 @@ class Network(NamedTuple):
 
     @property
     def homes(self) -> list[Home | None]:
-        """The home of the customers of each station."""
+        """The home of each station's customers."""
         return [station.home for station in self.stations]
 
     def product_form(self) -> bool:
         """Say whether mean value analysis is exact here."""
-        unlike = (np.abs(self.scv - 1.0) > ROUNDING) | (np.abs(self.waits - 1.0) > ROUNDING)
-        overlaps, varies = agreed(self.think < 0), agreed(np.any(unlike & (self.seconds > 0), axis=1))
+        not_exponential = (np.abs(self.scv - 1.0) > ROUNDING) | (np.abs(self.waits - 1.0) > ROUNDING)
+        overlaps, varies = agreed(self.think < 0), agreed(np.any(not_exponential & (self.seconds > 0), axis=1))
         return not (any(self.homes) or overlaps or varies)
 
     def residual(self, most: int, weights: Floats | None = None) -> Residual:
-        """Return the network with 1..most customers by residual times; weights: over which `occupancy` is a mean."""
+        """Solve the network with 1..most customers by residual times; weights: of populations, for mean `occupancy`."""
         return residual(self.seconds, most, self.think, self.rates, self.scv_met(), self.homes, weights, self.waits)
 
     def scv_met(self) -> Floats:
-        """Return the squared coefficients of variation (P, K) as those tell who come round in a closed network."""
-        first = self.seconds / self.rates[:, :, 0]
-        alone = np.maximum(self.think + first.sum(axis=1), ROUNDING)
-        return scv_met(self.scv, first / alone[:, None])
+        """Return the effective squared coefficients of variation (P, K) for arrivals in a closed network."""
+        service_s = self.seconds / self.rates[:, :, 0]
+        cycle_alone_s = np.maximum(self.think + service_s.sum(axis=1), ROUNDING)
+        return scv_met(self.scv, service_s / cycle_alone_s[:, None])
 
 
 def scv_met(scv: Floats | float, share: Floats) -> Floats:
-    """Return the squared coefficient of variation that tells who come round; share: of a cycle alone at the station.
+    """Return the effective scv of service for closed-network arrivals; share: of a cycle alone spent at the station.
 
-    Who finds another in service waits for a residual time if he comes at random, and for all of it if both have nowhere
-    else to be: 1 + (c^2 - 1) (1 - share). Two customers, constant service D and exponential think time Z wait
-    D - Z (1 - e^(-D/Z)): within 5 % of this.
+    A customer that arrives at random waits for the residual life of the service; one that has no other station to visit
+    waits for all of it: 1 + (c^2 - 1) (1 - share). Two customers with constant service D and exponential think time Z
+    wait D - Z (1 - e^(-D/Z)), within 5 % of this.
     """
     return np.asarray(1.0 + (scv - 1.0) * (1.0 - np.minimum(share, 1.0)))

@@ -1,4 +1,4 @@
-"""What queueing finds of a machine: rates, latencies, losses, and where packets of each pool are."""
+"""Results of the queueing model of a machine: rates, latencies, losses, and the network of each pool."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from npexplore.solve.stations import Floats
 
 
 class Found(NamedTuple):
-    """Packets of the workload a second, mean time in the machine, share lost in front of it: arrays (P,).
+    """Packets of the workload per second, mean time in the machine and loss ratio in front of it: arrays (P,).
 
-    levels: of each pool. slower: by server that takes longer the more wait for it, the share of time that this costs.
-    stays: by pool, where its packets are.
+    levels: the network of each pool. slower: by server whose service slows as more packets wait, the utilization that
+    this adds. stays: of each pool.
     """
 
     rate: Floats
@@ -29,24 +29,24 @@ class Found(NamedTuple):
 
 
 class Stay(NamedTuple):
-    """Packets of one pool at the first point: its network, their seconds there and in front of it (P,).
+    """The network of one pool, and the seconds (P,) that its packets spend in it and in front of it.
 
-    name: of its threads. arrivals: packets a second that come (None: there are always more than threads), curve: what
-    1.. of them are worked at with, longer: how many times more wait than if all times were exponential, within: the
-    same of those with a thread (each (P,..)).
+    name: of the pool's threads. arrivals: packets per second (P,) (None: saturated). curve: throughput (P, threads)
+    with 1.. packets. longer, within: waits in front, and of packets with a thread, over those of exponential times
+    (P,).
     """
 
     name: str
     levels: Levels
     seconds: Floats
-    room: int = 0  # packets in front
+    room: int = 0  # packets that can wait in front
     arrivals: Floats | None = None
     curve: Floats | None = None
     longer: Floats | None = None
     within: Floats | None = None
 
     def chances(self) -> Floats:
-        """Return the chances (n + 1,) of 0..n packets there and in front."""
+        """Return the chances (n + 1,), at the first point, of 0..n packets in the network and in front of it."""
         places = self.levels.customers + self.room
         if self.arrivals is None or self.curve is None or self.longer is None:
             return np.append(np.zeros(places), 1.0)
