@@ -1,4 +1,4 @@
-"""What the queueing model assumed of a machine, in words: the approximation that its answers name."""
+"""The `approximation` of a queueing answer: the assumptions of the model about a machine, in words."""
 
 from collections.abc import Sequence
 
@@ -7,14 +7,14 @@ from npexplore.solve.levels import Levels
 
 
 def left_out(d: UnderLoad) -> list[str]:
-    """Return the servers for which nobody waits in queueing, though packets may in the machine."""
+    """Return the servers at which packets may wait in the machine, but never wait in the queueing model."""
     visited = {*(server.name for server in d.machine.ingress.servers()), *d.demands.servers}
-    unseen = [s.name for s in d.servers.values() if s.role == "hidden" and s.name not in visited]
-    return unseen + sorted({*d.demands.untied, *(name for own in d.by_pool.values() for name in own.untied)})
+    hidden = [s.name for s in d.servers.values() if s.role == "hidden" and s.name not in visited]
+    return hidden + sorted({*d.demands.untied, *(name for demands in d.by_pool.values() for name in demands.untied)})
 
 
 def approximation(d: UnderLoad, levels: Sequence[Levels]) -> str:
-    """Name what was assumed of a machine under load by the levels of its pools."""
+    """Return the assumptions about a machine under load, from the networks of its pools."""
     if any(pool.scheduled for pool in levels):
         return "deterministic event graph"
     if levels[0].method:
@@ -43,8 +43,8 @@ def approximation(d: UnderLoad, levels: Sequence[Levels]) -> str:
     named += "".join(
         f", {text.format(', '.join(names)) if isinstance(names, list) else text}" for names, text in parts if names
     )
-    assumed = {(s.approximation, s.name.partition(".")[0]) for s in d.servers.values() if s.name in d.demands.servers}
-    named += "".join(f", {what} ({resource})" for what, resource in sorted(pair for pair in assumed if pair[0]))
+    pairs = {(s.approximation, s.name.partition(".")[0]) for s in d.servers.values() if s.name in d.demands.servers}
+    named += "".join(f", {text} ({resource})" for text, resource in sorted(pair for pair in pairs if pair[0]))
     if d.workload.arrivals != "saturated":
         whole = "the whole machine" if len(levels) == 1 else "each pool"
         named += f"; birth-death chain with {whole} as one load-dependent server"

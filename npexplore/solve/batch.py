@@ -1,7 +1,7 @@
-"""Many points of one structure at once, or one: their demands as arrays with an axis of points.
+"""Demands of one or many design points of one structure, as arrays with an axis of points.
 
-Points have one structure if the same servers, of the same sizes and roles, are visited under the same holds by as many
-threads, and packets arrive in the same way; then only numbers differ. Bounds and queueing answer whole batches.
+Points have one structure if their threads are as many, visit the same servers (of the same sizes and roles) under the
+same holds, and packets arrive in the same way; only numbers differ. Bounds and queueing solve whole batches.
 """
 
 from __future__ import annotations
@@ -23,27 +23,28 @@ from npexplore.solve.queueing.feedback import by_position, share_of_order
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
-LEAST_DIVISOR = 1e-30  # weights and latencies that are divided by: none is 0
+LEAST_DIVISOR = 1e-30  # lower limit of divisors, against division by 0
 ROUNDING = 1e-9
-MAX_LOAD = 0.999  # utilization: nobody waits longer
-FULLEST = 14  # power of how busy a resource is, by which its spread counts
-MAX_BATCH_POINTS = 2048  # points at once: more would leave the cache
+MAX_LOAD = 0.999  # cap on the utilization in formulas of waits
+FULLEST = 14  # the scv at a resource is weighted with its utilization to this power
+MAX_BATCH_POINTS = 2048  # more points at once would not fit into the processor's cache
 
 
 @by_content
 @dataclass(frozen=True)
 class Batch:
-    """Demands of P points of one structure, of which `like` is one: names, sizes, roles and holds hold for all.
+    """Demands of P points of one structure; `like` is one of them and has the names, sizes, roles and holds of all.
 
-    Per packet of the workload, arrays (P,) unless it is said otherwise. By server: seconds, visits, squared coefficient
-    of variation of a visit's time (`scv`), seconds `largest` at the most loaded member (also of what is kept from one
-    pool to another) and at each of its `members`
-    (P, members), those of work `aside`; by server and "threads": the `spread` of a packet's time, squared coefficients
-    of variation. variance: of the whole time of one of a pool's packets. spent: by (servers held, server or "" for
-    none), early: those of it before the receive buffer is left, overlap: by servers held (machine/sections.py).
-    visited: by place, as spent, visits and the sum of their squared times (P, 2). order: by server, seconds of a
-    packet's visits one after the other (P, MAX_POSITIONS). residence: by pool. parts: what each of several pools asks
-    for. offered: packets a second, or infinite.
+    All values are per packet of the workload, arrays (P,) if no other shape is given.
+
+    By server: seconds; visits; `scv`, squared coefficient of variation of a visit's time; `largest`, seconds at the
+    most loaded member (units kept from one pool to another included); `members`, seconds at each (P, members); `aside`,
+    seconds of forked work. By server and for "threads": `spread`, scv of a packet's time. variance: of the whole time
+    of a pool's packet. spent: seconds by (servers held, server or "" for none); early: those of them before the packet
+    leaves the receive buffer; overlap: by servers held (machine/sections.py). visited: by place, as spent, visits and
+    the sum of their squared times (P, 2). order: by server, seconds of a packet's consecutive visits (P,
+    MAX_POSITIONS). residence: by pool. parts: by pool, its demands, if there are several. offered: packets per second,
+    or infinite.
     """
 
     like: UnderLoad
@@ -81,26 +82,27 @@ class Batch:
         return _stacked(points)
 
     def _each(self, change: Callable[[Floats], Floats]) -> Batch:
-        """Return the batch with every array changed alike."""
+        """Return the batch with one change applied to every array."""
 
         def changed(value: Any) -> Any:
             if isinstance(value, Mapping):
-                return {name: changed(one) for name, one in value.items()}
+                return {name: changed(item) for name, item in value.items()}
             if isinstance(value, Batch):
                 return value._each(change)
             return change(value) if isinstance(value, np.ndarray) else value
 
-        return replace(self, **{one.name: changed(getattr(self, one.name)) for one in fields(self)})
+        return replace(self, **{item.name: changed(getattr(self, item.name)) for item in fields(self)})
 
     def taken(self, rows: Integers) -> Batch:
-        """Return the points with these numbers (Q,), each as often as it is named."""
+        """Return the points with these numbers (Q,), which may repeat."""
         return self._each(lambda values: values[rows] if len(values) else values)
 
     def scaled(self, factors: Mapping[str, npt.ArrayLike], offered: npt.ArrayLike | None = None) -> Batch:
-        """Return the points with all visits to some servers taking `factors` times as long (P,), all else the same.
+        """Return the points with all visits to some servers `factors` times as long (P,), all else unchanged.
 
-        One point becomes as many as there are factors. offered: their packets a second. Raises RefusedError where
-        demands do not follow from those of the servers (side by side work, holds of a program, several pools).
+        A batch of one point becomes as many points as there are factors. offered: their packets per second. Raises
+        RefusedError where other demands do not follow from those of the servers (parallel or forked work, holds of a
+        program, several pools).
         """
         demands = self.like.demands
         held = any(not section.in_visits for section in demands.sections.values())
@@ -114,7 +116,7 @@ class Batch:
         shape = np.broadcast_shapes(self.latency.shape, loads.shape, *(row.shape for row in rows.values()))
 
         extra = {place: seconds * (rows[place[1]] - 1.0) for place, seconds in self.spent.items() if place[1] in rows}
-        for (chain, _), seconds in extra.items():  # who is held meanwhile is held for longer
+        for (chain, _), seconds in extra.items():  # servers held during these visits are held longer
             for name in chain:
                 rows[name] = rows.get(name, np.ones(1)) + seconds / self.seconds[name]
         longer = sum(extra.values(), np.zeros(shape))
@@ -145,95 +147,96 @@ class Batch:
         )
 
     def ceilings(self) -> dict[str, Floats]:
-        """Return the packets a second (P,) that each server alone, and the threads of each pool, would allow."""
+        """Return the packets per second (P,) that each server, and the threads of each pool, allow alone."""
         return ceilings(self.like.machine, self.like.servers, self.largest, self.residence)
 
     def scv_at_fullest(
         self, ceilings: Mapping[str, Floats], rate: Floats, count: int, threads: str = "threads",
         more: Mapping[str, Floats] = MappingProxyType({}),
     ) -> Floats:  # fmt: skip
-        """Return the squared coefficient of variation (P,) of a packet's time at what is busy at a saturated rate (P,).
+        """Return the squared coefficient of variation (P,) of a packet's time at the bottlenecks, at a rate (P,).
 
-        The mean over servers and threads, by a high power of how busy they are: what is half as busy counts for
-        nothing, also where it is there many times (the ports of a switch). Of one thread (count) all wait for that.
-        threads: name of their ceiling. more: what comes to that by work of others, by server and of threads.
+        The mean over servers and threads, weighted by a high power of their utilization: a resource with half the
+        utilization does not count, even if there are many (the ports of a switch). With one thread (count) all packets
+        wait for the thread. threads: name of the threads' ceiling. more: scv that work of other pools adds, by server
+        and for threads.
         """
         names = [threads] if count == 1 else [name for name in ceilings if name in self.seconds or name == threads]
         weights = [np.minimum(rate / ceilings[name], 1.0) ** FULLEST for name in names]
-        rows = [self.spread["threads" if name == threads else name] + more.get(name, 0.0) for name in names]
-        return _mean(rows, weights)
+        scvs = [self.spread["threads" if name == threads else name] + more.get(name, 0.0) for name in names]
+        return _mean(scvs, weights)
 
     def scv_in_turns(
         self, ceilings: Mapping[str, Floats], rate: Floats, more: Mapping[str, Floats] = MappingProxyType({})
     ) -> Floats:
-        """Return `scv_at_fullest` of servers, as it tells among packets that come there by turns (`scv_by_turns`)."""
+        """Return `scv_at_fullest` over servers, each with the scv of packets that return by turns (`scv_by_turns`)."""
         names = [name for name in ceilings if name in self.seconds]
         if not names:
             return np.ones(len(self))
         load = np.minimum(rate, self.offered) if len(self.offered) else rate
         weights = [self._wait(name, np.minimum(load / ceilings[name], MAX_LOAD)) for name in names]
-        rows = [
+        scvs = [
             self.scv_by_turns(name, self.spread[name] + more.get(name, 0.0), load / ceilings[name]) for name in names
         ]
-        return _mean(rows, weights)
+        return _mean(scvs, weights)
 
     def _wait(self, name: str, load: Floats) -> Floats:
-        """Return about how long packets wait (P,) at a server for exponential times (Sakasegawa 1977), more than 0."""
+        """Return the approximate wait (P,), above 0, at a server with exponential times (Sakasegawa 1977)."""
         units = max(self.like.servers[name].units, 1)
         power = np.sqrt(2.0 * (units + 1.0)) - 1.0
         return np.asarray(self.seconds[name] * load**power / (1.0 - load) / units + LEAST_DIVISOR)
 
     def scv_by_turns(self, name: str, scv: Floats, load: Floats | None = None) -> Floats:
-        """Return the scv (P,) of single visits behind which packets wait as long as behind those who come by turns.
+        """Return the scv (P,) of single visits with the same waits as those of packets that return by turns.
 
-        scv: of a packet's work S there. Who comes K times without a pause goes behind all others each time, as in round
-        robin. All visits wait alike, and the work that waits is the same in any order of service (Kleinrock 1965), so
-        that the waits of a packet's visits are E[S^2] / s^2 / (E[K^2] + E[K]) times those of exponential times, s of a
-        visit; E[K^2] follows from scv and that of a visit. Who stays away for long comes as at random, and waits by
-        the scv of a visit. Between: by the share of the time that a packet is there (Adve and Nelson, Operations
-        Research 42, 1994); to members drawn at random it comes again now and then.
+        scv: of a packet's work S there. A packet that comes K times without a pause goes behind all others each time,
+        as in round robin. All visits wait equally, and the waiting work is the same in any order of service (Kleinrock
+        1965), so the waits of a packet's visits are E[S^2] / s^2 / (E[K^2] + E[K]) times those of exponential times s
+        of a visit; E[K^2] follows from scv and that of a visit. A packet that stays away for long returns as at random
+        and waits by the scv of a visit. In between, the share of its time that a packet spends there interpolates (Adve
+        and Nelson, Operations Research 42, 1994), divided by the number of members drawn at random.
         """
         server = self.like.servers[name]
         if server.discipline == "shared":
             return np.ones(len(self))
         visits = np.maximum(self.visits[name] / self.share, 1.0)
-        square = 1.0 + scv
-        again = square / (np.maximum(square - self.scv[name] / visits, 1.0) + 1.0 / visits)
+        second_moment = 1.0 + scv
+        returning = second_moment / (np.maximum(second_moment - self.scv[name] / visits, 1.0) + 1.0 / visits)
         if load is not None:
-            again = again * self.share_of_order(name, load)
-        there = np.minimum(
+            returning = returning * self.share_of_order(name, load)
+        part = np.minimum(
             (self.seconds[name] - self.aside.get(name, 0.0)) / np.maximum(self.latency, LEAST_DIVISOR), 1.0
         )
         if server.members > 1 and name not in {pool.home for pool in self.like.machine.pools}:
-            there = there / server.members
-        far = self.scv[name]
-        once = np.minimum(scv, far + np.maximum(scv - self.spread[name], 0.0))  # also of packets that come or do not
-        return np.asarray(np.where(visits > 1.0 + ROUNDING, far + there * (2.0 * again - 1.0 - far), once))
+            part = part / server.members
+        random = self.scv[name]
+        once = np.minimum(scv, random + np.maximum(scv - self.spread[name], 0.0))  # also where only some packets come
+        return np.asarray(np.where(visits > 1.0 + ROUNDING, random + part * (2.0 * returning - 1.0 - random), once))
 
     def share_of_order(self, name: str, load: Floats) -> Floats:
-        """Return how many times longer packets wait (P,) at a server, at a utilization, as long visits come first."""
+        """Return how many times longer packets wait (P,) as long visits come first; load: utilization of the server."""
         visits = np.maximum(self.visits[name] / self.share, 1.0)
         return share_of_order(self.order[name], visits, load) if name in self.order else np.ones(len(self))
 
     @property
     def share(self) -> float:
-        """Packets that come to the pool, of those of the workload."""
+        """Share of the workload's packets that come to the pool."""
         return self.like.demands.share or 1.0
 
     def busiest(self, rate_pps: Floats) -> dict[str, Floats]:
-        """Return the utilization law's share (P,) of the most loaded member of each server."""
+        """Return the utilization (P,) of the most loaded member of each server."""
         return {
             name: rate_pps * largest / max(self.like.servers[name].units, 1) for name, largest in self.largest.items()
         }
 
     def utilization(self, rate_pps: Floats) -> dict[str, Floats]:
-        """Return the utilization law's shares (P,) at packet rates, mean over members."""
+        """Return the utilization (P,) of each server at packet rates (P,), mean over members."""
         servers = self.like.servers
         shares = {
             name: rate_pps * seconds / (servers[name].members * max(servers[name].units, 1))
             for name, seconds in self.seconds.items()
         }
-        return self.busiest(rate_pps) | shares  # what is kept from one pool to another is spread evenly
+        return self.busiest(rate_pps) | shares  # units kept from one pool to another are spread evenly
 
 
 def grouped(
@@ -241,24 +244,24 @@ def grouped(
 ) -> list[tuple[list[int], Batch]]:
     """Return the points as batches of at most MAX_BATCH_POINTS, each with the numbers of its points.
 
-    apart: what the points of a batch must have in common beside their structure; for None a point stays alone.
+    apart: property that the points of a batch must share besides their structure; None: a batch for the point alone.
     """
-    alike: dict[Hashable, list[int]] = {}
-    group: dict[Hashable, Hashable] = {}
+    groups: dict[Hashable, list[int]] = {}
+    group_of_key: dict[Hashable, Hashable] = {}
     for number, point in enumerate(points):
         load = point.workload
-        same = made_once(point), load.arrivals, load.bursts, load.packets_key  # but for the rate: of one structure
-        if same not in group:
-            shared = True if apart is None else apart(point)
-            group[same] = None if shared is None else (structure(point), shared)
-        alike.setdefault(number if group[same] is None else group[same], []).append(number)
+        key = made_once(point), load.arrivals, load.bursts, load.packets_key  # equal keys: one structure
+        if key not in group_of_key:
+            common = True if apart is None else apart(point)
+            group_of_key[key] = None if common is None else (structure(point), common)
+        groups.setdefault(number if group_of_key[key] is None else group_of_key[key], []).append(number)
     most = MAX_BATCH_POINTS
-    parts = [numbers[k : k + most] for numbers in alike.values() for k in range(0, len(numbers), most)]
+    parts = [numbers[k : k + most] for numbers in groups.values() for k in range(0, len(numbers), most)]
     return [(numbers, _stacked([points[k] for k in numbers])) for numbers in parts]
 
 
 def _stacked(points: Sequence[UnderLoad]) -> Batch:
-    """Return the demands of points of one structure as arrays; those that were taken once are gone through once."""
+    """Return the demands of points of one structure as arrays; points with the same demands are converted once."""
     place: dict[Hashable, int] = {}
     rows = np.array([place.setdefault(made_once(point), len(place)) for point in points])
     first = list(np.unique(rows, return_index=True)[1])
@@ -288,7 +291,7 @@ def _columns(points: Sequence[UnderLoad]) -> Batch:
         seconds={k: column([d.servers[k].seconds for d in demands]) for k in names},
         visits={k: column([d.servers[k].visits for d in demands]) for k in names},
         scv={k: column([d.servers[k].scv for d in demands]) for k in names},
-        largest={k: column([one[k] for one in largest]) for k in largest[0]},
+        largest={k: column([seconds[k] for seconds in largest]) for k in largest[0]},
         members={k: members(k) for k in names},
         spent={k: column([d.spent[k] for d in demands]) for k in like.demands.spent},
         visited={k: np.array([d.visited[k] for d in demands]) for k in like.demands.visited},
@@ -319,6 +322,6 @@ def _of_pool(point: UnderLoad, pool: str) -> UnderLoad:
 
 
 def _mean(rows: Sequence[Floats], weights: Sequence[Floats]) -> Floats:
-    """Return the weighted mean (P,), added row by row: sums along an axis differ for one point and for many."""
+    """Return the weighted mean (P,), added row by row, so that rounding does not depend on the number of points."""
     total = sum((weight * row for weight, row in zip(weights, rows, strict=True)), np.zeros_like(weights[0]))
     return np.asarray(total / sum(weights, np.zeros_like(weights[0])))

@@ -1,4 +1,4 @@
-"""What a solver says of a batch of points, as arrays with an axis of points, and what holds each of them back."""
+"""A solver's answers for a batch of points, as arrays with an axis of points, with the bottleneck of each."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ from npexplore.solve.prediction import Floats, Integers, Latency, Prediction, Ut
 @by_content
 @dataclass(frozen=True)
 class Answers:
-    """What a solver says of P points: arrays (P,), by server or name where there are several; bottleneck: numbers
-    into `names`.
-    """
+    """A solver's answers for P points: arrays (P,), by server or name; bottleneck: indices into `names`."""
 
     solver: str
     batch: Batch
@@ -38,7 +36,7 @@ class Answers:
 
     @staticmethod
     def joined(batch: Batch, parts: Sequence[tuple[Integers, Answers]]) -> Answers:
-        """Return the answers of a batch of which parts were answered apart, each with the numbers of its points."""
+        """Return the answers of a batch that was solved in parts; parts: (numbers of its points, answers) of each."""
         answers = [part for _, part in parts]
         names = tuple(dict.fromkeys(name for part in answers for name in part.names))
 
@@ -63,13 +61,13 @@ class Answers:
 
     @property
     def throughput_bps(self) -> Floats:
-        """Counted bits a second (P,)."""
+        """Counted bits per second (P,)."""
         bits: Floats = self.rate_pps * self.batch.finished * self.batch.counted_bits
         return bits
 
     @cached_property
     def line_pps(self) -> Floats | None:
-        """Packets a second that wires allow, at every point (None: packets use none)."""
+        """Packets per second that the wires allow, at every point (None: packets use no wire)."""
         lowest = line_rate(self.batch.like.machine, self.batch.ceilings())
         return None if lowest is None else lowest[1]
 

@@ -1,4 +1,4 @@
-"""What points must have in common to be answered together, and what they share if their demands were taken once."""
+"""Keys that decide which points form a batch, and which points share one computation of demands."""
 
 from collections.abc import Hashable
 
@@ -9,12 +9,12 @@ from npexplore.machine.workload import offered_rate
 
 
 def made_once(point: UnderLoad) -> Hashable:
-    """Return what points share whose demands were taken once."""
+    """Return a key that is equal for points that share one computation of demands."""
     return id(point.machine), id(point.demands), id(point.residence), point.finished, point.counted_bits
 
 
 def offered(point: UnderLoad) -> float:
-    """Return the packets a second that arrive, infinite where there are always more."""
+    """Return the packets per second that arrive (infinite: saturated)."""
     load = point.workload
     if load.arrivals == "timestamps" and load.t_ns is not None:
         return offered_rate(load)
@@ -22,7 +22,7 @@ def offered(point: UnderLoad) -> float:
 
 
 def structure(point: UnderLoad) -> Hashable:
-    """Return what the points of a batch must have in common."""
+    """Return a key that is equal for points that may form a batch."""
     demands, machine = point.demands, point.machine
     sections = [
         (
@@ -56,13 +56,13 @@ def structure(point: UnderLoad) -> Hashable:
 
 
 def _arrivals(point: UnderLoad) -> Hashable:
-    """Return how packets arrive but for their rate; at instants of their own, no two points are alike."""
+    """Return how packets arrive, without their rate; a point with recorded arrival times equals no other point."""
     load = point.workload
     return load.arrivals, load.bursts, id(point) if load.arrivals == "timestamps" else None
 
 
 def _mean_cells(point: UnderLoad) -> float:
-    """Return the mean cells of a packet, which say how many packets fit into the receive buffer."""
+    """Return the mean number of cells of a packet, which determines how many packets the receive buffer holds."""
     if point.workload.arrivals == "saturated":
         return 0.0
     return float(np.mean(-(-point.workload.packet_bytes // point.machine.ingress.cell_bytes)))

@@ -1,10 +1,10 @@
-"""Where a packet's time goes: by resource, served, waiting in its line, and waiting while its holders wait themselves.
+"""The breakdown of a packet's latency by resource, into service, waiting, and waiting for a holder that waits itself.
 
     latency = sum over resources of (service + waiting + held)      and, for closed threads, = threads / rate
 
-service: at work there, or held there while no other resource is visited. waiting: in its line, while those who have
-it work. held: in its line, while those who have it wait themselves, for something else: to be cured there. Time at no
-resource stands under "". Links of one network are one resource. What a thread waits before its packet comes is no part.
+service: in service, or holding the resource while no other is visited. waiting: in the resource's line while its
+holders work. held: in the line while its holders wait for another resource, which is the cause. Time at no resource
+stands under "". The links of one network are one resource. The time that a thread waits for its packet is not included.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Breakdown(Result):
-    """Parts of a latency in seconds, the longest first; those that take no time are left out.
+    """Parts of a latency in seconds, the longest first; resources without time are left out.
 
     quantiles: "p50" and "p99", each the mean breakdown of the packets around it: those whose latency falls into the
     bins (3 % wide) of the ranks from 0.5 % below to 0.5 % above. Its latency is the mean of these packets.
@@ -64,7 +64,7 @@ class Breakdown(Result):
 
     @staticmethod
     def of(parts: Iterable[Part], latency_s: float | None = None) -> Breakdown:
-        """Return parts in order; latency_s: their sum, where it is known better than by adding."""
+        """Return the parts sorted; latency_s: their sum, if it is known more precisely than by adding."""
         present = [part for part in parts if any(part[1:])]
         total = sum(part.total_s for part in present) if latency_s is None else latency_s
         return Breakdown(total, tuple(sorted(present, key=lambda part: -part.total_s)))
@@ -88,7 +88,7 @@ class Breakdown(Result):
 
     @property
     def waiting(self) -> tuple[tuple[str, float], ...]:
-        """What packets wait for, with seconds (waiting and held), the longest first."""
+        """Resources that packets wait for, with seconds (waiting and held), the longest first."""
         waits = [(part.resource, part.waiting_s + part.held_s) for part in self.parts]
         return tuple(sorted((wait for wait in waits if wait[1] > 0), key=lambda wait: -wait[1]))
 
@@ -101,15 +101,15 @@ class Breakdown(Result):
                  "held_ns": p.held_s * 1e9} for p in self.parts
             ],
         }  # fmt: skip
-        for name, one in self.quantiles.items():
-            document[name] = one.to_dict()
+        for name, quantile in self.quantiles.items():
+            document[name] = quantile.to_dict()
         if self.classes:
-            document["classes"] = {name: one.to_dict() for name, one in self.classes.items()}
+            document["classes"] = {name: breakdown.to_dict() for name, breakdown in self.classes.items()}
         return document
 
 
 def of_tally(tally: Tally, tick: float, by_class: bool) -> Breakdown | None:
-    """Return the means of a simulation's packets, with quantiles, and by class if asked (None: no packet)."""
+    """Return the mean breakdown of a simulation's packets, with quantiles, and by class if wanted (None: no packet)."""
     if not tally.packets.sum():
         return None
     whole = _mean(tally, tick, np.ones(len(tally.packets), dtype=np.bool_), int(tally.latency.sum()))
@@ -121,7 +121,7 @@ def of_tally(tally: Tally, tick: float, by_class: bool) -> Breakdown | None:
 
 
 def _mean(tally: Tally, tick: float, rows: npt.NDArray[np.bool_], latency: int) -> Breakdown:
-    """Return the mean of the packets in some rows, and around quantiles; what no account has is at no resource."""
+    """Return the mean breakdown of the packets in some rows, with quantiles; time in no account is at no resource."""
     ticks = tally.ticks[rows]
     total, missing = ticks.sum(axis=0), latency - int(ticks.sum())
     total[0, 1] += missing
@@ -138,7 +138,7 @@ def _mean(tally: Tally, tick: float, rows: npt.NDArray[np.bool_], latency: int) 
 
 
 def _of_ticks(names: tuple[str, ...], ticks: npt.NDArray[np.int64], packets: int, tick: float) -> Breakdown:
-    """Return the mean of packets whose time, in ticks by place and kind, is known in all."""
-    each = ticks * (tick / packets)
-    parts = [Part(name, *row) for name, row in zip(names, each.tolist(), strict=True)]
+    """Return the mean breakdown of packets; ticks: sums over all packets by place and kind."""
+    mean_s = ticks * (tick / packets)
+    parts = [Part(name, *row) for name, row in zip(names, mean_s.tolist(), strict=True)]
     return Breakdown.of(parts, int(ticks.sum()) * tick / packets)

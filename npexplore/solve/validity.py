@@ -1,6 +1,6 @@
-"""Where queueing has no valid method: one sentence that names the arrivals or the resource, and the reason.
+"""Refusals of the queueing model: each names the arrivals or the resource for which it has no valid method, and why.
 
-What concerns the holds of a program is refused where they are placed (nesting.py, levels.py).
+Refusals that concern the holds of a program are in nesting.py and levels.py.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,24 +23,24 @@ from npexplore.solve.queueing.finite_queue import finite_queues
 from npexplore.solve.stations import Floats
 from npexplore.solve.stays import Stay
 
-SLACK, SHORTEST_S = 1e-9, 1e-15  # what rounding may do, relative and in seconds
-UNSEEN_LOAD = 0.2  # utilization by work that demands do not know (misses of open rows), from which it may bind
-UNSEEN_SHARE = 0.1  # of a thread's cycle or a latency, of time that demands do not know
-LOST_SHARE = 0.05  # of packets in front of a pool: more tell in what leaves the machine
-BUNCHED_THREADS, BUNCHED_ORDER, BUNCHED_LOAD = 6, 1.15, 0.2  # of an engine; how many times longer waits; utilization
-FEW_THREADS = 1  # so few wait for what a packet left busy, or find it free, and do not keep it busy all the time
-FEW_OF_FORKS = 2  # so few meet their own forked work: rates are up to a third too low
-APPROXIMATE_RATE = 0.98  # of the lowest ceiling: a rate below it is of an approximation, and may be off by RATE_ERROR
-RATE_ERROR = 0.05  # of four rates in five
-FARTHEST_RATE = 1.4  # times an approximate one: no machine is faster
-LATENCY_CHANGE, LATENCY_CHANGE_OF_POOLS = 0.3, 0.2  # by such an error, of one pool and of several
-LIGHT_LOAD, LIGHT_TOLERANCE = 1e-6, 0.1  # of the lowest ceiling: no two packets meet; error of their latency
-FORKS_TOLERANCE = 0.1  # of a latency, by which waits for forked work may lengthen it
-ALONE_TOLERANCE = 0.05  # of the latency of a packet alone; what is compared is the most that it may wait
+SLACK, SHORTEST_S = 1e-9, 1e-15  # rounding error, relative and in seconds
+UNSEEN_LOAD = 0.2  # utilization by work that is not in the demands (open-row misses): may be a bottleneck above it
+UNSEEN_SHARE = 0.1  # of a thread's cycle or a latency: time that is not in the demands
+LOST_SHARE = 0.05  # of packets in front of a pool: a larger loss changes which packets leave the machine
+BUNCHED_THREADS, BUNCHED_ORDER, BUNCHED_LOAD = 6, 1.15, 0.2  # threads of an engine; longer waits by this; utilization
+FEW_THREADS = 1  # so few threads wait for work that their own packet left behind
+FEW_OF_FORKS = 2  # with so few threads, which meet their own forked work, rates are up to a third too low
+APPROXIMATE_RATE = 0.98  # of the lowest ceiling: a lower rate is approximate and may be off by RATE_ERROR
+RATE_ERROR = 0.05  # relative; four rates in five are within it
+FARTHEST_RATE = 1.4  # no machine is faster than this times an approximate rate
+LATENCY_CHANGE, LATENCY_CHANGE_OF_POOLS = 0.3, 0.2  # largest change by such an error: one pool, several pools
+LIGHT_LOAD, LIGHT_TOLERANCE = 1e-6, 0.1  # of the lowest ceiling, so that packets do not meet; error of their latency
+FORKS_TOLERANCE = 0.1  # of a latency: waits for forked work may add so much
+ALONE_TOLERANCE = 0.05  # of the latency of a packet alone: its longest wait for its own work
 
 
 def check_arrivals(machine: Machine, workload: Workload) -> None:
-    """Raise RefusedError for arrivals that no formula here covers, whatever the demands."""
+    """Raise RefusedError for arrivals that no formula here covers, independent of the demands."""
     process, reason = workload.process(), None
     if workload.arrivals == "timestamps":
         reason = "recorded arrival times are not a random process"
@@ -53,35 +53,35 @@ def check_arrivals(machine: Machine, workload: Workload) -> None:
 
 
 def check_alone(d: UnderLoad) -> None:
-    """Raise RefusedError where a packet alone may take longer than its steps add up to, since it meets itself."""
+    """Raise RefusedError where a packet alone may take longer than the sum of its steps: it waits for its own work."""
     pools = list(d.by_pool.values()) if d.by_pool else [d.demands]
-    if any(isinstance(d.machine.resources[name], Policer) for one in pools for name in one.handed):
+    if any(isinstance(d.machine.resources[name], Policer) for demands in pools for name in demands.handed):
         raise RefusedError(f"queueing: {d.machine.name}: nobody waits at a bucket that drops; use `simulate`")
-    for name in (name for one in pools for name, demand in one.servers.items() if demand.in_turn > 0):
+    for name in (name for demands in pools for name, demand in demands.servers.items() if demand.in_turn > 0):
         if d.workload.arrivals != "saturated":
             raise RefusedError(
                 f"queueing: packets take members of {name!r} in turn, for times that vary much, and wait less than at "
                 "members that are drawn and more than in one line; use `estimate`"
             )
-    waits = {text: seconds for one in pools for text, seconds in one.own_waits.items()}
-    for number, one in enumerate(pools):  # forked work that a later pool may still meet
-        for name, seconds in one.aside.items():
+    waits = {text: seconds for demands in pools for text, seconds in demands.own_waits.items()}
+    for number, demands in enumerate(pools):  # packets may meet their own forked work in a later pool
+        for name, seconds in demands.aside.items():
             later = sum(other.servers[name].seconds for other in pools[number + 1 :] if name in other.servers)
             if later and d.servers[name].units * d.servers[name].members == 1:
                 waits[f"work that a packet forks meets a later pool's at {name!r}"] = min(seconds, later)
     threads = dict(zip(d.by_pool, (pool.count for pool in d.machine.pools), strict=False)) or {"": d.machine.threads}
-    for one, count in zip(pools, threads.values(), strict=True):
-        for name, section in one.sections.items():
+    for demands, count in zip(pools, threads.values(), strict=True):
+        for name, section in demands.sections.items():
             units = d.servers[name].units * d.servers[name].members
-            longer = _left_behind(one, name) / units if section.outlives else 0.0
+            longer = _left_behind(demands, name) / units if section.outlives else 0.0
             if d.workload.arrivals == "saturated" and (
-                count > FEW_THREADS or (d.servers[name].role != "queue" and _has_units(d, one, name, longer))
+                count > FEW_THREADS or (d.servers[name].role != "queue" and _has_units(d, demands, name, longer))
             ):
-                continue  # they wait for that anyway, or find another unit free
+                continue  # saturated threads wait there anyway, or find another unit free
             if section.outlives and d.servers[name].role != "hidden":
                 waits[f"a packet comes to {name!r} again while work that it left there goes on"] = longer
     longer, latency = sum(waits.values()), d.demands.latency
-    forks = any(one.aside for one in pools)
+    forks = any(demands.aside for demands in pools)
     if latency <= 0 and (longer > 0 or forks or d.workload.arrivals != "saturated"):
         raise RefusedError(f"queueing: {d.machine.name}: a packet alone takes no time of its own; use `estimate`")
     if longer > ALONE_TOLERANCE * latency:
@@ -93,29 +93,31 @@ def check_alone(d: UnderLoad) -> None:
 
 
 def stays_busy(batch: Batch) -> bool:
-    """Return whether packets leave a server busy when they go on, or fork work, at any point."""
+    """Return whether packets anywhere leave a server busy when they go on, or fork work."""
     return any(
-        one.side_by_side or any(one.overlap.values()) or any(held.outlives for held in one.sections.values())
-        for one in [batch.like.demands, *batch.like.by_pool.values()]
+        demands.side_by_side
+        or any(demands.overlap.values())
+        or any(section.outlives for section in demands.sections.values())
+        for demands in [batch.like.demands, *batch.like.by_pool.values()]
     )
 
 
 def check_light(batch: Batch, latency: Floats) -> None:
-    """Raise RefusedError where packets that meet nobody would have a latency (P,) longer than their steps add up to.
+    """Raise RefusedError where packets without contention would have a latency (P,) above the sum of their steps.
 
-    Then what they leave busy counts as theirs: the wait of those that come later is not known.
+    Then the model counts work that goes on behind a packet as the packet's own, and later packets' waits are unknown.
     """
     away = max((server.away for name, server in batch.like.servers.items() if name in batch.visits), default=0.0)
-    longer = float(np.max(latency * (1.0 - away) / np.maximum(batch.latency, SHORTEST_S)))
-    if longer > 1.0 + LIGHT_TOLERANCE:
+    ratio = float(np.max(latency * (1.0 - away) / np.maximum(batch.latency, SHORTEST_S)))
+    if ratio > 1.0 + LIGHT_TOLERANCE:
         raise RefusedError(
-            f"queueing: {batch.like.machine.name}: work goes on behind packets for {longer - 1:.0%} of the time of one "
+            f"queueing: {batch.like.machine.name}: work goes on behind packets for {ratio - 1:.0%} of the time of one "
             "alone; how long those that arrive wait for it is not known"
         )
 
 
 def check_own_forks(batch: Batch, rate: Floats, ceilings: Mapping[str, Floats]) -> None:
-    """Raise RefusedError where so few threads wait, at a rate (P,), for what their own packets fork."""
+    """Raise RefusedError where at most FEW_OF_FORKS threads wait, at a rate (P,), for work that their packets fork."""
     threads = batch.like.machine.threads
     waits = threads / rate > (1.0 + UNSEEN_SHARE) * batch.latency / batch.share
     below = rate < APPROXIMATE_RATE * np.min([*ceilings.values()], axis=0)
@@ -128,18 +130,18 @@ def check_own_forks(batch: Batch, rate: Floats, ceilings: Mapping[str, Floats]) 
 
 
 def check_forks(batch: Batch, latency: Floats, unslowed: Floats) -> None:
-    """Raise RefusedError where forked work makes a latency (P,) longer than if it were not there (unslowed, P)."""
-    longer = float(np.max(latency / unslowed))
-    if longer > 1.0 + FORKS_TOLERANCE:
+    """Raise RefusedError where forked work makes a latency (P,) much longer than without it (unslowed, P)."""
+    ratio = float(np.max(latency / unslowed))
+    if ratio > 1.0 + FORKS_TOLERANCE:
         raise RefusedError(
             f"queueing: {batch.like.machine.name}: packets that arrive may wait for what others fork, at "
-            f"{sorted(batch.aside)[0]!r}, up to {longer - 1:.0%} of their latency; how long is not known"
+            f"{sorted(batch.aside)[0]!r}, up to {ratio - 1:.0%} of their latency; how long is not known"
         )
 
 
 def check_unseen(batch: Batch, rate: Floats, latency: Floats) -> None:
-    """Raise RefusedError where what demands do not know may bind at a rate (P,), or lengthen a latency (P,) much."""
-    d, servers = batch.like, batch.like.servers
+    """Raise RefusedError where time that is not in the demands may limit a rate (P,) or dominate a latency (P,)."""
+    point, servers = batch.like, batch.like.servers
     for name, server in servers.items():
         if server.unseen_busy_s and name in batch.visits:
             busy = rate * batch.visits[name] * server.unseen_busy_s / (server.members * server.units)
@@ -148,13 +150,13 @@ def check_unseen(batch: Batch, rate: Floats, latency: Floats) -> None:
                     f"queueing: {name!r} may be busy for up to {float(busy.max()):.0%} of the time with rows that it "
                     "must close and open: how often hangs on the order of the accesses; use `estimate`"
                 )
-    for pool in d.machine.pools:
-        own = batch.parts[pool.name] if batch.parts else batch
-        # a closed network whose cycle gets one more delay keeps at least cycle / (cycle + delay) of its rate
-        cycle = pool.count / rate if d.workload.arrivals == "saturated" else latency
+    for pool in point.machine.pools:
+        part = batch.parts[pool.name] if batch.parts else batch
+        # with an additional delay, a closed network keeps at least cycle / (cycle + delay) of its rate
+        cycle = pool.count / rate if point.workload.arrivals == "saturated" else latency
         for name, server in servers.items():
-            if server.unseen_s and name in own.visits:
-                unseen = own.visits[name] * server.unseen_s
+            if server.unseen_s and name in part.visits:
+                unseen = part.visits[name] * server.unseen_s
                 share = float(np.max(unseen / (cycle + unseen)))
                 if share > UNSEEN_SHARE:
                     raise RefusedError(
@@ -164,32 +166,32 @@ def check_unseen(batch: Batch, rate: Floats, latency: Floats) -> None:
 
 
 def _has_units(d: UnderLoad, own: Demands, name: str, longer: float) -> bool:
-    """Return whether one thread finds units of a limit free, or has no time besides to wait for them (saturated)."""
+    """Return whether one saturated thread finds units of a limit free, or spends all of its time holding them."""
     units = d.servers[name].units * d.servers[name].members
     return own.sections[name].in_all <= units or d.demands.latency + longer <= own.servers[name].seconds / units
 
 
 def _left_behind(own: Demands, name: str) -> float:
-    """Return the seconds that a packet keeps a server busy behind itself, but for the last of its visits."""
+    """Return the seconds for which a packet's visits, without the last, keep a server busy after the packet left."""
     demand, resource = own.servers[name], name.partition(".")[0]
-    itself = sum(seconds for one, seconds in own.latency_parts.items() if one.partition(".")[0] == resource)
-    again = max(demand.visits - 1.0, 0.0) / max(demand.visits, 1.0)
-    return max(demand.seconds - itself, 0.0) * again
+    present_s = sum(seconds for one, seconds in own.latency_parts.items() if one.partition(".")[0] == resource)
+    share_before_last = max(demand.visits - 1.0, 0.0) / max(demand.visits, 1.0)
+    return max(demand.seconds - present_s, 0.0) * share_before_last
 
 
 def check_pools(batch: Batch, levels: Mapping[str, Levels]) -> None:
-    """Raise RefusedError where pools hold the same units or turns, or some packets leave before others can be lost."""
+    """Raise RefusedError where pools share held units or strict turns, or a dropping queue's losses are unknown."""
     machine, pools = batch.like.machine, batch.like.by_pool
     for home, resource in machine.resources.items():
-        own = [pool.name for pool in machine.pools if pool.home == home and pool.name in levels]
-        if isinstance(resource, Processor) and resource.turns is not None and len(own) > 1:
+        names = [pool.name for pool in machine.pools if pool.home == home and pool.name in levels]
+        if isinstance(resource, Processor) and resource.turns is not None and len(names) > 1:
             raise RefusedError(
-                f"queueing: {home!r} gives its turns to threads of {' and '.join(own)}: how long packets of one pool "
+                f"queueing: {home!r} gives its turns to threads of {' and '.join(names)}: how long packets of one pool "
                 "keep the turn from another's hangs on their order"
             )
-    for name, one in levels.items():
-        for server in sorted({server for chain, _ in one.batch.spent for server in chain} - one.idle):
-            if server not in one.sections or one.sections[server].in_visits:
+    for name, network in levels.items():
+        for server in sorted({server for chain, _ in network.batch.spent for server in chain} - network.idle):
+            if server not in network.sections or network.sections[server].in_visits:
                 continue
             for other in levels:
                 if other != name and np.any(batch.parts[other].seconds.get(server, 0.0) > 0):
@@ -197,15 +199,15 @@ def check_pools(batch: Batch, levels: Mapping[str, Levels]) -> None:
                         f"queueing: {server!r} is held over other work, by packets of more than one pool"
                     )
     for queue, resource in machine.queues().items():
-        before = _before(batch, queue) if resource.when_full == "drop" else set()
+        pools_before = _before(batch, queue) if resource.when_full == "drop" else set()
         room = room_before(batch, queue) + sum(pool.count for pool in machine.pools if pool.gets == queue)
         senders = sum(pool.count for pool in machine.pools if queue in pools[pool.name].handed)
-        if before and senders > room:
+        if pools_before and senders > room:
             raise RefusedError(
                 f"queueing: {queue!r} drops what finds it full, and has with those behind it room for {room} packets "
                 f"where {senders} threads may put at once: what is lost hangs on whether they are in step"
             )
-        homes = {pool.home for pool in machine.pools if pool.name in before} - {None}
+        homes = {pool.home for pool in machine.pools if pool.name in pools_before} - {None}
         gets = {pool.name for pool in machine.pools if pool.gets == queue}
         behind = {pool.home for pool in machine.pools if gets & {pool.name, *_before(batch, pool.gets)}}
         if batch.like.workload.arrivals == "saturated" and homes & behind:
@@ -216,10 +218,10 @@ def check_pools(batch: Batch, levels: Mapping[str, Levels]) -> None:
 
 
 def check_losses(batch: Batch, lost: Mapping[str, Floats]) -> None:
-    """Raise RefusedError where a pool's queue loses packets (a share, P) and others leave before it."""
+    """Raise RefusedError where a pool's queue loses packets (loss ratio, P) and other packets leave before it."""
     for pool in batch.like.machine.pools:
-        before = _before(batch, pool.gets) if np.any(lost.get(pool.name, 0.0) > LOST_SHARE) else set()
-        if any(batch.like.by_pool[name].leaves > SLACK for name in before):
+        pools_before = _before(batch, pool.gets) if np.any(lost.get(pool.name, 0.0) > LOST_SHARE) else set()
+        if any(batch.like.by_pool[name].leaves > SLACK for name in pools_before):
             raise RefusedError(
                 f"queueing: {pool.gets!r} drops what finds it full, and some packets leave before it: which packets "
                 "leave hangs on what is lost"
@@ -227,7 +229,7 @@ def check_losses(batch: Batch, lost: Mapping[str, Floats]) -> None:
 
 
 def _before(batch: Batch, queue: str | None) -> set[str]:
-    """Return the pools that packets pass before they come to a queue that a pool takes them from."""
+    """Return the pools that packets pass before a queue; empty if no pool gets from it."""
     if queue is None or all(pool.gets != queue for pool in batch.like.machine.pools):
         return set()
     feeders = [pool for pool in batch.like.machine.pools if queue in batch.like.by_pool[pool.name].handed]
@@ -235,10 +237,10 @@ def _before(batch: Batch, queue: str | None) -> set[str]:
 
 
 def check_bunching(batch: Batch, ceilings: Mapping[str, Floats]) -> None:
-    """Raise RefusedError where packets that arrive may come to one engine after the other in bunches.
+    """Raise RefusedError where arriving packets may go to the engines in bunches.
 
-    Idle threads wait in one line. Where long visits come first, packets of an engine end one after the other, and so
-    do their threads take the packets that come next.
+    Idle threads wait in one line. If long visits come first, the packets of an engine end one after the other, and
+    their threads then take the next arrivals one after the other.
     """
     for pool in batch.like.machine.pools:
         part, name = batch.parts.get(pool.name, batch), pool.home
@@ -246,12 +248,12 @@ def check_bunching(batch: Batch, ceilings: Mapping[str, Floats]) -> None:
             continue
         members = batch.like.servers[name].members
         load = np.minimum(batch.offered / ceilings[name], 1.0) if name in ceilings else np.zeros(len(batch))
-        there = part.seconds[name] / np.maximum(np.maximum(part.latency, part.seconds[name]), SHORTEST_S)
-        longer = 1.0 + there * (part.share_of_order(name, load) - 1.0)
+        time_share = part.seconds[name] / np.maximum(np.maximum(part.latency, part.seconds[name]), SHORTEST_S)
+        wait_factor = 1.0 + time_share * (part.share_of_order(name, load) - 1.0)
         if (
             members > 1
             and pool.count >= BUNCHED_THREADS * members
-            and np.any((longer > BUNCHED_ORDER) & (load > BUNCHED_LOAD))
+            and np.any((wait_factor > BUNCHED_ORDER) & (load > BUNCHED_LOAD))
         ):
             raise RefusedError(
                 f"queueing: packets return to {name!r}, long visits first, and each of its {members} members has "
@@ -260,29 +262,29 @@ def check_bunching(batch: Batch, ceilings: Mapping[str, Floats]) -> None:
 
 
 def check_steep(batch: Batch, stays: Sequence[Stay], ceilings: Mapping[str, Floats]) -> None:
-    """Raise RefusedError where an error that the rate may have changes the latency behind arrivals, or loses them."""
-    less, before, after = np.zeros((3, len(batch)))
+    """Raise RefusedError where an error of RATE_ERROR in the rate changes the latency much, or decides about losses."""
+    latency_below, latency_at, latency_above = np.zeros((3, len(batch)))
     carried = np.full(len(batch), np.inf)
     for stay in stays:
         if stay.arrivals is None or stay.curve is None or stay.longer is None:
-            return  # full: packets wait for as long as there is room
+            return  # saturated: packets wait in all places that there are
         carried = np.minimum(carried, stay.curve[:, -1])
-        for total, share in ((less, 1.0 - RATE_ERROR), (before, 1.0), (after, 1.0 + RATE_ERROR)):
+        for total, share in ((latency_below, 1.0 - RATE_ERROR), (latency_at, 1.0), (latency_above, 1.0 + RATE_ERROR)):
             places = stay.levels.customers + max(stay.room, 0)
             total += finite_queues(
                 stay.arrivals * share, stay.curve, places, stay.longer, 1.0 / stay.curve[:, 0], stay.within
             )[1]
-    most = LATENCY_CHANGE if len(stays) == 1 else LATENCY_CHANGE_OF_POOLS
-    longer = np.maximum(after / before, before / less)
+    tolerance = LATENCY_CHANGE if len(stays) == 1 else LATENCY_CHANGE_OF_POOLS
+    ratio = np.maximum(latency_above / latency_at, latency_at / latency_below)
     bound = APPROXIMATE_RATE * np.min([*ceilings.values()], axis=0)
     if np.any((batch.offered >= carried) & (batch.offered < np.minimum(bound, FARTHEST_RATE * carried))):
         raise RefusedError(
             f"queueing: {batch.like.machine.name}: arrivals are above the approximate saturated rate, but below what "
             "each resource allows: whether packets are lost is not known"
         )
-    steep = (longer > 1.0 + most) & (carried < bound)
+    steep = (ratio > 1.0 + tolerance) & (carried < bound)
     if np.any(steep):
         raise RefusedError(
             f"queueing: {batch.like.machine.name}: arrivals are close to the approximate saturated rate: an error of "
-            f"{RATE_ERROR:.0%} in that rate changes the latency by {float(np.max(longer[steep])) - 1.0:.0%}"
+            f"{RATE_ERROR:.0%} in that rate changes the latency by {float(np.max(ratio[steep])) - 1.0:.0%}"
         )
