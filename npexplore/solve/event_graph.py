@@ -1,12 +1,12 @@
-"""Machines in which chance decides nothing: equal packets, constant times, each server used once, members in turn.
+"""Deterministic machines: equal packets, constant times, each server used once, and members taken in turn.
 
-Such a machine is a deterministic event graph: one packet's k-th event waits for events before it, and for those of the
-packet that a server's or the threads' units let in before. Its rate is the least of units over seconds of its circuits
-(Ramchandani 1974; Baccelli, Cohen, Olsder, Quadrat, "Synchronization and Linearity", 1992, theorem 2.59), so that it
-runs at its roofline:
+Such a machine is a deterministic event graph: an event of a packet waits for the packet's earlier events, and for
+events of the earlier packets that occupied the same units of a server or the same thread. Its rate is the smallest
+ratio of units to seconds over its circuits (Ramchandani 1974; Baccelli, Cohen, Olsder, Quadrat, "Synchronization and
+Linearity", 1992, theorem 2.59), so that it runs at its roofline:
 
     closed   rate = min over servers and threads of units / seconds
-    Poisson  latency = that of a packet alone + wait of M/D/c at the circuit where that is longest (Friedman 1965)
+    Poisson  latency = that of a packet alone + the longest wait of M/D/c over the circuits (Friedman 1965)
     periodic latency = that of a packet alone, below the rate
 """
 
@@ -29,12 +29,12 @@ from npexplore.solve.queueing.crommelin import mdc_waiting
 
 Floats = npt.NDArray[np.float64]
 HARMLESS = (Let, Within, Count, Give)
-NEAR_FULL = 0.999  # share of the rate beyond which a wait is not told
-LIGHTER = 0.5  # circuits of this share of the heaviest load add no longer wait
+NEAR_FULL = 0.999  # of the highest rate: no wait is predicted above it
+LIGHTER = 0.5  # circuits up to this share of the heaviest load cannot have the longest wait
 
 
 def is_event_graph(machine: Machine, workload: Workload) -> bool:
-    """Say whether chance decides nothing in a machine with these packets but when they come."""
+    """Say whether a machine with these packets is deterministic, apart from the arrival times."""
     if len(machine.pools) > 1 or len(workload.distinct()[1]) > 1:
         return False
     pool = machine.pools[0]
@@ -43,7 +43,7 @@ def is_event_graph(machine: Machine, workload: Workload) -> bool:
 
 
 def takes_turns(machine: Machine, workload: Workload) -> bool:
-    """Say whether the program of a machine's first pool lets packets take turns."""
+    """Say whether the program of a machine's first pool contains a `turn`."""
     columns = {name: column(name) for name in workload.columns}
 
     def inside(body: Body) -> bool:
@@ -53,13 +53,13 @@ def takes_turns(machine: Machine, workload: Workload) -> bool:
 
 
 class _Walk:
-    """The steps of a program, visits opened: what may not stand in an event graph ends it."""
+    """Walks through the steps of a program and its visits until one is not allowed in an event graph."""
 
     def __init__(self, machine: Machine) -> None:
         self.machine, self.used, self.in_turn = machine, set[str](), dict[Variable, int]()
 
     def body(self, body: Body, operands: Mapping[Variable, Expression | None]) -> bool:
-        """Say whether all steps may stand in an event graph; operands: of the visit that they are of."""
+        """Say whether all steps are allowed in an event graph; operands: of the visit that contains them."""
         return all(self.step(step, operands) for step in body)
 
     def step(self, step: object, operands: Mapping[Variable, Expression | None]) -> bool:
@@ -76,8 +76,8 @@ class _Walk:
                 return self.use(server, _resolved(member, operands))
             case Take(holdings=holdings):
                 return all(
-                    isinstance(one.units, Constant) and one.units.value == 1
-                    and self.use(one.server, _resolved(one.member, operands)) for one in holdings
+                    isinstance(holding.units, Constant) and holding.units.value == 1
+                    and self.use(holding.server, _resolved(holding.member, operands)) for holding in holdings
                 )  # fmt: skip
             case Fork(body=inner):
                 return self.body(inner, operands)
@@ -90,7 +90,7 @@ class _Walk:
         return isinstance(step, (Wait, *HARMLESS))
 
     def use(self, server: Server | None, member: Expression | None) -> bool:
-        """Say whether a server is used for the first time, in order of arrival, its members in turn."""
+        """Say whether a server is used only once, serves in order of arrival, and has its members taken in turn."""
         if server is None:
             return False
         plain = server.discipline == "fifo" and not (
@@ -106,18 +106,18 @@ class _Walk:
 
 
 def _resolved(value: Expression | None, operands: Mapping[Variable, Expression | None]) -> Expression | None:
-    """Return what an operand of the visit stands for, outside it."""
+    """Return the expression outside a visit that an operand of the visit stands for."""
     return operands.get(value, value) if isinstance(value, Variable) else value
 
 
 def latency(batch: Batch, ceilings: Mapping[str, Floats]) -> Floats:
-    """Return the mean seconds (P,) behind Poisson or periodic arrivals that the machine keeps up with."""
+    """Return the mean latency in seconds (P,) with Poisson or periodic arrivals below the machine's rate."""
     seconds = np.array(batch.latency, dtype=float)
     if batch.like.workload.arrivals != "poisson":
         return seconds
     waited = ceilings.keys() - batch.aside.keys()  # packets do not wait for what they fork
     for point in range(len(batch)):
-        loads = {name: float(batch.offered[point] / most[point]) for name, most in ceilings.items() if name in waited}
+        loads = {name: float(batch.offered[point] / rate[point]) for name, rate in ceilings.items() if name in waited}
         heaviest, waits = max(loads.values(), default=0.0), [0.0]
         for name, load in loads.items():
             if load > LIGHTER * heaviest:
@@ -128,7 +128,7 @@ def latency(batch: Batch, ceilings: Mapping[str, Floats]) -> Floats:
 
 
 def _units(batch: Batch, name: str, point: int) -> int:
-    """Return how many packets a circuit lets in at once: of a server, the units of the members that packets visit."""
+    """Return how many packets a circuit admits at once: the threads, or the units of all members that packets visit."""
     server = batch.like.servers.get(name)
     if server is None:
         return batch.like.machine.threads

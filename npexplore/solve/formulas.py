@@ -1,8 +1,8 @@
-"""Formulas for users: expressions with their present values, elasticities, and where two ceilings cross.
+"""Formulas for users: expressions with their present values, elasticities, and crossings of two ceilings.
 
-    elasticity = d ln C / d ln k        ceilings C1, C2 cross where 1/C1 - 1/C2 = 0 in one knob, all others as they are
+    elasticity = d ln C / d ln k        ceilings C1, C2 cross where 1/C1 - 1/C2 = 0 in one knob, all others unchanged
 
-Both are found from the expressions themselves (SymPy), in closed form.
+Both are derived from the expressions (SymPy), in closed form.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from npexplore.records import content_hash
 if TYPE_CHECKING:
     import sympy
 
-EXACT = 1e-12  # relative: what a formula may differ from the demands
-ROOT = 1e-9  # relative: what a crossing in closed form may differ from the one that was looked for
-FARTHEST = 100.0  # times a knob's value, where ceilings may cross
+EXACT = 1e-12  # largest relative difference of a formula from the demands
+ROOT = 1e-9  # largest relative difference of a closed-form crossing from the numerical root
+FARTHEST = 100.0  # crossings are searched within this factor of a knob's value
 MOST_SHOWN = 8
 
 
 class _Sent:
-    """Base of records whose expression is sent and copied as it is: SymPy's own way rewrites sums on arrival."""
+    """Base of records whose expression is pickled and copied unchanged; SymPy's own pickling rewrites sums."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        content = {name: _parts(one) if name == "expression" else one for name, one in vars(self).items()}
+        content = {name: _parts(value) if name == "expression" else value for name, value in vars(self).items()}
         return _received, (type(self), content)
 
 
 def _parts(expression: sympy.Basic) -> Any:
-    """Return an expression as nested tuples of what it is made by; symbols and numbers are themselves."""
+    """Return an expression as nested tuples (function, arguments); symbols and numbers stay as they are."""
     return (expression.func, *map(_parts, expression.args)) if expression.args else expression
 
 
 def _joined(parts: Any) -> Any:
-    """Return the expression of such parts, without simplifying anything."""
+    """Return the expression of such nested tuples without simplifying it."""
     return parts[0](*map(_joined, parts[1:]), evaluate=False) if isinstance(parts, tuple) else parts
 
 
@@ -52,7 +52,7 @@ def _received(kind: type[_Sent], content: dict[str, Any]) -> Any:
 class Formula(_Sent):
     """One number as an expression of knobs and of packets' demands, with its present value.
 
-    held: knobs that act on it in steps, and the values for which the formula is valid.
+    held: knobs that act in steps, with the values for which the formula is valid.
 
     Example:
         >>> import npexplore as npx
@@ -84,7 +84,7 @@ class Formula(_Sent):
 
 @dataclass(frozen=True)
 class Crossing(_Sent):
-    """Where another ceiling becomes the lowest: the knob's value there, and on which side of it the first one binds."""
+    """A knob's value at which another ceiling becomes the lowest; below: whether `binds` is lower below that value."""
 
     knob: str
     binds: str
@@ -128,9 +128,9 @@ class Formulas:
 
     @cached_property
     def held(self) -> dict[str, Value]:
-        """Knobs that act in steps on some of the numbers, and the values for which these formulas are valid."""
+        """Knobs that act in steps on any formula, with the values for which the formulas are valid."""
         shown = [*self.ceilings.values(), *([self.latency] if self.latency else [])]
-        return {knob: value for one in shown for knob, value in one.held.items()}
+        return {knob: value for formula in shown for knob, value in formula.held.items()}
 
     @property
     def binds(self) -> Formula:
@@ -157,33 +157,33 @@ class Formulas:
 
     @cached_property
     def crossings(self) -> tuple[Crossing, ...]:
-        """For each knob, changed alone, where the lowest ceiling crosses the next one."""
+        """The nearest crossing of the lowest ceiling with another one, for each knob changed alone."""
         import sympy
 
         first, crossings = self.binds, []
         for symbol in sorted(first.expression.free_symbols, key=str):
             if str(symbol) not in self._knobs or str(symbol) in first.held:
                 continue
-            here, known = self.values[str(symbol)], {k: v for k, v in self.values.items() if k != str(symbol)}
-            near: list[tuple[float, float, Formula]] = []
+            present, known = self.values[str(symbol)], {k: v for k, v in self.values.items() if k != str(symbol)}
+            candidates: list[tuple[float, float, Formula]] = []
             for other in self.ceilings.values():
                 if other is first or str(symbol) in other.held:
                     continue
-                numbers = [one.expression.xreplace(_symbols(one.expression, known)) for one in (first, other)]
+                numbers = [each.expression.xreplace(_symbols(each.expression, known)) for each in (first, other)]
                 gap = sympy.numer(sympy.together(1 / numbers[0] - 1 / numbers[1]))
                 for root in sympy.Poly(gap, symbol).nroots(n=15) if gap.has(symbol) else ():
-                    if root.is_real and 1 / FARTHEST < root / here < FARTHEST and abs(root / here - 1) > EXACT:
-                        near.append((abs(log(root / here)), float(root), other))
-            for _, at, other in sorted(near, key=lambda one: one[0]):
-                root = self._root(first, other, symbol, at)
+                    if root.is_real and 1 / FARTHEST < root / present < FARTHEST and abs(root / present - 1) > EXACT:
+                        candidates.append((abs(log(root / present)), float(root), other))
+            for _, estimate, other in sorted(candidates, key=lambda candidate: candidate[0]):
+                root = self._root(first, other, symbol, estimate)
                 if root is not None:
                     value = evaluated(root, self.values)
-                    crossings.append(Crossing(str(symbol), first.name, other.name, root, value, value > here))
+                    crossings.append(Crossing(str(symbol), first.name, other.name, root, value, value > present))
                     break
         return tuple(crossings)
 
     def _root(self, first: Formula, other: Formula, symbol: sympy.Symbol, near: float) -> sympy.Expr | None:
-        """Return in closed form where two ceilings cross near a value of a knob; None where there is no such form."""
+        """Return the closed form of the crossing of two ceilings near a knob's value (None: there is none)."""
         import sympy
 
         gap = sympy.numer(sympy.together(1 / first.expression - 1 / other.expression))
@@ -245,7 +245,7 @@ class Formulas:
     __repr__ = __str__
 
     def _lowest(self) -> list[Formula]:
-        """Return the lowest ceilings, that of the threads in terms of the latency."""
+        """Return the lowest ceilings; the ceiling of the threads contains the symbol `latency`."""
         import sympy
 
         lowest = list(self.ceilings.values())[:MOST_SHOWN]
@@ -269,21 +269,21 @@ def _number(value: float) -> str:
 
 
 def shortened(expression: sympy.Expr) -> sympy.Expr:
-    """Return an expression as people read it: numbers that are no short fraction with six digits."""
+    """Return an expression for display, with its floating-point numbers rounded to six digits."""
     import sympy
 
     return expression.xreplace({number: sympy.Float(number, 6) for number in expression.atoms(sympy.Float)})
 
 
 def _symbols(expression: sympy.Expr, values: Mapping[str, float]) -> dict[sympy.Symbol, sympy.Expr]:
-    """Return the exact numbers of an expression's symbols."""
+    """Return the exact values (rationals) of an expression's symbols."""
     import sympy
 
     return {s: sympy.Rational(values[str(s)]) for s in expression.free_symbols if str(s) in values}
 
 
 def evaluated(expression: sympy.Expr, values: Mapping[str, float]) -> float:
-    """Return an expression's number (nan: it is not real); values: by name of symbol."""
+    """Return the value of an expression (nan: not real); values: by name of symbol."""
     known = {symbol: values[str(symbol)] for symbol in expression.free_symbols}
     value = complex(expression.evalf(30, subs=known))
     return value.real if abs(value.imag) <= EXACT * abs(value) else float("nan")

@@ -20,7 +20,7 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class InputPorts:
-    """files: the capture that arrives at each port, by the port's name; each port has one file of its own."""
+    """files: by name of the port, the capture that arrives there; each port has one file."""
 
     files: Mapping[str, str | Path]
 
@@ -30,7 +30,7 @@ class InputPorts:
         return tuple(self.files)
 
     def read(self, columns: Sequence[str]) -> Capture:
-        """Read all files as one capture, one after the other; raises InputError for what is not a readable file.
+        """Read all files, one after the other, as one capture; raises InputError for a path that is not a file.
 
         columns: the stored columns to keep.
         """
@@ -42,5 +42,5 @@ class InputPorts:
         return read_capture([*self.files.values()], columns=columns)
 
     def of_packets(self, capture: Capture, number: Integers) -> Integers:
-        """Return the port of each packet, as a place in `names`; number: its row in what `read` returned."""
+        """Return the port of each packet as an index into `names`; number: row in the capture that `read` returned."""
         return np.searchsorted(np.cumsum(capture.file_packets), number, side="right").astype(np.int64)

@@ -1,7 +1,7 @@
-"""Loads of a network's links as data, from any prediction: what plots and tables of meshes and streams start from.
+"""Loads of a network's links from any prediction, as data for plots and tables of meshes and streams.
 
-Load = the share of time in which words move over the link: what it is held less what its holder waits (bounds: flits a
-second over the clock).
+Load: the share of time in which words move over the link, which is its busy share without its blocked share (bounds:
+flits per second over the clock rate).
 """
 
 from typing import NamedTuple, Protocol
@@ -18,7 +18,7 @@ class Linked(Protocol):
 
 
 class LinkLoad(NamedTuple):
-    """One directed link: tiles (None: a terminal's own side) and its load, 0 to 1; `held` counts waiting, too."""
+    """One directed link: its tiles (None: a terminal) and its load, 0 to 1; `held` includes the holder's waits."""
 
     name: str
     source: int | None
@@ -28,10 +28,10 @@ class LinkLoad(NamedTuple):
 
 
 def link_loads(network: Linked, prediction: Prediction) -> list[LinkLoad]:
-    """Return the load of every link of a mesh or of static streams in a prediction; 0 where nothing went."""
+    """Return the load of every link of a mesh or of static streams in a prediction (0: unused)."""
     loads = []
     for link in network.links():
-        seen = prediction.utilization.get(link.name)
-        busy, blocked = (seen.busy, seen.blocked) if seen else (0.0, 0.0)
+        utilization = prediction.utilization.get(link.name)
+        busy, blocked = (utilization.busy, utilization.blocked) if utilization else (0.0, 0.0)
         loads.append(LinkLoad(link.name, link.source, link.target, busy - blocked, busy))
     return loads

@@ -1,12 +1,12 @@
-"""A machine that is one crossing of a static network, whose routes take time to change or come in turns.
+"""A machine that is one crossing of a static network, whose routes take time to change or are served in turns.
 
-    in turn    closed: max-plus recursion of messages; Poisson: latency alone + wait of M/G/1 of its holds, which for
-               equal ones is exact (Friedman, Operations Research 13, 1965)
-    at random  Markov chain of two groups of paths that alternate (queueing/route_changes.py). With turns there is no
-               steady state: how many more messages one path had than another is a random walk, as at an assembly line
-               (Harrison, "Assembly-like queues", Journal of Applied Probability 10, 1973)
+    in turn    closed: max-plus recursion over messages; Poisson: latency alone + wait of M/G/1 with the holding times,
+               exact for equal ones (Friedman, Operations Research 13, 1965)
+    at random  Markov chain of two groups of paths that alternate (queueing/route_changes.py). If the switch serves
+               paths in turns there is no steady state: the difference of the paths' message counts is a random walk, as
+               at an assembly line (Harrison, "Assembly-like queues", Journal of Applied Probability 10, 1973)
 
-Elsewhere in a machine, changes and turns are left out (`Server.approximation`).
+In larger machines, queueing neglects route changes and turns (`Server.approximation`).
 """
 
 from typing import NamedTuple
@@ -20,39 +20,39 @@ from npexplore.solve.batch import Batch
 from npexplore.solve.queueing.message_times import THREADS_TO_SATURATE, Crossing, alone_at_random, in_turn
 from npexplore.solve.queueing.route_changes import Groups
 
-TESTED_LOAD = 0.95  # of the rate that changes leave, up to which waits were held against simulation
-TESTED_UNLIKE = {True: 0.5, False: 0.85}  # the same, where paths in turn, or at random, make groups of unlike sizes
-SLACK = 1e-9  # what rounding may do
+TESTED_LOAD = 0.95  # of the rate with route changes: waits were compared with simulation up to it
+TESTED_UNLIKE = {True: 0.5, False: 0.85}  # the same for groups of unequal sizes: paths in turn, at random
+SLACK = 1e-9  # relative rounding error
 
 
 class LoneCrossing(NamedTuple):
-    """A crossing, whether its paths come in turn (or are drawn at random), seconds of a cycle."""
+    """A crossing, whether messages take its paths in turn (or draw them at random), and the seconds of a cycle."""
 
     crossing: Crossing
     in_turn: bool
     cycle: float
 
     def closed(self, threads: int) -> float:
-        """Return messages a second of so many threads; raises RefusedError where nothing is known."""
+        """Return the messages per second of a closed network of threads; raises RefusedError where none is known."""
         if self.in_turn:
             return in_turn(self.crossing, threads)[0] / self.cycle
         if threads == 1:
             return 1 / (alone_at_random(self.crossing) * self.cycle)
-        one = self.crossing
+        crossing = self.crossing
         groups = self._groups()
-        if threads <= 3 and one.words <= one.depth and max(groups.paths) > 1:
+        if threads <= 3 and crossing.words <= crossing.depth and max(groups.paths) > 1:
             raise RefusedError(
-                f"queueing: {threads} messages of {one.words} words fit into FIFOs of {one.depth}: which of a group of "
-                "paths comes first is not told"
+                f"queueing: {threads} messages of {crossing.words} words fit into FIFOs of {crossing.depth}: which of "
+                "a group of paths comes first is not told"
             )
         return groups.throughput(threads) / self.cycle
 
     def limit(self) -> float:
-        """Return the messages a second that it can serve for long."""
+        """Return the saturated rate in messages per second."""
         return (in_turn(self.crossing, THREADS_TO_SATURATE)[0] if self.in_turn else self._groups().limit()) / self.cycle
 
     def open(self, rate: float) -> float:
-        """Return the mean seconds of messages that come at random at a rate; raises RefusedError near saturation."""
+        """Return the mean latency in seconds with Poisson arrivals at a rate; raises RefusedError near saturation."""
         limit = self.limit()
         paths = len(self.crossing.paths)
         tested = TESTED_UNLIKE[self.in_turn] if paths > 2 and paths % 2 else TESTED_LOAD
@@ -62,28 +62,28 @@ class LoneCrossing(NamedTuple):
                 f"changes of route leave; waits are told up to {tested:.0%}"
             )
         if not self.in_turn:
-            one = self.crossing
-            length = sum(one.length(path) for path in range(len(one.paths))) / len(one.paths)
+            crossing = self.crossing
+            length = sum(crossing.length(path) for path in range(len(crossing.paths))) / len(crossing.paths)
             return self._groups().time_in_system(rate * self.cycle, length) * self.cycle
         hold, alone = 1 / limit, in_turn(self.crossing, 1)[1] * self.cycle
         return alone + rate * hold**2 / (2 * (1 - rate * hold))
 
     def _groups(self) -> Groups:
-        """Return the paths as two groups that meet at the switch alone; raises RefusedError for others."""
-        one, shared = self.crossing, self.crossing.shared - {self.crossing.main}
+        """Return the paths as two groups that meet only at the switch; raises RefusedError for other networks."""
+        crossing, shared = self.crossing, self.crossing.shared - {self.crossing.main}
         groups: list[list[int]] = []
-        for path, tiles in enumerate(one.paths):
-            mine = shared & {*tiles}
-            near = [group for group in groups if any(mine & {*one.paths[other]} for other in group)]
+        for path, tiles in enumerate(crossing.paths):
+            own = shared & {*tiles}
+            near = [group for group in groups if any(own & {*crossing.paths[other]} for other in group)]
             groups = [group for group in groups if group not in near] + [[*(p for group in near for p in group), path]]
-        once = all(self._meet_once(group) for group in groups)
-        if len(groups) != 2 or max(map(len, groups)) > 2 or not once or one.turns or one.hop > 1:
+        meet_once = all(self._meet_once(group) for group in groups)
+        if len(groups) != 2 or max(map(len, groups)) > 2 or not meet_once or crossing.turns or crossing.hop > 1:
             raise RefusedError(
                 "queueing: changes of route are told for paths in turn, and for two groups of one or two paths that "
                 "meet before a crossing and behind it"
             )
-        length = round(sum(one.length(path) for path in range(len(one.paths))) / len(one.paths) + 1e-9)
-        return Groups((len(groups[0]), len(groups[1])), one.words, one.change, length, one.depth)
+        length = round(sum(crossing.length(path) for path in range(len(crossing.paths))) / len(crossing.paths) + 1e-9)
+        return Groups((len(groups[0]), len(groups[1])), crossing.words, crossing.change, length, crossing.depth)
 
     def _meet_once(self, group: list[int]) -> bool:
         tiles = [self.crossing.paths[path] for path in group]
@@ -92,7 +92,7 @@ class LoneCrossing(NamedTuple):
 
 
 def lone_crossing(batch: Batch, body: Body) -> LoneCrossing | None:
-    """Return the crossing that a program is, if its changes or turns matter; raises RefusedError for one untold."""
+    """Return the crossing that a program consists of, if changes or turns matter; raises RefusedError if unsolved."""
     visits = [step for step in body if isinstance(step, Visit)]
     if len(visits) != 1 or not all(isinstance(step, Visit | Draw | Turn) for step in body):
         return None
@@ -109,9 +109,9 @@ def lone_crossing(batch: Batch, body: Body) -> LoneCrossing | None:
 
 def _described(net: StaticStreams, body: Body, path: Expression | None, words: Expression) -> LoneCrossing:
     drawn = next((step for step in body if isinstance(step, Draw | Turn) and step.variable is path), None)
-    everybody = [tile for tile in net.crossings if all(tile in tree.before for tree in net.trees)]
-    plain = all(len(tree.targets) == 1 for tree in net.trees)
-    if drawn is None or not everybody or not plain or not isinstance(words, Constant):
+    common_tiles = [tile for tile in net.crossings if all(tile in tree.before for tree in net.trees)]
+    single_target = all(len(tree.targets) == 1 for tree in net.trees)
+    if drawn is None or not common_tiles or not single_target or not isinstance(words, Constant):
         raise RefusedError(
             f"queueing: {net.name}: changes of route and turns are told for messages of one length, over paths with "
             "one target each that all pass one switch, drawn at random or in turn"
@@ -122,5 +122,5 @@ def _described(net: StaticStreams, body: Body, path: Expression | None, words: E
             "another: messages of one path wait without limit, or all threads wait for another path (no steady state)"
         )
     paths = [tuple(tree.before) for tree in net.trees]
-    crossing = Crossing(paths, everybody[0], int(words.value), net.change, net.depth, net.hop, frozenset(net.turns))
+    crossing = Crossing(paths, common_tiles[0], int(words.value), net.change, net.depth, net.hop, frozenset(net.turns))
     return LoneCrossing(crossing, isinstance(drawn, Turn), net.cycle)

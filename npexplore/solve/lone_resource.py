@@ -1,8 +1,8 @@
-"""A machine that is one resource alone, for which an exact or better result than that of stations is known.
+"""Machines that are a single resource with a more accurate solution than a network of stations.
 
-A crossing whose routes change (lone_crossing.py), a channel of tokens (queueing/token_bucket.py), a lock whose
-hand-over takes time (queueing/hand_over.py); closed, or behind Poisson arrivals and room without a limit. Closed, also
-banks drawn at random (queueing/bank_chain.py).
+A crossing whose routes change (lone_crossing.py), a token channel (queueing/token_bucket.py) or a lock whose hand-over
+takes time (queueing/hand_over.py): closed, or with Poisson arrivals and an unlimited buffer. Banks drawn at random
+(queueing/bank_chain.py): closed only.
 """
 
 import numpy as np
@@ -25,51 +25,51 @@ from npexplore.solve.queueing.hand_over import HandOver
 from npexplore.solve.queueing.token_bucket import saved_tokens_wait
 from npexplore.solve.stays import Found, Stay
 
-MAX_BANK_STATES = 10_000  # of a chain of banks, which takes about a second
-SPARE_THREADS = 1.5  # times as many as packets there, so that none waits for a thread
+MAX_BANK_STATES = 10_000  # of a Markov chain of banks, which takes about a second
+SPARE_THREADS = 1.5  # threads per packet in the machine at which no packet waits for a thread
 
 
 _Known = StaticStreams | TokenChannel | Lock | BankedMemory
 
 
 def alone(batch: Batch) -> Found | None:
-    """Return the answer of a machine that is one such resource, else None; raises RefusedError for one untold."""
+    """Return the solution of a machine that is one such resource, else None; raises RefusedError if it has none."""
     machine, workload = batch.like.machine, batch.like.workload
     if not may_be_alone(machine):
         return None
     columns = {name: column(name) for name in workload.columns}
     steps = machine.record(columns, machine.pools[0])
     body = [step for step in steps if not (isinstance(step, Visit) and step.resource is machine.ingress)]
-    for known in (_crossing, _lock, _channel, _banks):
-        answer = known(batch, body)
+    for solve in (_crossing, _lock, _channel, _banks):
+        answer = solve(batch, body)
         if answer is not None:
             return answer
     return None
 
 
 def may_be_alone(machine: Machine) -> bool:
-    """Say whether a machine has a resource of which stations leave something out, and one pool."""
-    kinds = [one for one in machine.resources.values() if isinstance(one, _Known)]
-    return len(machine.pools) == 1 and any(map(_matters, kinds))
+    """Say whether a machine has one pool and a resource that stations describe incompletely."""
+    resources = [resource for resource in machine.resources.values() if isinstance(resource, _Known)]
+    return len(machine.pools) == 1 and any(map(_matters, resources))
 
 
-def _matters(one: _Known) -> bool:
-    """Say whether stations leave something out of a resource."""
-    if isinstance(one, BankedMemory):
-        return one.precharge > 0 and not one.refresh
-    if isinstance(one, StaticStreams):
-        return bool(one.change or one.turns)
-    return bool(one.wake or one.waiter) if isinstance(one, Lock) else one.clock is None
+def _matters(resource: _Known) -> bool:
+    """Say whether a station would describe a resource incompletely."""
+    if isinstance(resource, BankedMemory):
+        return resource.precharge > 0 and not resource.refresh
+    if isinstance(resource, StaticStreams):
+        return bool(resource.change or resource.turns)
+    return bool(resource.wake or resource.waiter) if isinstance(resource, Lock) else resource.clock is None
 
 
 def _crossing(batch: Batch, body: Body) -> Found | None:
-    one = lone_crossing(batch, body)
-    if one is None:
+    crossing = lone_crossing(batch, body)
+    if crossing is None:
         return None
     method = "messages over one crossing: paths in turn, or two groups of them that alternate"
     if batch.like.workload.arrivals == "saturated":
-        return _closed(batch, one.closed(batch.like.machine.threads), method)
-    return _open(batch, one.open(_offered(batch)), method)
+        return _closed(batch, crossing.closed(batch.like.machine.threads), method)
+    return _open(batch, crossing.open(_offered(batch)), method)
 
 
 def _lock(batch: Batch, body: Body) -> Found | None:
@@ -78,17 +78,17 @@ def _lock(batch: Batch, body: Body) -> Found | None:
         return None
     lock, inside = visits[0].resource, visits[1:-1]
     cycles, seconds = lock.sleepers_cycles(), [step.operands.get("seconds") for step in inside]
-    waits = all(isinstance(step.resource, Delay) for step in inside) and all(
-        isinstance(one, Constant) for one in seconds
+    constant_waits = all(isinstance(step.resource, Delay) for step in inside) and all(
+        isinstance(operand, Constant) for operand in seconds
     )
-    if cycles is None or not waits or visits[-1].resource is not lock or len(batch) > 1:
+    if cycles is None or not constant_waits or visits[-1].resource is not lock or len(batch) > 1:
         return None
-    held = sum(float(one.value) for one in seconds if isinstance(one, Constant))
+    held_s = sum(float(operand.value) for operand in seconds if isinstance(operand, Constant))
     acquire, release, wake, waiter = (number * lock.cycle for number in cycles)
-    one, method = HandOver(acquire, held, release, wake, waiter), "M/G/1 with hand-over"
+    lock_model, method = HandOver(acquire, held_s, release, wake, waiter), "M/G/1 with hand-over"
     if batch.like.workload.arrivals == "saturated":
-        return None if acquire > held else _closed(batch, one.closed(batch.like.machine.threads), method)
-    return _open(batch, one.open(_offered(batch)), method)
+        return None if acquire > held_s else _closed(batch, lock_model.closed(batch.like.machine.threads), method)
+    return _open(batch, lock_model.open(_offered(batch)), method)
 
 
 def _channel(batch: Batch, body: Body) -> Found | None:
@@ -99,12 +99,12 @@ def _channel(batch: Batch, body: Body) -> Found | None:
     if not isinstance(channel, TokenChannel) or not all(isinstance(step, Visit | Draw) for step in body):
         return None
     drawn = any(isinstance(step, Draw) and step.variable is member for step in body)
-    each = _offered(batch) / (channel.members if drawn else 1)
+    member_rate = _offered(batch) / (channel.members if drawn else 1)
     one_token = tokens is None or (isinstance(tokens, Constant) and tokens.value == 1)
-    known = drawn or member is None or isinstance(member, Constant)
-    if each >= channel.rate or not (known and one_token) or channel.clock is not None:
+    is_known = drawn or member is None or isinstance(member, Constant)
+    if member_rate >= channel.rate or not (is_known and one_token) or channel.clock is not None:
         return None
-    return _open(batch, saved_tokens_wait(each, 1 / channel.rate, channel.depth), "M/D/1 with saved tokens")
+    return _open(batch, saved_tokens_wait(member_rate, 1 / channel.rate, channel.depth), "M/D/1 with saved tokens")
 
 
 def _banks(batch: Batch, body: Body) -> Found | None:

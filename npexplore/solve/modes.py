@@ -1,8 +1,9 @@
-"""Modes: runs of one machine that differ for as long as they last, by the order in which threads first met.
+"""Modes: runs of one machine with permanently different rates, caused by the order in which threads first met.
 
     runs differ if   variance of run means / (variance within runs / batches)  >  F(0.999)   and   deviation > 0.3 %
 
-Constant work lets a run keep the order in which its threads met a lock. Intervals of one run do not see the others.
+With constant work, threads keep the order in which they first met at a lock. The interval of a single run does not
+include other modes.
 """
 
 from collections.abc import Sequence
@@ -14,14 +15,14 @@ import numpy.typing as npt
 
 SURE = 0.999
 FIRST_RUNS, FIRST_BATCHES = 8, 16  # of an estimate
-FIRST_QUANTILE = 3.7669752583537486  # of F at SURE for these: to import scipy takes longer than the runs
-DEVIATION = 0.003  # relative standard deviation of run means: less is no mode
-WITHIN = 0.01  # rates of one mode lie so close together, relative to each other, or ...
-WITHIN_DEVIATIONS = 6.0  # ... so many standard errors of a run
+FIRST_QUANTILE = 3.7669752583537486  # of F at SURE for these, since importing scipy takes longer than the runs
+DEVIATION = 0.003  # smallest relative standard deviation of run means that counts as modes
+WITHIN = 0.01  # largest relative distance of rates of one mode, or ...
+WITHIN_DEVIATIONS = 6.0  # ... distance in standard errors of a run
 
 
 class Rated(Protocol):
-    """A run: its seed, packets a second, and these in each of the window's batches."""
+    """A run: its seed, and its packets per second, over the whole window and in each batch."""
 
     @property
     def seed(self) -> int: ...
@@ -33,9 +34,10 @@ class Rated(Protocol):
 
 @dataclass(frozen=True)
 class Modes:
-    """Rates (packets a second, ascending) of the modes, and the seeds of the runs that show each.
+    """Rates (packets per second, ascending) of the modes, and the seeds of the runs in each.
 
-    orders: which order makes each, in words. jitter: what jitter of service times makes of them, in words.
+    orders: the order of threads that causes each mode, in words. jitter: the effect of jitter of service times on the
+    modes, in words.
     """
 
     rates_pps: tuple[float, ...]
@@ -45,12 +47,12 @@ class Modes:
 
     @property
     def runs(self) -> tuple[int, ...]:
-        """How many of the runs show each mode."""
+        """The number of runs in each mode."""
         return tuple(len(seeds) for seeds in self.seeds)
 
     @property
     def commonest(self) -> tuple[int, ...]:
-        """The seeds of the mode that most runs show."""
+        """The seeds of the mode with the most runs."""
         return max(self.seeds, key=len)
 
     def __str__(self) -> str:
@@ -63,12 +65,12 @@ class Modes:
 
 
 def modes_of(runs: Sequence[Rated]) -> Modes | None:
-    """Return the modes that saturated runs fall into; None where they differ as chance lets them."""
-    rates = np.array([one.rate_pps for one in runs])
-    batches = min(len(one.rates) for one in runs)
+    """Return the modes of saturated runs; None if they do not differ significantly."""
+    rates = np.array([run.rate_pps for run in runs])
+    batches = min(len(run.rates) for run in runs)
     if len(runs) < 3 or batches < 3:
         return None
-    error = float(np.mean([np.var(one.rates, ddof=1) / len(one.rates) for one in runs]))
+    error = float(np.mean([np.var(run.rates, ddof=1) / len(run.rates) for run in runs]))
     between = float(np.var(rates, ddof=1))
     if between <= (DEVIATION * float(rates.mean())) ** 2 or not _differ(between, error, len(runs), batches):
         return None
@@ -85,10 +87,10 @@ def modes_of(runs: Sequence[Rated]) -> Modes | None:
 
 
 def _differ(between: float, error: float, runs: int, batches: int) -> bool:
-    """Return whether variance between runs is more than variance within them explains, by an F test."""
+    """Return whether the variance between runs is significantly larger than the variance within them (F test)."""
     if not error > 0:
         return True
-    if between <= error:  # below the quantile, which is above 1
+    if between <= error:  # the quantile is above 1
         return False
     return bool(between / error > quantile(runs, batches))
 

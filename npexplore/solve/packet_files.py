@@ -1,8 +1,7 @@
-"""A run of packets as files: a row a packet in Parquet, sent frames at their departures, dropped ones as they came.
+"""The files of a run: a row per packet in Parquet, sent frames at their departures, dropped frames at their arrivals.
 
-Captures are written as others are (pcap with nanoseconds, or pcapng where the input has several link types:
-draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng). All files are written part by part: rows as row groups, frames from
-a copy on the disk.
+Captures are pcap with nanoseconds, or pcapng if the input has several link types (draft-ietf-opsawg-pcap,
+draft-ietf-opsawg-pcapng). All files are written part by part: rows as row groups, frames from a copy on the disk.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ def write_run(
 ) -> dict[str, Path]:  # fmt: skip
     """Write `packets.parquet`, `sent.pcap` and `dropped.pcap` (pcapng where one has several link types); return paths.
 
-    result: what a run of a capture gave. trace: that capture; frames are read again from there, into a file without a
-    name in the folder. folder: is made if it is not there. with_progress: wraps the reading, as in a progress bar.
-    Times of sent frames count from the first packet's own time, in nanoseconds, rounded. Raises InputError if the
-    capture is another one by now.
+    result: a run of a capture. trace: that capture; its frames are read again, into an unnamed file in the folder.
+    folder: created if it does not exist. with_progress: wraps the reading, for example with a progress bar. Times of
+    sent frames are the first packet's time plus the departure, rounded to nanoseconds. Raises InputError if the capture
+    has changed.
     """
     folder, scan = Path(folder), open_captures(trace)
     folder.mkdir(parents=True, exist_ok=True)
@@ -81,33 +80,33 @@ def write_run(
 
 
 def departing(fates: Fates) -> Iterator[Integers]:
-    """Yield the places of the packets that were sent, part by part, in the order of their departures.
+    """Yield the places of the sent packets, part by part, in the order of their departures.
 
-    Packets stand in the order of their arrivals, and none departs before it arrives: those that depart before the next
-    part's first arrival are in order.
+    Packets are in the order of their arrivals and depart after they arrive. So packets that depart before the next
+    part's first arrival come before all later packets.
     """
     rows, waiting = fates.rows, np.zeros(0, dtype=np.int64)
     for part in fates.parts():
         waiting = np.concatenate([waiting, part.start + np.flatnonzero(fates.part(part).finished)])
         ends = rows[waiting, engine.F_END]
         order = np.argsort(ends, kind="stable")
-        known = len(order)
+        complete = len(order)
         if part.stop < len(rows) and (arrival := rows[part.stop, engine.F_ARRIVAL]) != NOWHERE:
-            known = int(np.searchsorted(ends[order], arrival))
-        yield waiting[order[:known]]
-        waiting = np.sort(waiting[order[known:]])
+            complete = int(np.searchsorted(ends[order], arrival))
+        yield waiting[order[:complete]]
+        waiting = np.sort(waiting[order[complete:]])
 
 
 @dataclass(frozen=True)
 class Frames:
-    """Frames of a capture: their bytes one after the other, and a table with their places there and their times."""
+    """Frames of a capture: their bytes one after the other, and a table with their positions and times."""
 
     data: npt.NDArray[np.uint8]
     table: PacketTable
 
     @staticmethod
     def copied(scan: Scan, folder: Path, with_progress: Callable[[Iterable[Any]], Iterable[Any]]) -> Frames:
-        """Copy a capture's frames into a file without a name in a folder; with_progress: wraps the reading."""
+        """Copy a capture's frames into an unnamed file in a folder; with_progress: wraps the reading."""
         builder, at = TableBuilder(RECORD_COLUMNS), 0
         with closing(scan), arrays_in_files(folder), tempfile.TemporaryFile(dir=folder) as file:
             for table in with_progress(scan):

@@ -1,7 +1,7 @@
-"""Function and time together: frames that left a machine go through the golden router, at the times at which they left.
+"""A machine's output through the golden router: frames enter the router at the times at which they left the machine.
 
-What the machine lost the router never sees; what the router drops, rewrites or answers it does on the machine's clock.
-Where the router has a rate or queues at a port (RFC 2475), frames wait there once more.
+The router does not get packets that the machine lost, and drops, rewrites and answers on the machine's clock. At router
+ports with a rate or queues (RFC 2475), frames wait once more.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ NO_PORT = -1
 
 
 class OutputPorts:
-    """A sink of a replay: by which port the first frame left that each packet became."""
+    """A sink of a replay: the output port of each packet's first frame."""
 
     def __init__(self, packets: Sequence[Integers], total: int) -> None:
-        """packets: of each input of the replay, the places of its packets among `total`, in their order."""
+        """packets: for each input of the replay, the places of its packets among `total` packets, in order."""
         self._packets = packets
         self.port = computed(total, lambda part: NO_PORT, np.int32)
 
     def take(self, step: Step) -> None:
-        """Take the frames of a step that packets became; messages of the router itself are not among them."""
-        became = np.flatnonzero(~step.made.icmp)[::-1]  # the first of several is written last
-        packet = step.made.packet[became]
+        """Note the ports of a step's forwarded frames; ICMP messages of the router do not count."""
+        frames = np.flatnonzero(~step.made.icmp)[::-1]  # of several frames of a packet, the first is written last
+        packet = step.made.packet[frames]
         for source, places in enumerate(self._packets):
             of_source = step.part.source[packet] == source
-            at = places[step.part.number[packet[of_source]]]
-            self.port[at] = step.made.port[became[of_source]]
+            packet_places = places[step.part.number[packet[of_source]]]
+            self.port[packet_places] = step.made.port[frames[of_source]]
         release_pages()
 
 
@@ -56,16 +56,16 @@ def route_run(
     result: PacketRun, files: Mapping[str, Path], router: Router, port: str, *, profile: str | None = None,
     any_station: bool = False,
 ) -> tuple[Routed, pd.DataFrame]:  # fmt: skip
-    """Forward the frames that `write_run` wrote; return what the router did, and the packets that it dropped.
+    """Forward the frames that `write_run` wrote; return the router's results and a table of the packets it dropped.
 
-    Their folder gets `ports/PORT.pcap` for each port that sends something, and `packets.parquet` three more columns.
+    The files' folder gets `ports/PORT.pcap` for each port that sends frames, and `packets.parquet` gets three columns:
+    router_reason and router_clause of dropped packets, output_port of forwarded ones.
 
-    result: the run. files: what `write_run` returned for it. router: the configuration. port: by which port
-    all packets come, unless the run has input ports of its own. profile: rules to follow (None: the configuration's).
-    any_station: forward frames whatever their destination MAC address. The table has a row a dropped packet:
-    router_reason, router_clause; its index is the packet's row in the capture, as that of `result.packets`. The third
-    column of the file is output_port, of packets that were forwarded. Raises InputError for a link type that routers
-    refuse, UnknownNameError for a port that the router has not.
+    result: the run. files: the paths that `write_run` returned for it. router: the configuration. port: the input port
+    of all packets, if the run has no input ports. profile: rules to follow (None: the configuration's). any_station:
+    forward frames with any destination MAC address. The table has a row per dropped packet with router_reason and
+    router_clause; its index is the packet's row in the capture, as in `result.packets`. Raises InputError for a link
+    type that routers refuse, UnknownNameError for a port that the router does not have.
     """
     import pandas as pd
 
@@ -79,22 +79,22 @@ def route_run(
         source = None if result.ports is None else result.input_port[sent]
         places = {name: sent if source is None else sent[source == k] for k, name in enumerate(names)}
         output = OutputPorts([*places.values()], len(result.number))
-    with tempfile.TemporaryDirectory() as aside:
-        inputs = {port: files["sent"]} if source is None else _by_port(files["sent"], source, names, Path(aside))
-        table = Path(aside) / "drops.csv"
+    with tempfile.TemporaryDirectory() as scratch:
+        inputs = {port: files["sent"]} if source is None else _by_port(files["sent"], source, names, Path(scratch))
+        table = Path(scratch) / "drops.csv"
         routed = forward_captures(
             router, inputs, out=folder / "ports", drops=table, profile=profile, any_station=any_station,
             sinks=[output],
         )  # fmt: skip
-        read = pd.read_csv(table, keep_default_na=False)
+        drop_table = pd.read_csv(table, keep_default_na=False)
     dropped = np.array(
-        [places[name][number] for name, number in zip(read.port, read.packet, strict=True)], dtype=np.int64
+        [places[name][number] for name, number in zip(drop_table.port, drop_table.packet, strict=True)], dtype=np.int64
     )
     output.port[dropped] = NO_PORT
-    codes, labels = {"output_port": output.port}, {"output_port": [one.name for one in router.ports]}
+    codes, labels = {"output_port": output.port}, {"output_port": [output_port.name for output_port in router.ports]}
     drops = pd.DataFrame(index=pd.Index(result.number[dropped], name="packet"))
     for name in ("reason", "clause"):
-        values = pd.Categorical(read[name].to_numpy())
+        values = pd.Categorical(drop_table[name].to_numpy())
         column = f"router_{name}"
         drops[column], labels[column] = values, values.categories.tolist()
         with arrays_in_files(folder):
@@ -109,7 +109,7 @@ def route_run(
 
 
 def _by_port(sent: Path, source: Integers, names: Sequence[str], folder: Path) -> dict[str, Path]:
-    """Write the frames of each input port as a capture of its own; return the captures by port."""
+    """Write the frames of each input port to a separate capture; return the captures by port."""
     captures = {name: folder / f"{k}{sent.suffix}" for k, name in enumerate(names)}
     form, first = "pcapng" if sent.suffix == ".pcapng" else "pcap-ns", 0
     with ExitStack() as opened:

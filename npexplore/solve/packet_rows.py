@@ -1,4 +1,4 @@
-"""Rows of every packet's fate as columns, for all packets or some of them: names are those that all rows need."""
+"""The fates of packets (rows of the engine) as named columns, for all packets or some of them."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ TIMES = ((engine.SERVED, "service"), (engine.WAITED, "waiting"), (engine.HELD_UP
 
 @dataclass(frozen=True)
 class Coded:
-    """A column of few labels. codes: the place of each value among the labels; NOWHERE: it has none."""
+    """A categorical column. codes: index of each value's label (NOWHERE: no value)."""
 
     codes: npt.NDArray[Any]
     labels: Sequence[str]
 
     def categorical(self) -> pd.Categorical:
-        """Return the values as pandas has them."""
+        """Return the values as a pandas categorical."""
         import pandas as pd
 
         return pd.Categorical.from_codes(self.codes, categories=pd.Index(self.labels, dtype="str"))
 
     def dictionary(self, kind: pa.DictionaryType) -> pa.DictionaryArray:
-        """Return the values as Arrow has them, of a type that was made of `categorical()`."""
+        """Return the values as an Arrow dictionary array; kind: Arrow's type for `categorical()`."""
         import pyarrow as pa
 
         codes = pa.array(self.codes.astype(kind.index_type.to_pandas_dtype()), mask=self.codes == NOWHERE)
@@ -53,13 +53,13 @@ Columns = dict[str, "npt.NDArray[Any] | Coded"]
 
 
 def as_pandas(columns: Columns) -> dict[str, Any]:
-    """Return columns as a data frame has them."""
+    """Return columns as values of a data frame."""
     return {name: column.categorical() if isinstance(column, Coded) else column for name, column in columns.items()}
 
 
 @dataclass(frozen=True)
 class PacketRows:
-    """fates: the rows in ticks. reasons: why packets are lost, by place. The others are those of PacketRun."""
+    """fates: the rows in ticks. reasons: why packets are lost, by place. Other fields: see PacketRun."""
 
     fates: Fates
     reasons: Mapping[str, str]
@@ -87,9 +87,9 @@ class PacketRows:
         return dict(zip(self._places(lost), self.totals.drops[[*lost]].tolist(), strict=True))
 
     def frame(self, part: slice | Integers, totals: Totals | None = None) -> pd.DataFrame:
-        """Return some rows of `PacketRun.packets`, computed from these alone.
+        """Return some rows of `PacketRun.packets`, computed from these rows alone.
 
-        part: places of packets. totals: of the rows whose names and columns it has (None: of all).
+        part: places of packets. totals: of the rows that determine names and columns (None: of all rows).
         """
         import pandas as pd
 
@@ -99,7 +99,7 @@ class PacketRows:
         return frame
 
     def columns(self, part: slice | Integers, totals: Totals) -> Columns:
-        """Return the columns of `frame` by their names, without its index."""
+        """Return the columns of `frame` by name, without its index."""
         return {
             **self._columns(part, totals),
             **self._origin(part),
@@ -112,17 +112,17 @@ class PacketRows:
         return [f"{token.name} {k}" for k, token in enumerate(self.fates.model.tokens)]
 
     def _columns(self, part: slice | Integers, totals: Totals) -> Columns:
-        """Return times in seconds, outcome, place and reason of drops, and thread of some rows."""
+        """Return, for some rows, times in seconds, outcome, place and reason of drops, and thread."""
         model, lost = self.fates.model, totals.names()[0]
-        columns = np.ascontiguousarray(self.fates.rows[part, : engine.F_FIRST].T)  # each is read several times
+        columns = np.ascontiguousarray(self.fates.rows[part, : engine.F_FIRST].T)  # each column is read several times
         arrival, drop, tick, places = columns[engine.F_ARRIVAL], columns[engine.F_DROP], model.tick, self._places(lost)
         dropped = drop != NOWHERE
         sent = (columns[engine.F_ENDS] > 0) & ~dropped
         end = np.where(sent, columns[engine.F_END], NOWHERE)
-        at = np.full(len(drop), NOWHERE, dtype=np.int16)
-        at[dropped] = np.searchsorted(lost, drop[dropped])
+        place_codes = np.full(len(drop), NOWHERE, dtype=np.int16)
+        place_codes[dropped] = np.searchsorted(lost, drop[dropped])
         reasons = list(dict.fromkeys(map(self.reasons.__getitem__, places)))
-        known = [reasons.index(self.reasons[place]) for place in places]
+        reason_codes = [reasons.index(self.reasons[place]) for place in places]
         outcome = np.where(sent, 0, np.where(dropped, 1, 2)).astype(np.int16)
         return {
             "arrival_s": _seconds(arrival, tick),
@@ -130,13 +130,13 @@ class PacketRows:
             "departure_s": _seconds(end, tick),
             "latency_s": np.where(sent, (end - arrival) * tick, np.nan),
             "outcome": Coded(outcome, OUTCOMES),
-            "dropped_at": Coded(at, places),
-            "reason": Coded(np.array([*known, NOWHERE], dtype=np.int16)[at], reasons),
+            "dropped_at": Coded(place_codes, places),
+            "reason": Coded(np.array([*reason_codes, NOWHERE], dtype=np.int16)[place_codes], reasons),
             "thread": Coded(columns[engine.F_THREAD], self._threads),
         }
 
     def by_resource(self, part: slice | Integers, totals: Totals) -> dict[str, Floats]:
-        """Return the columns of waiting and service of some rows, of the resources where packets spent time."""
+        """Return, for some rows, the columns of service and waiting at the resources where packets spent time."""
         places, fates = self.fates.model.places, self.fates.part(part)
         if places is None or not len(totals.visited):
             return {}
@@ -149,13 +149,13 @@ class PacketRows:
         }
 
     def input_port(self, part: slice | Integers) -> Integers:
-        """Return the place of some packets' input ports among `ports.names`; 0 where there is one."""
+        """Return the index of some packets' input ports in `ports.names` (0 if there is one port)."""
         if self.ports is None or self.capture is None:
             return np.zeros(len(self.number[part]), dtype=np.int64)
         return self.ports.of_packets(self.capture, self.number[part])
 
     def _origin(self, part: slice | Integers) -> Columns:
-        """Return the columns of input ports and loops, where there are several."""
+        """Return the columns of input ports and of loops, each if there are several."""
         columns: Columns = {}
         if self.ports is not None:
             columns["input_port"] = Coded(self.input_port(part), self.ports.names)

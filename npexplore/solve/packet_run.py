@@ -1,7 +1,7 @@
-"""A capture through a machine: what becomes of each packet, beside the prediction that the same run gives.
+"""A run of a capture through a machine: the fate of each packet, and the prediction of the same run.
 
-Every packet is sent, dropped, or inside when nothing goes on any more; sums over the rows are the totals of `simulate`,
-to the tick (RFC 1242, 3.8 and 3.17: latency and overhead are those of each frame, from its arrival to its departure).
+Every packet is sent, dropped, or still inside at the end; sums over the rows equal the totals of `simulate` to the tick
+(RFC 1242, 3.8 and 3.17: latency and overhead are those of each frame, from its arrival to its departure).
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ REASONS: Mapping[str, tuple[type, ...]] = {
 class PacketRun(Result):
     """What `Design.run` returns: every packet's fate (`packets`), and the prediction of the same run.
 
-    prediction: what `simulate` answers for these packets and this seed. number: of each offered packet, its row in the
-    capture's `packets`. fates: the rows in ticks, as they were recorded. reasons: why packets are lost, by place.
-    classes: of each packet, if they have any. capture: that they are of. ports: its input ports, if it came by several.
-    loops: how often its packets came. row_file: has the rows already (None: no file has them).
+    prediction: the answer of `simulate` for these packets and this seed. number: row of each offered packet in the
+    capture's `packets`. fates: the recorded rows in ticks. reasons: why packets are lost, by place. classes: of each
+    packet, if any. capture: the source of the packets. ports: input ports of the capture, if several. loops: how often
+    the capture was repeated. row_file: file with the rows (None: no file).
 
     Example:
         >>> import npexplore as npx
@@ -89,7 +89,7 @@ class PacketRun(Result):
 
     @cached_property
     def rows(self) -> PacketRows:
-        """The rows as columns, part by part."""
+        """The rows as named columns."""
         return PacketRows(self.fates, self.reasons, self.number, self.classes, self.capture, self.ports, self.loops)
 
     @property
@@ -104,18 +104,18 @@ class PacketRun(Result):
 
     @cached_property
     def packets(self) -> pd.DataFrame:
-        """One row a packet, its index the packet's row in the capture's `packets`; times in seconds.
+        """One row per packet, whose index is the packet's row in the capture's `packets`; times in seconds.
 
-        arrival_s, start_s (its thread gets it), departure_s (sent) count from the first packet; latency_s from arrival
-        to departure; outcome (sent, dropped, inside), dropped_at, reason; thread; input_port and loop (from 0), where
-        there are several; class, if the packets have classes. With `by_resource`: RESOURCE.service_s, .waiting_s, and
+        arrival_s, start_s (a thread gets the packet), departure_s (sent) count from the first packet; latency_s is from
+        arrival to departure; outcome (sent, dropped, inside), dropped_at, reason; thread; input_port and loop (from 0),
+        if there are several; class, if packets have classes. With `by_resource`: RESOURCE.service_s, .waiting_s, and
         .held_s (waiting while the resource is blocked by a packet that waits elsewhere), which add up to latency_s.
-        What a packet does not have is missing.
+        Values that a packet does not have are missing.
         """
         return self.rows.frame(slice(0, len(self.number)))
 
     def worst(self, packets: int) -> pd.DataFrame:
-        """Return the rows of so many packets with the largest latency, of those that were sent, the largest first."""
+        """Return the rows of the given number of sent packets with the largest latency, the largest first."""
         places = np.zeros(0, dtype=np.int64)
         for part in self.fates.parts():
             sent = part.start + np.flatnonzero(self.fates.part(part).finished)
@@ -128,9 +128,9 @@ class PacketRun(Result):
     def measures(self, by: Integers | None = None) -> pd.DataFrame:
         """Return loss, latency, delay variation and reordering of groups of packets, one row each (docs/packet_run.md).
 
-        by: the number of each packet's group, shape (packets,), from 0 on (None: all are one). Where the rows are in
-        files, at most `packet_groups.MEASURED_PACKETS` of a group are measured, the first; a column `measured` has how
-        many, if there are such groups.
+        by: group number of each packet from 0 on, shape (packets,) (None: one group). If the rows are in files, only
+        the first `packet_groups.MEASURED_PACKETS` packets of a group are measured; a column `measured` has the number
+        of measured packets if any group is larger.
         """
         with self._arrays():
             group = computed(len(self.number), lambda part: 0, np.int32) if by is None else np.asarray(by)
@@ -140,11 +140,11 @@ class PacketRun(Result):
         return table
 
     def _arrays(self) -> AbstractContextManager[None]:
-        """Arrays with a value a packet are where the rows are: in memory, or in files of the folder of `row_file`."""
+        """Place arrays with a value per packet where the rows are: in memory, or in files beside `row_file`."""
         return arrays_in_files(None if self.row_file is None else self.row_file.parent)
 
     def over_time(self, window_s: float) -> pd.DataFrame:
-        """Return the measures of packets by the window of time in which they came; `start_s` is its beginning."""
+        """Return the measures of packets by the time window of their arrival; `start_s` is the window's beginning."""
         positive("window", window_s)
         rows, tick = self.fates.rows, self.fates.model.tick
         with self._arrays():
@@ -162,37 +162,37 @@ class PacketRun(Result):
     def flows(self) -> pd.DataFrame:
         """Return the measures of each flow's two directions, the one with the largest 99th percentile first.
 
-        `flow` is the row in the capture's `flows()`; src, dst, sport, dport, ip_proto are those of the direction.
-        Packets whose IP header was cut off are left out.
+        `flow` is the row in the capture's `flows()`; src, dst, sport, dport, ip_proto are of the direction. Packets
+        whose IP header was cut off are left out.
         """
         if self.capture is None or not ("src" in self.capture.columns.stored or self.capture.files):
             raise InputError(f"{self.design}: these packets have no addresses, and no flows")
         if "src" not in self.capture.columns.stored:
             table = self._directed_flows(self.directed)
             return table.sort_values("latency_p99_s", ascending=False, kind="stable", ignore_index=True)
-        ways = directions(self.capture.columns)
-        at = np.minimum(np.searchsorted(ways.rows, self.number), len(ways.rows) - 1)
-        known = ways.rows[at] == self.number
-        codes = np.where(known, 2 * ways.number[at] + ways.back[at], 2 * len(ways.rows))
+        flows = directions(self.capture.columns)
+        at = np.minimum(np.searchsorted(flows.rows, self.number), len(flows.rows) - 1)
+        has_flow = flows.rows[at] == self.number
+        codes = np.where(has_flow, 2 * flows.number[at] + flows.back[at], 2 * len(flows.rows))
         present, first, group = np.unique(codes, return_index=True, return_inverse=True)
         table = self.measures(group)
         for place, name in enumerate(("src", "dst", "sport", "dport", "ip_proto")):
-            values = ways.tuples[name][at][first]
-            table.insert(place, name, ways.ends.text(values) if name in ("src", "dst") else values)
+            values = flows.tuples[name][at][first]
+            table.insert(place, name, flows.ends.text(values) if name in ("src", "dst") else values)
         table.insert(0, "flow", present // 2)
-        return table[: known.any() and len(table) - (not known.all())].sort_values(
+        return table[: has_flow.any() and len(table) - (not has_flow.all())].sort_values(
             "latency_p99_s", ascending=False, kind="stable", ignore_index=True
         )
 
     @cached_property
     def directed(self) -> Directed:
-        """The directions of flows of a capture whose columns are not in memory; its files are read once more."""
+        """The flow directions of a capture whose columns are not in memory; its files are read once more."""
         assert self.capture is not None, "a run of a capture"
         with self._arrays():
             return directed(self.capture)
 
     def _directed_flows(self, known: Directed) -> pd.DataFrame:
-        """Return the measures of directions of flows, in the order of flows."""
+        """Return the measures of flow directions, in the order of flows."""
         with self._arrays():
             group = computed(len(self.number), lambda part: known.of_packet[self.number[part]], np.int32)
             table = self.measures(group)
@@ -204,7 +204,7 @@ class PacketRun(Result):
 
     @cached_property
     def input_port(self) -> Integers:
-        """The place of each packet's input port among `ports.names`; 0 where there is one."""
+        """The index of each packet's input port in `ports.names` (0 if there is one port)."""
         return self.rows.input_port(slice(None))
 
     def to_frame(self) -> pd.DataFrame:
@@ -212,21 +212,21 @@ class PacketRun(Result):
         return self.packets
 
     def records(self) -> list[dict[str, Any]]:
-        """Return how many packets ended how, and where."""
+        """Return the number of packets by outcome, place and reason."""
         ends: list[dict[str, Any]] = [{"outcome": SENT, "packets": self.counts[SENT]}]
         for place, count in self.drops.items():
             ends.append({"outcome": DROPPED, "packets": count, "dropped_at": place, "reason": self.reasons[place]})
         return [*ends, {"outcome": INSIDE, "packets": self.counts[INSIDE]}]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the counts, the ends and the prediction in JSON's own types."""
+        """Return the counts, the outcomes and the prediction in JSON types."""
         return {
             "design": self.design, "packets": len(self.number), **self.counts, "ends": self.records(),
             "prediction": self.prediction.to_dict(),
         }  # fmt: skip
 
     def heading(self) -> str:
-        """Return how many packets there were, and how they ended."""
+        """Return the number of packets, and the number of each outcome."""
         ends = ", ".join(f"{count:,} {name}" for name, count in self.counts.items())
         return f"{self.design}: {len(self.number):,} packets: {ends}"
 
@@ -237,13 +237,13 @@ def run_packets(
     memory_bytes: float | None = None, folder: Path | None = None, resume: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> PacketRun:  # fmt: skip
-    """Run time-stamped packets through a machine, once each; number: of each, its row in the capture.
+    """Run time-stamped packets once through a machine; number: row of each packet in the capture.
 
-    folder: gets `packets.parquet` while the run goes on. resume: go on from the folder's checkpoint, if it is of this
-    run, and write checkpoints (npexplore/engine/checkpoint.py). progress: is called with how many have arrived, of how
-    many. Raises RefusedError for a machine in which packets cannot be told apart, or whose packets are others than
-    those given; SimulationError if the run makes no progress;
-    KeyboardInterrupt, with a message that says which rows the file has, if the run was interrupted.
+    folder: `packets.parquet` is written there during the run. resume: continue from the folder's checkpoint, if it is
+    of this run, and write checkpoints (npexplore/engine/checkpoint.py). progress: called with the numbers of arrived
+    and of all packets. Raises RefusedError for a machine in which packets cannot be identified, or that creates other
+    packets than those given; SimulationError if the run makes no progress; KeyboardInterrupt, with a message about the
+    rows in the file, if the run was interrupted.
     """
     if len(number) != len(workload.packet_bytes):
         raise RefusedError(f"{name}: {len(number)} packets were given, its own {len(workload.packet_bytes)} come")
@@ -290,6 +290,6 @@ def run_packets(
 
 
 def _reason(machine: Machine, place: str) -> str:
-    """Return why packets are lost at a resource; what a program counts under a name of its own is its own reason."""
+    """Return why packets are lost at a place: a reason of its resource, or PROGRAM for drops that a program counts."""
     resource = machine.resources.get(place, machine.ingress if place == machine.ingress.name else None)
     return next((reason for reason, kinds in REASONS.items() if isinstance(resource, kinds)), "PROGRAM")

@@ -1,9 +1,9 @@
-"""What the golden router decides of each packet of a capture, as packet columns that a machine's program may read.
+"""The golden router's decision for each packet of a capture, as packet columns that a machine's program may read.
 
-drop_reason   0 of a packet that is forwarded, otherwise the number of the reason (npexplore/golden/reasons.py)
-sent_bytes    what leaves because of it: its own bytes if it is forwarded, and those of ICMP messages that answer it
+drop_reason   0 for a packet that is forwarded, otherwise the number of the reason (npexplore/golden/reasons.py)
+sent_bytes    bytes sent because of the packet: its own if it is forwarded, and those of ICMP messages that answer it
 
-The router decides at the arrivals. Queues of its ports are behind the machine and lose packets later (packet_router).
+The router decides at arrivals. The queues of its ports are behind the machine and drop packets later (packet_router).
 """
 
 from collections.abc import Collection, Mapping
@@ -26,7 +26,7 @@ Integers = npt.NDArray[np.int64]
 
 
 class _Noted(dict[str, Variable]):
-    """Columns that note which of them a program asks for."""
+    """Columns that record which of them a program reads."""
 
     def __init__(self, columns: Mapping[str, Variable]) -> None:
         super().__init__(columns)
@@ -42,7 +42,7 @@ class _Noted(dict[str, Variable]):
 
 
 def verdicts_read(machine: Machine, packets: Workload) -> set[str]:
-    """Return the columns of the router that programs of a machine ask for; packets: some that it gets."""
+    """Return the router's columns that programs of a machine read; packets: a workload with the machine's columns."""
     queues, read = machine.queues(), set[str]()
     for pool in machine.pools:
         carried = () if pool.gets is None else queues[pool.gets].carries
@@ -56,12 +56,12 @@ def with_verdicts(
     packets: Workload, rows: Integers, capture: Capture, router: Router, ports: tuple[str, ...], speed: float,
     *, any_station: bool = False, columns: Collection[str] = (DROP_REASON, SENT_BYTES),
 ) -> Workload:  # fmt: skip
-    """Return packets with the columns of what a router decides of them.
+    """Return packets with the columns of a router's decisions.
 
-    rows: of each packet, its row in the capture. ports: the router's port by which the packets of each file of the
-    capture come. speed: how many times as fast as in the capture, for limits on the rate of ICMP messages.
-    any_station: forward frames whatever their destination MAC address. columns: those that the packets get. Raises
-    InputError for a capture that cannot be read again, or of more files than ports.
+    rows: row of each packet in the capture. ports: the router's input port for each file of the capture. speed: replay
+    speed relative to the capture, for limits on the rate of ICMP messages. any_station: forward frames with any
+    destination MAC address. columns: the columns to add. Raises InputError for a capture that cannot be read again, or
+    whose number of files is not that of the ports.
     """
     if len(capture.files) != len(ports):
         raise InputError(
@@ -72,16 +72,16 @@ def with_verdicts(
     reason, answer_bytes = (computed(total, lambda part: 0, kind) for kind in (np.uint8, np.int32))
     inputs = dict(zip(ports, capture.files, strict=True))
     for step in Replay(router, inputs, any_station=any_station, speed=speed):
-        at = starts[step.part.source] + step.part.number
-        reason[at] = step.made.reason
+        capture_rows = starts[step.part.source] + step.part.number
+        reason[capture_rows] = step.made.reason
         answers = step.made.icmp
-        np.add.at(answer_bytes, at[step.made.packet[answers]], step.made.frames.length[answers] - ETHERNET)
+        np.add.at(answer_bytes, capture_rows[step.made.packet[answers]], step.made.frames.length[answers] - ETHERNET)
         release_pages()
-    own = packets.packet_bytes
+    frame_bytes = packets.packet_bytes
 
     def sent_bytes(part: slice) -> Integers:
         of_part = rows[part]
-        forwarded = np.where(reason[of_part] == 0, own[part], 0)
+        forwarded = np.where(reason[of_part] == 0, frame_bytes[part], 0)
         return np.asarray(forwarded + answer_bytes[of_part])
 
     values = {DROP_REASON: lambda part: reason[rows[part]], SENT_BYTES: sent_bytes}

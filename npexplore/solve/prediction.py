@@ -1,7 +1,7 @@
-"""What every solver returns: throughput with what it counts, the bottleneck by name, utilizations, latency, drops.
+"""The result type of all solvers: throughput, bottleneck, utilizations, latency, drops.
 
-Floats are in SI base units (bit/s, packets/s, s). `exact` is True only where the model has product form and the
-solver is exact for it; else `approximation` names what was assumed.
+Floats are in SI base units (bit/s, packets/s, s). `exact` is True only if the model has product form and the solver is
+exact for it; else `approximation` names the assumptions.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 NEARLY_FULL = 0.85
 CEILING = "ceiling_pps."  # with a resource's name, in `about` of bounds: packets/s that it alone allows
-PERCENTILES = ("p50", "p95", "p99")  # that estimates give an interval of
-UTILIZATION = "utilization_"  # how the columns of a row begin that hold the busy shares of resources
+PERCENTILES = ("p50", "p95", "p99")  # estimates have an interval for each
+UTILIZATION = "utilization_"  # prefix of the columns of a row with the utilizations of resources
 
 
 class Utilization(NamedTuple):
@@ -77,7 +77,7 @@ class Queue(NamedTuple):
 
 
 class ClassOfPackets(NamedTuple):
-    """What a simulation says of the packets of one class."""
+    """Throughput, rate and latency of the packets of one class in a simulation."""
 
     throughput_bps: float
     rate_pps: float
@@ -148,7 +148,7 @@ class Prediction(Result):
 
     @property
     def ceilings_pps(self) -> dict[str, float]:
-        """The packets/s that each resource alone allows, by name; empty unless bounds answered."""
+        """The packets/s that each resource alone allows, by name; empty for solvers other than bounds."""
         return {k.removeprefix(CEILING): float(v) for k, v in self.about.items() if k.startswith(CEILING)}
 
     def __repr__(self) -> str:
@@ -183,7 +183,7 @@ class Prediction(Result):
         }
 
     def record(self) -> dict[str, Any]:
-        """Return the answer as one row, under the names of a sweep's columns, without what was asked."""
+        """Return the answer as one row, under the names of a sweep's columns, without design and workload."""
         low, high = self.ci95.get("throughput_bps", (None, None))
         early, late = self.ci95.get("latency_s", (None, None))
         estimated = self.solver == "estimate"
@@ -241,7 +241,7 @@ class Prediction(Result):
 
 
 def line_columns(rate_pps: Any, line_pps: Any) -> dict[str, Any]:
-    """Return the line rate and the share of it that is reached, as columns of a sweep; also of arrays."""
+    """Return the line rate and the share of it that is reached, as columns of a sweep; numbers or arrays."""
     if line_pps is None:
         return {"line_rate_mpps": None, "line_rate_share": None}
     return {"line_rate_mpps": line_pps / 1e6, "line_rate_share": rate_pps / line_pps}
@@ -254,10 +254,11 @@ def _nanoseconds(seconds: float | None) -> float | None:
 def bottleneck(
     servers: Mapping[str, Server], busy: Mapping[str, float], seen: Mapping[str, Utilization] | None = None
 ) -> str:
-    """Name what holds a machine back: the busiest server; a full limit if no server is; else the number of threads.
+    """Return the bottleneck's name: the busiest server if it is nearly full, else a full limit, else "threads".
 
-    busy: by server name, the busy share of its busiest member (one bank that everybody wants holds all back). seen:
-    utilizations with blocked shares; of several full servers, links that a blocked worm keeps count without them.
+    busy: by server name, the utilization of its busiest member (one bank that all packets use limits the machine).
+    seen: utilizations with blocked shares; if several servers are full, these are subtracted for links that a blocked
+    worm keeps.
     """
     names, number = bottlenecks(servers, {name: np.array([share]) for name, share in busy.items()}, 1)
     full_ones = [k for k, server in servers.items() if server.role == "queue" and busy.get(k, 0.0) >= NEARLY_FULL]
@@ -269,15 +270,15 @@ def bottleneck(
 def bottlenecks(
     servers: Mapping[str, Server], busy: Mapping[str, Floats], points: int
 ) -> tuple[tuple[str, ...], Integers]:
-    """Name what holds each point back, as numbers into names (as `bottleneck` does)."""
+    """Return names, and for each point the index of its bottleneck among them (rule: see `bottleneck`)."""
     roles = ("queue",), ("limit", "pool")
-    # of equally busy ones, the last by name
+    # among equally busy servers, the last by name
     by_role = [sorted((n for n, s in servers.items() if s.role in role and n in busy), reverse=True) for role in roles]
     names = (*by_role[0], *by_role[1], "threads")
-    full, first = [], []
+    highest, busiest = [], []
     for part, start in zip(by_role, (0, len(by_role[0])), strict=True):
         table = np.stack([busy[name] for name in part]) if part else np.zeros((1, points))
-        full.append(np.max(table, axis=0))
-        first.append(np.argmax(table, axis=0) + start if part else np.full(points, len(names) - 1))
-    idle = np.where(full[1] > 0.95, first[1], len(names) - 1)
-    return names, np.where(full[0] >= NEARLY_FULL, first[0], idle)
+        highest.append(np.max(table, axis=0))
+        busiest.append(np.argmax(table, axis=0) + start if part else np.full(points, len(names) - 1))
+    otherwise = np.where(highest[1] > 0.95, busiest[1], len(names) - 1)
+    return names, np.where(highest[0] >= NEARLY_FULL, busiest[0], otherwise)

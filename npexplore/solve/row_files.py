@@ -1,7 +1,7 @@
-"""Rows of every packet's fate as a Parquet file, a part of the packets a row group, also while the run goes on.
+"""The fates of all packets as a Parquet file with a row group per part of the packets, also written during the run.
 
-Names of places and columns are those that the rows of the file need. Where a later part needs more, the file begins
-anew: it is the same, byte for byte, whether its rows were written during the run or after it.
+The file has only the columns and labels that its rows need. If a later part needs more, the file is written anew, so
+that it is the same, byte for byte, whether rows were written during the run or after it.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ROW_FILE = "packets.parquet"
-PAGE_BYTES = 1 << 23  # before it is encoded: a column of a part
+PAGE_BYTES = 1 << 23  # of a page before encoding: large enough for a column of a part
 
 
 class RowFile:
-    """A Parquet file of rows, as a context manager; within it, `write` appends parts of them."""
+    """A Parquet file of rows: a context manager within which `write` appends parts of the rows."""
 
     def __init__(
         self, rows: PacketRows, path: Path, sources: list[str], totals: Totals | None = None,
         more: Callable[[slice], Columns] | None = None,
     ) -> None:  # fmt: skip
-        """sources: files that are read, none of which is replaced. totals: of all rows, if they are known by now.
+        """sources: input files, which must not be replaced. totals: of all rows, if they are known.
 
-        more: further columns of a part of the rows.
+        more: returns further columns for a part of the rows.
         """
         self.converted = 0  # rows
         self._rows, self._path, self._sources, self._more = rows, path, sources, more
         self._known, self._totals = totals is not None, totals
         self._writer: Any = None
-        self._tables: list[pa.Table] = []  # of the row group that is not full
+        self._tables: list[pa.Table] = []  # of the incomplete row group
         self._files = ExitStack()
 
     def __enter__(self) -> RowFile:
@@ -55,17 +55,17 @@ class RowFile:
         self._files.__exit__(kind, error, at)
 
     def write(self, part: slice) -> None:
-        """Append the rows from those that are there to the end of a part, which change no more.
+        """Append all rows up to the end of a part; they must be final.
 
-        A row group is written when all its rows are there, or at the end.
+        A row group is written when it is complete, or at the end.
         """
         fates = self._rows.fates
         if not self._known:
-            new = fates.part(part).totals()
-            both = new if self._totals is None else self._totals.plus(new)
-            if self._totals is not None and both.names() != self._totals.names():
+            added_totals = fates.part(part).totals()
+            all_totals = added_totals if self._totals is None else self._totals.plus(added_totals)
+            if self._totals is not None and all_totals.names() != self._totals.names():
                 self._close()
-            self._totals = both
+            self._totals = all_totals
         while self.converted < part.stop:
             stop = min(self.converted + fates.chunk_rows, part.stop)
             stop = min(stop, (self.converted // fates.part_rows + 1) * fates.part_rows)
@@ -76,7 +76,7 @@ class RowFile:
                 release_pages()
 
     def _table(self, part: slice) -> pa.Table:
-        """Return some rows as `pyarrow.Table.from_pandas` makes them of their frame."""
+        """Return some rows as the table that `pyarrow.Table.from_pandas` makes of their data frame."""
         import pyarrow as pa
 
         totals = self._totals or self._rows.totals
@@ -94,7 +94,7 @@ class RowFile:
         return pa.Table.from_arrays(arrays, schema=self._schema)
 
     def _begin(self, totals: Totals) -> None:
-        """Open the file for columns that rows with these totals have."""
+        """Open the file for the columns of rows with these totals."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
@@ -105,7 +105,7 @@ class RowFile:
         schema = pa.Schema.from_pandas(frame)
         metadata = {**(schema.metadata or {}), b"PANDAS_ATTRS": json.dumps(frame.attrs).encode()}
         self._schema = schema.with_metadata(metadata)
-        times = [name for name, kind in frame.dtypes.items() if kind.kind == "f"]  # are hardly repeated
+        times = [name for name, kind in frame.dtypes.items() if kind.kind == "f"]  # few values repeat
         self._writer = pq.ParquetWriter(
             self._part, self._schema, data_page_size=PAGE_BYTES, write_batch_size=self._rows.fates.part_rows,
             column_encoding={"packet": "DELTA_BINARY_PACKED"},
@@ -121,7 +121,7 @@ class RowFile:
             self._tables.clear()
 
     def _close(self) -> None:
-        """Close the file; what is written next begins it anew."""
+        """Close the file; the next write starts it anew."""
         self.converted = 0
         self._tables.clear()
         if self._writer is not None:
@@ -130,9 +130,9 @@ class RowFile:
 
 
 class RowStream:
-    """Writes rows in a thread of its own during a run, chunks of packets that have all ended; a context manager.
+    """Writes rows in a background thread during a run, in chunks of packets that have all ended; a context manager.
 
-    After an error or an interruption of the run inside, the file has the rows that were written.
+    After an error or an interruption of the run, the file has the rows written so far.
     """
 
     def __init__(self, rows: PacketRows, path: Path) -> None:
@@ -142,12 +142,12 @@ class RowStream:
         self._writing: list[Future[None]] = []
 
     def hand_over_ended(self) -> None:
-        """Hand over the chunks of the rows that have ended since."""
+        """Hand over the chunks of rows that have ended since the last call."""
         ended, step = self._rows.fates.ended(self._handed), self._rows.fates.chunk_rows
         self._hand_over(ended // step * step)
 
     def finish(self, rows: int) -> None:
-        """Write those of the first `rows` rows that are not written yet, and wait; raises what writing them raised."""
+        """Write the first `rows` rows as far as they are not written, and wait; raises errors of the writing thread."""
         self._hand_over(rows)
         for writing in self._writing:
             writing.result()
@@ -174,9 +174,9 @@ class RowStream:
 def write_rows(
     rows: PacketRows, sources: list[str], path: Path, more: Callable[[slice], Columns] | None = None
 ) -> None:
-    """Write the rows of a run that has ended; more: further columns of a part of the rows.
+    """Write the rows of a run that has ended.
 
-    sources: the files that were read, none of which is replaced.
+    sources: input files, which must not be replaced. more: returns further columns for a part of the rows.
     """
     with RowFile(rows, path, sources, rows.totals, more) as file:
         for part in rows.fates.parts():

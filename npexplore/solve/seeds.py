@@ -1,4 +1,4 @@
-"""Simulations of a machine with several seeds: means, intervals by Student's t over the runs, modes of their rates."""
+"""Simulations of a machine with several seeds: means, intervals with Student's t, and modes of their rates."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +18,7 @@ from npexplore.solve.simulate import meet_at_locks, simulate
 
 
 def seeds_from(seed: int, seeds: int | Sequence[int]) -> list[int]:
-    """Return the seeds of so many replications, counted from the first; or the seeds themselves."""
+    """Return the seeds of replications: `seeds` consecutive ones from `seed` on, or the given sequence."""
     return list(range(seed, seed + seeds)) if isinstance(seeds, int) else list(seeds)
 
 
@@ -27,9 +27,9 @@ def replicate(
     warm_up: int | None = None, window_s: float | None = None, boot_s: float | None = None,
     progress: Callable[[int], None] | None = None, model: EngineModel | None = None, breakdown: bool = False,
 ) -> Prediction:  # fmt: skip
-    """Simulate with several seeds; means over the seeds, intervals by replications; the breakdown is the first's.
+    """Simulate with several seeds: means and intervals over the seeds; the breakdown is that of the first seed.
 
-    The arguments are those of `simulate`.
+    Other arguments: see `simulate`.
     """
     if not seeds:
         raise InputError("a simulation needs at least one seed")
@@ -45,15 +45,15 @@ def replicate(
         return runs[0]
     rates = [_Rates(run.seed or 0, run.rate_pps, np.array([n / s for n, s in run.batches])) for run in runs]
     modes = modes_of(rates) if meet_at_locks(machine) else None
-    several = combine(runs)
+    combined = combine(runs)
     if modes is None:
-        return several
-    said = f"{several.approximation}; runs fall into modes: {modes}"
-    return replace(several, approximation=said, about={**several.about, "modes": str(modes)})
+        return combined
+    text = f"{combined.approximation}; runs fall into modes: {modes}"
+    return replace(combined, approximation=text, about={**combined.about, "modes": str(modes)})
 
 
 class _Rates(NamedTuple):
-    """What tells modes apart in a run (solve/modes.py)."""
+    """Rates of one run, from which modes are determined (solve/modes.py)."""
 
     seed: int
     rate_pps: float
@@ -61,7 +61,7 @@ class _Rates(NamedTuple):
 
 
 def combine(runs: Sequence[Prediction]) -> Prediction:
-    """Return the mean of several runs with intervals over the runs; the rest is the first run's."""
+    """Return the mean of several runs with intervals over the runs; other fields are those of the first run."""
     first = runs[0]
     means = {
         name: _mean([getattr(run, name) for run in runs])
@@ -79,7 +79,7 @@ def combine(runs: Sequence[Prediction]) -> Prediction:
     return replace(
         first,
         **means | {"queue": {name: Queue(queue.mean, longest[name]) for name, queue in means["queue"].items()}},
-        bottleneck=max(dict.fromkeys(bottlenecks), key=bottlenecks.count),  # of equally frequent ones the first
+        bottleneck=max(dict.fromkeys(bottlenecks), key=bottlenecks.count),  # ties: the first
         drops={place: round(drops) for place, drops in _mean([run.drops for run in runs]).items()},
         ci95={name: interval(np.array(values)) for name, values in measured.items() if None not in values},
         approximation=f"simulation; {len(runs)} replications with Student's t",
@@ -89,7 +89,7 @@ def combine(runs: Sequence[Prediction]) -> Prediction:
 
 
 def _mean(values: Sequence[Any]) -> Any:
-    """Return the mean of numbers, or of tables or records of numbers, part by part; unknown numbers are left out."""
+    """Return the mean of numbers, or of tables or records of numbers, item by item, without unknown numbers."""
     match values[0]:
         case Mapping() as first:
             return {name: _mean([value[name] for value in values]) for name in first}

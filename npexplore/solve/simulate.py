@@ -1,9 +1,9 @@
-"""Simulation of a machine: runs the event engine, cuts the warm-up, gives every number a 95 % interval.
+"""Simulation of a machine: runs the event engine, cuts the warm-up, and gives every number a 95 % interval.
 
-One seed: batch means over equal numbers of packets with Student's t (runs that are short against what a queue takes to
-forget say so); over whole passes through a mix their bytes are a control. A window measures what happens from boot_s to
-boot_s + window_s instead, from start to end and without a cut. One that a machine brings is short against its slow
-changes: a single seed has no interval there. Several seeds: seeds.py.
+One seed: batch means over equal numbers of packets with Student's t, with a warning if the run is short compared with
+the relaxation time of a queue. Over whole passes through a mix, the bytes of a batch are a control variate. A window
+measures from boot_s to boot_s + window_s instead, without a cut. A machine's own window is short compared with its slow
+changes, so that a single seed has no interval there. Several seeds: seeds.py.
 """
 
 from __future__ import annotations
@@ -36,29 +36,29 @@ from npexplore.solve.bounds import busy_shares
 from npexplore.solve.breakdown import of_tally
 from npexplore.solve.prediction import ClassOfPackets, Latency, Prediction, Queue, Utilization, bottleneck
 
-PACKETS = SEQUENCE  # once through a mix: the mean length is then the mix's own, whatever the order
+PACKETS = SEQUENCE  # one pass through a mix: the mean length is then exactly that of the mix
 WARM_UP = 2  # batches cut
 BATCHES = 16  # batches kept
 ONE_WINDOW = "simulation of one window; how far others differ takes several seeds, or an estimate"
 ONE_ORDER = "; of the order in which this run's threads met at locks, beside which an estimate looks for others"
 GREW = "latency grew by {:.0f} % while it was measured, for queues were filling: take more packets"
 SHORT = "; at {:.0f} % of utilization a queue forgets its state in {:,.0f} packets: take more, or an estimate"
-FORGETFUL = 25.0  # times what a queue takes to forget: shorter runs cover the mean too seldom
-FOREVER_S = float(FOREVER)  # longer than any run: within a window nothing needs to be finished
-NORMAL = 1.96  # of a normal distribution at 97.5 %
-NEARLY_ALL = 0.95  # of a pool's threads have a packet
+FORGETFUL = 25.0  # relaxation times of a queue: intervals of shorter runs contain the mean too rarely
+FOREVER_S = float(FOREVER)  # longer than any run: no packet needs to finish within a window
+NORMAL = 1.96  # quantile of a normal distribution at 97.5 %
+NEARLY_ALL = 0.95  # share of a pool's threads that have a packet, above which the pool counts as full
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """What happened between two snapshots: seconds, and per class packets, bytes, padded bytes, latencies in ticks."""
+    """Changes between two snapshots: seconds, and per class packets, bytes, padded bytes, latencies in ticks."""
 
     seconds: float
     done: npt.NDArray[np.int64]
 
     @staticmethod
     def between(a: Snapshot, b: Snapshot, tick: float) -> Stretch:
-        """Return what happened from snapshot a to snapshot b."""
+        """Return the changes from snapshot a to snapshot b; tick: its seconds."""
         return Stretch((b.now - a.now) * tick, b.done - a.done)
 
     def of(self, column: int, number: int | None = None) -> int:
@@ -76,17 +76,15 @@ def simulate(
     window_s: float | None = None, boot_s: float | None = None, model: EngineModel | None = None,
     breakdown: bool = False, progress: Callable[[int], None] | None = None, line: bool = True,
 ) -> Prediction:  # fmt: skip
-    """Simulate one run.
+    """Simulate one run; raises SimulationError if it makes no progress.
 
-    packets: finished packets measured after the warm-up (None: enough to represent a mix; of time-stamped arrivals all
-    that are left). warm_up: packets finished before, in whole batches (None: two batches of the 16 that are measured;
-    none of time-stamped arrivals). window_s: measure
-    boot_s <= time < boot_s + window_s instead (None: the machine's own window, if it has one). breakdown: say where
-    packets' time went.
-    machine: what to run. workload: the packets that come. seed: of the random numbers. boot_s: start of the window.
-    model: the arrays of the machine (None: built here). progress: called with the number of finished packets. line:
-    say what the wires allow, for which the programs' demands are needed.
-    Raises SimulationError if the run makes no progress.
+    machine: what to run. workload: its packets. seed: of the random numbers. packets: finished packets measured after
+    the warm-up (None: enough to represent a mix; with time-stamped arrivals all that remain). warm_up: packets finished
+    before, rounded up to whole batches (None: two batches of the size of the 16 measured ones; none with time-stamped
+    arrivals). window_s: measure boot_s <= time < boot_s + window_s instead (None: the machine's own window, if any).
+    boot_s: start of the window. model: the arrays of the machine (None: built here). breakdown: include the latency
+    breakdown. progress: called with the number of finished packets. line: include the rate that the wires allow, which
+    needs the programs' demands.
     """
     if packets is not None:
         packets = int(positive("packets", packets))
@@ -112,14 +110,14 @@ def simulate(
 
 
 def _at_least(share: float, ends: tuple[float, float]) -> tuple[float, float]:
-    """Return the ends of an interval whose half width is at least a share of its middle."""
+    """Return an interval, widened so that its half width is at least a share of its middle."""
     middle = sum(ends) / 2
     half = max((ends[1] - ends[0]) / 2, share * middle)
     return max(middle - half, 0.0), middle + half
 
 
 def _length(workload: Workload, packets: int | None, warm_up: int | None) -> tuple[int, int]:
-    """Return the packets that are measured, and the batches before them; raises InputError for more than there are."""
+    """Return the number of measured packets and of warm-up batches; raises InputError if a capture has too few."""
     if workload.arrivals != "timestamps":
         packets = packets or PACKETS
         return packets, WARM_UP if warm_up is None else math.ceil(BATCHES * warm_up / packets)
@@ -135,7 +133,7 @@ def _length(workload: Workload, packets: int | None, warm_up: int | None) -> tup
 def _intervals(
     workload: Workload, parts: Sequence[Stretch], counted: int, tick: float
 ) -> tuple[dict[str, tuple[float, float]], float]:
-    """Return 95 % intervals of rates and mean latency, and the share by which latency grew."""
+    """Return 95 % intervals of rates and mean latency, and the relative growth of latency during the run."""
     if len(parts) < 2:
         return {}, 0.0
     times, mix = np.array([part.seconds for part in parts]), _mix(workload, parts)
@@ -146,21 +144,21 @@ def _intervals(
     means = np.array([mean for part in parts if (mean := part.latency_s(tick)) is not None])
     if len(means) > 1:
         ci95["latency_s"] = interval(means, mix if len(means) == len(parts) else None)
-    # queues between pools, say, may still be filling
+    # for example, queues between pools may still be filling
     grown = growth(means) if workload.arrivals != "timestamps" and len(means) >= BATCHES else 0.0
     return ci95, grown
 
 
 def _takes_all(named: str, packets: int, offered: float, utilization: Mapping[str, Utilization]) -> bool:
-    """Return whether packets are waited for: threads or arrivals bind, although one member may be full always.
+    """Return whether threads or arrivals limit the rate, although one member may always be full.
 
-    One is where the same members are asked first.
+    This happens where packets ask the same members first.
     """
     return named.startswith("threads") or (packets >= 0.99 * offered and utilization[named].busy < NEARLY_ALL)
 
 
 def _about(machine: Machine, total: Stretch, events: int, cut: int, batches: int, grown: float) -> dict[str, Any]:
-    """Return what the run was: packets, batches, seconds, events, bytes."""
+    """Return the facts of a run: packets, batches, seconds, events, bytes."""
     return {
         "packets": total.of(engine.D_COUNT),
         "warm_up_batches": cut,
@@ -174,13 +172,13 @@ def _about(machine: Machine, total: Stretch, events: int, cut: int, batches: int
 
 
 def _shortness(process: Arrivals, load: float, packets: int) -> str:
-    """Return a warning of a run that is short against what a queue takes to forget its state, or no text."""
-    forgets = 2 * max(process.dispersion(), 1.0) / max(1 - load, 1 / packets) ** 2  # as in estimate/plan.py
-    return SHORT.format(100 * load, forgets) if packets < FORGETFUL * forgets else ""
+    """Return a warning if a run is short compared with the relaxation time of a queue at this load, else ""."""
+    relaxation = 2 * max(process.dispersion(), 1.0) / max(1 - load, 1 / packets) ** 2  # packets, as in estimate/plan.py
+    return SHORT.format(100 * load, relaxation) if packets < FORGETFUL * relaxation else ""
 
 
 def _latency(total: Stretch, histogram: npt.NDArray[np.int64], tick: float, number: int | None = None) -> Latency:
-    """Return the latency of a class's packets, or of all."""
+    """Return the latency of the packets of one class, or of all packets."""
     bins = histogram.sum(axis=0) if number is None else histogram[number]
     ticks = float(total.of(engine.D_LATENCY, number))
     return Latency(total.latency_s(tick, number), *quantiles(bins, (0.5, 0.95, 0.99, 0.999), tick, ticks))
@@ -189,7 +187,7 @@ def _latency(total: Stretch, histogram: npt.NDArray[np.int64], tick: float, numb
 def _classes(
     total: Stretch, numbers: Iterable[int], counted: int, latency: Callable[[int], Latency]
 ) -> dict[str, ClassOfPackets]:
-    """Return rates and latency of each class by its number."""
+    """Return rates and latency of each class, by class number."""
     return {
         str(number): ClassOfPackets(
             8.0 * total.of(counted, number) / total.seconds, total.of(engine.D_COUNT, number) / total.seconds,
@@ -200,10 +198,10 @@ def _classes(
 
 
 def measure(machine: Machine, workload: Workload, result: Run, cut: int, line: bool = True) -> Prediction:
-    """Turn the snapshots of a run into a prediction, without the first `cut` batches; line: with what wires allow."""
+    """Return the prediction from a run's snapshots without the first `cut` batches; line: with the wires' rate."""
     model, tick = result.model, result.model.tick
-    whole = len(result.snapshots) <= cut + 1
-    shots = result.snapshots if whole else result.snapshots[cut:]
+    is_short_run = len(result.snapshots) <= cut + 1
+    shots = result.snapshots if is_short_run else result.snapshots[cut:]
     first, last = shots[0], shots[-1]
     total = Stretch.between(first, last, tick)
     packets = total.of(engine.D_COUNT)
@@ -217,31 +215,31 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int, line: b
     counts = dict(zip(model.counters, (last.counters - first.counters).tolist(), strict=True))
     ci95, grown = _intervals(workload, parts, counted, tick)
     offered = offered_rate(workload) if workload.arrivals == "timestamps" else workload.rate_pps
-    named = _named(machine, _without_looks(machine, model, busiest, packets / total.seconds), utilization)
+    limiting = _named(machine, _without_looks(machine, model, busiest, packets / total.seconds), utilization)
     drops = {place: n for place, n in counts.items() if place.startswith("drop.")}
     lost = sum(drops.values())
     waits_for_packets = offered is not None and lost <= 0.01 * packets and (
-        _takes_all(named, packets, offered * total.seconds, utilization)
+        _takes_all(limiting, packets, offered * total.seconds, utilization)
     )  # fmt: skip
     short = ""
     if waits_for_packets and (process := workload.process()) is not None:
-        if packets and ci95:  # spans longer than a batch are no error of its mean
+        if packets and ci95:  # batch means do not show variations of arrivals that are longer than a batch
             least = NORMAL * (process.dispersion() / packets) ** 0.5
             ci95 |= {name: _at_least(least, ci95[name]) for name in ("rate_pps", "throughput_bps")}
         if "latency_s" in ci95:
-            short = _shortness(process, max(one.busy for one in utilization.values()), packets)
+            short = _shortness(process, max(share.busy for share in utilization.values()), packets)
     latency = partial(_latency, total, last.histogram - first.histogram, tick)
     allowed = model.under_load if line and line_cards(machine) else None
-    wires = None if allowed is None else line_rate(machine, allowed.ceilings())
-    spent = result.tally
-    if spent is not None and result.tally_before is not None and not whole:
-        spent = spent.since(result.tally_before)
+    line_of_wires = None if allowed is None else line_rate(machine, allowed.ceilings())
+    tally = result.tally
+    if tally is not None and result.tally_before is not None and not is_short_run:
+        tally = tally.since(result.tally_before)
     return Prediction(
         solver="simulation",
         throughput_bps=8.0 * total.of(counted) / total.seconds,
         rate_pps=packets / total.seconds,
         counted=machine.counted,
-        bottleneck="arrivals" if waits_for_packets else named,
+        bottleneck="arrivals" if waits_for_packets else limiting,
         utilization=utilization,
         latency_s=latency(),
         queue=_queues(result, first, last),
@@ -257,13 +255,13 @@ def measure(machine: Machine, workload: Workload, result: Run, cut: int, line: b
         | laws.check(machine, workload, model, shots),
         classes=_classes(total, range(model.classes if CLASS in workload.columns else 0), counted, latency),
         batches=tuple((part.of(engine.D_COUNT), part.seconds) for part in parts),
-        line_pps=None if wires is None else wires[1],
-        breakdown=None if spent is None else of_tally(spent, tick, CLASS in workload.columns),
+        line_pps=None if line_of_wires is None else line_of_wires[1],
+        breakdown=None if tally is None else of_tally(tally, tick, CLASS in workload.columns),
     )  # fmt: skip
 
 
 def _mix(workload: Workload, parts: Sequence[Stretch]) -> npt.NDArray[np.float64] | None:
-    """Return the bytes of each batch where all together are whole passes through a mix; None elsewhere."""
+    """Return the bytes of each batch if the run is whole passes through a mix, else None."""
     rows, packets = len(workload.packet_bytes), sum(part.of(engine.D_COUNT) for part in parts)
     passes = round(packets / rows)
     if workload.arrivals != "saturated" or rows == 1 or abs(packets - passes * rows) > 0.01 * packets:
@@ -274,7 +272,7 @@ def _mix(workload: Workload, parts: Sequence[Stretch]) -> npt.NDArray[np.float64
 def _utilization(
     model: EngineModel, first: Snapshot, last: Snapshot
 ) -> tuple[dict[str, Utilization], dict[str, float]]:
-    """Return busy and blocked shares by server, and the busy share of each one's busiest member."""
+    """Return busy and blocked shares by server, and the busy share of the busiest member of each."""
     ticks = last.now - first.now
     free_ticks, blocked_ticks = (
         last.integral_free - first.integral_free, last.integral_blocked - first.integral_blocked
@@ -284,7 +282,7 @@ def _utilization(
         if not server.units:
             continue
         if server.members == 1:
-            free, blocked = (float(one[number] / (server.units * ticks)) for one in (free_ticks, blocked_ticks))
+            free, blocked = (float(sums[number] / (server.units * ticks)) for sums in (free_ticks, blocked_ticks))
             utilization[name], busiest[name] = Utilization(1.0 - free, blocked), 1.0 - free
             continue
         members = slice(number, number + server.members)
@@ -314,7 +312,7 @@ def _queues(result: Run, first: Snapshot, last: Snapshot) -> dict[str, Queue]:
 def _without_looks(
     machine: Machine, model: EngineModel, busiest: Mapping[str, float], rate_pps: float
 ) -> Mapping[str, float]:
-    """Return busy shares in which engines that threads poll on count by the work of packets alone."""
+    """Return busy shares without polling: engines on which idle threads poll count only the work of packets."""
     homes = {pool.home for pool in machine.pools if pool.idle == "poll"}
     demands = model.under_load if homes else None
     if demands is None:
@@ -324,15 +322,15 @@ def _without_looks(
 
 
 def _named(machine: Machine, busiest: Mapping[str, float], seen: Mapping[str, Utilization]) -> str:
-    """Name the bottleneck; of several pools without a full server the last one whose threads always have a packet."""
-    named = bottleneck(machine.servers(), busiest, seen)
-    if named != "threads" or len(machine.pools) == 1:
-        return named
+    """Return the bottleneck; without a full server, the last of several pools whose threads always have a packet."""
+    name_of_bottleneck = bottleneck(machine.servers(), busiest, seen)
+    if name_of_bottleneck != "threads" or len(machine.pools) == 1:
+        return name_of_bottleneck
     shares = {name: busiest[name] for name in (threads_of(pool) for pool in machine.pools)}
-    full = [name for name, share in shares.items() if share > NEARLY_ALL]
-    return full[-1] if full else max(shares, key=lambda name: shares[name])
+    full_pools = [name for name, share in shares.items() if share > NEARLY_ALL]
+    return full_pools[-1] if full_pools else max(shares, key=lambda name: shares[name])
 
 
 def meet_at_locks(machine: Machine) -> bool:
-    """Return whether several threads meet at locks, where constant work can keep the order of the first time."""
-    return machine.threads > 1 and any(isinstance(one, Lock) for one in machine.resources.values())
+    """Return whether several threads share locks, where constant work can preserve the order of the first meeting."""
+    return machine.threads > 1 and any(isinstance(resource, Lock) for resource in machine.resources.values())

@@ -1,4 +1,4 @@
-"""What the solvers answer for one machine and workload, which answer is the best, and the headroom."""
+"""The answers of all solvers for one machine and workload, the best of them, and the headroom."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 SOLVERS = ("bounds", "queueing", "simulated")
 ESTIMATE = "estimate"
-CHAIN, RTL = "chain", "rtl"  # of small machines, and of those with hardware, where they are asked for
+CHAIN, RTL = "chain", "rtl"  # optional solvers: for small machines, for machines with hardware
 
 
 class Headroom(NamedTuple):
-    """ceilings: bit/s (as counted) that each resource alone allows, lowest first; reached: share of the lowest."""
+    """ceilings: bit/s (as counted) that each resource alone allows, lowest first; reached: share of the lowest one."""
 
     ceilings: dict[str, float]
     reached: float
 
 
 class LineRate(NamedTuple):
-    """What the wires of the machine allow for these packets, preambles and gaps included: packets/s; share: reached."""
+    """packets/s that the machine's wires allow for these packets, with preambles and gaps; share: of it, reached."""
 
     wire: str
     pps: float
@@ -38,9 +38,9 @@ class LineRate(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class SolverAnswers(Result):
-    """What the solvers predict for one machine and workload.
+    """The solvers' predictions for one machine and workload.
 
-    predictions: by solver. refused: why a solver has none. wire: its name and the packets/s that it allows.
+    predictions: by solver. refused: why a solver has none. wire: name of the slowest wire and its packets/s.
 
     Example:
         >>> import npexplore as npx
@@ -63,17 +63,17 @@ class SolverAnswers(Result):
 
     @property
     def line(self) -> LineRate | None:
-        """The rate of the wires for these packets, and the share of it that is reached (None: no wires)."""
+        """The line rate for these packets, and the share of it that is reached (None: no wires)."""
         return None if self.wire is None else LineRate(*self.wire, self.best.rate_pps / self.wire[1])
 
     @property
     def solvers(self) -> tuple[str, ...]:
-        """The names of all solvers that were asked."""
+        """The names of all solvers that were run."""
         return (*SOLVERS, ESTIMATE, *(name for name in (CHAIN, RTL) if name in {**self.predictions, **self.refused}))
 
     @property
     def headroom(self) -> Headroom | None:
-        """The ceilings of all resources, and how much of the lowest is reached (None if bounds refuse)."""
+        """The ceilings of all resources, and the reached share of the lowest (None if bounds refuse)."""
         bound = self.predictions.get("bounds")
         if bound is None:
             return None
@@ -85,8 +85,7 @@ class SolverAnswers(Result):
     def best(self) -> Prediction:
         """The most accurate prediction available: the estimate, else simulation, else queueing, else bounds.
 
-        Where the time of packets goes is told by a simulation, which an estimate takes over; among modes by a run of
-        the commonest.
+        An estimate without a breakdown gets that of the simulation; if runs have modes, that of a run of the commonest.
         """
         best = next(self.predictions[name] for name in (ESTIMATE, *reversed(SOLVERS)) if name in self.predictions)
         simulated = self.predictions.get("simulated")
@@ -95,12 +94,12 @@ class SolverAnswers(Result):
         return best
 
     def records(self) -> list[dict[str, Any]]:
-        """Return a row for each solver: design, knobs that were set, workload, answer or refusal."""
+        """Return a row for each solver: design, knobs, workload, and the answer or refusal."""
         question = {"design": self.design, **self.knobs, "workload": self.workload.name}
         answers = [{**question, "solver": name, "seed": p.seed, **p.record()} for name, p in self.predictions.items()]
         return answers + [{**question, "solver": name, "refused": reason} for name, reason in self.refused.items()]
 
     def plot(self) -> go.Figure:
-        """Return the picture: ceilings, how busy every resource is, and what single changes would gain."""
+        """Return a figure of ceilings, of the utilization of every resource, and of gains by single changes."""
         figure: go.Figure = registered_function("SolverAnswers.plot")(self)
         return figure
