@@ -1,4 +1,4 @@
-"""Queueing models as functions of arrays, batched over design points; docs/queueing.md says which one to take."""
+"""Queueing models as functions of arrays, batched over design points; docs/queueing.md says which one to use."""
 
 from npexplore.solve.queueing.approximate import approximate_mva as approximate_mva
 from npexplore.solve.queueing.banks import bank_bandwidth as bank_bandwidth

@@ -1,7 +1,7 @@
-"""Closed networks with large populations or FIFO stations outside product form: named approximations.
+"""Named approximations for closed networks with large populations or FIFO stations outside product form.
 
-Schweitzer (Bard) and Linearizer: `npexplore/_kernels/queueing_approximate.py`. Several servers: Seidmann, Schweitzer
-and Shalev-Oren (Operations Research 35, 1987), a server c times as fast and a delay of D (c - 1) / c.
+Schweitzer (Bard) and Linearizer: `npexplore/_kernels/queueing_approximate.py`. A station of c servers is a server c
+times as fast and a delay of D (c - 1) / c: Seidmann, Schweitzer and Shalev-Oren (Operations Research 35, 1987).
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ def approximate_mva(
     """Solve P closed networks of several classes approximately; the cost does not grow with the population.
 
     Args:
-        demands: (P, K, R) or (K, R): seconds that a customer asks of each station per cycle.
+        demands: (P, K, R) or (K, R): service time of a customer at each station per cycle, in seconds.
         population: (R,) or (P, R): customers of each class.
         think_time: (R,) or (P, R): seconds away from all stations.
         method: "Linearizer" or "Schweitzer".
         servers: of each station, (K,) or one number.
         rates: load-dependent rates as in `mva`; refused here.
         fifo: (K,) flags of the stations where customers wait for each other's service times (demand / visits), and for
-            the rest of the service that they meet, with variation `scv`.
+            the residual life of the service in progress, with variation `scv`.
         visits: (P, K, R), (K, R) or one number: visits per cycle; matters at the stations of `fifo`.
         scv: the same shapes: squared coefficient of variation of service; matters at the stations of `fifo`.
         delay: (K,) flags of stations without queueing.
         names: of the stations, for errors.
 
-    `approximation` of the result lists all that was approximated. Raises InputError, UnknownNameError; RefusedError for
-    load-dependent `rates`, for `fifo` stations of several servers, and where no fixed point is found.
+    `approximation` of the result lists all approximations. Raises InputError, UnknownNameError; RefusedError for
+    load-dependent `rates`, for `fifo` stations of several servers, and if the iteration does not converge.
     """
     one_of("approximate method", method, METHODS)
     model = ClosedModel.read(demands, population, think_time, rates, delay, names)
@@ -62,17 +62,17 @@ def approximate_mva(
     flags = delay_flags(fifo, K) & ~model.delays
     if (flags & (count > 1)).any():
         raise RefusedError(f"{method}: FIFO correction at stations with several servers")
-    ways, variation = _by_class("visits", visits, P, K, R, names), _by_class("scv", scv, P, K, R, names)
+    visit_table, variation = _by_class("visits", visits, P, K, R, names), _by_class("scv", scv, P, K, R, names)
     queueing = ~model.delays
-    short = model.demands / count[:, None]
-    pooled = (model.demands - short) * queueing[:, None]
+    fast_demands = model.demands / count[:, None]
+    delay_demands = (model.demands - fast_demands) * queueing[:, None]
     throughput, queue = np.zeros((P, R)), np.zeros((P, int(queueing.sum()), R))
-    lost = fixed_point(
-        pick(short, queueing),
-        pick(ways, queueing),
+    failed_point = fixed_point(
+        pick(fast_demands, queueing),
+        pick(visit_table, queueing),
         pick(variation, queueing),
         flags[queueing],
-        np.ascontiguousarray(model.away + pooled.sum(axis=1)),
+        np.ascontiguousarray(model.away + delay_demands.sum(axis=1)),
         model.population.astype(float),
         method == "Linearizer",
         _TOLERANCE,
@@ -80,21 +80,21 @@ def approximate_mva(
         throughput,
         queue,
     )
-    if lost >= 0:
-        raise RefusedError(f"{method}: no fixed point after {_MOST_ROUNDS} rounds at point {lost}")
+    if failed_point >= 0:
+        raise RefusedError(f"{method}: no fixed point after {_MOST_ROUNDS} rounds at point {failed_point}")
     whole_queue = np.zeros(model.demands.shape)
     whole_queue[:, queueing] = queue
-    whole_queue += throughput[:, None] * pooled
-    used = [method]
-    used += ["Seidmann"] * bool((count[queueing] > 1).any())
-    used += ["FIFO residual time"] * bool(flags.any())
-    return model.result(throughput, whole_queue, ", ".join(used), capacity=count)
+    whole_queue += throughput[:, None] * delay_demands
+    applied = [method]
+    applied += ["Seidmann"] * bool((count[queueing] > 1).any())
+    applied += ["FIFO residual time"] * bool(flags.any())
+    return model.result(throughput, whole_queue, ", ".join(applied), capacity=count)
 
 
 def _by_class(
     subject: str, values: ArrayLike, points: int, stations: int, classes: int, names: Sequence[str] | None
 ) -> Floats:
-    """Return numbers of every station and class as (1, K, R) or (P, K, R)."""
+    """Return values per station and class as (1, K, R) or (P, K, R)."""
     table = as_floats(subject, values)
     table = table[None] if table.ndim == 2 else table
     if table.size == 1:

@@ -1,9 +1,10 @@
-"""Bank interference: n requesters, each with one request out, on m banks chosen at random; and the crossbar limit.
+"""Bank interference: n requesters with one outstanding request each on m random banks; and the crossbar limit.
 
-In every cycle each bank with requests serves one; who is served asks a random bank anew. Bandwidth is the mean number
-of busy banks. The exact chain (Bhandarkar, IEEE Trans. Computers C-24, 1975) is over how many requests wait at the
-banks, in descending order. A saturated input-queued n x n crossbar with FIFO inputs is the same chain with n banks: the
-requests are the cells at the heads of the lines (Karol, Hluchyj, Morgan, IEEE Trans. Communications 35, 1987).
+In every cycle each bank with requests serves one; its requester then chooses a random bank again. Bandwidth is the mean
+number of busy banks. States of the exact chain (Bhandarkar, IEEE Trans. Computers C-24, 1975) are the numbers of
+requests at the banks in descending order. A saturated input-queued n x n crossbar with FIFO inputs is the same chain
+with n banks: requests are the cells at the heads of the queues (Karol, Hluchyj, Morgan, IEEE Trans. Communications 35,
+1987).
 """
 
 from collections import Counter
@@ -28,8 +29,8 @@ def bank_bandwidth(requesters: int, banks: int, model: str = "exact") -> float:
 
     requesters: n, each with one request at a time. banks: m. model: one of BANK_MODELS.
 
-    exact: constant service of one cycle, blocked requests wait at their bank. Approximations of the same: Strecker,
-    m (1 - (1 - 1/m)^n), which forgets where blocked requests wait (up to 12 % too high); Baskett-Smith,
+    exact: constant service of one cycle, blocked requests wait at their bank. Approximations of this case: Strecker,
+    m (1 - (1 - 1/m)^n), which lets blocked requests choose again (up to 12 % too high); Baskett-Smith,
     n + m - 1/2 - sqrt((n + m - 1/2)^2 - 2 n m). exponential: exact for exponential service times, m n / (m + n - 1).
 
     Raises InputError, UnknownNameError; RefusedError where the exact chain has more than MAX_STATES states.
@@ -49,7 +50,7 @@ def bank_bandwidth(requesters: int, banks: int, model: str = "exact") -> float:
 def crossbar_limit(ports: int) -> float:
     """Return the head-of-line limit: the saturated throughput of each port of an input-queued crossbar with FIFO.
 
-    Exact while the chain is small enough (0.75 for 2 ports), else refused: LARGE_CROSSBAR is the limit for many ports.
+    Exact (0.75 for 2 ports); raises RefusedError if the chain is too large. LARGE_CROSSBAR is the limit for many ports.
     """
     return bank_bandwidth(ports, ports) / ports
 
@@ -68,7 +69,7 @@ def _partitions(total: int, parts: int, largest: int) -> list[State]:
 
 def _count_partitions(total: int, parts: int) -> int:
     counts = [1] + [0] * total
-    for part in range(1, parts + 1):  # as many partitions into at most `parts` parts as into parts of that size
+    for part in range(1, parts + 1):  # as many partitions into at most `parts` parts as into parts up to that size
         for whole_sum in range(part, total + 1):
             counts[whole_sum] += counts[whole_sum - part]
     return counts[total]
@@ -83,20 +84,20 @@ def _exact(n: int, m: int) -> float:
             "use model 'Baskett-Smith' or 'Strecker'"
         )
     levels = [_partitions(total, m, total) for total in range(n + 1)]
-    # issue[j][i]: distribution over the states of n requests from state i of j requests, after n - j more are issued
+    # issue[j][i]: distribution over states of n requests, when n - j more are issued in state i of j requests
     issue: list[Floats] = [np.eye(len(levels[n]))]
     for total in range(n - 1, -1, -1):
-        one = np.zeros((len(levels[total]), len(levels[total + 1])))
+        transitions = np.zeros((len(levels[total]), len(levels[total + 1])))
         index = {state: i for i, state in enumerate(levels[total + 1])}
         for i, state in enumerate(levels[total]):
-            for after, ways in _one_more(state, m).items():
-                one[i, index[after]] = ways / m
-        issue.insert(0, one @ issue[0])
+            for after, bank_count in _one_more(state, m).items():
+                transitions[i, index[after]] = bank_count / m
+        issue.insert(0, transitions @ issue[0])
     index_of = [{state: i for i, state in enumerate(level)} for level in levels]
     move = np.empty((states, states))
     for i, state in enumerate(levels[n]):
-        left = tuple(requests - 1 for requests in state if requests > 1)
-        move[i] = issue[n - len(state)][index_of[n - len(state)][left]]
+        unserved = tuple(requests - 1 for requests in state if requests > 1)
+        move[i] = issue[n - len(state)][index_of[n - len(state)][unserved]]
     busy = np.array([len(state) for state in levels[n]])
     return float(long_run(move - np.eye(states)) @ busy)
 

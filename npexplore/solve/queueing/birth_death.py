@@ -1,4 +1,4 @@
-"""Steady states of small chains; of birth-death chains also the way there from an initial state over a finite horizon.
+"""Steady states of small Markov chains, and transients of birth-death chains from an initial state.
 
 States 0..n, births b_0..b_(n-1) and deaths d_1..d_n per second. Steady state: p_(j+1) d_(j+1) = p_j b_j. Transient:
 p(t) = p(0) exp(Q t); the time average over [0, t] is the same integral of a chain that also collects its states
@@ -20,9 +20,9 @@ MAX_TRANSIENT_STATES = 1000
 
 
 def long_run(rates: Floats) -> Floats:
-    """Return the probabilities p (n,) with p rates = 0 of a chain with one set of states that is never left.
+    """Return the stationary probabilities p (n,), with p rates = 0, of a chain with one recurrent class.
 
-    rates: (n, n), the diagonal minus the others of its row; or chances of steps less the identity.
+    rates: (n, n) generator; or a matrix of transition probabilities minus the identity.
     """
     balance = rates.copy()
     balance[:, 0] = 1.0
@@ -69,7 +69,7 @@ class Transient:
 
 
 def transient(birth: ArrayLike, death: ArrayLike, initial: ArrayLike, times: ArrayLike) -> Transient:
-    """Return how a birth-death chain of states 0..n develops.
+    """Return the transient probabilities of a birth-death chain of states 0..n.
 
     birth, death: (n,): rates per second, up from states 0..n - 1 and down from 1..n. initial: the state at time 0, or a
     distribution (n + 1,). times: (T,), in seconds.
@@ -77,7 +77,7 @@ def transient(birth: ArrayLike, death: ArrayLike, initial: ArrayLike, times: Arr
     With n servers busy for a finite window this is the start-up that a steady-state model leaves out. Raises
     InputError; RefusedError above MAX_TRANSIENT_STATES states.
     """
-    from scipy.linalg import expm  # as long to import as all that a machine's queueing model needs
+    from scipy.linalg import expm  # imported here: the import takes as long as the rest of the queueing model
 
     up, down = nonnegative("birth rate", birth, axes=("state",)), nonnegative("death rate", death, axes=("state",))
     if up.ndim != 1 or up.shape != down.shape:

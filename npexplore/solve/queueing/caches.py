@@ -1,13 +1,14 @@
-"""Caches under independent requests: how often each item is found.
+"""Hit probabilities of the items of a cache under independent requests.
 
-Random and first-in first-out replacement: the content's chance is the product of its items' request shares p_i (King
-1971; Gelenbe, IEEE Trans. Computers 22, 1973), so with E_m the elementary symmetric sum of degree m,
+Random and first-in first-out replacement: the probability of a content is proportional to the product of its items'
+request shares p_i (King 1971; Gelenbe, IEEE Trans. Computers 22, 1973), so with E_m the elementary symmetric sum of
+degree m,
 
     hit_i = p_i E_(m-1)(without i) / E_m.
 
-Least recently used, few contents: each order of items has the chance prod p_(k) / (1 - sum of those before) (King
-1971). Else its characteristic time T (Che, Tung and Wang, IEEE JSAC 20, 2002; Fricker, Robert and Roberts, ITC 24,
-2012): an item is there if it was asked for within T, hit_i = 1 - exp(-p_i T) with sum_i hit_i = m.
+Least recently used, small caches: each order of items has the probability prod p_(k) / (1 - sum of earlier ones) (King
+1971). Larger ones: characteristic time T (Che, Tung and Wang, IEEE JSAC 20, 2002; Fricker, Robert and Roberts, ITC 24,
+2012); an item is cached if it was requested within T, hit_i = 1 - exp(-p_i T) with sum_i hit_i = m.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from npexplore.records import by_content
 from npexplore.solve.queueing.inputs import Floats, numbers
 
 REPLACE = ("lru", "fifo", "random")
-MOST_ORDERS = 200_000  # of items in a least-recently-used cache, gone through one by one
+MOST_ORDERS = 200_000  # of items in a least-recently-used cache that are enumerated
 
 
 @by_content
 class Hits(NamedTuple):
-    """The chance (n,) that each item is found; `approximation` names what was not exact, else None.
+    """The hit probability (n,) of each item; `approximation` names the approximation, None if exact.
 
     Example:
         >>> from npexplore.queueing import hit_chances
@@ -42,12 +43,12 @@ class Hits(NamedTuple):
 
 
 def hit_chances(popularity: ArrayLike, places: int, replace: str = "lru") -> Hits:
-    """Return the chances that each of n items is found in a cache.
+    """Return the hit probability of each of n items in a cache.
 
-    popularity: (n,): share of all requests that ask for each item. places: items that the cache holds. replace: the
-    replacement policy, one of REPLACE.
+    popularity: (n,): share of all requests for each item. places: items that the cache holds. replace: the replacement
+    policy, one of REPLACE.
 
-    Raises InputError for shares that are not above 0 and for as many places as items, UnknownNameError for the policy.
+    Raises InputError for shares that are not above 0 and for places outside 1..n - 1, UnknownNameError for the policy.
     """
     one_of("replacement", replace, REPLACE)
     (share,) = numbers(positive=True, popularity=popularity)
@@ -73,11 +74,11 @@ def characteristic_time(popularity: Floats, places: int) -> float:
 
 
 def _symmetric(p: Floats, places: int) -> Floats:
-    scale = p / np.exp(np.log(p).mean())  # the sums stay in range
+    scale = p / np.exp(np.log(p).mean())  # against overflow of the sums
     ahead, behind = _sums(scale, places), _sums(scale[::-1], places)[::-1]
     hit = np.empty(len(p))
     for i in range(len(p)):
-        # elementary sums of degree m - 1 without i: products of those before and behind it, no subtraction
+        # elementary sums of degree m - 1 without i: from the sums before and after i, without subtraction
         hit[i] = np.log(scale[i]) + np.logaddexp.reduce(ahead[i][:places] + behind[i + 1][places - 1 :: -1])
     return np.asarray(np.exp(hit - ahead[len(p)][places]))
 
@@ -95,9 +96,9 @@ def _sums(p: Floats, places: int) -> Floats:
 def _orders(p: Floats, places: int) -> Floats:
     hit = np.zeros(len(p))
     for order in itertools.permutations(range(len(p)), places):
-        chance, left = 1.0, 1.0
+        chance, remaining = 1.0, 1.0
         for item in order:
-            chance *= p[item] / left
-            left -= p[item]
+            chance *= p[item] / remaining
+            remaining -= p[item]
         hit[list(order)] += chance
     return hit

@@ -1,12 +1,12 @@
-"""How many more customers than usual come shortly before one comes, in streams between the nodes of an open network.
+"""The variability of streams between the nodes of an open network: the excess G of arrivals before an arrival.
 
-    G(t) = integral of (h(u) - rate) exp(-t u) du         h(u): arrivals a second at time u before an arrival
-    independent times between them, of transform f: G = f(t) / (1 - f(t)) - rate / t
-    of a share q of them, each by chance: q G             what leaves a queue: w*(tau) G + (1 - w*) G of its services
+    G(t) = integral of (h(u) - rate) exp(-t u) du         h(u): arrivals per second at time u before an arrival
+    renewal arrivals with transform f:                    G = f(t) / (1 - f(t)) - rate / t
+    a random share q of a stream: q G                     departures: w*(tau) G + (1 - w*) G of the services
 
-G is 0 of Poisson arrivals and (scv - 1) / 2 for t -> 0: it is the squared coefficient of variation at the time scale of
-who waits. w*: heavy-traffic weight of departures, by the time scale t of the later node in those of the earlier one
-(Whitt and You, Queueing Systems 90, 2018).
+G is 0 for Poisson arrivals and (scv - 1) / 2 for t -> 0; it acts as the squared coefficient of variation at the time
+scale 1 / t of a queue. w*: heavy-traffic weight of departures, by the time scale of the later node in units of that of
+the earlier one (Whitt and You, Queueing Systems 90, 2018).
 """
 
 import numpy as np
@@ -14,11 +14,11 @@ import numpy as np
 from npexplore.solve.queueing.birth_death import long_run
 from npexplore.solve.queueing.inputs import Floats
 
-LEAST_SCV = 0.005  # of independent times: as if they varied no less
+LEAST_SCV = 0.005  # a smaller scv of renewal intervals is treated as this one
 
 
 def renewal_excess(mean: float, scv: float, discount: Floats) -> Floats:
-    """Return G of independent times of a mean (seconds) and an scv, by the phases of `phase_queue.two_moments`.
+    """Return G of renewal arrivals with this mean interval (seconds) and scv, by phases of `phase_queue.two_moments`.
 
     discount: t, per second.
     """
@@ -36,23 +36,23 @@ def renewal_excess(mean: float, scv: float, discount: Floats) -> Floats:
 
 
 def excess_of(transform: Floats, mean: float, discount: Floats) -> Floats:
-    """Return G of independent times of a transform at each discount and a mean (seconds)."""
+    """Return G of renewal arrivals; transform: of the interval at each discount, mean: of the interval, in seconds."""
     return np.asarray(transform / (1 - transform) - 1 / (discount * mean))
 
 
 def phase_excess(quiet: Floats, arrive: Floats, discount: Floats) -> Floats:
     """Return G of arrivals by a Markov chain; quiet, arrive: rates between phases without and with an arrival."""
     n = len(quiet)
-    whole = quiet + arrive
-    seen = long_run(whole) @ arrive
-    rate, come = float(seen.sum()), arrive.sum(axis=1)
-    later = np.linalg.solve(discount[:, None, None] * np.eye(n) - whole, (come - rate)[:, None])[..., 0]
-    return np.asarray(later @ seen / rate)
+    generator = quiet + arrive
+    arrival_rates = long_run(generator) @ arrive
+    rate, rate_by_phase = float(arrival_rates.sum()), arrive.sum(axis=1)
+    excess = np.linalg.solve(discount[:, None, None] * np.eye(n) - generator, (rate_by_phase - rate)[:, None])[..., 0]
+    return np.asarray(excess @ arrival_rates / rate)
 
 
 def departure_weight(tau: Floats) -> Floats:
-    """Return w*(tau): how much of what leaves a queue varies like what came, at a time scale (0: nothing, 1: all)."""
-    from scipy.special import ndtr  # as regularity.in_order: networks alone need it
+    """Return w*(tau): the weight with which departures vary like the arrivals, at a time scale (0: none, 1: full)."""
+    from scipy.special import ndtr  # imported here: only networks need it
 
     t = np.clip(tau, 1e-12, 1e6)
     root = np.sqrt(t)

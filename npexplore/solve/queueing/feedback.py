@@ -1,63 +1,62 @@
-"""Packets that come to a server several times without a pause, and each time go behind all who wait (fixed feedback).
+"""Fixed feedback: packets visit a server several times without a pause and join the end of its queue each time.
 
     T_j = w_j + s_j        w_j = lambda (sum over i < j of T_(j-i) s_i  +  sum over i >= j of T_(i-j+1) s_i)
 
-Poisson arrivals, first come first served, visits i = 1..k of constant times s_i. A packet that begins its visit j has
-before it those that came while it was at its earlier visits, and those that it found when it came, as far as they come
-again (Adve and Nelson, Operations Research 42, 1994). On its first visit it meets half of what is being served. All
-orders of visits do the same work, but packets wait longest where the longest visits come first: many are then there
-with little left.
+Poisson arrivals, first come first served, visits i = 1..k of constant times s_i. At its visit j a packet waits for the
+packets that arrived during its earlier visits, and for those found on arrival that still return (Adve and Nelson,
+Operations Research 42, 1994). On its first visit it waits for half of the service in progress. The order of visits does
+not change the work, but packets wait longest if the longest visits come first: then many packets have little work left.
 """
 
 import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
-MAX_POSITIONS = 16  # visits of a packet that are told apart: of more, several are one
-MAX_LOAD = 0.95  # beyond, the share is as at this load
-LEAST_DIVISOR = 1e-30  # weights and seconds that are divided by: none is 0
+MAX_POSITIONS = 16  # of visits; more visits of a packet are merged
+MAX_LOAD = 0.95  # cap on the utilization in the formula
+LEAST_DIVISOR = 1e-30  # lower limit of divisors, against division by 0
 
 
 def by_position(visits: list[tuple[float, float]], of_packets: float) -> Floats:
-    """Return the seconds (MAX_POSITIONS,) of a packet's first, second, ... visit, 0 where there is none.
+    """Return the seconds (MAX_POSITIONS,) of a packet's first, second, ... visit (0: no visit).
 
-    visits: number and seconds of visits in the order in which a packet makes them. of_packets: the share that does.
+    visits: number and seconds of visits in program order. of_packets: share of the packets that make them.
     """
     number, seconds = np.array(visits, dtype=np.float64).reshape(-1, 2).T / of_packets
-    begun = np.concatenate([[0.0], np.cumsum(number)])
-    begun *= min(1.0, MAX_POSITIONS / max(begun[-1], LEAST_DIVISOR))
-    spent = np.concatenate([[0.0], np.cumsum(seconds)])
-    return np.diff(np.interp(np.arange(MAX_POSITIONS + 1.0), begun, spent))
+    cumulative_visits = np.concatenate([[0.0], np.cumsum(number)])
+    cumulative_visits *= min(1.0, MAX_POSITIONS / max(cumulative_visits[-1], LEAST_DIVISOR))
+    cumulative_s = np.concatenate([[0.0], np.cumsum(seconds)])
+    return np.diff(np.interp(np.arange(MAX_POSITIONS + 1.0), cumulative_visits, cumulative_s))
 
 
 def share_of_order(seconds: Floats, visits: Floats, load: Floats) -> Floats:
     """Return how many times longer packets wait (P,) than if all visits of a packet took the same time.
 
-    seconds (P, MAX_POSITIONS): of visits in their order. visits, load (P,): of a packet, and utilization.
+    seconds (P, MAX_POSITIONS): of visits in order. visits (P,): number of visits per packet. load (P,): utilization.
     """
-    share, told_apart = np.ones(len(visits)), np.minimum(visits, MAX_POSITIONS)
-    positions = np.ceil(told_apart).astype(np.int64)
-    for most in np.unique(positions[positions > 1]).tolist():
-        rows = positions == most
-        there: Floats = np.clip(told_apart[rows, None] - np.arange(most), 0.0, 1.0)
-        own = seconds[rows, :most]
-        alike: Floats = there * (own.sum(axis=1) / np.maximum(there.sum(axis=1), LEAST_DIVISOR))[:, None]
-        waits, of_alike = _waits(own, there, load[rows]), _waits(alike, there, load[rows])
-        share[rows] = np.where(of_alike > LEAST_DIVISOR, waits / np.maximum(of_alike, LEAST_DIVISOR), 1.0)
-    return share
+    ratio, distinct = np.ones(len(visits)), np.minimum(visits, MAX_POSITIONS)
+    positions = np.ceil(distinct).astype(np.int64)
+    for count in np.unique(positions[positions > 1]).tolist():
+        rows = positions == count
+        shares: Floats = np.clip(distinct[rows, None] - np.arange(count), 0.0, 1.0)
+        unequal = seconds[rows, :count]
+        equal: Floats = shares * (unequal.sum(axis=1) / np.maximum(shares.sum(axis=1), LEAST_DIVISOR))[:, None]
+        waits, equal_waits = _waits(unequal, shares, load[rows]), _waits(equal, shares, load[rows])
+        ratio[rows] = np.where(equal_waits > LEAST_DIVISOR, waits / np.maximum(equal_waits, LEAST_DIVISOR), 1.0)
+    return ratio
 
 
 def _waits(seconds: Floats, there: Floats, load: Floats) -> Floats:
-    """Return the waits (P,) of all visits of a packet, in its seconds; there: share of packets that make each."""
-    of_all = seconds / np.maximum(seconds.sum(axis=1), LEAST_DIVISOR)[:, None] * np.minimum(load, MAX_LOAD)[:, None]
+    """Return the sum of a packet's waits (P,) relative to its seconds; there: share of packets that make each visit."""
+    loads = seconds / np.maximum(seconds.sum(axis=1), LEAST_DIVISOR)[:, None] * np.minimum(load, MAX_LOAD)[:, None]
     positions = seconds.shape[1]
-    first, then = np.indices((positions, positions))
-    met = np.zeros((len(seconds), positions, positions))  # by the visit that waits, and T of which visit
+    row, column = np.indices((positions, positions))
+    table = np.zeros((len(seconds), positions, positions))  # coefficients: waiting visit, index of T
     for i in range(positions):
-        met[:, i + 1 :, :] += np.where(first[i + 1 :] - i - 1 == then[i + 1 :], of_all[:, i, None, None], 0.0)
-        met[:, : i + 1, :] += np.where(i - first[: i + 1] == then[: i + 1], of_all[:, i, None, None], 0.0)
-    each = seconds / np.maximum(there, LEAST_DIVISOR)
-    known = each.copy()
-    known[:, 0] -= (of_all * each).sum(axis=1) / 2
-    times = np.linalg.solve(np.eye(positions) - met, known[:, :, None])[:, :, 0]
-    return np.asarray((there * (times - each)).sum(axis=1) / np.maximum(seconds.sum(axis=1), LEAST_DIVISOR))
+        table[:, i + 1 :, :] += np.where(row[i + 1 :] - i - 1 == column[i + 1 :], loads[:, i, None, None], 0.0)
+        table[:, : i + 1, :] += np.where(i - row[: i + 1] == column[: i + 1], loads[:, i, None, None], 0.0)
+    visit_s = seconds / np.maximum(there, LEAST_DIVISOR)
+    constant = visit_s.copy()
+    constant[:, 0] -= (loads * visit_s).sum(axis=1) / 2
+    times = np.linalg.solve(np.eye(positions) - table, constant[:, :, None])[:, :, 0]
+    return np.asarray((there * (times - visit_s)).sum(axis=1) / np.maximum(seconds.sum(axis=1), LEAST_DIVISOR))

@@ -41,7 +41,7 @@ def md1(arrival_rate: ArrayLike, service_time: ArrayLike) -> QueueMeans:
 def mg1_ps(arrival_rate: ArrayLike, service_time: ArrayLike) -> QueueMeans:
     """Return the means of M/G/1 with processor sharing, the same for every distribution of service. Raises InputError.
 
-    mean_wait is what sharing adds to the service time.
+    mean_wait is the time that sharing adds to the service time.
     """
     return mg1(arrival_rate, service_time, 1.0)
 
@@ -53,7 +53,7 @@ def mg1_priority(
 
     arrival_rates: (..., R), per second. service_times: (..., R), means in seconds. scvs: (..., R) or one number:
     squared coefficients of variation of service. preemptive: whether a class interrupts the service of later ones,
-    which goes on where it was; mean_wait is then all time without service.
+    which then resumes; mean_wait is then all time without service.
 
     Raises InputError if all classes together are unstable.
     """
@@ -84,7 +84,7 @@ def ggc(
     variation of the times between arrivals and of service. servers: c. All these have one shape, or shapes that
     broadcast. approximation: one of GG_APPROXIMATIONS.
 
-    Exact, and then not named an approximation, where all arrivals are Poisson (scv 1 taken as that) and service is
+    Exact, and then without a named approximation, if all arrivals are Poisson (assumed for scv 1) and service is
     exponential or there is one server. Raises InputError, UnknownNameError.
     """
     one_of("approximation", approximation, GG_APPROXIMATIONS)

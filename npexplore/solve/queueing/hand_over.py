@@ -1,12 +1,12 @@
-"""A lock whose hand-over takes longer the more sleep: the chain of who sleeps at the ends of holds, exact.
+"""A lock whose hand-over takes longer the more threads sleep: the exact chain of sleepers at the ends of holds.
 
-    hold = held + release + (wake + per waiter x n if n > 0 sleep when it is released)
+    hold = held + release + (wake + per waiter x n if n > 0 threads sleep at the release)
 
-closed   all others sleep at each release:  rate = 1 / (hold with n = N - 1), if who has released is back before the
-         next release
-Poisson  m asleep at the end of a hold -> m - 1 + Poisson(held) at the release -> + Poisson(the rest of the hold); as
-         many are left behind as are there at any time (M/G/1 whose service depends on the queue, after Kendall 1953).
-         With a part for each who sleeps there is no steady state: some crowd is large enough to grow
+closed   all other threads sleep at each release: rate = 1 / (hold with n = N - 1), if a thread that released the lock
+         returns before the next release
+Poisson  m asleep at the end of a hold -> m - 1 + Poisson(held) at the release -> + Poisson(the rest of the hold); a
+         departure leaves behind as many as are there at a random time (M/G/1 whose service depends on the queue, after
+         Kendall 1953). With a time per sleeper there is no steady state: a large enough queue grows without limit
 """
 
 from typing import NamedTuple
@@ -22,7 +22,7 @@ NEGLIGIBLE = 1e-9
 
 
 class HandOver(NamedTuple):
-    """Seconds to acquire a lock, for which it is held, to release it, to wake the next, more for each who sleeps."""
+    """Seconds to acquire a lock, of the work under it, to release it, to wake the next thread, and per sleeper."""
 
     acquire: float
     held: float
@@ -31,7 +31,10 @@ class HandOver(NamedTuple):
     waiter: float
 
     def closed(self, threads: int) -> float:
-        """Return holds a second of so many threads; raises RefusedError where not all others sleep at a release."""
+        """Return the holds per second of a closed network of threads.
+
+        Raises RefusedError if not all other threads sleep at a release.
+        """
         hold = self.held + self._rest(threads - 1)
         if threads == 1:
             return 1 / (hold + self.acquire)
@@ -40,7 +43,7 @@ class HandOver(NamedTuple):
         return 1 / hold
 
     def open(self, rate: float) -> float:
-        """Return the mean seconds from a visit to the end of its release; raises RefusedError without steady state."""
+        """Return the mean seconds from a request to the end of its release; RefusedError: no steady state."""
         if self.waiter:
             raise RefusedError("lock: a hand-over that grows with each who sleeps has no steady state behind arrivals")
         if rate * (self.held + self._rest(1)) >= 1:

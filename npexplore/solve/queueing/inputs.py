@@ -1,4 +1,4 @@
-"""What the queueing functions accept: arrays of points, checked once, with errors that name station and value."""
+"""Checks of the queueing functions' arguments: arrays of points, with errors that name station and value."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,8 +12,8 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Booleans = NDArray[np.bool_]
 
-SHORTEST = 1e-250  # seconds: a cycle through a network takes longer, or rates leave double precision
-LEAST_DIVISOR = 1e-12  # rates, visits and seconds are divided by no less
+SHORTEST = 1e-250  # seconds: shortest cycle through a network, so that rates stay in double precision
+LEAST_DIVISOR = 1e-12  # lower limit of divisors (rates, visits, seconds)
 
 
 def as_floats(subject: str, values: ArrayLike) -> Floats:
@@ -25,7 +25,7 @@ def as_floats(subject: str, values: ArrayLike) -> Floats:
 
 
 def label(index: int, names: Sequence[str] | None) -> str:
-    """Return how an error names the station or class `index`: by its name where there is one."""
+    """Return the text that names the station or class `index` in errors: its name, or else its number."""
     return repr(names[index]) if names is not None and index < len(names) else str(index)
 
 
@@ -39,7 +39,7 @@ def refuse_first(
 ) -> None:
     """Raise InputError for the first True of `wrong`, naming its place on `axes` and its value; else do nothing.
 
-    `names` belong to the axis called station, or to the last axis where none is.
+    `names` belong to the axis called station, or else to the last axis.
     """
     if not wrong.any():
         return
@@ -75,7 +75,7 @@ def demand_table(values: ArrayLike, names: Sequence[str] | None = None) -> Float
 
 
 def per_point(subject: str, values: ArrayLike, points: int) -> Floats:
-    """Return a nonnegative number for every point (P,), given one for all or one each. Raises InputError."""
+    """Return a nonnegative number for every point (P,) from one number or one per point. Raises InputError."""
     row = as_floats(subject, values)
     if row.shape not in ((), (1,), (points,)):
         raise InputError(f"{subject} must be one number or one per point ({points}), got shape {row.shape}")
@@ -152,7 +152,7 @@ def whole(*, least: int = 1, **values: Any) -> list[Ints]:
 
 
 def stable(utilization: Floats) -> None:
-    """Raise InputError where a queue without a limit is offered its whole capacity or more."""
+    """Raise InputError if the offered load of an unlimited queue is not below its capacity."""
     if (utilization >= 1).any():
         worst = float(utilization[utilization >= 1].ravel()[0])
         raise InputError(f"utilization of an open queue must be below 1 (it is unstable otherwise), got {worst:g}")

@@ -1,13 +1,14 @@
-"""Bounds of closed networks from demands alone, asymptotic and balanced-job, and the station that sets them.
+"""Asymptotic and balanced-job bounds of closed networks from demands alone, with the station that sets them.
 
 One class (Lazowska, Zahorjan, Graham, Sevcik, Quantitative System Performance, 1984, chapter 5), D = sum D_k:
 asymptotic N / (N D + Z) <= X <= min(N / (D + Z), c_k / D_k); balanced-job, for single servers,
 
     N / (D + Z + (N - 1) D_max / (1 + Z / (N D))) <= X <= min(1 / D_max, N / (D + Z + (N - 1) D_avg / (1 + Z / D)))
 
-Several classes: the arrival theorem R_kr = D_kr (1 + Q_k(N - e_r)) with the |N| - 1 other customers all at the worst
-station of the class, or those who cannot be thinking at its best. Asymptotic upper bounds need no assumption about
-distributions; all others hold for product form.
+Several classes: the arrival theorem R_kr = D_kr (1 + Q_k(N - e_r)), for the lower bound with all |N| - 1 other
+customers at the station with the largest demand of the class, for the upper bound with those that cannot be thinking at
+the station with the smallest. Asymptotic upper bounds need no assumption about distributions; all others hold for
+product form.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from npexplore.solve.queueing.multiclass import ClosedModel
 @by_content
 @dataclass(frozen=True)
 class JobBounds:
-    """Bounds of throughput, customers per second, and what sets them.
+    """Bounds of throughput, customers per second, with the bottleneck.
 
-    lower, upper (P,), or (P, R) for several classes; bottleneck, alike: index of the station that is full first;
-    knee, alike: the population from which that station, not the population, sets the asymptotic upper bound.
+    Arrays (P,), or (P, R) for several classes. bottleneck: index of the station that saturates first. knee: the
+    population from which that station, not the population, sets the asymptotic upper bound.
 
     Example:
         >>> from npexplore.queueing import balanced_job_bounds
@@ -55,9 +56,9 @@ def asymptotic_bounds(
 ) -> JobBounds:
     """Bound P closed single-class networks by their demands alone; raises InputError.
 
-    demands: (P, K): seconds that a customer asks of each station per cycle. population: (P,) or one number of
-    customers. think_time: (P,) or one number of seconds. servers: of each station, (K,) or one number. names: of the
-    stations, for errors.
+    demands: (P, K): service time of a customer at each station per cycle, in seconds. population: (P,) or one number
+    of customers. think_time: (P,) or one number of seconds. servers: of each station, (K,) or one number. names: of
+    the stations, for errors.
     """
     table = demand_table(demands, names)
     N, Z = population_row(population, len(table)), per_point("think time", think_time, len(table))
@@ -104,11 +105,11 @@ def multiclass_asymptotic_bounds(
 ) -> JobBounds:
     """Bound each class of P closed networks by their demands alone; raises InputError.
 
-    demands: (P, K, R): seconds that a customer asks of each station per cycle. population: (R,) or (P, R) customers.
-    think_time: (R,) or (P, R) seconds. servers: of each station, (K,) or one number. names: of the stations, for
-    errors.
+    demands: (P, K, R): service time of a customer at each station per cycle, in seconds. population: (R,) or (P, R)
+    customers. think_time: (R,) or (P, R) seconds. servers: of each station, (K,) or one number. names: of the
+    stations, for errors.
 
-    The lower bound lets each customer of a class find all others before it at its worst station.
+    For the lower bound, each customer of a class finds all others before it at the station with its largest demand.
     """
     model = ClosedModel.read(demands, population, think_time, None, None, names)
     N, Z, total = model.population, model.think_time, model.demands.sum(axis=1)
@@ -131,9 +132,9 @@ def multiclass_balanced_bounds(
 ) -> JobBounds:
     """Bound each class of P closed product-form networks of single servers more tightly.
 
-    demands, population, think_time, names: as in `multiclass_asymptotic_bounds`, and so are the errors.
+    demands, population, think_time, names, and errors: as in `multiclass_asymptotic_bounds`.
 
-    The upper bound counts the customers that must be queueing because no class thinks more than its share.
+    The upper bound counts the customers that must be queueing, since each class thinks at most its share of the time.
     """
     wide = multiclass_asymptotic_bounds(demands, population, think_time, names=names)
     model = ClosedModel.read(demands, population, think_time, None, None, names)

@@ -19,10 +19,10 @@ from npexplore.solve.queueing.inputs import Floats, Ints, numbers, stable, whole
 @by_content
 @dataclass(frozen=True)
 class QueueMeans:
-    """Means of single queues (any shape): customers per second, share of each server, customers, seconds.
+    """Means of single queues (any shape): customers, customers per second, seconds.
 
-    mean_number counts waiting and in service; mean_wait is before service; mean_response with service; loss is the
-    share of arrivals turned away; `approximation` names what was not exact, else None.
+    utilization is of each server; mean_number counts customers waiting and in service; mean_wait is before service,
+    mean_response with service; loss is the loss ratio; `approximation` names the approximation, None if exact.
 
     Example:
         >>> from npexplore.queueing import mm1
@@ -50,7 +50,7 @@ def without_loss(
 
 
 def erlang_b(offered: ArrayLike, servers: ArrayLike) -> Floats:
-    """Return the blocking probability of `servers` without a queue at a load of `offered` erlangs."""
+    """Return the blocking probability (Erlang's B) of `servers` without a queue; offered: load in erlangs."""
     a, c = np.broadcast_arrays(*numbers(offered=offered), *whole(servers=servers))
     blocked = np.ones(a.shape)
     for j in range(1, int(c.max(initial=1)) + 1):
@@ -75,7 +75,7 @@ def mmc(arrival_rate: ArrayLike, service_time: ArrayLike, servers: ArrayLike) ->
 def waiting(
     arrival_rate: ArrayLike, service_time: ArrayLike, servers: ArrayLike
 ) -> tuple[Floats, Floats, Ints, Floats]:
-    """Return the arguments of a stable M/M/c in one shape, and the chance to wait (Erlang's C)."""
+    """Return the arguments of a stable M/M/c in one shape, and the probability to wait (Erlang's C)."""
     rate, service = numbers(arrival_rate=arrival_rate, service_time=service_time)
     rate, service, c = np.broadcast_arrays(rate, service, *whole(servers=servers))
     share = np.asarray(rate * service / c)
@@ -102,9 +102,8 @@ def machine_repairman(
 ) -> QueueMeans:
     """Return the means of a repair queue (exact); raises InputError.
 
-    machines: how many there are. time_to_failure: for which each of them runs, exponential, mean in seconds.
-    service_time: of a repair, exponential, mean in seconds. servers: repairers. All have one shape, or shapes that
-    broadcast.
+    machines: their number. time_to_failure: exponential running time of each, mean in seconds. service_time: of a
+    repair, exponential, mean in seconds. servers: repairers. All have one shape, or shapes that broadcast.
 
     The same as threads that compute for `time_to_failure` seconds and then visit a memory.
     """

@@ -1,25 +1,26 @@
-"""Messages one after the other over the switches of a static network, whose routes take time to change: exact times.
+"""Exact times of successive messages through the switches of a static network whose routes take time to change.
 
-    start at a switch   S = max(first word is there, message before has left) + change, if its route was another
+    start at a switch   S = max(first word arrives, previous message has left) + change, if the switch's route changes
     leaves it           E = max(S + W, S' + W - D + 1 of the next switch, S'' + W - 2 D + 2 of the one after it, ..)
 
-W words, FIFOs of D words between switches, times in cycles: a word goes on a cycle after a place is free. A max-plus
-recursion over messages in the order in which they come (Baccelli, Cohen, Olsder, Quadrat, "Synchronization and
-Linearity", 1992); messages that overtake each other on their way to a crossing are not followed.
+W words, FIFOs of D words between switches, times in cycles: a word moves one cycle after a place is free. A max-plus
+recursion over messages in order of arrival (Baccelli, Cohen, Olsder, Quadrat, "Synchronization and Linearity", 1992);
+messages that overtake each other before a crossing are not modelled.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-ROUNDS_PER_PATH = 60  # of all paths, of which the second half is counted
-THREADS_TO_SATURATE = 64  # that keep a crossing busy
+ROUNDS_PER_PATH = 60  # rounds over all paths, of which the second half is measured
+THREADS_TO_SATURATE = 64  # enough threads to keep a crossing busy
 
 
 @dataclass(frozen=True)
 class Crossing:
-    """Paths as switches in order, the switch that all pass, words of a message; change, FIFOs and hops in cycles.
+    """A crossing of paths. paths: switches of each, in order. main: the switch on all paths. words: of a message.
 
-    turns: switches that take one message of each path in turn, and set themselves to a route before its words come.
+    change, hop: cycles of a route change and of a hop. depth: words of a FIFO. turns: switches that take one message of
+    each path in turn, and set the next route before its words arrive.
     """
 
     paths: Sequence[Sequence[int]]
@@ -32,18 +33,18 @@ class Crossing:
 
     @property
     def shared(self) -> set[int]:
-        """Return the switches that several paths pass."""
-        passed = [tile for path in self.paths for tile in path]
-        return {tile for tile in passed if passed.count(tile) > 1}
+        """Return the switches on several paths."""
+        tiles = [tile for path in self.paths for tile in path]
+        return {tile for tile in tiles if tiles.count(tile) > 1}
 
     def length(self, path: int) -> int:
-        """Return the cycles of a message alone on a path beside its words."""
+        """Return the cycles of the hops of a path; a message alone takes these and one cycle per word."""
         return (len(self.paths[path]) + 1) * self.hop
 
 
 @dataclass
 class Messages:
-    """When switches are free, and which routes they have."""
+    """State of the switches for the recursion: when each is free, and its route."""
 
     crossing: Crossing
     free: dict[int, float] = field(default_factory=dict)
@@ -52,53 +53,53 @@ class Messages:
     entry: dict[int, float] = field(default_factory=dict)
 
     def send(self, path: int, time: float) -> float:
-        """Return when the last word of a message that is ready at a time has been read."""
-        one, tiles = self.crossing, self.crossing.paths[path]
+        """Send a message that is ready at a time; return when its last word has been read."""
+        crossing, tiles = self.crossing, self.crossing.paths[path]
         time = max(time, self.entry.get(path, 0.0))
-        first, starts = time + one.hop, []
+        first, starts = time + crossing.hop, []
         for tile in tiles:
-            granted = max(time if tile in one.turns else first, self.behind.get((path, tile), 0.0))
-            if tile in one.shared:
+            granted = max(time if tile in crossing.turns else first, self.behind.get((path, tile), 0.0))
+            if tile in crossing.shared:
                 granted = max(granted, self.free.get(tile, 0.0))
-                granted += one.change if self.route.get(tile, path) != path else 0
+                granted += crossing.change if self.route.get(tile, path) != path else 0
                 self.route[tile] = path
             starts.append(max(granted, first))
-            first = starts[-1] + one.hop
+            first = starts[-1] + crossing.hop
         ends = self._ends(starts)
         for tile, end in zip(tiles, ends, strict=True):
             self.behind[path, tile] = self.free[tile] = end
-        self.entry[path] = max(time + one.words, starts[0] + one.words - one.depth + 1)
-        return ends[-1] + one.hop
+        self.entry[path] = max(time + crossing.words, starts[0] + crossing.words - crossing.depth + 1)
+        return ends[-1] + crossing.hop
 
     def _ends(self, starts: Sequence[float]) -> list[float]:
-        one, ends = self.crossing, list[float]()
-        for here in range(len(starts)):
-            end = starts[here] + one.words
-            for ahead in range(here + 1, len(starts)):
-                room = (ahead - here) * one.depth
-                if one.words > room:
-                    end = max(end, starts[ahead] + one.words - room + (ahead - here))
-            ends.append(max(end, ends[-1] + one.hop) if ends else end)
+        crossing, ends = self.crossing, list[float]()
+        for switch in range(len(starts)):
+            end = starts[switch] + crossing.words
+            for later in range(switch + 1, len(starts)):
+                room = (later - switch) * crossing.depth
+                if crossing.words > room:
+                    end = max(end, starts[later] + crossing.words - room + (later - switch))
+            ends.append(max(end, ends[-1] + crossing.hop) if ends else end)
         return ends
 
 
 def in_turn(crossing: Crossing, threads: int) -> tuple[float, float]:
-    """Return messages a cycle of so many threads that send over all paths in turn, and the mean cycles of each."""
-    messages, paths, done = Messages(crossing), len(crossing.paths), list[float]()
-    began = list[float]()
+    """Return messages per cycle, and the mean cycles of each, of threads that send over all paths in turn."""
+    messages, paths, ends = Messages(crossing), len(crossing.paths), list[float]()
+    starts = list[float]()
     for k in range(ROUNDS_PER_PATH * paths):
-        began.append(done[k - threads] if k >= threads else 0.0)
-        done.append(messages.send(k % paths, began[-1]))
+        starts.append(ends[k - threads] if k >= threads else 0.0)
+        ends.append(messages.send(k % paths, starts[-1]))
     half = ROUNDS_PER_PATH // 2 * paths
-    rate = half / (done[-1] - done[-1 - half])
-    return rate, sum(end - start for start, end in zip(began[half:], done[half:], strict=True)) / (len(done) - half)
+    rate = half / (ends[-1] - ends[-1 - half])
+    return rate, sum(end - start for start, end in zip(starts[half:], ends[half:], strict=True)) / (len(ends) - half)
 
 
 def alone_at_random(crossing: Crossing) -> float:
-    """Return the mean cycles of a message that meets no other, where each is sent over any path, all alike."""
+    """Return the mean cycles of a message without contention; paths are drawn with equal probability."""
     paths, total = len(crossing.paths), 0.0
     for path, tiles in enumerate(crossing.paths):
-        others = [sum(tile in other for other in crossing.paths) for tile in tiles]
-        changes = sum(1 - 1 / number for number in others)
+        path_counts = [sum(tile in other for other in crossing.paths) for tile in tiles]
+        changes = sum(1 - 1 / number for number in path_counts)
         total += (crossing.words + crossing.length(path) + changes * crossing.change) / paths
     return total

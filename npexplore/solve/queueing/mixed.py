@@ -1,7 +1,7 @@
 """Open and mixed product-form networks: Jackson and BCMP stations with open classes, closed classes, or both.
 
-Open classes see a station of capacity alpha(n) as a birth-death process with load rho = sum of lambda_r D_r. Closed
-classes see the capacity that open customers leave (Lavenberg, Computer Performance Modeling Handbook, 1983, ch. 3):
+For open classes, a station of capacity alpha(n) is a birth-death process with load rho = sum of lambda_r D_r. Closed
+classes get the capacity that open customers leave (Lavenberg, Computer Performance Modeling Handbook, 1983, ch. 3):
 
     W(n) = sum over m of C(n+m, m) rho^m / (alpha(1)...alpha(n+m))    alpha'(n) = W(n-1) / W(n)
 
@@ -32,9 +32,9 @@ def open_network(
 ) -> MultiMva:
     """Solve P open networks of K stations and R classes with Poisson arrivals exactly (Jackson, BCMP).
 
-    demands: (P, K, R) or (K, R): seconds that a customer asks of each station. arrival_rates: (R,) or (P, R), per
-    second. rates: as in `mva`; min(j, c) for c servers. delay, names: as in `mva`. Raises InputError naming the station
-    that is offered more than its capacity.
+    demands: (P, K, R) or (K, R): service time of a customer at each station, in seconds. arrival_rates: (R,) or (P, R),
+    per second. rates: as in `mva`; min(j, c) for c servers. delay, names: as in `mva`. Raises InputError with the name
+    of a station whose offered load is not below its capacity.
     """
     return mixed_network(demands, arrival_rates, 0, rates=rates, delay=delay, names=names)
 
@@ -62,7 +62,7 @@ def mixed_network(
     refuse_first(both, arrivals, "arrival rate", "0 where the class has a population", None, ("point", "class"))
     if not (arrivals.any() or model.population.any()):
         raise InputError("a network must have a population or an arrival rate, got neither")
-    if not arrivals.any():  # no need for the levels that open customers would leave
+    if not arrivals.any():  # open customers take no capacity
         x, queue, _ = solve_closed(model)
         return model.result(x, queue)
     offered = (arrivals[:, None] * model.demands).sum(axis=2)
@@ -71,23 +71,23 @@ def mixed_network(
     queueing = ~model.delays
     varying = model.varying
     fixed = queueing & ~varying
-    share = 1 - np.where(fixed, offered, 0.0)  # of a single server, left to the closed classes
+    share = 1 - np.where(fixed, offered, 0.0)  # of a single server, for the closed classes
     customers = int(model.population.sum(axis=1).max(initial=0))
     throughput, queue = arrivals.copy(), np.zeros(model.demands.shape)
-    left, waiting = _left_over(model.rates[:, varying], offered[:, varying], customers)
-    present = np.zeros((P, int(varying.sum()), customers + 1))
-    present[:, :, 0] = 1.0
+    capacity_left, open_customers = _left_over(model.rates[:, varying], offered[:, varying], customers)
+    closed_chances = np.zeros((P, int(varying.sum()), customers + 1))
+    closed_chances[:, :, 0] = 1.0
     if customers:
         capacity = np.ones((P, len(varying), customers))
-        capacity[:, varying] = left
+        capacity[:, varying] = capacity_left
         closed = replace(model, demands=model.demands / share[:, :, None], rates=capacity)
         x, queue, marginal = solve_closed(closed)
         throughput = throughput + x
         if varying.any():
-            present = marginal
+            closed_chances = marginal
     numbers = np.zeros(offered.shape)
     numbers[:, fixed] = (offered * (1 + queue.sum(axis=2)) / share)[:, fixed]
-    numbers[:, varying] = (present * waiting).sum(axis=2)
+    numbers[:, varying] = (closed_chances * open_customers).sum(axis=2)
     with np.errstate(invalid="ignore", divide="ignore"):
         parts = np.where(offered[:, :, None] > 0, arrivals[:, None] * model.demands / offered[:, :, None], 0.0)
     return model.result(throughput, queue + parts * numbers[:, :, None])
@@ -108,7 +108,7 @@ def _left_over(rates: Floats, offered: Floats, customers: int) -> tuple[Floats, 
     The sums over m are cut where the capacity becomes constant; the rest is a tail of the negative binomial
     distribution, an incomplete beta function, so that all terms are positive. Logarithms keep them in range.
     """
-    from scipy.special import betainc, gammaln  # open customers alone need them, and they are slow to import
+    from scipy.special import betainc, gammaln  # imported here: slow to import, and only open customers need them
 
     P, L = offered.shape
     M = rates.shape[2]
@@ -121,13 +121,13 @@ def _left_over(rates: Floats, offered: Floats, customers: int) -> tuple[Floats, 
         empty = np.log1p(-y)
     weight, mean = np.empty((P, L, customers + 1)), np.empty((P, L, customers + 1))
     for n in range(customers + 1):
-        head = max(M - n, 0)  # terms m < head have levels of their own
+        head = max(M - n, 0)  # terms m < head have individual capacities
         m = np.arange(head)
         choose = gammaln(n + m + 1) - gammaln(n + 1) - gammaln(m + 1)
         power = np.where(m == 0, 0.0, m * np.where(np.isfinite(load), load, 0.0)[:, :, None])
         power = np.where((m > 0) & (offered[:, :, None] == 0), -np.inf, power)
         terms = choose + power - product[:, :, n : n + head]
-        start = product[:, :, M] + (n - M) * last  # log of alpha(1)..alpha(n), had the last rate held all along
+        start = product[:, :, M] + (n - M) * last  # log of alpha(1)..alpha(n), continued at the last rate
         with np.errstate(divide="ignore"):
             beyond = np.log(betainc(head, n + 1, y)) if head else np.zeros_like(y)
             later = np.log(betainc(head - 1, n + 2, y)) if head > 1 else np.zeros_like(y)

@@ -38,7 +38,7 @@ class MultiMva:
     """Means of P closed networks of K stations and R classes; seconds, customers, customers per second.
 
     throughput, response_time (P, R); queue_length, residence_time, utilization (P, K, R), as in `Mva`; a class without
-    customers has zeros. `approximation` names what was not exact, else None.
+    customers has zeros. `approximation` names the approximation, None if exact.
 
     Example:
         >>> from npexplore.queueing import multiclass_mva
@@ -114,18 +114,18 @@ class ClosedModel:
     ) -> MultiMva:
         """Return the means that follow from X (P, R) and Q (P, K, R) by Little's law and the utilization law.
 
-        capacity (K,) or (P, K) is the largest of the rates where it is not given.
+        capacity: (K,) or (P, K) (None: the largest of the rates).
         """
         busy = throughput[:, None, :] * self.demands
         queue = np.where(self.delays[:, None], busy, queue)
         with np.errstate(invalid="ignore", divide="ignore"):
             residence = np.where(throughput[:, None, :] > 0, queue / throughput[:, None, :], 0.0)
-        most = np.where(self.delays, 1.0, self.rates.max(axis=2) if capacity is None else capacity)
-        return MultiMva(throughput, queue, residence, busy / most[..., :, None], residence.sum(axis=1), approximation)
+        limits = np.where(self.delays, 1.0, self.rates.max(axis=2) if capacity is None else capacity)
+        return MultiMva(throughput, queue, residence, busy / limits[..., :, None], residence.sum(axis=1), approximation)
 
 
 def class_row(subject: str, values: ArrayLike, points: int, classes: int) -> Floats:
-    """Return a nonnegative number for every point and class (P, R), given one for all, one per class, or all."""
+    """Return a nonnegative number for every point and class (P, R), from one number, one per class, or all."""
     row = as_floats(subject, values)
     if row.shape not in ((), (1,), (classes,), (1, classes), (points, classes)):
         raise InputError(f"{subject} must be one per class ({classes}) or (P, R), got shape {row.shape}")
@@ -143,11 +143,11 @@ def multiclass_mva(
 ) -> MultiMva:
     """Solve P closed networks of several classes exactly.
 
-    demands: (P, K, R) or (K, R): seconds that a customer asks of each station per cycle. population: (R,) or (P, R)
-    customers. think_time: (R,) or (P, R) seconds. rates, delay, names: as in `mva`.
+    demands: (P, K, R) or (K, R): service time of a customer at each station per cycle, in seconds. population: (R,) or
+    (P, R) customers. think_time: (R,) or (P, R) seconds. rates, delay, names: as in `mva`.
 
-    Cost and memory grow with the product of (population + 1) over classes: `approximate_mva` is for large ones. Raises
-    InputError for an empty network and for negative or NaN values (naming station and value); RefusedError for
+    Cost and memory grow with the product of (population + 1) over classes; for large populations use `approximate_mva`.
+    Raises InputError for an empty network and for negative or NaN values (naming station and value); RefusedError for
     too many population vectors and for load-dependent networks beyond double precision.
     """
     model = ClosedModel.read(demands, population, think_time, rates, delay, names)
@@ -172,7 +172,7 @@ def solve_closed(model: ClosedModel) -> tuple[Floats, Floats, Floats]:
     if varying.any():
         scale = _scale(model)
         queue_varying = np.empty((P, int(varying.sum()), R))
-        beyond = kernels.load_dependent(
+        failed_point = kernels.load_dependent(
             pick(model.demands * scale[:, None], fixed),
             pick(model.demands * scale[:, None], varying),
             1.0 / pick(model.rates, varying),
@@ -183,10 +183,10 @@ def solve_closed(model: ClosedModel) -> tuple[Floats, Floats, Floats]:
             queue_varying,
             marginal,
         )
-        if beyond >= 0:
+        if failed_point >= 0:
             raise RefusedError(
-                f"exact multi-class MVA: point {beyond} with load-dependent rates leaves double precision with "
-                f"{model.population[beyond].sum()} customers; use approximate_mva or smaller populations"
+                f"exact multi-class MVA: point {failed_point} with load-dependent rates leaves double precision with "
+                f"{model.population[failed_point].sum()} customers; use approximate_mva or smaller populations"
             )
         throughput *= scale
         queue[:, varying] = queue_varying
@@ -197,7 +197,7 @@ def solve_closed(model: ClosedModel) -> tuple[Floats, Floats, Floats]:
 
 
 def _scale(model: ClosedModel) -> Floats:
-    """Return a rough guess (P, R) of X from the asymptotic bounds, shared out by population; 1 for empty classes."""
+    """Return a rough estimate (P, R) of X from asymptotic bounds, in proportion to populations; 1 for empty classes."""
     capacity = np.where(model.delays, np.inf, model.rates.max(axis=2))
     load = model.population / np.maximum(model.demands.sum(axis=1) + model.think_time, SHORTEST)
     stretch = ((model.demands * load[:, None]).sum(axis=2) / capacity).max(axis=1, initial=0.0)

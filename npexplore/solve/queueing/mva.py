@@ -1,6 +1,6 @@
 """Closed networks with one class of customers: exact mean value analysis, and flow-equivalent stations.
 
-N customers circulate over K stations; a visit to station k asks for demand D_k = visits x service time. Exact for
+N customers circulate over K stations; per cycle, a customer has demand D_k = visits x service time. Exact for
 product form (BCMP: exponential FIFO, or any service under PS, delay or preemptive LIFO). The recursions are in
 `npexplore/_kernels/mva.py` (Reiser and Lavenberg, JACM 27, 1980); flow equivalence is Chandy, Herzog and Woo,
 "Parametric analysis of queuing networks", IBM J. Res. Dev. 19, 1975.
@@ -34,9 +34,9 @@ from npexplore.solve.queueing.inputs import (
     refuse_first,
 )
 
-MOST_CUSTOMERS = 50_000_000  # each is a step of the recursion
-MOST_BYTES = 1 << 29  # of the tables over all populations that load-dependent stations need
-# a probability that fell below the smallest double may not grow back to more than exp(-60)
+MOST_CUSTOMERS = 50_000_000  # one step of the recursion each
+MOST_BYTES = 1 << 29  # of the tables over all populations, for load-dependent stations
+# a probability that underflows must stay below exp(-60)
 _LOG_RANGE = 640.0
 
 
@@ -48,7 +48,7 @@ class Mva:
     throughput (P,): customers per second around the network; queue_length, residence_time (P, K): customers and seconds
     (over all visits) at a station, waiting and in service; utilization (P, K): throughput x demand / largest capacity,
     hence the busy share of a server, but the mean number of customers at a delay station; response_time (P,): of the
-    network without the think time. `approximation` names what was not exact, else None.
+    network without the think time. `approximation` names the approximation, None if exact.
 
     Example:
         >>> from npexplore.queueing import mva
@@ -79,10 +79,10 @@ def multiserver_rates(servers: ArrayLike, population_max: int) -> Floats:
 
 
 def stack_rates(*parts: ArrayLike) -> Floats:
-    """Return the capacities of several stations as one table (K, M), or (P, K, M) where a part has points.
+    """Return the capacities of several stations as one table (K, M), or (P, K, M) if a part has points.
 
-    A part is one station (M,), several (K, M), or several a point (P, K, M); shorter ones are continued at their last
-    capacity. Raises InputError for parts that do not fit.
+    A part is one station (M,), several (K, M), or several per point (P, K, M); shorter parts are continued at their
+    last capacity. Raises InputError for parts that do not fit.
     """
     cubes = [as_floats("rate", part) for part in parts]
     if not cubes or any(cube.ndim > 3 or not cube.size for cube in cubes):
@@ -97,7 +97,7 @@ def stack_rates(*parts: ArrayLike) -> Floats:
 
 
 def _variation(scv: ArrayLike | None, points: int, stations: int, names: Sequence[str] | None) -> Floats:
-    """Return scv as (1, K) or (P, K), or an empty table where service is exponential everywhere."""
+    """Return scv as (1, K) or (P, K), or an empty table if all service is exponential."""
     if scv is None:
         return np.zeros((0, 0))
     table = nonnegative("scv", np.atleast_2d(as_floats("scv", scv)), names)
@@ -107,7 +107,7 @@ def _variation(scv: ArrayLike | None, points: int, stations: int, names: Sequenc
 
 
 def _refuse_wide_rates(cube: Floats, population: int, stations: Ints, names: Sequence[str] | None) -> None:
-    """Refuse rates under which a probability too small for a double could grow back to one that matters."""
+    """Raise RefusedError for rates with which a probability that underflows could later become significant."""
     used = cube[:, :, : min(population, cube.shape[2])]
     growth = np.log(used.max(axis=2, keepdims=True) / used)
     total = growth.sum(axis=2) + growth[:, :, -1] * (population - used.shape[2])
@@ -122,7 +122,7 @@ def _refuse_wide_rates(cube: Floats, population: int, stations: Ints, names: Seq
 def _away_and_cycle(table: Floats, think_time: Floats, delays: Booleans) -> tuple[Floats, Floats]:
     """Return the seconds (P,) away from all queues, and those of the whole cycle of a customer alone.
 
-    Sums along rows add a point's demands in one order, whatever the number of points; a product of matrices does not.
+    Sums along rows add a point's demands in one order for any number of points; a matrix product does not.
     """
     away = think_time + np.sum(np.where(delays, table, 0.0), axis=1)
     return away, away + np.sum(np.where(delays, 0.0, table), axis=1)
@@ -141,15 +141,15 @@ def mva(
     """Solve P closed single-class networks by mean value analysis.
 
     Args:
-        demands: (P, K) or (K,): seconds that a customer asks of each station per cycle.
+        demands: (P, K) or (K,): service time of a customer at each station per cycle, in seconds.
         population: (P,) or one number of customers.
         think_time: (P,) or one number: seconds away from all stations.
         rates: (K, M) or (P, K, M): capacity with j = 1..M customers, in units of one server; the last holds beyond M.
             All ones is a single server, min(j, c) are c servers (`multiserver_rates`), a measured throughput curve is a
             flow-equivalent station.
         delay: (K,): flags of stations without queueing (infinite servers).
-        scv: (K,) or (P, K): squared coefficient of variation of FIFO service. Anything but 1 makes the result the
-            approximation "residual-time MVA" (Reiser 1979): who is met in service stays for s (1 + scv) / 2.
+        scv: (K,) or (P, K): squared coefficient of variation of FIFO service. With any value but 1 the result is the
+            approximation "residual-time MVA" (Reiser 1979): the residual life of service is s (1 + scv) / 2.
         names: of the stations, for errors.
 
     Raises InputError for a zero population, a negative or NaN demand (naming station and value), demands that are all
@@ -192,8 +192,8 @@ def mva(
         queue[:, delays] = busy[:, delays]
     residence = queue / x[:, None]
     busy /= np.where(delays, 1.0, cube.max(axis=2))
-    named = "residual-time MVA" if variation.size else None
-    return Mva(x, queue, residence, busy, np.einsum("pk->p", residence), named)
+    approximation = "residual-time MVA" if variation.size else None
+    return Mva(x, queue, residence, busy, np.einsum("pk->p", residence), approximation)
 
 
 def flow_equivalent(
@@ -207,17 +207,17 @@ def flow_equivalent(
 ) -> Floats:
     """Return the throughput (P, N) of the short-circuited sub-network with 1..N customers inside.
 
-    demands, rates, think_time, delay, names: as in `mva`, and so are the errors. population_max: N.
+    demands, rates, think_time, delay, names, and errors: as in `mva`. population_max: N.
 
     A group of stations held together is replaced by one station of demand 1 and these capacities: pass them in `rates`
-    of `mva`. Exact where the whole is product form, an approximation elsewhere. A simulated throughput curve is passed
+    of `mva`. Exact if the whole network has product form, else an approximation. A simulated throughput curve is passed
     in the same way.
     """
     table = demand_table(demands, names)
     limit = int(population_row(population_max, 1)[0])
     P, K = table.shape
     Z, delays = per_point("think time", think_time, P), delay_flags(delay, K)
-    if rates is None:  # one recursion passes through all populations
+    if rates is None:  # one recursion gives all populations
         away, cycle = _away_and_cycle(table, Z, delays)
         refuse_first(cycle <= SHORTEST, cycle, "sum of demands and think time", f"above {SHORTEST} s", None, ("point",))
         fixed, curve = pick(table, ~delays), np.empty((P, limit))

@@ -1,11 +1,11 @@
-"""One queue whose arrivals and service are made of exponential phases, exactly: a quasi-birth-and-death chain.
+"""Exact mean waits of a queue with phase-type arrivals and service: a quasi-birth-and-death chain.
 
     pi_(n+1) = pi_n R,  A0 + R A1 + R^2 A2 = 0          mean number = pi_1 (I - R)^-2 1
 
 (Neuts, Matrix-Geometric Solutions in Stochastic Models, 1981, chapter 3; R by logarithmic reduction, Latouche and
-Ramaswami, Journal of Applied Probability 30, 1993). Times of which mean and variance alone are known are taken as
-mixtures of Erlang times (scv below 1) or of two exponential times with balanced means (above): Tijms, Stochastic
-Models, 1994, chapter 4.
+Ramaswami, Journal of Applied Probability 30, 1993). Times with known mean and variance only are represented by mixtures
+of Erlang times (scv below 1) or of two exponential times with balanced means (scv above 1): Tijms, Stochastic Models,
+1994, chapter 4.
 """
 
 import numpy as np
@@ -16,12 +16,12 @@ from npexplore.solve.queueing.inputs import Floats
 from npexplore.solve.queueing.markovian import mmc
 from npexplore.solve.queueing.renewal import gmc
 
-FEWEST_SCV = 0.1  # below, waits go on in a straight line from here and from twice as much
+FEWEST_SCV = 0.1  # for a smaller scv, waits are extrapolated linearly from this scv and twice this scv
 STEPS, TOLERANCE = 60, 1e-13
 
 
 def two_moments(mean: float, scv: float) -> Phases:
-    """Return phases with this mean (seconds) and squared coefficient of variation, of 0.005 at least."""
+    """Return phases with this mean (seconds) and squared coefficient of variation, at least 0.005."""
     if scv > 1.0:
         p = (1 + np.sqrt((scv - 1) / (scv + 1))) / 2
         return Phases(np.array([p, 1 - p]), -np.diag([2 * p / mean, 2 * (1 - p) / mean]))
@@ -61,7 +61,7 @@ def phase_wait(quiet: Floats, arrive: Floats, service: Phases) -> float:
 
 
 def wait(rate: float, mean: float, arrival_scv: float, scv: float, servers: int = 1) -> float:
-    """Return the mean wait (seconds) of GI/G/c by two moments of each: that of phases with these."""
+    """Return the mean wait (seconds) of GI/G/c from two moments of intervals and of service, with matching phases."""
     if abs(arrival_scv - 1.0) < 1e-12:
         return mmc(rate, mean, servers).mean_wait.item() * (1.0 + scv) / 2  # M/G/1 is exact
     single = _by_moments(rate, mean / servers, arrival_scv, scv)
@@ -69,7 +69,7 @@ def wait(rate: float, mean: float, arrival_scv: float, scv: float, servers: int 
 
 
 def of_several(interval: Phases, mean: float, servers: int) -> float:
-    """Return the wait at c servers over that at one of c times the speed: W(GI/M/c) / W(GI/M/1), which is exact."""
+    """Return the ratio of the wait at c servers to that at one server of c times the speed: W(GI/M/c) / W(GI/M/1)."""
     if servers == 1:
         return 1.0
     rate, ends, ones = 1 / interval.moments()[0], -interval.rates.sum(axis=1), np.eye(len(interval.first))
@@ -77,22 +77,22 @@ def of_several(interval: Phases, mean: float, servers: int) -> float:
     def transform(s: float) -> float:
         return float(interval.first @ np.linalg.solve(s * ones - interval.rates, ends))
 
-    several, one = (gmc(transform, rate, mean / fewer, c)[0] for c, fewer in ((servers, 1), (1, servers)))
-    return several.mean_wait.item() / one.mean_wait.item()
+    several, single = (gmc(transform, rate, mean / divisor, c)[0] for c, divisor in ((servers, 1), (1, servers)))
+    return several.mean_wait.item() / single.mean_wait.item()
 
 
 def wait_of(quiet: Floats, arrive: Floats, mean: float, scv: float) -> float:
-    """Return the mean wait (seconds) of one server, of its service mean and scv alone; arrivals as in `phase_wait`."""
-    if scv < FEWEST_SCV:  # times that hardly vary wait in a straight line from those that do
-        near, far = (wait_of(quiet, arrive, mean, one) for one in (FEWEST_SCV, 2 * FEWEST_SCV))
+    """Return the mean wait (seconds) of one server from mean and scv of its service; arrivals as in `phase_wait`."""
+    if scv < FEWEST_SCV:  # linear extrapolation
+        near, far = (wait_of(quiet, arrive, mean, larger_scv) for larger_scv in (FEWEST_SCV, 2 * FEWEST_SCV))
         return max(near + (scv / FEWEST_SCV - 1.0) * (far - near), 0.0)
     return phase_wait(quiet, arrive, two_moments(mean, scv))
 
 
 def _by_moments(rate: float, mean: float, arrival_scv: float, scv: float) -> float:
-    """Return the wait at one server of two moments of both times."""
+    """Return the mean wait (seconds) of one server from two moments of intervals and of service."""
     if arrival_scv < FEWEST_SCV:
-        near, far = (_by_moments(rate, mean, one, scv) for one in (FEWEST_SCV, 2 * FEWEST_SCV))
+        near, far = (_by_moments(rate, mean, larger_scv, scv) for larger_scv in (FEWEST_SCV, 2 * FEWEST_SCV))
         return max(near + (arrival_scv / FEWEST_SCV - 1.0) * (far - near), 0.0)
     arrivals = two_moments(1 / rate, arrival_scv)
     return wait_of(arrivals.rates, np.outer(-arrivals.rates.sum(axis=1), arrivals.first), mean, scv)

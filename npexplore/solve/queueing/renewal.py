@@ -1,8 +1,8 @@
-"""Single queues with renewal arrivals, batches, loss: GI/M/c, M^X/M/1, M/G/c/c, and the chance to wait in M/M/c.
+"""Single queues with renewal arrivals, batches or loss: GI/M/c, M^X/M/1, M/G/c/c; the probability to wait in M/M/c.
 
 GI/M/c (Kleinrock, Queueing Systems I, 1975, 6.2 to 6.5): sigma is the root in (0, 1) of A*(c mu (1 - sigma)) = sigma,
-A* the Laplace transform of the time between arrivals; who waits does so for an exponential time of mean
-1 / (c mu (1 - sigma)). With one server the chance to wait is sigma.
+A* the Laplace transform of the time between arrivals; the wait of customers that wait is exponential with mean
+1 / (c mu (1 - sigma)). With one server the probability to wait is sigma.
 M^X/M/1 (the same, 4.5): N = rho (1 + E X^2 / E X) / (2 (1 - rho)).
 M/G/c/c: the loss is Erlang's B for every distribution of service (Sevastyanov, Theory of Probability 2, 1957).
 """
@@ -21,7 +21,7 @@ from npexplore.solve.queueing.markovian import QueueMeans, erlang_b, waiting, wi
 
 Transform = Callable[[float], float]
 
-MOST_CUSTOMERS, NEGLIGIBLE = 1_000_000, 1e-14  # of a chain that is cut off; the last part of the mean number
+MOST_CUSTOMERS, NEGLIGIBLE = 1_000_000, 1e-14  # truncation of a chain: states, last relative part of the mean number
 
 
 def gm1_root(transform: Transform, arrival_rate: float, drain: float) -> float:
@@ -56,12 +56,12 @@ def gm1(transform: Transform, arrival_rate: float, service_time: float) -> Queue
 
 
 def gmc(transform: Transform, arrival_rate: float, service_time: float, servers: int) -> tuple[QueueMeans, float]:
-    """Return the means of GI/M/c with FIFO and the chance to wait, exact.
+    """Return the exact means of GI/M/c with FIFO, and the probability to wait.
 
     transform, arrival_rate: as in `gm1_root`. service_time: mean, in seconds. servers: c.
 
-    The numbers met on arrival below c come from Takacs' sum (Introduction to the Theory of Queues, 1962, 2.3):
-    W = D / (c mu (1 - sigma)^2), D the chance factor; here through the embedded chain's recursion downwards.
+    Probabilities of fewer than c customers on arrival come from Takacs' sum (Introduction to the Theory of Queues,
+    1962, 2.3): W = D / (c mu (1 - sigma)^2), D the factor of the geometric probabilities from c - 1 on.
     """
     rate, service = numbers(positive=True, arrival_rate=arrival_rate, service_time=service_time)
     (c,) = whole(servers=servers)
@@ -100,7 +100,7 @@ def mxg1(
     arrival_rate, service_time, batch_mean, batch_square: as in `mxm1`. scv: squared coefficient of variation of
     service.
 
-    W = rho s (1 + scv) / (2 (1 - rho)) + s (E X^2 / E X - 1) / (2 (1 - rho)): others', and one's own batch.
+    W = rho s (1 + scv) / (2 (1 - rho)) + s (E X^2 / E X - 1) / (2 (1 - rho)): wait for other batches, and for the own.
     """
     rate, service, variation, mean, square = numbers(
         arrival_rate=arrival_rate, service_time=service_time, scv=scv, batch_mean=batch_mean, batch_square=batch_square
@@ -114,16 +114,16 @@ def mxg1(
 def mxgc(rate: float, service_time: float, scv: float, servers: int, size: float, geometric: bool) -> float:
     """Return the mean wait (seconds) of M^X/G/c with FIFO: exact for exponential service (scv 1).
 
-    rate: customers a second, in batches of `size`, each or (geometric) in the mean. Level by level what goes up comes
-    down: p(n+1) min(n + 1, c) / s = batches a second x sum over j <= n of p(j) P(X > n - j). Other service waits
-    (I + scv) / (I + 1) times as long, I = E X^2 / E X, as in the formula of one server near saturation.
+    rate: customers per second, in batches of exactly `size`, or (geometric) with this mean. Balance of levels:
+    p(n+1) min(n + 1, c) / s = batches per second x sum over j <= n of p(j) P(X > n - j). For other service the wait is
+    scaled by (I + scv) / (I + 1), I = E X^2 / E X, as in the formula of one server near saturation.
     """
     stable(np.asarray(rate * service_time / servers))
     batches, go_on = rate / size, 1.0 - 1.0 / size
-    p, above, total, number, window = 1.0, 0.0, 1.0, 0.0, [1.0]
+    p, up, total, number, window = 1.0, 0.0, 1.0, 0.0, [1.0]
     for n in range(MOST_CUSTOMERS):
-        above = (above * go_on if geometric else above - (window[n - int(size)] if n >= size else 0.0)) + p
-        p = batches * above * service_time / min(n + 1, servers)
+        up = (up * go_on if geometric else up - (window[n - int(size)] if n >= size else 0.0)) + p
+        p = batches * up * service_time / min(n + 1, servers)
         if not geometric:
             window.append(p)
         total, number = total + p, number + (n + 1) * p
@@ -134,7 +134,7 @@ def mxgc(rate: float, service_time: float, scv: float, servers: int, size: float
 
 
 def mgcc(arrival_rate: ArrayLike, service_time: ArrayLike, servers: ArrayLike) -> QueueMeans:
-    """Return the means of M/G/c/c, servers without a waiting line: the same for every distribution of service.
+    """Return the means of M/G/c/c, servers without a queue: the same for every distribution of service.
 
     arrival_rate: per second. service_time: mean, in seconds. servers: c. All have one shape, or shapes that broadcast.
     """
@@ -155,13 +155,14 @@ def chance_to_wait(arrival_rate: ArrayLike, service_time: ArrayLike, servers: Ar
 
 
 def deterministic_cycle(demands: Sequence[float], population: int, servers: Sequence[int] | None = None) -> float:
-    """Return the customers a second of a closed cycle of constant services: min(N / sum s, min c / s).
+    """Return the customers per second of a closed cycle with constant service times: min(N / sum s, min c / s).
 
     demands: (K,): the seconds s at each station. population: N. servers: (K,): c of each station (None: one each).
 
-    Nobody waits once the bottleneck has spread them: the cycle reaches its asymptotic bound (Muntz and Wong, 1974).
+    Below saturation no customer waits once the bottleneck has spaced them out: the cycle reaches its asymptotic bound
+    (Muntz and Wong, 1974).
     """
-    (each,) = numbers(demands=demands)
-    (count,) = whole(servers=np.ones(len(each), int) if servers is None else servers)
+    (service_s,) = numbers(demands=demands)
+    (count,) = whole(servers=np.ones(len(service_s), int) if servers is None else servers)
     with np.errstate(divide="ignore"):
-        return float(min(population / each.sum(), (count / each).min()))
+        return float(min(population / service_s.sum(), (count / service_s).min()))

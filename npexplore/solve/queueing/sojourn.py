@@ -1,8 +1,8 @@
-"""Quantiles of the time in M/M/c and M/M/c/K with FIFO: what a closed form says beyond means.
+"""Quantiles of the time in M/M/c and M/M/c/K with FIFO, in closed form.
 
-A customer that finds n >= c others waits for n - c + 1 departures at rate c mu, then is served at rate mu. Without a
-limit the wait of those who wait is exponential with rate c mu - lambda (Kleinrock, Queueing Systems I, 1975, 3.5); with
-one, it is an Erlang time mixed over n, and
+A customer that finds n >= c others waits for n - c + 1 departures at rate c mu, then is served at rate mu. In M/M/c the
+wait of customers that wait is exponential with rate c mu - lambda (Kleinrock, Queueing Systems I, 1975, 3.5); in
+M/M/c/K it is an Erlang time mixed over n, and
 
     P(E_m + S > t) = Q(m, c mu t) + exp(-mu t) (c / (c - 1))^m P(m, (c - 1) mu t),
 
@@ -18,13 +18,13 @@ from npexplore.solve.queueing.birth_death import steady_state
 from npexplore.solve.queueing.inputs import Floats, numbers, whole
 from npexplore.solve.queueing.markovian import waiting
 
-HALVINGS = 50  # of the shortest power of two times the scale that is too long: to 1e-15 of it
+HALVINGS = 50  # bisection steps: to 1e-15 of the upper limit
 
 
 def mmc_quantiles(shares: Sequence[float], arrival_rate: float, service_time: float, servers: int = 1) -> Floats:
     """Return quantiles of the time in M/M/c, in seconds, shape (n,).
 
-    shares: (n,): of the customers that stay no longer, each between 0 and 1. arrival_rate: per second. service_time:
+    shares: (n,): the quantiles' shares of customers, each between 0 and 1. arrival_rate: per second. service_time:
     mean, in seconds. servers: c. Raises InputError for a share that is not between 0 and 1 and for an unstable queue.
     """
     rate, mean = numbers(positive=True, arrival_rate=arrival_rate, service_time=service_time)
@@ -57,7 +57,7 @@ def mmck_quantiles(
     state = np.arange(int(room))
     chances = steady_state(np.full(len(state), rate), np.minimum(state + 1, c) / mean)[:-1]
     chances /= chances.sum()
-    ahead = np.arange(1.0, int(room - c) + 1)  # departures that those who wait wait for
+    ahead = np.arange(1.0, int(room - c) + 1)  # departures until a waiting customer is served
     at_once, waiting = chances[: int(c)].sum(), chances[int(c) :]
     mu, fast = float(1 / mean), float(c / mean)
 
@@ -75,8 +75,8 @@ def mmck_quantiles(
 def _served_last(ahead: Floats, x: Floats, servers: float) -> Floats:
     """Return (c / (c - 1))^ahead e^(-x / c) P(ahead, y), y = x (c - 1) / c, c servers.
 
-    It is at most 1, though for many ahead one factor overflows and the other vanishes: there by P's confluent
-    hypergeometric series, DLMF 8.5.1.
+    The product is at most 1, but for large `ahead` one factor overflows and the other underflows; then it is computed
+    by P's confluent hypergeometric series, DLMF 8.5.1.
     """
     from scipy.special import gammainc, gammaln, hyp1f1, xlogy
 
@@ -88,7 +88,7 @@ def _served_last(ahead: Floats, x: Floats, servers: float) -> Floats:
 
 
 def quantiles_of(shares: Sequence[float], longer: Callable[[Floats], Floats], scale: float) -> Floats:
-    """Return t with P(T > t) = 1 - share, by halving; `longer` gives P(T > t), `scale` is any time above 0.
+    """Return t with P(T > t) = 1 - share, by bisection; `longer` returns P(T > t), `scale` is any time above 0.
 
     Raises InputError for a share that is not between 0 and 1.
     """

@@ -1,4 +1,4 @@
-"""Traffic equations: how often customers visit each station, from routing probabilities.
+"""Traffic equations: the rate or visit ratio of each station, from routing probabilities.
 
 Open: lambda_k = gamma_k + sum over i of lambda_i P_ik. Closed: v = v P with v = 1 at the reference station.
 (Jackson, Operations Research 5, 1957; Gordon and Newell, Operations Research 15, 1967.)
@@ -39,9 +39,9 @@ def _reachable(routing: Floats, start: Booleans) -> Booleans:
 def open_rates(routing: ArrayLike, arrivals: ArrayLike, names: Sequence[str] | None = None) -> Floats:
     """Return the customers per second (K,) through each station of an open network.
 
-    routing: (K, K): share of the customers of a row's station that go to each next one; what a row lacks to 1 leaves.
+    routing: (K, K): probabilities from a row's station to each next one; 1 minus the sum of a row leaves the network.
     arrivals: (K,): customers per second from outside. names: of the stations, for errors.
-    Raises InputError where customers that arrive can never leave.
+    Raises InputError if arriving customers can never leave.
     """
     table = _routing(routing, names)
     K = len(table)
@@ -60,11 +60,11 @@ def open_rates(routing: ArrayLike, arrivals: ArrayLike, names: Sequence[str] | N
 
 
 def closed_visits(routing: ArrayLike, reference: int = 0, names: Sequence[str] | None = None) -> Floats:
-    """Return the visits (K,) to each station per visit to a reference station.
+    """Return the visit ratios (K,): visits to each station per visit to a reference station.
 
-    routing: (K, K): share of the customers of a row's station that go to each next one; each row adds up to 1.
-    reference: the number of the reference station. names: of the stations, for errors. Raises InputError where a row
-    does not add up to 1, or where the way back to `reference` is missing.
+    routing: (K, K): probabilities from a row's station to each next one; each row adds up to 1. reference: the number
+    of the reference station. names: of the stations, for errors. Raises InputError if a row does not add up to 1, or if
+    a station has no path back to `reference`.
     """
     table = _routing(routing, names)
     K = len(table)
@@ -84,7 +84,7 @@ def closed_visits(routing: ArrayLike, reference: int = 0, names: Sequence[str] |
         raise InputError(
             f"routing from station {label(int(k), names)} must lead back to station {label(reference, names)}"
         )
-    # visits to the others between two visits to the reference: an open network fed by its departures
+    # visits to other stations between two visits to the reference: an open network fed by its departures
     visits = np.zeros(K)
     visits[reference] = 1.0
     others = reached & ~start
