@@ -1,4 +1,4 @@
-"""Continuous-time Markov chains from anywhere: states found breadth first, steady state with a certified error."""
+"""Continuous-time Markov chains: states found breadth first, steady state with a certified error."""
 
 from npexplore.solve.chains.chain import Chain, chain
 from npexplore.solve.chains.explore import BYTES, explore, memory_left

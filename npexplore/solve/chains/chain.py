@@ -1,4 +1,4 @@
-"""A chain's transition rates as sparse rows, and the one set of states that it never leaves."""
+"""A chain's transition rates as sparse rows, and its recurrent class."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Array = NDArray[Any]
 
 
 class SeveralClassesError(RefusedError):
-    """A chain has more than one set of states that is never left: its long run depends on chance."""
+    """A chain has more than one recurrent class, so that it has no unique steady state."""
 
 
 @by_content
 @dataclass(frozen=True)
 class Chain:
-    """Rates of n states: i goes to target[a] at rate[a] a second, a in begin[i]..begin[i + 1] - 1; i -> i left out."""
+    """Rates of n states: i goes to target[a] at rate[a] per second, a in begin[i]..begin[i + 1] - 1, without i -> i."""
 
     begin: Ints  # (n + 1,)
     target: Array  # (arcs,), 32 bits
@@ -31,27 +31,24 @@ class Chain:
 
     @property
     def states(self) -> int:
-        """Return how many states there are."""
+        """The number of states."""
         return len(self.begin) - 1
 
     @property
     def out(self) -> Floats:
-        """Return the rate (n,) at which each state is left."""
-        total, some = np.zeros(self.states), np.diff(self.begin) > 0
-        if some.any():
-            total[some] = np.add.reduceat(self.rate, self.begin[:-1][some])
+        """The total rate (n,) out of each state."""
+        total, has_arcs = np.zeros(self.states), np.diff(self.begin) > 0
+        if has_arcs.any():
+            total[has_arcs] = np.add.reduceat(self.rate, self.begin[:-1][has_arcs])
         return total
 
     def by_target(self) -> tuple[Array, Array, Floats]:
-        """Return (begin, source, rate) of the same arcs by the states they lead to."""
+        """Return (begin, source, rate) of the same arcs, grouped by target."""
         source = np.repeat(np.arange(self.states, dtype=np.int32), np.diff(self.begin))
         return _grouped(self.states, self.target, source, self.rate)
 
     def recurrent(self) -> Ints:
-        """Return the numbers of the states that are visited for ever, in order.
-
-        Raises SeveralClassesError where that depends on chance: more than one such set of states.
-        """
+        """Return the numbers of the recurrent states in order; raises SeveralClassesError for several classes."""
         from scipy.sparse import csr_matrix
         from scipy.sparse.csgraph import connected_components
 
@@ -60,19 +57,19 @@ class Chain:
         count, part = connected_components(csr_matrix((ones, self.target, self.begin), (n, n)), connection="strong")
         if count == 1:
             return np.arange(n)
-        left = np.zeros(count, dtype=bool)
+        is_left = np.zeros(count, dtype=bool)
         source = np.repeat(part, np.diff(self.begin))
-        left[source[source != part[self.target]]] = True
-        ends = np.flatnonzero(~left)
-        if len(ends) > 1:
-            sizes = np.bincount(part, minlength=count)[ends]
+        is_left[source[source != part[self.target]]] = True
+        closed = np.flatnonzero(~is_left)
+        if len(closed) > 1:
+            sizes = np.bincount(part, minlength=count)[closed]
             raise SeveralClassesError(
-                f"no single steady state: {len(ends)} sets of states ({_some(sizes)}) are never left"
+                f"no single steady state: {len(closed)} sets of states ({_some(sizes)}) are never left"
             )
-        return np.flatnonzero(part == ends[0])
+        return np.flatnonzero(part == closed[0])
 
     def part(self, keep: Ints) -> Chain:
-        """Return the chain of the states `keep` alone; no arc may leave them."""
+        """Return the chain restricted to the states `keep`, which no arc may leave."""
         if len(keep) == self.states:
             return self
         new = np.full(self.states, -1, dtype=np.int32)
@@ -85,8 +82,8 @@ class Chain:
 def chain(states: int, source: ArrayLike, target: ArrayLike, rate: ArrayLike) -> Chain:
     """Return a Markov chain in continuous time from its arcs.
 
-    states: how many there are, numbered from 0. source, target: states that each arc leads from and to, shape (a,).
-    rate: of each arc, per second, shape (a,); arcs between the same states add up.
+    states: number of states, numbered from 0. source, target: states at the ends of each arc, shape (a,). rate: of each
+    arc, per second, shape (a,); arcs between the same states add up.
 
     Arcs from a state to itself and rates of 0 are left out. Raises InputError for a state outside 0..states - 1, and
     for a rate that is negative or not finite.
@@ -106,11 +103,11 @@ def chain(states: int, source: ArrayLike, target: ArrayLike, rate: ArrayLike) ->
 
 
 def _grouped(states: int, key: Array, other: Array, rate: Floats) -> tuple[Ints, Array, Floats]:
-    """Return (begin, other, rate) of arcs by their keys, which are states."""
+    """Return (begin, other, rate) of arcs, grouped by the states `key`."""
     begin = np.zeros(states + 1, np.int64)
     others, rates = np.empty(len(rate), np.int32), np.empty(len(rate))
-    short, far = (np.ascontiguousarray(numbers, dtype=np.int32) for numbers in (key, other))
-    kernels.group(short, far, np.ascontiguousarray(rate), begin, others, rates)
+    keys, other_ends = (np.ascontiguousarray(numbers, dtype=np.int32) for numbers in (key, other))
+    kernels.group(keys, other_ends, np.ascontiguousarray(rate), begin, others, rates)
     return begin, others, rates
 
 

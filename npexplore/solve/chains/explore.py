@@ -1,6 +1,6 @@
-"""All states that can be reached, breadth first: states are rows of integers, and a model says what follows on many.
+"""Breadth-first enumeration of reachable states, which are rows of integers; a model returns the successors of many.
 
-A step that could need more memory than allowed is refused before it takes any, and the message says how much.
+A step that could need more memory than allowed is refused before it allocates any; the message has the amount.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from npexplore.solve.chains.chain import Array, Chain, chain
 from npexplore.solve.queueing.inputs import Floats
 
 Successors = Callable[[Array], tuple[Array, Array, Floats]]
-BYTES = 120  # a state's, beside its integers and arcs: slots, sums, the order of arcs while they are sorted
+BYTES = 120  # per state, besides its integers and arcs: hash slots, sums, the order of arcs during sorting
 ARC_BYTES = 60
-AT_ONCE = 1 << 16  # states asked for at once
+AT_ONCE = 1 << 16  # states that are expanded together
 
 
 def memory_left() -> int:
-    """Return half of the available memory in bytes, for a chain; 1 GB where it is not known (outside Linux)."""
-    there = available()
-    return 1 << 30 if there is None else there // 2
+    """Return half of the available memory in bytes, for a chain; 1 GB if it is unknown (outside Linux)."""
+    free_bytes = available()
+    return 1 << 30 if free_bytes is None else free_bytes // 2
 
 
 def refuse_memory(states: int, needs: int, most_bytes: int, name: str = "chain") -> None:
@@ -41,15 +41,14 @@ def explore(
     start: ArrayLike, successors: Successors, most_states: int = 10_000_000, most_bytes: int | None = None, *,
     at_once: int = AT_ONCE, state_bytes: int = 0, name: str = "chain",
 ) -> tuple[Array, Chain]:  # fmt: skip
-    """Return all states (n, width) that can be reached, 32-bit integers, `start` first; and their chain.
+    """Return all reachable states (n, width) as 32-bit integers, `start` first, and their chain.
 
     start: one or more states, shape (width,) or (k, width). successors: takes states (m, width), and returns (origin
     (a,), following (a, width), rate (a,)): arcs from rows of its argument to other states, with rates per second.
-    most_states, most_bytes: how many states and bytes of memory may be used (None: half of what is available).
-    at_once: how many states `successors` is asked for together. state_bytes: what the caller keeps of each state.
-    name: what messages begin with.
+    most_states, most_bytes: limits of states and of memory (None: half of the available memory). at_once: number of
+    states per call of `successors`. state_bytes: the caller's memory per state. name: beginning of messages.
 
-    Raises RefusedError before it would use more.
+    Raises RefusedError before a limit would be exceeded.
     """
     first = np.atleast_2d(np.asarray(start))
     if first.ndim != 2 or first.shape[1] == 0 or not np.issubdtype(first.dtype, np.integer):
@@ -57,14 +56,14 @@ def explore(
     room = memory_left() if most_bytes is None else most_bytes
     width = first.shape[1]
     states, slots = np.zeros((0, width), np.int32), np.zeros(1024, np.int32)
-    known, done = 0, 0
+    known, expanded = 0, 0
     arcs: list[tuple[Array, Array, Floats]] = []
-    taken = 0
+    arc_count = 0
 
     def enter(rows: Array) -> Array:
         nonlocal states, slots, known
         most = known + len(rows)
-        refuse_memory(known, most * (4 * width + BYTES + state_bytes) + (taken + len(rows)) * ARC_BYTES, room, name)
+        refuse_memory(known, most * (4 * width + BYTES + state_bytes) + (arc_count + len(rows)) * ARC_BYTES, room, name)
         if most > len(states):
             states = np.concatenate([states, np.zeros((max(most, 2 * known) - len(states), width), np.int32)])
         if 2 * most > len(slots):
@@ -75,14 +74,14 @@ def explore(
         return numbers
 
     enter(first)
-    while done < known:
+    while expanded < known:
         if known > most_states:
             raise RefusedError(f"{name}: more than {most_states} states (known so far: {known})")
-        now = states[done : min(known, done + at_once)].copy()
-        origin, following, rate = successors(now)
-        arcs.append((origin.astype(np.int32) + np.int32(done), enter(following), rate))
-        taken += len(rate)
-        done += len(now)
+        batch = states[expanded : min(known, expanded + at_once)].copy()
+        origin, following, rate = successors(batch)
+        arcs.append((origin.astype(np.int32) + np.int32(expanded), enter(following), rate))
+        arc_count += len(rate)
+        expanded += len(batch)
     columns = [list(column) for column in zip(*arcs, strict=True)]
     arcs.clear()
     source, target, rate = (np.concatenate(columns.pop(0)) for _ in range(3))

@@ -1,14 +1,14 @@
-"""The control variate: what the same packets wait before one server of the machine's own rate, and that wait's mean.
+"""The control variate: waits of the same packets before one server with the machine's rate, and their exact mean.
 
     w(k+1) = max(0, w(k) + s(k) - (t(k+1) - t(k)))              (Lindley, Proc. Cambridge Phil. Soc. 48, 1952)
 
-with s(k) what packet k needs of the machine's most loaded server, scaled to 1/S in the mean, S the saturated rate. The
-mean wait V is exact: M/G/1 (Pollaczek 1930), M^X/G/1 (Burke, Operations Research 23, 1975), K2/G/1 behind on-off spans
-(Cohen, The Single Server Queue, 1982, II.5.11), of the first two by queueing/renewal.py:
+s(k) is the demand of packet k at the machine's most loaded server, scaled to a mean of 1/S, S the saturated rate. The
+mean wait V is exact: M/G/1 (Pollaczek 1930), M^X/G/1 (Burke, Operations Research 23, 1975), both by
+queueing/renewal.py, and K2/G/1 for on-off arrivals (Cohen, The Single Server Queue, 1982, II.5.11):
 
     on-off    1/d + n2 / 2 n1,   N(z) = (a - z)(b - z) - B(z) (p a (b - z) + q b (a - z)) = n1 z + n2 z^2 / 2 + ...
 
-d the positive root of N besides 0. Other arrivals have no formula here: a long recursion gives V with an error.
+d is the positive root of N. For other arrivals, a long recursion gives V with an error.
 """
 
 from dataclasses import dataclass
@@ -23,21 +23,21 @@ from npexplore.rows.distributions import Arrivals, Batch, OnOff, Poisson
 from npexplore.solve.queueing.renewal import mxg1
 
 Floats = npt.NDArray[np.float64]
-LONG_RUNS = 32  # recursions that give V where there is no formula
-LONG_PACKETS = 40_000  # of each
+LONG_RUNS = 32  # recursions that estimate V without a formula
+LONG_PACKETS = 40_000  # of each recursion
 BISECTIONS = 200
 
 
 @dataclass(frozen=True)
 class Control:
-    """A server before which packets wait. by_row: seconds that each row of the workload needs; wait_s: V, its error."""
+    """The control's server. by_row: service time of each row of the workload (s); wait_s, error_s: V and its error."""
 
     by_row: Floats
     wait_s: float
     error_s: float = 0.0
 
     def window_wait(self, offered: Offered, tick: float, begin: int, end: int) -> float | None:
-        """Return the mean wait (s) of the packets that leave the server at begin < tick <= end; None if none does."""
+        """Return the mean wait (s) of packets that leave the server at begin < tick <= end (None: no packet)."""
         waits, leave = lindley(offered.ticks.astype(np.float64) * tick, self.by_row[offered.rows])
         inside = (leave > begin * tick) & (leave <= end * tick)
         return float(waits[inside].mean()) if inside.any() else None
@@ -46,7 +46,7 @@ class Control:
 def lindley(arrivals: Floats, services: Floats) -> tuple[Floats, Floats]:
     """Return waits (n,) and departure times (n,) of packets at one server in order of arrival.
 
-    With U the running sum of services less gaps, w = U - min(U so far, 0).
+    With U the running sum of service times minus gaps, w = U - min(U so far, 0).
     """
     backlog = np.concatenate([[0.0], np.cumsum(services[:-1] - np.diff(arrivals))])
     waits = backlog - np.minimum.accumulate(backlog)
@@ -54,27 +54,27 @@ def lindley(arrivals: Floats, services: Floats) -> tuple[Floats, Floats]:
 
 
 def service_shapes(load: UnderLoad | None, workload: Workload) -> list[Floats]:
-    """Return what each row of a workload may need of the server that binds, 1 in the mean, as one or two guesses.
+    """Return one or two candidates for each row's relative service time at the bottleneck, with mean 1.
 
-    load: demands with times of each distinct packet apart. Known: the need of the most loaded server. Else: the whole
-    time of a packet without contention, or all alike.
+    load: demands with the times of each distinct packet. If known, the demands at the most loaded server; else the time
+    of a packet without contention, and equal times.
     """
     _, shares = workload.distinct()
-    alike = np.ones(len(workload.packet_bytes))
+    equal = np.ones(len(workload.packet_bytes))
     if load is None or len(shares) == 1:
-        return [alike]
+        return [equal]
     ceilings = load.ceilings()
     bottleneck = min(ceilings, key=lambda name: ceilings[name], default="threads")
-    part, whole = load.demands.apart.get(bottleneck), load.demands.clock
-    if part is not None and not bottleneck.startswith("threads"):
-        needs = _by_row(part, shares, workload)
-        return [alike] if needs is None else [needs]
-    needs = _by_row(whole, shares, workload)
-    return [alike] if needs is None else [needs, alike]
+    bottleneck_s, latency_s = load.demands.apart.get(bottleneck), load.demands.clock
+    if bottleneck_s is not None and not bottleneck.startswith("threads"):
+        needs = _by_row(bottleneck_s, shares, workload)
+        return [equal] if needs is None else [needs]
+    needs = _by_row(latency_s, shares, workload)
+    return [equal] if needs is None else [needs, equal]
 
 
 def _by_row(part: object, shares: Floats, workload: Workload) -> Floats | None:
-    """Return seconds by row out of seconds x share by distinct packet, 1 in the mean; None where these are unknown."""
+    """Return relative seconds by row, with mean 1, from seconds x share by distinct packet (None: unknown)."""
     times = np.asarray(part, dtype=np.float64)
     if times.size not in (1, len(shares)) or not np.all(np.isfinite(times)) or not times.sum() > 0:
         return None
@@ -83,9 +83,9 @@ def _by_row(part: object, shares: Floats, workload: Workload) -> Floats | None:
 
 
 def control_at(workload: Workload, shape: Floats, saturated_pps: float, seed: int) -> Control | None:
-    """Return the control for a workload and a saturated rate; None where no queue is stable or none can form.
+    """Return the control for a workload and a saturated rate (packets/s); None without arrivals or above that rate.
 
-    shape: of each row its need, 1 in the mean.
+    shape: relative service time of each row, with mean 1.
     """
     process, services = workload.process(), shape / saturated_pps
     if process is None or process.rate >= saturated_pps:
@@ -98,7 +98,7 @@ def control_at(workload: Workload, shape: Floats, saturated_pps: float, seed: in
 
 
 def mean_wait(process: Arrivals, services: Floats) -> float | None:
-    """Return the exact mean wait (s) of packets with equally likely services (n,); None where no formula is known."""
+    """Return the exact mean wait (s) of packets with equally likely service times (n,) (None: no formula)."""
     if isinstance(process, Poisson | Batch):
         first, second = float(services.mean()), float((services**2).mean())
         size, scv = float(process.size) if isinstance(process, Batch) else 1.0, max(second / first**2 - 1, 0.0)
@@ -107,7 +107,7 @@ def mean_wait(process: Arrivals, services: Floats) -> float | None:
 
 
 def _on_off_wait(process: OnOff, services: Floats) -> float:
-    """Return the mean wait behind hyperexponential gaps: the root d by bisection, n1 and n2 by differentiation at 0."""
+    """Return the mean wait (s) with hyperexponential gaps: d by bisection, n1 and n2 by differentiation at 0."""
     law = process.interval()
     p, (a, b) = law.probability, (1 / mean for mean in law.means)
     q = 1 - p
@@ -128,7 +128,7 @@ def _on_off_wait(process: OnOff, services: Floats) -> float:
 
 
 def _long_wait(workload: Workload, services: Floats, seed: int) -> float:
-    """Return the mean wait of a long recursion without its first fifth."""
+    """Return the mean wait (s) of a long recursion without its first fifth."""
     offered = packets_offered(workload, seed, LONG_PACKETS, 1e-12)
     waits, _ = lindley(offered.ticks.astype(np.float64) * 1e-12, services[offered.rows])
     return float(waits[LONG_PACKETS // 5 :].mean())

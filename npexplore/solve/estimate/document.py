@@ -1,4 +1,4 @@
-"""An estimate as a JSON document, the same in every command: numbers, their 95 % intervals, and how they came about."""
+"""An estimate as a JSON document, the same in every command: numbers, their 95 % intervals, and the method."""
 
 from collections.abc import Mapping
 from typing import Any

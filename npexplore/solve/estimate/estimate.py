@@ -1,14 +1,14 @@
-"""An answer whose numbers carry the 95 % interval that the user asks for, at the least cost.
+"""Estimates: simulation until the 95 % interval has the wanted precision, at low cost.
 
-    0. a machine that is one station of theory has an exact answer (theory.py)
-    1. saturated runs give S, and show whether runs fall into modes
+    0. a machine that is one station of queueing theory has an exact answer (theory.py)
+    1. saturated runs give the saturated rate S, and show whether runs have modes
     2. open load: latency = mean over runs of (simulated - Lindley's wait) + exact mean of Lindley's wait
-    3. where the second half of the runs' windows differs from the first, longer runs; else no answer
-    4. more runs until the interval is narrow enough, or the budget ends
+    3. longer runs while the second half of the runs' windows differs from the first; if this does not end, no answer
+    4. more runs until the interval is narrow enough, or the budget is used
 
-Lindley's queue has the same packets at the same ticks and serves 1/S in the mean (control.py); it is dropped where it
-does not help, as behind losses. How long runs are follows from the load (plan.py). A budget of seconds stands for a
-number of the engine's events, not for time on a clock: seed, precision and budget give the same answer anywhere.
+Lindley's queue gets the same packets at the same ticks, with mean service time 1/S (control.py); it is not used where
+it does not help, for example with losses. The load determines the length of runs (plan.py). A budget in seconds is a
+number of the engine's events, not clock time: seed, precision and budget give the same answer on any computer.
 """
 
 from collections.abc import Sequence
@@ -45,18 +45,18 @@ from npexplore.solve.modes import Modes, modes_of
 from npexplore.solve.prediction import Prediction
 
 PRECISION = 0.02
-ALONE_PRECISION = 0.003  # where packets meet nobody: their latency stands for that of the machine in tables
+ALONE_PRECISION = 0.003  # for packets without contention, whose latency tables show as the machine's
 BUDGET_S = 5.0
 MAX_RUNS = 400
-FEWEST_RUNS = 3  # where the length of runs does not depend on the budget
-SATURATED_SHARES = 0.4, 0.7  # of the budget: what an open load takes to know the saturated rate, and at most
-FIRST_SHARE = 0.5  # of what is left: the first open runs
-SHORT_RUNS, SHORT_PACKETS = 30, 500  # by which machines with locks are searched for modes
+FEWEST_RUNS = 3  # if the length of runs does not depend on the budget
+SATURATED_SHARES = 0.4, 0.7  # of the budget, for the saturated rate of an open load: usual, highest
+FIRST_SHARE = 0.5  # of the remaining budget, for the first open runs
+SHORT_RUNS, SHORT_PACKETS = 30, 500  # runs and their packets in the search for modes of machines with locks
 MAX_FILL = 100_000  # packets of a warm-up that fills a receive buffer
-LASTING = 0.6  # of the deviation between short runs that long ones must keep to be modes
-DRIFT = 0.03  # relative change from half to half of a window: less is no drift
-LENGTHENINGS = 4  # of runs that drift, each to twice the length
-RUNS_APART = 100_004  # seeds of runs between two seeds of the user
+LASTING = 0.6  # share of the deviation between short runs that longer runs must keep if there are modes
+DRIFT = 0.03  # largest relative change between the halves of a window that does not count as drift
+LENGTHENINGS = 4  # times that drifting runs are doubled in length
+RUNS_APART = 100_004  # distance between the seeds of runs for successive seeds of the user
 
 
 def estimate(
@@ -65,10 +65,10 @@ def estimate(
 ) -> Prediction:  # fmt: skip
     """Return the answer for a machine and its packets.
 
-    precision: relative half width asked of throughput (saturated) or mean latency (open load). budget_s: EVENTS_PER_S
-    events each, which all runs together may take, the fewest without which there is no answer twice as many.
-    runs: make exactly so many instead, of the same length.
-    Raises RefusedError where no interval would be honest, SimulationError where the machine cannot run.
+    precision: wanted relative half width of throughput (saturated) or of mean latency (open load). budget_s: budget of
+    all runs together, EVENTS_PER_S events per second; the smallest number of runs may take twice the budget. runs: make
+    exactly this number of runs instead, of the same length. Raises RefusedError where an interval would not be valid,
+    SimulationError where the machine cannot run.
     """
     positive("precision", precision)
     positive("budget", budget_s)
@@ -83,7 +83,7 @@ def estimate(
         done = _until(subject, plan, [], ask)
         return answer(subject, done, plan, modes_of(done) if subject.windowed and subject.locks else None, ask, began)
     try:
-        short, modes, plan, left = _saturated(subject, ask)
+        saturated, modes, plan, remaining = _saturated(subject, ask)
     except SimulationError as error:
         if error.kind != "saturation" or subject.workload.arrivals == "saturated":
             raise
@@ -91,25 +91,25 @@ def estimate(
             "estimate: the length of runs behind arrivals comes from runs at full load, and there the machine falls "
             f"behind without end ({error}); use `simulate`, or threads that wait for the work that is forked"
         ) from None
-    _check_finished(short)
+    _check_finished(saturated)
     if subject.workload.arrivals == "saturated":
-        done = short
+        done = saturated
         if modes is not None:
-            modes = shown(subject, modes, short, plan, left.less(short).events)
-            inside = subject.saturated_run(modes.commonest[0], plan.warm_up, plan.packets, breakdown=True)
-            return replace(answer(subject, done, plan, modes, ask, began), breakdown=inside.prediction.breakdown)
-        plan, done, left = _settled(subject, plan, short, left)
-        return answer(subject, _until(subject, plan, done, left), plan, None, ask, began)
-    left = left.less(short)
-    plan = plan_of(subject, short, modes, seed)
+            modes = shown(subject, modes, saturated, plan, remaining.less(saturated).events)
+            detailed = subject.saturated_run(modes.commonest[0], plan.warm_up, plan.packets, breakdown=True)
+            return replace(answer(subject, done, plan, modes, ask, began), breakdown=detailed.prediction.breakdown)
+        plan, done, remaining = _settled(subject, plan, saturated, remaining)
+        return answer(subject, _until(subject, plan, done, remaining), plan, None, ask, began)
+    remaining = remaining.less(saturated)
+    plan = plan_of(subject, saturated, modes, seed)
     if plan.warm_up > MAX_FILL and plan.load is not None and plan.load > OVERLOAD and subject.alike and modes is None:
-        return overloaded(subject, short, plan, ask, began)
-    plan = fitted(plan, packet_events(short), FIRST_SHARE * left.events, left.most)
+        return overloaded(subject, saturated, plan, ask, began)
+    plan = fitted(plan, packet_events(saturated), FIRST_SHARE * remaining.events, remaining.most)
     if plan.alone:
-        left = replace(left, precision=min(precision, ALONE_PRECISION))
+        remaining = replace(remaining, precision=min(precision, ALONE_PRECISION))
     leaking = leaking_queues(subject.machine, subject.workload)
-    plan, done, left = _settled(subject, plan, [], left, leaking)
-    done = _until(subject, plan, done, left)
+    plan, done, remaining = _settled(subject, plan, [], remaining, leaking)
+    done = _until(subject, plan, done, remaining)
     _check_leaks(subject, done, leaking)
     return answer(subject, done, plan, None, ask, began)
 
@@ -119,10 +119,10 @@ def _seeds(seed: int, first: int, count: int) -> list[int]:
 
 
 def _saturated(subject: Subject, ask: Ask) -> tuple[list[Replication], Modes | None, Plan, Ask]:
-    """Return saturated runs, the modes that they fall into (None: they do not), how long they are, what is left.
+    """Return saturated runs, their modes (None: no modes), their plan, and the left budget without their cost.
 
-    What is left is without these runs for an answer of their own, which they are part of. What looks like modes must
-    look so in runs up to four times as long, and as far apart: else runs only change slowly.
+    Apparent modes count only if runs up to four times as long show them too and differ about as much; otherwise the
+    runs only change slowly.
     """
     subject.saturated_model()
 
@@ -137,9 +137,9 @@ def _saturated(subject: Subject, ask: Ask) -> tuple[list[Replication], Modes | N
     if subject.locks:
         tries = [(replace(plan, warm_up=max(plan.warm_up // 4, 1), packets=SHORT_PACKETS), SHORT_RUNS), *tries]
     done: list[Replication] = []
-    for tried, count in tries:
+    for attempt, count in tries:
         left = left.less(done)
-        done = runs(tried, count)
+        done = runs(attempt, count)
         modes = modes_of(done)
         if modes is not None:
             left = left.less(done)
@@ -155,12 +155,12 @@ def _saturated(subject: Subject, ask: Ask) -> tuple[list[Replication], Modes | N
 
 def spread(runs: Sequence[Replication]) -> float:
     """Return the standard deviation of the rates of runs, relative to their mean."""
-    rates = np.array([one.rate_pps for one in runs])
+    rates = np.array([run.rate_pps for run in runs])
     return float(np.std(rates, ddof=1) / rates.mean())
 
 
 def _until(subject: Subject, plan: Plan, done: list[Replication], ask: Ask) -> list[Replication]:
-    """Return runs, a group at a time, until the interval is narrow enough or the budget is over."""
+    """Add runs to `done`, a few at a time, until the interval is narrow enough or the budget is used; return all."""
 
     def one_run(number: int) -> Replication:
         if plan.kind == "saturated":
@@ -169,7 +169,7 @@ def _until(subject: Subject, plan: Plan, done: list[Replication], ask: Ask) -> l
             return subject.windowed_run(number)
         return subject.open_run(number, plan.warm_up, plan.packets, plan.controls)
 
-    subject.model(plan.kind, plan.warm_up + plan.packets)  # made here, where reads are traced
+    subject.model(plan.kind, plan.warm_up + plan.packets)  # built here, where reads of parameters are recorded
     wanted = max(plan.runs, len(done)) if ask.runs is None else ask.runs
     if not done and ask.runs is None and plan.kind in ("window", "recorded"):
         done = replicate(one_run, _seeds(ask.seed, 0, 1))
@@ -187,9 +187,9 @@ def _until(subject: Subject, plan: Plan, done: list[Replication], ask: Ask) -> l
 def _settled(
     subject: Subject, plan: Plan, done: list[Replication], ask: Ask, leaking: Sequence[str] = ()
 ) -> tuple[Plan, list[Replication], Ask]:
-    """Return a plan whose runs have settled, its first runs, what is left beside them.
+    """Return a plan whose runs do not drift, its first runs, and the budget without earlier runs.
 
-    Raises RefusedError where they do not settle, or not within the budget.
+    Raises RefusedError if runs still drift after the last lengthening, or if the budget is too small for it.
     """
     for _ in range(1 + LENGTHENINGS):
         done = _until(subject, plan, done, replace(ask, runs=max(plan.runs, len(done))))
@@ -209,7 +209,7 @@ def _settled(
 
 
 def _check_finished(runs: Sequence[Replication]) -> None:
-    if not any(one.packets for one in runs):
+    if not any(run.packets for run in runs):
         raise RefusedError(
             "estimate: no packet is finished while it is measured; see what `simulate` says of the start"
         )
@@ -217,7 +217,7 @@ def _check_finished(runs: Sequence[Replication]) -> None:
 
 def _check_leaks(subject: Subject, runs: Sequence[Replication], leaking: Sequence[str]) -> None:
     for queue in leaking:
-        lost = sum(one.prediction.drops[queue] for one in runs)
+        lost = sum(run.prediction.drops[queue] for run in runs)
         if lost:
             buffer = subject.machine.ingress.name
             raise RefusedError(
@@ -227,13 +227,13 @@ def _check_leaks(subject: Subject, runs: Sequence[Replication], leaking: Sequenc
 
 
 def drifts(runs: Sequence[Replication]) -> str | None:
-    """Return what differs between the first and the second half of the windows of runs, if anything does.
+    """Return the quantity that differs between the first and the second half of the runs' windows (None: none).
 
-    A paired t test over the runs at 99.9 %, and a difference of more than 3 % of the mean (of 0.01, for a loss).
+    A paired t test over the runs at 99.9 %, and a difference of more than 3 % of the mean (for a loss, of 0.01).
     """
-    for name, rows, least in (
-        ("latency", [one.latencies for one in runs], 0.0), ("rate", [one.rates for one in runs], 0.0),
-        ("loss", [one.losses for one in runs], 0.01 / DRIFT),
+    for name, rows, smallest_mean in (
+        ("latency", [run.latencies for run in runs], 0.0), ("rate", [run.rates for run in runs], 0.0),
+        ("loss", [run.losses for run in runs], 0.01 / DRIFT),
     ):  # fmt: skip
         pairs = [(_mean(row[: len(row) // 2]), _mean(row[len(row) // 2 :])) for row in rows]
         halves = np.array([pair for pair in pairs if None not in pair], dtype=float)
@@ -241,7 +241,7 @@ def drifts(runs: Sequence[Replication]) -> str | None:
             continue
         change, mean = halves[:, 1] - halves[:, 0], float(halves.mean())
         error = float(np.std(change, ddof=1)) / len(halves) ** 0.5
-        if abs(change.mean()) <= DRIFT * max(mean, least):
+        if abs(change.mean()) <= DRIFT * max(mean, smallest_mean):
             continue
         from scipy.special import stdtrit  # slow to import
 
@@ -251,6 +251,6 @@ def drifts(runs: Sequence[Replication]) -> str | None:
 
 
 def _mean(values: npt.NDArray[np.float64]) -> float | None:
-    """Return the mean of the numbers that are known; None if none is."""
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if len(known) else None
+    """Return the mean of the finite numbers (None: there are none)."""
+    finite = values[np.isfinite(values)]
+    return float(finite.mean()) if len(finite) else None

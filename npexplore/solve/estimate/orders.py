@@ -1,7 +1,7 @@
-"""Which order makes a mode: who passes a lock after whom when a run has settled; and what jitter makes of modes.
+"""The order of threads at a lock that causes a mode, and the effect of jitter on modes.
 
-The order is that of a run's last takes of the lock at which most threads wait, if these repeat. Threads of one pool are
-alike but for the member of their home that they live on, so that members are named, from the smallest rotation on.
+The order is that of a run's last takes of the lock at which most threads wait, if it repeats. Threads of one pool
+differ only by the member of their home, so the order is a list of members, rotated to the smallest text.
 """
 
 from collections.abc import Sequence
@@ -13,16 +13,16 @@ from npexplore.solve.estimate.plan import FIRST_RUNS, Plan, packet_events
 from npexplore.solve.estimate.replications import Replication, Subject, over, replicate
 from npexplore.solve.modes import Modes, modes_of
 
-SETTLED_PACKETS = 600  # after which a run keeps its order
-LOG_ROWS = 1 << 18  # takes and gives that are noted at most
-REPEATS = 3  # periods that must be alike
+SETTLED_PACKETS = 600  # after which the order of a run no longer changes
+LOG_ROWS = 1 << 18  # limit of logged takes and gives
+REPEATS = 3  # periods that must be equal
 JITTERS = (0.01, 0.05)
 
 
 def shown(subject: Subject, modes: Modes, runs: Sequence[Replication], plan: Plan, events: float) -> Modes:
-    """Return modes with the order that makes each, and with what 1 and 5 % of jitter make of them.
+    """Return modes with the order that causes each, and with the effect of 1 and 5 % of jitter.
 
-    runs: those that show the modes. plan: of the runs with jitter, which `events` must have room for.
+    runs: the runs that have the modes. plan: of runs with jitter, which are made if `events` events suffice.
     """
     orders: tuple[str, ...] = ()
     if subject.locks:
@@ -35,11 +35,11 @@ def shown(subject: Subject, modes: Modes, runs: Sequence[Replication], plan: Pla
 
 def _contended(subject: Subject, runs: Sequence[Replication]) -> str:
     """Return the lock at which most threads wait."""
-    return max(subject.locks, key=lambda name: sum(one.prediction.queue[name].mean for one in runs))
+    return max(subject.locks, key=lambda name: sum(run.prediction.queue[name].mean for run in runs))
 
 
 def order_of(subject: Subject, seed: int, lock: str) -> str:
-    """Return who passes a lock in the end of the run with a seed, in words."""
+    """Return, in words, the order in which threads pass a lock at the end of the run with a seed."""
     model = subject.saturated_model_of(seed)
     result = run(model, seed, SETTLED_PACKETS + subject.inside, 1, log_rows=LOG_ROWS)
     server, number = model.servers[lock]
@@ -49,14 +49,14 @@ def order_of(subject: Subject, seed: int, lock: str) -> str:
     if period is None:
         return f"{lock} is passed in no fixed order"
     tokens = [model.tokens[int(token)] for token in takes[-period:] if token < len(model.tokens)]
-    several = len({token.name for token in tokens}) > 1
-    names = [f"{token.name} {token.member}" if several else str(token.member) for token in tokens]
+    several_pools = len({token.name for token in tokens}) > 1
+    names = [f"{token.name} {token.member}" if several_pools else str(token.member) for token in tokens]
     first = min(names[k:] + names[:k] for k in range(len(names)))
-    return f"{lock} is passed by threads of members {', '.join(first) if several else ' '.join(first)}"
+    return f"{lock} is passed by threads of members {', '.join(first) if several_pools else ' '.join(first)}"
 
 
 def period_of(takes: list[int], longest: int) -> int | None:
-    """Return the shortest period of the end of a sequence, up to a length; None if it does not repeat."""
+    """Return the shortest period, at most `longest`, of the end of a sequence (None: it does not repeat)."""
     for period in range(1, longest + 1):
         part = takes[-REPEATS * period :]
         if len(part) == REPEATS * period and part == part[-period:] * REPEATS:
@@ -65,14 +65,14 @@ def period_of(takes: list[int], longest: int) -> int | None:
 
 
 def _with_jitter(subject: Subject, plan: Plan, modes: Modes, share: float) -> str:
-    """Return the rates with some jitter, in words."""
+    """Return, in words, the rates with a share of jitter of service times."""
     machine = copy(subject.machine)
     machine.jitter = share
-    shaken = Subject(machine, subject.endless)
-    shaken.saturated_model()
-    seeds = sorted(seed for some in modes.seeds for seed in some)[:FIRST_RUNS]
-    runs = replicate(lambda seed: shaken.saturated_run(seed, plan.warm_up, plan.packets), seeds)
-    shaken_modes = modes_of(runs)
-    rate, half = over((one.packets for one in runs), (one.seconds for one in runs))
-    text = str(shaken_modes) if shaken_modes is not None else f"{rate / 1e6:.4g} Mpps +-{100 * half / rate:.2g} %"
+    jittered = Subject(machine, subject.endless)
+    jittered.saturated_model()
+    seeds = sorted(seed for seeds_of_mode in modes.seeds for seed in seeds_of_mode)[:FIRST_RUNS]
+    runs = replicate(lambda seed: jittered.saturated_run(seed, plan.warm_up, plan.packets), seeds)
+    jittered_modes = modes_of(runs)
+    rate, half = over((run.packets for run in runs), (run.seconds for run in runs))
+    text = str(jittered_modes) if jittered_modes is not None else f"{rate / 1e6:.4g} Mpps +-{100 * half / rate:.2g} %"
     return f"with {100 * share:g} % of jitter: {text}"

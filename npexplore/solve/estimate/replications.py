@@ -1,8 +1,8 @@
-"""Independent runs of one machine: each its own packets, thread order and phases; sums over what happened in a window.
+"""Independent runs of one machine, each with its own packets, thread order and phases, and sums over its window.
 
-A saturated run is measured over a number of packets after its warm-up; an open one between two arrivals, whose packets
-(those that leave between the two) are compared with those that leave the control's server between the same two; one by
-recorded time stamps from its first packet to its last. A machine with a time window of its own is measured over that.
+A saturated run is measured over a number of packets after its warm-up. An open run is measured between two arrivals,
+and packets that leave the machine in this window are compared with packets that leave the control's server in it. A run
+of recorded arrivals is measured from its first packet to its last, and a machine with its own time window over that.
 """
 
 import itertools
@@ -33,14 +33,14 @@ from npexplore.solve.simulate import BATCHES, Stretch, measure, meet_at_locks
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 WORKERS = 2  # threads that run replications: the event loop holds no interpreter lock
-GOLDEN = (5**0.5 - 1) / 2  # its multiples are spread evenly over 0..1 after their whole parts
-MAX_SHORTENING = 4  # a window is shorter by at most one in so many packets
-UNKNOWN_SPREAD_S = 1e-6  # of the threads' begins where no latency is known
+GOLDEN = (5**0.5 - 1) / 2  # the fractional parts of its multiples are spread evenly over 0..1
+MAX_SHORTENING = 4  # a window is shortened by at most 1 / MAX_SHORTENING
+UNKNOWN_SPREAD_S = 1e-6  # spread of the threads' start times if no latency is known
 
 
 @dataclass(frozen=True)
 class Replication:
-    """Sums over one run's window: packets, seconds, bits, latencies; what was offered and lost; the control's wait."""
+    """Sums over one run's window: packets, seconds, bits, latencies, offered and lost packets, waits of controls."""
 
     seed: int
     packets: int
@@ -50,22 +50,22 @@ class Replication:
     histogram: Integers  # of latencies, in the bins of engine/intervals.py
     offered: int
     lost: int
-    waits_s: tuple[float | None, ...]  # by control: the mean over its packets in the window (None: none)
-    rates: Floats  # packets a second in each of the window's batches
+    waits_s: tuple[float | None, ...]  # by control: mean over its packets in the window (None: no packet)
+    rates: Floats  # packets per second in each batch of the window
     latencies: Floats  # mean seconds in each batch (nan: no packet)
-    losses: Floats  # share of the offered packets that is lost in each batch
+    losses: Floats  # loss ratio in each batch
     prediction: Prediction
     events: int = 0  # of the engine, in the whole run
     finished: int = 0  # packets in the whole run
 
     @property
     def rate_pps(self) -> float:
-        """Finished packets a second."""
+        """Finished packets per second."""
         return self.packets / self.seconds
 
     @property
     def mean_s(self) -> float:
-        """Mean latency."""
+        """Mean latency in seconds."""
         return self.latency_s / self.packets if self.packets else float("nan")
 
 
@@ -79,9 +79,9 @@ def over(amounts: Iterable[float], weights: Iterable[float]) -> tuple[float, flo
 
 @dataclass
 class Subject:
-    """A machine and its packets, ready for runs of any seed; models are made when they are needed.
+    """A machine and its packets, ready for runs with any seed; engine models are built when they are needed.
 
-    prepared: gives the arrays with the arrivals that the workload describes, if they may be there already.
+    prepared: returns the model with the workload's arrivals, which may exist already (None: it is built here).
     """
 
     machine: Machine
@@ -95,18 +95,18 @@ class Subject:
         self.windowed = self.machine.window_s is not None
         self.endless = self.workload.with_arrivals("saturated")
         rows = len(self.endless.packet_bytes)
-        if not self.endless.ordered and 1 < rows < STRATUM:  # a run repeats as many packets as there are rows
+        if not self.endless.ordered and 1 < rows < STRATUM:  # a run repeats its rows
             columns = {name: np.tile(column, -(-STRATUM // rows)) for name, column in self.endless.columns.items()}
             self.endless = replace(self.endless, columns=columns)
 
     @property
     def inside(self) -> int:
-        """Packets that threads and queues between pools hold at most."""
+        """The most packets that threads and queues between pools hold."""
         return self.machine.threads + sum(self._queue_rooms)
 
     @property
     def longest_queue(self) -> int:
-        """Packets in the longest queue between pools, at most (0: one pool)."""
+        """Capacity in packets of the longest queue between pools (0: no queue)."""
         return max(self._queue_rooms, default=0)
 
     @property
@@ -116,13 +116,13 @@ class Subject:
 
     @property
     def waiting_room(self) -> int:
-        """Packets of mean length that the receive buffer has room for."""
+        """Packets of mean length that fit into the receive buffer."""
         ingress = self.machine.ingress
         cells = -(-self.workload.packet_bytes // ingress.cell_bytes)
         return int(ingress.capacity // (float(cells.mean()) * ingress.cell_bytes))
 
     def described_model(self) -> EngineModel:
-        """Return the arrays with the arrivals that the workload describes."""
+        """Return the engine model with the workload's arrivals."""
         return self._cached_model("described", self.prepared or (lambda: build(self.machine, self.workload)))
 
     def _cached_model(self, key: int | str, make: Callable[[], EngineModel]) -> EngineModel:
@@ -133,10 +133,10 @@ class Subject:
 
     @property
     def locks(self) -> list[str]:
-        """Locks at which threads meet."""
+        """Locks that several threads share."""
         if not meet_at_locks(self.machine):
             return []
-        return [name for name, one in self.machine.resources.items() if isinstance(one, Lock)]
+        return [name for name, resource in self.machine.resources.items() if isinstance(resource, Lock)]
 
     @property
     def alike(self) -> bool:
@@ -144,24 +144,24 @@ class Subject:
         return len(self.workload.distinct()[1]) == 1
 
     def saturated_model(self) -> EngineModel:
-        """Return the arrays of the event engine with a packet always there."""
+        """Return the engine model with saturated arrivals."""
         if self.workload.arrivals == "saturated" and len(self.workload.packet_bytes) == len(self.endless.packet_bytes):
             return self.described_model()
         return self._cached_model("saturated", lambda: build(self.machine, self.endless))
 
     def open_model(self, packets: int) -> EngineModel:
-        """Return the arrays for `packets` packets that come at given instants."""
+        """Return the engine model for `packets` packets with given arrival times."""
         load = self.saturated_model().under_load
         return self._cached_model(packets, lambda: open_model(self.machine, self.workload, packets, load))
 
     def model(self, kind: str, packets: int) -> EngineModel:
-        """Return the arrays for runs of a kind: saturated, window, open or recorded."""
+        """Return the engine model for runs of a kind: saturated, window, open or recorded."""
         if kind == "saturated":
             return self.saturated_model()
         return self.described_model() if kind == "window" else self.open_model(packets)
 
     def demands(self) -> UnderLoad | None:
-        """Return the demands with the times of each distinct packet apart; None where they are not known."""
+        """Return the demands with the times of each distinct packet (None: unknown)."""
         rows = len(self.workload.packet_bytes)
         timed = replace(self.endless, arrivals="timestamps", t_ns=np.arange(rows), ordered=True)
         with self._making, suppress(RefusedError, ModelError):
@@ -169,13 +169,13 @@ class Subject:
         return None
 
     def spread_s(self, load: UnderLoad | None) -> float:
-        """Return over how long the begins of threads are spread: the longest time of a packet without contention."""
+        """Return the seconds over which thread starts are spread: the longest latency without contention."""
         return UNKNOWN_SPREAD_S if load is None else load.longest
 
     def saturated_model_of(self, seed: int) -> EngineModel:
-        """Return the arrays of the saturated run with a seed.
+        """Return the engine model of the saturated run with a seed.
 
-        Threads begin as described where the seed is even, else in another order and at other times.
+        Threads start as described for even seeds, else in another order and at other times.
         """
         model = self.saturated_model()
         rows = len(self.endless.packet_bytes)
@@ -188,9 +188,9 @@ class Subject:
     def saturated_run(self, seed: int, warm_up: int, packets: int, breakdown: bool = False) -> Replication:
         """Return one saturated run: `packets` finished packets after `warm_up` others, or somewhat fewer of both.
 
-        Packets that began together leave in waves of as many as are inside. Windows that begin at one place of a wave
-        would all be off by the same part of it, so each run's window has a length and a beginning of its own.
-        breakdown: its prediction says where the time of packets went.
+        Packets that start together leave in waves of as many packets as the machine holds. If all windows began at the
+        same place of a wave, all would have the same error; so windows differ in length and beginning between runs.
+        breakdown: the prediction includes the latency breakdown.
         """
         model = self.saturated_model_of(seed)
         cut = -(-BATCHES * warm_up // packets)
@@ -202,7 +202,7 @@ class Subject:
         return _replication(self.machine, self.endless, result, min(cut, 1), ())
 
     def windowed_run(self, seed: int) -> Replication:
-        """Return one run of a machine that is measured over a time window of its own; threads begin as in others."""
+        """Return one run of a machine that has its own time window; odd seeds shift thread starts as elsewhere."""
         boot, window = self.machine.boot_s, self.machine.window_s
         assert window is not None
         model = self.described_model()
@@ -212,10 +212,9 @@ class Subject:
         return _replication(self.machine, self.workload, result, 0, ())
 
     def open_run(self, seed: int, warm_up: int, packets: int, controls: Sequence[Control]) -> Replication:
-        """Return one run of `packets` arrivals after `warm_up` others; all of a recording.
+        """Return one run of `packets` arrivals after `warm_up` others; of recorded arrivals, all.
 
-        Packets come when all threads have begun: what a fast machine gets before is a burst that it takes long to work
-        off.
+        Packets arrive after all threads have started, since earlier ones would form a burst that takes long to drain.
         """
         model = self.open_model(warm_up + packets)
         offered = packets_offered(self.workload, seed, warm_up + packets, model.tick)
@@ -259,14 +258,14 @@ def _replication(
 
 
 def _column(model: EngineModel, counters: Integers, start: str) -> Integers:
-    """Return, snapshot by snapshot, the sum of the counters whose names begin so."""
+    """Return, for each snapshot, the sum of the counters whose names begin with `start`."""
     chosen = [k for k, name in enumerate(model.counters) if name.startswith(start)]
     total: Integers = counters[:, chosen].sum(axis=1)
     return total
 
 
 def replicate(one_run: Callable[[int], Replication], seeds: Sequence[int]) -> list[Replication]:
-    """Return the runs of some seeds, in their order whoever is first."""
+    """Return the runs of some seeds in the order of the seeds."""
     if len(seeds) == 1:
         return [one_run(seeds[0])]
     with ThreadPoolExecutor(WORKERS) as pool:

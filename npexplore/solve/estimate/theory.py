@@ -1,13 +1,13 @@
-"""Machines that are one station of queueing theory: exact answers, named, without a run and without an interval.
+"""Machines that are one station of queueing theory: exact named answers without a run and without an interval.
 
-One pool whose packets visit one server, or wait at none, and nothing else takes time: c = the server's units, or as
-many threads if these are fewer.
+One pool whose packets visit one server or delay, and nothing else takes time. c: the smaller of the server's units and
+the number of threads.
 
-    Poisson, exponential   M/M/c, M/M/c/K where packets leave the receive buffer at the end of their visit (Erlang 1917)
+    Poisson, exponential   M/M/c, M/M/c/K if packets leave the receive buffer at the end of their visit (Erlang 1917)
     Poisson, constant      M/D/1: V = l D^2 / 2 (1 - l D);  P(W <= x) = sum over j < k of Q[k-1-j] e^-u u^j / j!,
-                           u = l (k D - x), k = ceil(x / D), Q[m] the chance of at most m + 1 inside (Franx, OR Letters
-                           29, 2001, for c = 1)
-    periodic, constant     nobody waits below saturation
+                           u = l (k D - x), k = ceil(x / D), Q[m] the probability of at most m + 1 inside (Franx, OR
+                           Letters 29, 2001, for c = 1)
+    periodic, constant     no waits below saturation
     saturated              c / E[s], N / rate inside for N threads (Little)
 """
 
@@ -34,16 +34,16 @@ from npexplore.solve.queueing.token_bucket import relative_chances
 
 Floats = npt.NDArray[np.float64]
 SHARES = (0.5, 0.95, 0.99, 0.999)
-NEGLIGIBLE_LOSS = 30.0  # room x (1 - r): e^-30 of the packets, at most, find none
+NEGLIGIBLE_LOSS = 30.0  # room x (1 - r), from which at most e^-30 of the packets are lost
 MOST_PLACES = 20_000  # of M/M/c/K
-HIGHEST_LOAD = 0.999  # of M/D/1, whose states are summed up
+HIGHEST_LOAD = 0.999  # of M/D/1, whose states are summed
 
 
 @dataclass(frozen=True)
 class Station:
-    """A machine as one station: c servers, mean time, whether it is exponential (else constant), threads, places.
+    """A machine as one station: servers c, mean service time, whether it is exponential (else constant), threads.
 
-    places: packets of which the receive buffer has room until their visit ends; None: they leave it before.
+    places: packets that fit into the receive buffer, if they occupy it until their visit ends (None: not so long).
     """
 
     name: str
@@ -55,7 +55,7 @@ class Station:
 
 
 def station_of(machine: Machine, workload: Workload) -> Station | None:
-    """Return a machine as one station; None if it is more than one, or if packets differ."""
+    """Return a machine as one station (None: it has more than one station, or packets differ)."""
     (pool, *others) = machine.pools
     if others or pool.idle != "sleep" or len(workload.packet_bytes) > 1 or machine.jitter:
         return None
@@ -84,7 +84,7 @@ def station_of(machine: Machine, workload: Workload) -> Station | None:
 
 
 def theory(subject: Subject) -> Prediction | None:
-    """Return the exact answer; None where theory has none."""
+    """Return the exact answer (None: no formula applies)."""
     station = None if subject.windowed or subject.recorded else station_of(subject.machine, subject.workload)
     if station is None:
         return None
@@ -114,10 +114,10 @@ def theory(subject: Subject) -> Prediction | None:
 
 
 def _saturated(subject: Subject, station: Station) -> Prediction | None:
-    """Return the answer where a packet is always there: threads that never wait, or that all wait for one server."""
+    """Return the answer for saturated arrivals, for a server per thread, or one server for all threads; else None."""
     c, threads, mean = station.servers, station.threads, station.mean_s
     if c not in (1, threads):
-        return None  # who waits how long is not known
+        return None  # the distribution of waits is unknown
     stay = threads * mean / c
     tails = [stay] * len(SHARES)
     if station.exponential:
@@ -136,13 +136,13 @@ def _limited(subject: Subject, station: Station, rate: float) -> Prediction:
 
 
 def md1_quantiles(shares: Sequence[float], rate: float, service_s: float) -> Floats:
-    """Return quantiles (n,) of the time in M/D/1, in seconds. shares (n,): of the packets that stay no longer."""
+    """Return quantiles (n,) of the time in M/D/1, in seconds; shares (n,): the quantiles' shares of packets."""
     from scipy.special import gammaln
 
     load = rate * service_s
-    most = int(np.ceil(40 / (1 - load))) + 40  # inside: more come with less than e^-40
+    most = int(np.ceil(40 / (1 - load))) + 40  # packets inside; larger numbers have a probability below e^-40
     p = (1 - load) * relative_chances(load, most + 1)
-    upto = np.concatenate([np.cumsum(p)[1:], np.ones(most)])  # at most m + 1 inside
+    upto = np.concatenate([np.cumsum(p)[1:], np.ones(most)])  # probability of at most m + 1 inside
 
     def longer(t: Floats) -> Floats:
         shares = np.ones(t.shape)

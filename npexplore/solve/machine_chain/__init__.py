@@ -1,4 +1,4 @@
-"""Markov chains of machines, made from their descriptions: exact where states are few."""
+"""Markov chains of small machines, built from their descriptions."""
 
 from npexplore.solve.machine_chain.chain import MOST_STATES, MachineChain, ctmc, machine_chain
 

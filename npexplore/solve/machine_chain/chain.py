@@ -1,8 +1,9 @@
-"""A small machine by its Markov chain: its states, found breadth first from its own description, and what they tell.
+"""Solve a small machine by its Markov chain, whose states are found breadth first from the machine's description.
 
-A state says which tokens are in which phase of a time, who waits in which line, what is in receive buffer and queues.
-Times have to be exponential or of phases; a constant one is an Erlang time of as many phases as are allowed. The answer
-is exact for such times, every mean with a certified error (solve/chains): what queueing and simulation are held to.
+A state holds the phase of each token's time, the waiting tokens of each line, and the contents of the receive buffer
+and queues. Times must be exponential or phase-type; a constant time is replaced by an Erlang time with a given number
+of phases. The answer is exact for such times, every mean with a certified error (solve/chains); tests compare queueing
+and simulation with it.
 """
 
 from __future__ import annotations
@@ -40,19 +41,19 @@ from npexplore.solve.prediction import Latency, Prediction, Queue, Utilization, 
 from npexplore.solve.queueing.inputs import Floats
 
 MOST_STATES = 100_000
-STATE_BYTES, AT_ONCE = 2500, 1024  # of what Python keeps of a state; states that are followed together
+STATE_BYTES, AT_ONCE = 2500, 1024  # memory of Python objects per state; states that are expanded together
 INSIDE, FIRST = 4, 5  # columns of rewards: packets inside, then busy units and lines of each member
 
 
 @by_content
 @dataclass(frozen=True)
 class MachineChain:
-    """A machine's states, their chain, and what each state earns a second (columns: REWARDS, then each member's)."""
+    """A machine's states, their chain, and the reward rates of each state."""
 
     tokens: Tokens
     states: list[State]
     chain: Chain
-    rewards: Floats  # (states, 5 + 2 members): done, bytes, lost, offered, inside; busy units; lines
+    rewards: Floats  # (states, 5 + 2 members): done, bytes, lost, offered per s; inside; busy units, lines
 
 
 def machine_chain(
@@ -62,13 +63,14 @@ def machine_chain(
     """Return the Markov chain of a machine under a workload, from the records that all solvers read.
 
     Args:
-        machine: what is asked about; small, for the states multiply.
-        workload: its packets; those of several kinds come in no order, by their shares.
+        machine: a small machine, since the number of states grows fast.
+        workload: its packets; kinds are drawn at random by their shares.
         phases: of the Erlang time that replaces a constant time (1: exponential; None: constant times are refused).
         most_states: the largest number of states.
-        most_bytes: the most memory to use, in bytes (None: half of what is available).
+        most_bytes: the largest memory to use, in bytes (None: half of the available memory).
 
-    Raises RefusedError, naming what has no states, and for more states or memory than allowed, before they are used.
+    Raises RefusedError for a part of the machine that has no states, and for more states or memory than allowed, before
+    they are used.
     """
     tokens, start = _compiled(machine, workload, phases)
     number: dict[State, int] = {}
@@ -84,19 +86,19 @@ def machine_chain(
     def successors(rows: Array) -> tuple[Array, Array, Floats]:
         origin, following, rate = list[int](), list[int](), list[float]()
         for row, index in enumerate(rows[:, 0].tolist()):
-            earned = [0.0] * 4
-            for pace, instant in _arcs(tokens, states[index]):
+            state_gains = [0.0] * 4
+            for arc_rate, instant in _arcs(tokens, states[index]):
                 origin.append(row)
                 following.append(enter(instant))
-                rate.append(pace)
+                rate.append(arc_rate)
                 for column, gain in enumerate(instant.gains):
-                    earned[column] += pace * gain
+                    state_gains[column] += arc_rate * gain
             if row not in origin[-1:]:
                 raise tokens.code.refuse(f"stuck for ever in state {index}: no time passes")
-            gains.append(earned)
+            gains.append(state_gains)
         return np.array(origin), np.array(following)[:, None], np.array(rate)
 
-    first = np.array([enter(one) for one in tokens.settle(start)])[:, None]
+    first = np.array([enter(instant) for instant in tokens.settle(start)])[:, None]
     _, arcs = explore(
         first, successors, most_states, most_bytes, at_once=AT_ONCE, state_bytes=STATE_BYTES,
         name=f"chain: {machine.name}",
@@ -114,7 +116,7 @@ def ctmc(
     machine, workload, phases, most_states, most_bytes: as in `machine_chain`. tolerance: the largest relative width of
     a mean's bracket.
 
-    `about` says how many states there are, and within which relative error every mean is certified.
+    `about` has the number of states, and the certified relative error of every mean.
     """
     model = machine_chain(machine, workload, phases, most_states, most_bytes)
     answer = stationary(model.chain, model.rewards, tolerance)
@@ -122,7 +124,7 @@ def ctmc(
 
 
 def _compiled(machine: Machine, workload: Workload, phases: int | None) -> tuple[Tokens, Instant]:
-    """Return what runs, and the instant at which all threads begin."""
+    """Return the tokens' programs, and the instant at which all threads start."""
     open_load = workload.arrivals != "saturated"
     machine.ingress.arrivals = workload.arrivals
     code = Operations(machine.tick, machine=machine.name)
@@ -172,7 +174,7 @@ def _compiled(machine: Machine, workload: Workload, phases: int | None) -> tuple
 
 
 def _program(code: Operations, machine: Machine, recorded: Recorded, number: int) -> dict[str, int]:
-    """Append what a thread of a pool does for ever; returns the numbers of its packets' columns."""
+    """Append the endless program of a pool's threads; returns the numbers of its packets' columns."""
     columns: dict[str, Variable] = dict(recorded.columns)
     for name in guests(recorded.pool, recorded.body):
         if code.servers[name][0].members > 1:
@@ -191,7 +193,7 @@ def _program(code: Operations, machine: Machine, recorded: Recorded, number: int
 
 
 def _arrivals(code: Operations, workload: Workload, buffer: int, packets: int) -> int:
-    """Append the source of packets; returns its place."""
+    """Append the program of the packet source; returns its place."""
     process, size = workload.process(), 1
     if process is None:
         raise code.refuse("arrivals by time stamps are not a random process")
@@ -215,35 +217,35 @@ def _arrivals(code: Operations, workload: Workload, buffer: int, packets: int) -
 
 
 def _arcs(tokens: Tokens, state: State) -> list[tuple[float, Instant]]:
-    """Return rate and outcome of all that can happen next in a state."""
+    """Return the rate and outcome of every event that can happen next in a state."""
     free, code = state[1], tokens.code
     arcs: list[tuple[float, Instant]] = []
-    seen: dict[tuple[int, int], int] = {}
-    for one in state[0]:
-        seen[one] = seen.get(one, 0) + 1
-    for (place, phase), alike in seen.items():
+    token_counts: dict[tuple[int, int], int] = {}
+    for token in state[0]:
+        token_counts[token] = token_counts.get(token, 0) + 1
+    for (place, phase), count in token_counts.items():
         at, names = tokens.places[place]
-        row, numbers, pace = code.operations[at], dict(names), float(alike)
-        ways, r = tokens.phases(row, numbers), tokens.server_of(row, numbers)
-        assert ways is not None
+        row, numbers, factor = code.operations[at], dict(names), float(count)
+        time_phases, r = tokens.phases(row, numbers), tokens.server_of(row, numbers)
+        assert time_phases is not None
         if r is not None and tokens.shared[r]:
-            pace *= min(tokens.units[r] / (tokens.units[r] - free[r]), 1.0)
-        rates = ways.rates[phase]
+            factor *= min(tokens.units[r] / (tokens.units[r] - free[r]), 1.0)
+        rates = time_phases.rates[phase]
         for following, rate in enumerate(rates):
             if following != phase and rate > 0:
                 now = Instant.after(state, (place, phase))
                 now.timed.append((place, following))
-                arcs.append((pace * float(rate), now))
+                arcs.append((factor * float(rate), now))
         ends = -float(rates.sum())
         if ends > 1e-12 * -float(rates[phase]):
             now = Instant.after(state, (place, phase))
             now.ready.append((at, numbers, OVER))
-            arcs += [(pace * ends * one.chance, one) for one in tokens.settle(now)]
+            arcs += [(factor * ends * outcome.chance, outcome) for outcome in tokens.settle(now)]
     return arcs
 
 
 def _levels(tokens: Tokens, machine: Machine, states: list[State]) -> Floats:
-    """Return for each state the packets inside, the busy units of each member, and how many wait for it."""
+    """Return for each state the packets inside, and the busy units and the line length of each member."""
     units = np.array(tokens.units)
     free = np.array([state[1] for state in states])
     lines = np.array([[len(line) for line in state[2]] for state in states])
@@ -272,18 +274,18 @@ def _prediction(
             utilization[name], busiest[name] = Utilization(float(shares.mean())), float(shares.max())
     error = float((answer.error / np.maximum(np.abs(mean), 1e-3 * np.abs(model.rewards).max(axis=0) + 1e-300)).max())
     kinds = len(tokens.kinds)
-    said = []
+    assumptions = []
     if tokens.constants:
-        said.append(
+        assumptions.append(
             f"constant times as Erlang times of {phases} phases" if phases != 1 else "constant times as exponential"
         )
-    said += [f"without {one}" for one in sorted(tokens.code.left_out)]
+    assumptions += [f"without {feature}" for feature in sorted(tokens.code.left_out)]
     if kinds > 1:
-        said.append(f"{kinds} kinds of packets drawn by chance")
+        assumptions.append(f"{kinds} kinds of packets drawn by chance")
     if error > 1e-6:
-        said.append(f"certified within {error:.1g}")
+        assumptions.append(f"certified within {error:.1g}")
     offered = float(mean[OFFERED])
-    mixed = any(row[0] == "lost" for row in tokens.code.operations)  # Little's law holds for all, lost ones among them
+    mixed = any(row[0] == "lost" for row in tokens.code.operations)  # then Little's law would include lost packets
     return Prediction(
         solver="ctmc",
         throughput_bps=8.0 * float(mean[BYTES]),
@@ -295,7 +297,7 @@ def _prediction(
         queue=queue,
         offered_pps=workload.rate_pps,
         loss=float(mean[LOST]) / offered if offered else None,
-        exact=not said,
-        approximation="Markov chain: " + ", ".join(said) if said else None,
+        exact=not assumptions,
+        approximation="Markov chain: " + ", ".join(assumptions) if assumptions else None,
         about={"states": len(model.states), "error": error},
     )  # fmt: skip

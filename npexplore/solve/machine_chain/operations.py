@@ -1,9 +1,9 @@
-"""Recorded programs of a machine as plain operations, one after the other, for the search of its states.
+"""Recorded programs of a machine as a list of operations, for the enumeration of its states.
 
 The steps are emitted as for the event engine (machine/steps.py), by an assembler whose operations keep times, numbers
-and chances as they are. A token (thread, fork, source of packets) is a place among the operations and the numbers that
-it keeps. Numbers that a block computed are forgotten at its end, so that tokens that will do the same are the same.
-What depends on the clock, or on others in ways without states, takes rows of the engine, and is refused.
+and probabilities symbolic. A token (thread, fork, source of packets) is an index into the operations and its stored
+numbers. Numbers that a block computed are removed at its end, so that tokens with the same future are equal. Steps that
+depend on the clock, or on other tokens without being part of a state, need rows of the engine and are refused.
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ from npexplore.rows.expressions import (
     expression,
 )
 
-Numbers = dict[int, Any]  # what a token keeps, by the number of its name
+Numbers = dict[int, Any]  # stored numbers of a token, by the number of their name
 Value = Callable[[Numbers], float]
-Operation = tuple[Any, ...]  # its word and operands; a jump has its label last
-HANDED_ON = Variable("handed on")  # kept by a token whose packet went to another pool
+Operation = tuple[Any, ...]  # its name and operands; a jump has its label last
+HANDED_ON = Variable("handed on")  # stored by a token whose packet went to another pool
 
 
 class Block(Scope):
-    """A scope at whose end what was kept inside is forgotten."""
+    """A scope at whose end the numbers stored inside are removed."""
 
     rows: Operations
 
     def __exit__(self, *error: object) -> None:
-        inside = self.rows._registers
+        registers = self.rows._registers
         super().__exit__(*error)
-        if gone := [number for variable, number in inside.items() if variable not in self.rows._registers]:
-            self.rows.append("forget", gone)
+        if ended_numbers := [number for variable, number in registers.items() if variable not in self.rows._registers]:
+            self.rows.append("forget", ended_numbers)
 
 
 @dataclass
 class Operations(Assembler):
-    """Collects the operations of all programs; a register is the number under which a token keeps a variable."""
+    """Collects the operations of all programs; a register is the number under which a token stores a variable."""
 
     machine: str = ""
     operations: list[Operation] = field(default_factory=list)
-    left_out: set[str] = field(default_factory=set)  # what has no states and is not there
+    left_out: set[str] = field(default_factory=set)  # features that have no states and are neglected
     numbers: dict[object, int] = field(default_factory=dict)
 
     def append(self, word: str, *operands: Any) -> None:
@@ -72,25 +72,25 @@ class Operations(Assembler):
         return RefusedError(f"chain: {self.machine}: {why}")
 
     def no_states(self, place: str) -> RefusedError:
-        """Return the refusal of what the clock, or others, decide."""
+        """Return the refusal of a step that depends on the clock or on other tokens."""
         return self.refuse(f"the clock, or what others decide, is in {place}: no chain without it")
 
     def emit(self, *_: object, **__: object) -> NoReturn:
-        """Refuse what only a row of the engine does."""
+        """Raise RefusedError for a step that only a row of the engine can do."""
         raise self.no_states(self.place_name or "its program")
 
     def operand(self, value: Operand) -> NoReturn:
-        """Refuse what only a row of the engine needs."""
+        """Raise RefusedError for an operand that only a row of the engine needs."""
         self.emit()
 
     # ---- numbers
 
     def name(self, key: object) -> int:
-        """Return the number under which a variable or a holding is kept."""
+        """Return the number under which a variable or a hold is stored."""
         return self.numbers.setdefault(key, len(self.numbers))
 
     def value_at(self, operand: Operand) -> Value:
-        """Return a function of a token's numbers."""
+        """Return the value of an operand as a function of a token's numbers."""
         term = expression(operand)
         if isinstance(term, Constant):
             constant = term.value
@@ -101,8 +101,8 @@ class Operations(Assembler):
             number = self.name(term)
             return lambda numbers: numbers[number]
         assert isinstance(term, Function)
-        what, left, right = FUNCTIONS[term.name], self.value_at(term.left), self.value_at(term.right)
-        return lambda numbers: float(what(left(numbers), right(numbers)))
+        function, left, right = FUNCTIONS[term.name], self.value_at(term.left), self.value_at(term.right)
+        return lambda numbers: float(function(left(numbers), right(numbers)))
 
     def scope(self) -> Scope:
         return Block(self)
@@ -139,7 +139,7 @@ class Operations(Assembler):
         return 0, 0
 
     def count(self, place: str, amount: Operand = 1) -> None:
-        """Leave out what is only counted."""
+        """Neglect counters."""
 
     # ---- jumps and forks
 
@@ -169,13 +169,13 @@ class Operations(Assembler):
     # ---- servers and time
 
     def member(self, server: str, member: Operand) -> tuple[str, Value]:
-        """Return a server's name and the function that tells the member."""
+        """Return a server's name and the member as a function of a token's numbers."""
         if self.servers[server][0].discipline not in ("fifo", "shared"):
             raise self.refuse(f"{server} is taken in order of keys or turns")
         return server, self.value_at(member)
 
     def hold(self, word: str, server: str, member: Operand, units: Operand, *more: object) -> HoldSlot:
-        """Append an operation that takes units and keeps them under a new number."""
+        """Append an operation that takes units and stores them under a new number."""
         slot = HoldSlot(self.name(object()))
         self.append(word, *self.member(server, member), self.value_at(units), slot.slot, *more)
         return slot
@@ -219,7 +219,7 @@ class ChainEmitter(Emitter):
     asm: Operations
 
     def time(self, seconds: Expression | Time) -> Value | Time:
-        """Return a distribution as it is, another time as a function."""
+        """Return a distribution unchanged, another time as a function."""
         return seconds if isinstance(seconds, Distribution) else self.asm.value_at(self.of(seconds))
 
     def wait(self, step: tree.Wait) -> None:
@@ -229,7 +229,7 @@ class ChainEmitter(Emitter):
         self.asm.append("serve", *self.asm.member(step.server.name, self.of(step.member)), self.time(step.seconds))
 
     def own_faces(self, resource: OwnFaces, method: str, operands: dict[str, Expression]) -> None:
-        """Append a visit of the receive buffer or of a queue, which hands the packet on when there is room."""
+        """Append a visit of the receive buffer, or of a queue, into which the packet goes when there is room."""
         asm = self.asm
         if isinstance(resource, Ingress):
             resource.emit(method, operands, asm)

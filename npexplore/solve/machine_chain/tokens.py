@@ -1,7 +1,7 @@
-"""What happens at one instant in a machine: tokens run, in the event engine's order, until all wait for time or units.
+"""The events of one instant in a machine: tokens run, in the event engine's order, until all wait for time or units.
 
-The rules are those of docs/engine.md: units go to the head of a line when they are given back, who has them goes on
-later in the same instant, a fork behind all that is ready. Chances split an instant into several outcomes.
+The rules are those of docs/engine.md: released units go to the head of a line, whose token continues later in the same
+instant; a fork runs after all ready tokens. Random choices split an instant into several outcomes.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from npexplore.rows.distributions import Distribution
 from npexplore.rows.phases import Phases, erlang, plain_phases
 from npexplore.solve.machine_chain.operations import HANDED_ON, Numbers, Operations
 
-Token = tuple[int, Numbers, str]  # its operation, what it keeps, and why it is ready: "", GRANTED or OVER
-State = tuple[tuple[Any, ...], ...]  # tokens in time (place, phase), free units, lines, rings, counters in turn
+Token = tuple[int, Numbers, str]  # its operation, its stored numbers, and why it is ready: "", GRANTED or OVER
+State = tuple[tuple[Any, ...], ...]  # (place, phase) of tokens in a time; free units; lines; rings; turn counters
 Message = tuple[tuple[str, float], ...]  # a packet's columns
 GRANTED, OVER = "granted", "over"
-ENDLESS = 100_000  # operations of one instant
+ENDLESS = 100_000  # limit of a token's operations in one instant
 DONE, BYTES, LOST, OFFERED = range(4)
 
 
 @dataclass
 class Instant:
-    """A state while tokens run: with what chance it came to this, and what was finished meanwhile."""
+    """A state while tokens run, with its probability and the gains (done, bytes, lost, offered) so far."""
 
     timed: list[tuple[int, int]]
     free: list[int]
@@ -39,14 +39,14 @@ class Instant:
 
     @staticmethod
     def after(state: State, ended: tuple[int, int]) -> Instant:
-        """Return a state in which the phase of one token has ended."""
+        """Return the instant at which the phase of one token of a state has ended."""
         timed, free, lines, rings, turns = state
-        now = Instant(list(timed), list(free), [list(a) for a in lines], [list(a) for a in rings], list(turns))
+        now = Instant(list(timed), list(free), [list(x) for x in lines], [list(x) for x in rings], list(turns))
         now.timed.remove(ended)
         return now
 
     def copy(self, chance: float) -> Instant:
-        """Return the same with a chance that is smaller by a factor."""
+        """Return a copy whose probability is multiplied by `chance`."""
         ready = deque((at, dict(numbers), why) for at, numbers, why in self.ready)
         return Instant(
             list(self.timed), list(self.free), [list(line) for line in self.lines],
@@ -54,14 +54,14 @@ class Instant:
         )  # fmt: skip
 
     def state(self) -> State:
-        """Return what remains of it."""
+        """Return the state that remains when no token is ready."""
         lines, rings = tuple(map(tuple, self.lines)), tuple(map(tuple, self.rings))
         return tuple(sorted(self.timed)), tuple(self.free), lines, rings, tuple(self.turns)
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a pool's packets come from: the semaphore that counts them, their ring, what getting one gives back."""
+    """The source of a pool's packets: the semaphore that counts them, their ring, and the room that a get releases."""
 
     packets: int | None  # None: an endless supply
     ring: int = 0
@@ -69,7 +69,7 @@ class Source:
 
 
 class Tokens:
-    """Runs tokens over operations; `kinds` are packets (share, columns), constant: phases of a constant time."""
+    """Runs tokens over operations; kinds: (share, columns) of packets, constant: phases of a constant time."""
 
     def __init__(
         self, code: Operations, kinds: Sequence[tuple[float, Message]], sources: Sequence[Source],
@@ -90,12 +90,12 @@ class Tokens:
         self.number: dict[tuple[int, tuple[tuple[int, Any], ...]], int] = {}
         self.known: dict[object, Phases] = {}
         self.home, self.handed_on = code.name(HOME), code.name(HANDED_ON)
-        self.constants = False  # whether a constant time was met
+        self.constants = False  # whether a constant time occurred
 
-    # ---- tokens that stand still
+    # ---- tokens that wait
 
     def place(self, at: int, numbers: Numbers) -> int:
-        """Return the number of a token's place and numbers."""
+        """Return the index of a token's operation and numbers in `places`."""
         key = at, tuple(sorted(numbers.items()))
         number = self.number.setdefault(key, len(self.places))
         if number == len(self.places):
@@ -103,19 +103,19 @@ class Tokens:
         return number
 
     def server_of(self, row: tuple[Any, ...], numbers: Numbers) -> int | None:
-        """Return the resource that serves a token in time (None: time passes at none)."""
+        """Return the number of the member that serves a token (None: time passes at no server)."""
         return self.resource(row[1], row[2](numbers)) if row[0] == "serve" else None
 
     def resource(self, server: str, member: float) -> int:
         """Return the number of a server's member; raises RefusedError for a member that does not exist."""
-        one = int(member)
+        index = int(member)
         members = self.code.servers[server][0].members
-        if one != member or not 0 <= one < members:
+        if index != member or not 0 <= index < members:
             raise self.code.refuse(f"{server} has members 0..{members - 1}, got {member:g}")
-        return self.first[server] + one
+        return self.first[server] + index
 
     def phases(self, row: tuple[Any, ...], numbers: Numbers) -> Phases | None:
-        """Return the phases of the time that passes, None for no time."""
+        """Return the phases of an operation's time (None: no time)."""
         time = row[-1] if isinstance(row[-1], Distribution) else row[-1](numbers)
         if not isinstance(time, float | int):
             phases = self.known.get(time)
@@ -144,7 +144,7 @@ class Tokens:
     # ---- units
 
     def release(self, now: Instant, r: int, units: int) -> None:
-        """Give units back, and the line what fits."""
+        """Release units, and grant those that suffice for the head of the line."""
         now.free[r] += units
         line = now.lines[r]
         while line and not self.shared[r] and now.free[r] >= (need := self.need(line[0])):
@@ -153,7 +153,7 @@ class Tokens:
             now.ready.append((at, dict(numbers), GRANTED))
 
     def taken(self, now: Instant, r: int, units: int) -> bool:
-        """Take units if they are free and the line is empty."""
+        """Take units if they are free and the line is empty; return whether they were taken."""
         if now.lines[r] or now.free[r] < units:
             return False
         now.free[r] -= units
@@ -162,18 +162,18 @@ class Tokens:
     # ---- running
 
     def settle(self, now: Instant) -> list[Instant]:
-        """Let all ready tokens run; return what this can come to."""
+        """Run all ready tokens; return the possible outcomes."""
         todo, settled = [now], []
         while todo:
-            one = todo.pop()
-            if one.ready:
-                todo += self.run(one)
+            instant = todo.pop()
+            if instant.ready:
+                todo += self.run(instant)
             else:
-                settled.append(one)
+                settled.append(instant)
         return settled
 
     def run(self, now: Instant) -> list[Instant]:
-        """Let the first ready token run until it stops or chance decides."""
+        """Run the first ready token until it stops or a random choice splits the instant."""
         at, numbers, why = now.ready.popleft()
         rows = self.code.operations
         for _ in range(ENDLESS):
@@ -236,7 +236,7 @@ class Tokens:
         raise self.code.refuse("a thread runs for ever in zero time")
 
     def noted(self, now: Instant, row: Any, numbers: Numbers) -> Numbers:
-        """Do an operation that neither waits nor jumps, and return what the token keeps."""
+        """Execute an operation that neither waits nor jumps, and return the token's numbers."""
         match row[0]:
             case "let":
                 numbers[row[1]] = row[2](numbers)
@@ -266,7 +266,7 @@ class Tokens:
         return numbers
 
     def from_ring(self, now: Instant, pool: int, source: Source, numbers: Numbers) -> Numbers:
-        """Take a packet from a ring, and return what the token keeps of it."""
+        """Take a packet from a ring, and return the token's numbers with its columns."""
         message = now.rings[source.ring].pop(0)
         if source.room is not None:
             r, counts_bytes = source.room
@@ -274,17 +274,17 @@ class Tokens:
         return self.loaded(pool, numbers, message)
 
     def split(self, now: Instant, ways: list[tuple[float, int, Numbers]]) -> list[Instant]:
-        """Return what an instant comes to by chance: the token that runs goes on at another place."""
+        """Return the outcomes of a random choice; ways: (probability, next operation, numbers) of the running token."""
         instants = []
         for chance, at, numbers in ways:
             if chance > 0:
-                one = now.copy(chance)
-                one.ready.appendleft((at, dict(numbers), ""))
-                instants.append(one)
+                outcome = now.copy(chance)
+                outcome.ready.appendleft((at, dict(numbers), ""))
+                instants.append(outcome)
         return instants
 
     def time(self, now: Instant, at: int, row: tuple[Any, ...], numbers: Numbers, why: str) -> list[Instant] | None:
-        """Let time pass, at a server or none; returns None where it is over."""
+        """Let time pass at a server or at none; return the outcomes (None: the time is over)."""
         r = self.server_of(row, numbers)
         if why == OVER:
             if r is not None:
@@ -295,37 +295,37 @@ class Tokens:
         elif r is not None and why != GRANTED and not self.taken(now, r, 1):
             now.lines[r].append(self.place(at, numbers))
             return [now]
-        ways = self.phases(row, numbers)
-        if ways is None:
+        phases = self.phases(row, numbers)
+        if phases is None:
             if r is None:
                 return None
             now.ready.append((at, numbers, OVER))
             return [now]
         place, instants = self.place(at, numbers), []
-        for phase, chance in enumerate(ways.first):
+        for phase, chance in enumerate(phases.first):
             if chance > 0:
-                one = now if chance == 1 else now.copy(float(chance))
-                one.timed.append((place, phase))
-                instants.append(one)
+                outcome = now if chance == 1 else now.copy(float(chance))
+                outcome.timed.append((place, phase))
+                instants.append(outcome)
         return instants
 
     def loaded(self, pool: int, numbers: Numbers, message: Message) -> Numbers:
-        """Return what a thread keeps when it has got a packet."""
+        """Return the numbers of a thread that has got a packet."""
         columns = self.columns[pool]
         return {self.home: numbers[self.home], **{columns[name]: value for name, value in message if name in columns}}
 
     def arrivals(self, now: Instant, at: int, numbers: Numbers) -> list[Instant]:
-        """Let a packet of each kind come into the receive buffer, or be lost."""
+        """Return the outcomes of an arrival: a packet of each kind enters the receive buffer, or is lost."""
         _, buffer, packets, ring = self.code.operations[at]
         instants = self.split(now, [(share, at + 1, numbers) for share, _ in self.kinds])
-        for one, (_, message) in zip(instants, self.kinds, strict=True):
-            one.gains[OFFERED] += 1
+        for outcome, (_, message) in zip(instants, self.kinds, strict=True):
+            outcome.gains[OFFERED] += 1
             cells = int(-(-dict(message)["packet_bytes"] // self.cell) * self.cell)
-            if self.taken(one, buffer, cells):
-                one.rings[ring].append(message)
-                self.release(one, packets, 1)
+            if self.taken(outcome, buffer, cells):
+                outcome.rings[ring].append(message)
+                self.release(outcome, packets, 1)
             else:
-                one.gains[LOST] += 1
+                outcome.gains[LOST] += 1
         return instants
 
 

@@ -132,7 +132,7 @@ def multiclass_balanced_bounds(
 ) -> JobBounds:
     """Bound each class of P closed product-form networks of single servers more tightly.
 
-    demands, population, think_time, names, and errors: as in `multiclass_asymptotic_bounds`.
+    demands, population, think_time, names: as in `multiclass_asymptotic_bounds`, with the same errors.
 
     The upper bound counts the customers that must be queueing, since each class thinks at most its share of the time.
     """

@@ -207,7 +207,7 @@ def flow_equivalent(
 ) -> Floats:
     """Return the throughput (P, N) of the short-circuited sub-network with 1..N customers inside.
 
-    demands, rates, think_time, delay, names, and errors: as in `mva`. population_max: N.
+    demands, rates, think_time, delay, names: as in `mva`, with the same errors. population_max: N.
 
     A group of stations held together is replaced by one station of demand 1 and these capacities: pass them in `rates`
     of `mva`. Exact if the whole network has product form, else an approximation. A simulated throughput curve is passed
