@@ -1,4 +1,4 @@
-"""What can be known of a Petri net: its semiflows, its markings, its Markov chain, and what it does when it runs."""
+"""Analysis of Petri nets: semiflows, reachable markings, Markov chain, transients and simulation."""
 
 from npexplore.solve.petri.ctmc import NetChain, solve_chain
 from npexplore.solve.petri.markings import Markings, find_markings

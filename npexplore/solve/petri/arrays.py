@@ -1,6 +1,6 @@
 """A net as the arrays of its kernel (`_kernels/petri`): transitions, arcs, conditions by place, formulas, state.
 
-A tick is a power of ten of the net's unit of time, at least a million to the shortest mean that the net says.
+The number of ticks in the net's unit of time is a power of ten; the shortest mean has at least a million ticks.
 """
 
 import math
@@ -16,11 +16,11 @@ from npexplore.solve.petri.firing import Array
 from npexplore.solve.petri.postfix import Postfix
 from npexplore.solve.petri.program import Program
 
-FINE = 6  # decimal places of the shortest mean
+FINE = 6  # decimal digits of the shortest mean, in ticks
 
 
 class _Tables:
-    """Rows of one table, those of a transition one behind the other."""
+    """Rows of one table; the rows of each transition are consecutive."""
 
     def __init__(self, width: int) -> None:
         self.width, self.rows = width, list[tuple[int, ...]]()
@@ -34,7 +34,7 @@ class _Tables:
 
 
 def program(net: Net) -> Program:
-    """Return the arrays of a net; raises RefusedError for what the kernel has no meaning for."""
+    """Return the arrays of a net; raises RefusedError for features that the kernel does not support."""
     return _Build(net).program()
 
 
@@ -56,21 +56,21 @@ class _Build:
         net, n = self.net, len(self.net.transitions)
         T = np.full((n, kernel.T_WIDTH), -1, dtype=np.int64)
         TF = np.zeros((n, 3))
-        for t, one in enumerate(net.transitions):
-            self.transition(t, one, T[t], TF[t])
+        for t, transition in enumerate(net.transitions):
+            self.transition(t, transition, T[t], TF[t])
         levels, order, words = self.levels(T)
         N, plain = self.plain(T, TF)
-        widest = max((len(one.take) + len(one.give) for one in net.transitions), default=0)
+        widest = max((len(transition.take) + len(transition.give) for transition in net.transitions), default=0)
         self.D.rows += [(0, 0)] * (2 * widest)
         P = np.zeros((len(net.places), kernel.P_WIDTH), dtype=np.int64)
         P[:, kernel.P_TOKENS] = net.initial
         P[:, kernel.P_LIMITED] = [place.capacity is not None for place in net.places]
         for first, lists in ((kernel.P_MET, self.met), (kernel.P_READ, self.readers)):
-            ends = np.cumsum([len(one) for one in lists])
-            P[:, first], P[:, first + 1] = ends - [len(one) for one in lists], ends
+            ends = np.cumsum([len(rows) for rows in lists])
+            P[:, first], P[:, first + 1] = ends - [len(rows) for rows in lists], ends
         met = np.array([row for rows in self.met for row in rows], dtype=np.int64).reshape(-1, 4)
         readers = np.array([t for rows in self.readers for t in rows], dtype=np.int64)
-        weights = [1.0 if isinstance(one.weight, Formula) else one.weight for one in net.transitions]
+        weights = [1.0 if isinstance(each.weight, Formula) else each.weight for each in net.transitions]
         postfix = self.postfix
         rules = kernel.Rules(
             T, TF, N.ravel(), self.A.array(), self.copies.array().ravel(), self.sets.array(), self.L.array(),
@@ -80,19 +80,19 @@ class _Build:
             np.array(postfix.rows, dtype=np.int64).reshape(-1, 2), np.array(postfix.numbers, dtype=float),
             np.array(postfix.begins, dtype=np.int64), self.table(),
         )  # fmt: skip
-        gives = max((len(one.give) for one in net.transitions), default=0)
+        gives = max((len(transition.give) for transition in net.transitions), default=0)
         return Program(
             net, rules, formulas, self.ticks, self.slots, self.endings, P, np.array(weights, dtype=float), plain, words,
             gives,
         )  # fmt: skip
 
     def table(self) -> Array:
-        """Return what is fed: (rows, columns)."""
+        """Return the feed's values (rows, columns)."""
         columns = list(self.net.feed.values())
         return np.ascontiguousarray(np.stack(columns, axis=1), dtype=float) if columns else np.zeros((1, 1))
 
     def transition(self, t: int, one: Transition, row: Array, params: Array) -> None:
-        """Write a transition's row, and what it refers to."""
+        """Write a transition's row, and the rows of other tables that it refers to."""
         formulas = self.postfix.formula
         takes_data = any(self.by_data[arc.place] for arc in one.take)
         gives_data = any(self.by_data[arc.place] for arc in one.give)
@@ -101,7 +101,7 @@ class _Build:
             arc.target or isinstance(arc.weight, Formula) for arc in (*one.take, *one.give)
         )
         flags = kernel.TIMED * one.timed | kernel.DATA * takes_data | kernel.FAST * (simple and at_once)
-        flags |= kernel.FEEDS * any(isinstance(said, Formula) and said.fed for _, said in one.sets)
+        flags |= kernel.FEEDS * any(isinstance(value, Formula) and value.fed for _, value in one.sets)
         if simple and at_once:
             row[kernel.T_DELTA : kernel.T_DELTA_END + 1] = self.changes((one.take, -1), (one.give, 1))
         bound: set[str] = set()
@@ -134,43 +134,43 @@ class _Build:
             row[kernel.T_DELAY] = formulas(one.delay)
 
     def plain(self, T: Array, TF: Array) -> tuple[Array, bool]:
-        """Return what a firing is where no formula, capacity or data decides, and whether all of the net are so."""
+        """Return rows of plain firings (no formulas, capacities, data), and whether all of the net's are."""
         N = np.zeros((len(T), kernel.N_WIDTH), dtype=np.int64)
         flags, kinds = T[:, kernel.T_FLAGS], T[:, kernel.T_KIND]
         if self.race or self.slots or (flags & kernel.CHECKED).any() or (kinds == kernel.FORMULA).any():
             return N, False
-        for one, row, said, (fixed, *_) in zip(self.net.transitions, N, T, TF, strict=True):
-            at_once = said[kernel.T_FLAGS] & kernel.FAST
-            begin = said[kernel.T_DELTA : kernel.T_DELTA_END + 1] if at_once else self.changes((one.take, -1))
+        for transition, row, full, (fixed, *_) in zip(self.net.transitions, N, T, TF, strict=True):
+            at_once = full[kernel.T_FLAGS] & kernel.FAST
+            begin = full[kernel.T_DELTA : kernel.T_DELTA_END + 1] if at_once else self.changes((transition.take, -1))
             row[kernel.N_BEGIN : kernel.N_BEGIN_END + 1] = begin
-            row[kernel.N_END : kernel.N_END_END + 1] = (0, 0) if at_once else self.changes((one.give, 1))
-            row[kernel.N_LEVEL] = said[kernel.T_LEVEL] * 4 + kernel.V_COUNT
-            row[kernel.N_WORD] = said[kernel.T_WORD]
-            row[kernel.N_MASK] = np.uint64(1 << said[kernel.T_BIT].item()).astype(np.int64)
-            row[kernel.N_WAIT] = 0 if at_once else fixed if said[kernel.T_KIND] == kernel.FIXED else -1
+            row[kernel.N_END : kernel.N_END_END + 1] = (0, 0) if at_once else self.changes((transition.give, 1))
+            row[kernel.N_LEVEL] = full[kernel.T_LEVEL] * 4 + kernel.V_COUNT
+            row[kernel.N_WORD] = full[kernel.T_WORD]
+            row[kernel.N_MASK] = np.uint64(1 << full[kernel.T_BIT].item()).astype(np.int64)
+            row[kernel.N_WAIT] = 0 if at_once else fixed if full[kernel.T_KIND] == kernel.FIXED else -1
         return N, True
 
     def changes(self, *arcs: tuple[Sequence[Arc], int]) -> tuple[int, int]:
-        """Write by how much each place changes, where no formula says it; return where that stands."""
+        """Write the change of tokens of each place, for arcs without formulas; return the span of rows."""
         change: dict[int, int] = {}
-        for some, sign in arcs:
-            for arc in some:
+        for arcs_of_sign, sign in arcs:
+            for arc in arcs_of_sign:
                 assert not isinstance(arc.weight, Formula)
                 change[arc.place] = change.get(arc.place, 0) + sign * arc.weight
         return self.D.span([(p, d) for p, d in change.items() if d])
 
     def arc(self, arc: Arc, bound: set[str] | None) -> tuple[int, ...]:
-        """Return an arc's row; of those that take data, which fields are read from there: none that was before."""
+        """Return an arc's row; an arc that takes data also binds the fields that no earlier arc has bound (`bound`)."""
         data = self.by_data[arc.place]
-        copied: list[tuple[int, ...]] = []
+        bound_slots: list[tuple[int, ...]] = []
         if data and bound is not None:
             fields = self.net.types[self.net.places[arc.place].of or ""]
-            copied = [(self.slots[name],) for name in fields if name not in bound]
+            bound_slots = [(self.slots[name],) for name in fields if name not in bound]
             bound |= set(fields)
         formula = self.postfix.formula(arc.weight) if isinstance(arc.weight, Formula) else -1
         target = self.postfix.target(arc.target) if arc.target else -1
         weight = 0 if isinstance(arc.weight, Formula) else arc.weight
-        return (arc.place, weight, formula, target, int(data), *self.copies.span(copied))
+        return (arc.place, weight, formula, target, int(data), *self.copies.span(bound_slots))
 
     def setting(self, key: str, value: int | Formula) -> tuple[int, ...]:
         """Return the row that sets a field."""
@@ -179,7 +179,7 @@ class _Build:
         return self.slots[key], number, 0, -1 if high is None else high
 
     def conditions(self, t: int, one: Transition) -> list[tuple[int, ...]]:
-        """Note conditions on one place with it; return those that a formula or token says."""
+        """Note the conditions on fixed places in `met`; return those with a formula or a place chosen by a token."""
         looks: list[tuple[int, ...]] = []
         for arcs, fewer in (((*one.take, *one.test), 0), (one.inhibit, 1)):
             for arc in arcs:
@@ -191,7 +191,7 @@ class _Build:
         return looks
 
     def limits(self, one: Transition) -> list[tuple[int, ...]]:
-        """Return what the capacities of places ask."""
+        """Return the conditions that capacities of places set."""
         rows = []
         for give in one.give:
             capacity = self.net.places[give.place].capacity
@@ -208,11 +208,11 @@ class _Build:
         return rows
 
     def reads(self, t: int, one: Transition, looks: list[tuple[int, ...]], takes_data: bool) -> None:
-        """Note which places a transition has to be looked at again for."""
+        """Note the places whose changes require a transition to be checked again."""
         read: set[int] = set()
-        for said in (*one.formulas, one.weight, one.rate):
-            if isinstance(said, Formula):
-                read |= said.reads
+        for value in (*one.formulas, one.weight, one.rate):
+            if isinstance(value, Formula):
+                read |= value.reads
         for arc in one.arcs:
             if arc.target:
                 read |= set(range(arc.place, arc.place + math.prod(arc.target.sizes)))
@@ -225,7 +225,7 @@ class _Build:
             self.readers[place].append(t)
 
     def delay(self, one: Transition) -> tuple[int, int, tuple[float, float, float]]:
-        """Return kind, stages and numbers of a delay in ticks."""
+        """Return kind, stages and parameters of a delay, in ticks."""
         match one.delay:
             case Deterministic(mean=mean):
                 return kernel.FIXED, 0, (float(round(mean * self.ticks)), 0, 0)
@@ -242,28 +242,31 @@ class _Build:
         return (kernel.EXPONENTIAL if one.rate is not None else kernel.NONE), 0, (0, 0, 0)
 
     def levels(self, T: Array) -> tuple[Array, Array, int]:
-        """Number the levels of priority, the highest first, and give each transition a bit; return who has which."""
+        """Number the priority levels, the highest first, and assign each transition a bit.
+
+        Return the rows of levels, the transitions by bit, and the number of words.
+        """
         net = self.net
-        ranks = [(self.race and not one.timed, one.priority) for one in net.transitions]
+        ranks = [(self.race and not transition.timed, transition.priority) for transition in net.transitions]
         rows, order, words = [], [], 0
         for v, rank in enumerate(sorted(set(ranks), reverse=True)):
             members = [t for t in range(len(ranks)) if ranks[t] == rank]
-            many = -(-len(members) // 64)
+            word_count = -(-len(members) // 64)
             for k, t in enumerate(members):
                 T[t, [kernel.T_LEVEL, kernel.T_WORD, kernel.T_BIT]] = v, words + k // 64, k % 64
             weights = {net.transitions[t].weight for t in members}
-            alike = len(weights) == 1 and not isinstance(next(iter(weights)), Formula)
-            rows.append((words, words + many, int(alike), 0))
-            order += members + [-1] * (64 * many - len(members))
-            words += many
+            equal = len(weights) == 1 and not isinstance(next(iter(weights)), Formula)
+            rows.append((words, words + word_count, int(equal), 0))
+            order += members + [-1] * (64 * word_count - len(members))
+            words += word_count
         return np.array(rows, dtype=np.int64).reshape(-1, 4), np.array(order, dtype=np.int64), words
 
 
 def _ticks_of(net: Net) -> float:
     """Return the ticks in a unit of time: a power of ten."""
     means = [1.0]
-    for one in net.transitions:
-        match one.delay:
+    for transition in net.transitions:
+        match transition.delay:
             case Deterministic(mean=mean) | Exponential(mean=mean) | Erlang(mean=mean):
                 means.append(mean)
             case Hyperexponential(means=both):

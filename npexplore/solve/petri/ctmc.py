@@ -1,7 +1,7 @@
-"""The Markov chain of a stochastic net: throughput of transitions and mean tokens of places, each certified.
+"""The Markov chain of a stochastic net: certified throughputs of transitions and mean tokens of places.
 
-Markings are states; those in which no time passes are taken out first (`vanishing`). A throughput is the mean rate at
-which a transition fires, of instantaneous ones the mean count on the ways from one tangible marking to the next.
+Markings are states; vanishing ones, in which no time passes, are removed first (vanishing.py). A throughput is the mean
+rate at which a transition fires; immediate firings are counted on the paths between tangible markings.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from npexplore.solve.queueing.inputs import Floats
 
 @dataclass(frozen=True)
 class PlaceMean:
-    """Mean tokens of a place; the truth lies in low..high for certain."""
+    """Mean tokens of a place; the true value is certified to be in low..high."""
 
     mean: float
     low: float
@@ -37,7 +37,7 @@ class PlaceMean:
 
 @dataclass(frozen=True)
 class Throughput:
-    """Mean firings of a transition a unit of time; the truth lies in low..high for certain."""
+    """Mean firings of a transition per unit of time; the true value is certified to be in low..high."""
 
     throughput: float
     low: float
@@ -46,7 +46,7 @@ class Throughput:
 
 @dataclass(frozen=True, repr=False)
 class NetChain(NetResult):
-    """A net's steady state. error: how far the worst of the means can be from the truth. states: tangible ones.
+    """A net's steady state. error: largest possible error of a mean. states: number of tangible markings.
 
     Example:
         >>> from npexplore.petri import load_net, solve_chain
@@ -65,7 +65,7 @@ class NetChain(NetResult):
     __hash__ = content_hash
 
     def records(self) -> list[dict[str, Any]]:
-        """Return a row for each place and transition: its mean, and between which values it lies."""
+        """Return a row for each place and transition: its mean and the certified bounds."""
         return means(places=self.places, transitions=self.transitions)
 
 
@@ -81,9 +81,9 @@ def solve_chain(
     Args:
         net: the net; one with durations must be free of conflict.
         most_states: the largest number of markings.
-        most_bytes: the most memory to use, in bytes (None: half of what is available).
+        most_bytes: the largest memory to use, in bytes (None: half of the available memory).
         tolerance: the largest relative width of a mean's bracket.
-        only: names of the places and transitions to answer for (None: all); each mean of a large net takes time.
+        only: names of the places and transitions to compute (None: all); each mean of a large net takes time.
 
     Raises InputError for a loop in which no time passes, UnknownNameError for a name in `only`.
     """
@@ -110,9 +110,10 @@ def _solved(
 
 
 class Reduced(NamedTuple):
-    """A net's chain over its n tangible markings, where it starts (n,), and what is asked of it.
+    """A net's chain over its n tangible markings, the initial distribution `start` (n,), and the rewards.
 
-    rewards (n, K): tokens of `places`, then firings a unit of time of `transitions`. vanishing: markings taken out.
+    rewards (n, K): tokens of `places`, then firings per unit of time of `transitions`. vanishing: number of removed
+    markings.
     """
 
     chain: Chain
@@ -125,20 +126,20 @@ class Reduced(NamedTuple):
 
 def reduced(net: Net, most_states: int, most_bytes: int | None, only: Iterable[str] | None) -> Reduced:
     """Return the chain of a net; raises RefusedError and InputError as `solve_chain` says."""
-    names = [place.name for place in net.places], [one.name for one in net.transitions]
+    names = [place.name for place in net.places], [transition.name for transition in net.transitions]
     wanted = [one_of("place or transition", name, names[0] + names[1]) for name in only or names[0] + names[1]]
     race = net if net.timing == "race" else as_race(net)
-    for one in race.transitions:
-        if one.delay is not None and not isinstance(one.delay, Exponential):
-            raise not_exponential(one)
+    for transition in race.transitions:
+        if transition.delay is not None and not isinstance(transition.delay, Exponential):
+            raise not_exponential(transition)
     growth = find_growth(race)
     if growth:
-        again, place = ", ".join(growth.again), growth.places[0]
-        raise RefusedError(f"the net is unbounded: {again} can go on for ever and fill {place!r}")
+        repeated, place = ", ".join(growth.again), growth.places[0]
+        raise RefusedError(f"the net is unbounded: {repeated} can go on for ever and fill {place!r}")
     graph = find_graph(race, most_states, most_bytes)
     refuse_large(graph, most_bytes)
     places = [p for p, name in enumerate(names[0]) if name in wanted]
-    fired = [t for t, one in enumerate(race.transitions) if one.name in wanted]
+    fired = [t for t, transition in enumerate(race.transitions) if transition.name in wanted]
     chain, tokens, firings = graph.chain, graph.states[:, places], _firings(graph, fired)
     vanishing = int(graph.vanishing.sum())
     if vanishing:
@@ -153,16 +154,16 @@ def reduced(net: Net, most_states: int, most_bytes: int | None, only: Iterable[s
 
 
 def _firings(graph: Graph, wanted: list[int]) -> csr_matrix:
-    """Return (n, K): rates of K transitions in tangible markings, firings at a visit of vanishing ones.
+    """Return (n, K): rates of K transitions in tangible markings, firings per visit of vanishing ones.
 
-    A firing that changes nothing in a vanishing marking is one more, before it is left.
+    Firings that do not change a vanishing marking count additionally, before the marking is left.
     """
     column = np.full(len(graph.firing.net.transitions), -1)
     column[wanted] = np.arange(len(wanted))
-    some = np.flatnonzero(column[graph.which] >= 0)
-    origin, value = graph.origin(some), graph.strength[some]
+    arcs = np.flatnonzero(column[graph.which] >= 0)
+    origin, value = graph.origin(arcs), graph.strength[arcs]
     if graph.vanishing.any():
-        away = np.bincount(graph.origin()[graph.leaving], graph.strength[graph.leaving], minlength=len(graph.states))
-        value = value / np.where(graph.vanishing & (away > 0), away, 1.0)[origin]
+        total = np.bincount(graph.origin()[graph.leaving], graph.strength[graph.leaving], minlength=len(graph.states))
+        value = value / np.where(graph.vanishing & (total > 0), total, 1.0)[origin]
     shape = len(graph.states), len(wanted)
-    return csr_matrix((value, (origin, column[graph.which[some]])), shape=shape)
+    return csr_matrix((value, (origin, column[graph.which[arcs]])), shape=shape)

@@ -1,8 +1,8 @@
-"""What may fire in many markings at once, and what follows: one row of integers a marking.
+"""The firing rule of a net for many markings (rows of integers) at once: enabled transitions and successors.
 
-Of what is enabled only the highest priority fires; in a race, what takes no time comes before what takes some (Ajmone
-Marsan et al., Modelling with Generalized Stochastic Petri Nets, 1995, 3.3). Durations are left out here: a firing takes
-and gives at once.
+Of the enabled transitions only those with the highest priority fire; in a race, immediate ones come before timed ones
+(Ajmone Marsan et al., Modelling with Generalized Stochastic Petri Nets, 1995, 3.3). Durations are neglected here: a
+firing takes and gives its tokens at once.
 """
 
 from typing import Any
@@ -24,52 +24,55 @@ class Firing:
         self.net = net
         refuse_data(net)
         race = net.timing == "race"
-        levels = [(race and not one.timed, one.priority) for one in net.transitions]
+        levels = [(race and not transition.timed, transition.priority) for transition in net.transitions]
         order = {level: k for k, level in enumerate(sorted(set(levels)))}
         self.level = np.array([order[level] for level in levels], dtype=np.int8 if len(order) < 100 else np.int32)
-        self.capacity = [(p, one.capacity) for p, one in enumerate(net.places) if one.capacity is not None]
+        self.capacity = [(p, place.capacity) for p, place in enumerate(net.places) if place.capacity is not None]
         self.reads = [
-            bool(one.formulas) or one.servers != 1 or isinstance(one.rate, Formula) or isinstance(one.weight, Formula)
-            for one in net.transitions
+            bool(each.formulas)
+            or each.servers != 1
+            or isinstance(each.rate, Formula)
+            or isinstance(each.weight, Formula)
+            for each in net.transitions
         ]
-        self.instant = np.array([race and not one.timed for one in net.transitions], dtype=bool)
+        self.instant = np.array([race and not transition.timed for transition in net.transitions], dtype=bool)
 
     def enabled(self, columns: Array) -> Array:
         """Return (T, m): which transitions may fire in m markings, given as tokens by place (P, m)."""
-        able = np.empty((len(self.net.transitions), columns.shape[1]), dtype=bool)
-        for t, one in enumerate(self.net.transitions):
-            able[t] = self._able(one, columns)
+        is_enabled = np.empty((len(self.net.transitions), columns.shape[1]), dtype=bool)
+        for t, transition in enumerate(self.net.transitions):
+            is_enabled[t] = self._able(transition, columns)
         if len(set(self.level.tolist())) > 1:
-            best = np.max(np.where(able, self.level[:, None], -1), axis=0)
-            able &= self.level[:, None] == best
-        return able
+            best = np.max(np.where(is_enabled, self.level[:, None], -1), axis=0)
+            is_enabled &= self.level[:, None] == best
+        return is_enabled
 
     def firings(self, states: Array) -> tuple[Array, Array, Floats, Array]:
-        """Return (origin, following, strength, transition) of all firings in markings (m, P)."""
+        """Return (origin, following marking, strength, transition) of all firings in markings (m, P)."""
         columns = np.ascontiguousarray(states.T)
-        able = self.enabled(columns)
+        is_enabled = self.enabled(columns)
         origins, rows, strengths, which = [], [], [], []
-        for t, one in enumerate(self.net.transitions):
-            at = np.flatnonzero(able[t])
+        for t, transition in enumerate(self.net.transitions):
+            at = np.flatnonzero(is_enabled[t])
             if not len(at):
                 continue
-            own = states[at]
-            here = columns[:, at] if self.reads[t] else columns[:, :0]
-            for arcs, sign in ((one.take, -1), (one.give, 1)):
+            following = states[at]
+            columns_here = columns[:, at] if self.reads[t] else columns[:, :0]
+            for arcs, sign in ((transition.take, -1), (transition.give, 1)):
                 for arc in arcs:
-                    own[:, arc.place] += sign * _tokens(arc, here, one.name)
+                    following[:, arc.place] += sign * _tokens(arc, columns_here, transition.name)
             origins.append(at)
-            rows.append(own)
-            strengths.append(self.strength(one, here, len(at)))
+            rows.append(following)
+            strengths.append(self.strength(transition, columns_here, len(at)))
             which.append(np.full(len(at), t, dtype=np.int32))
         if not origins:
             return np.zeros(0, np.int64), states[:0], np.zeros(0), np.zeros(0, np.int32)
         return np.concatenate(origins), np.concatenate(rows), np.concatenate(strengths), np.concatenate(which)
 
     def strength(self, one: Transition, columns: Array, count: int) -> Floats:
-        """Return the rate of a transition in markings in which it may fire; its weight, if it takes no time."""
-        said = one.weight if one.rate is None else one.rate
-        rate = _value(said, columns, one.name) if isinstance(said, Formula) else said
+        """Return the rate (count,) of a transition in markings that enable it, or the weight of an immediate one."""
+        rate_or_weight = one.weight if one.rate is None else one.rate
+        rate = _value(rate_or_weight, columns, one.name) if isinstance(rate_or_weight, Formula) else rate_or_weight
         value = np.broadcast_to(np.asarray(rate, dtype=float), count)
         wrong = ~((value >= 0) & np.isfinite(value))
         if wrong.any():
@@ -84,37 +87,37 @@ class Firing:
         return np.asarray(value * degree, dtype=float)
 
     def _able(self, one: Transition, columns: Array) -> Array:
-        able = np.ones(columns.shape[1], dtype=bool)
-        for said in (False, True):  # formulas count where numbers do not decide
+        is_enabled = np.ones(columns.shape[1], dtype=bool)
+        for with_formula in (False, True):  # formulas are evaluated only where numbers do not decide
             for arcs, fewer in (((*one.take, *one.test), False), (one.inhibit, True)):
                 for arc in arcs:
-                    if isinstance(arc.weight, Formula) == said:
-                        able &= (columns[arc.place] >= _tokens(arc, columns, one.name, able)) != fewer
+                    if isinstance(arc.weight, Formula) == with_formula:
+                        is_enabled &= (columns[arc.place] >= _tokens(arc, columns, one.name, is_enabled)) != fewer
         for guard in one.guards:
-            able &= np.asarray(_value(guard, columns, one.name, able), dtype=bool)
+            is_enabled &= np.asarray(_value(guard, columns, one.name, is_enabled), dtype=bool)
         for place, capacity in self.capacity:
             gives = [arc for arc in one.give if arc.place == place]
             if gives:
                 takes = [arc for arc in one.take if arc.place == place]
-                change = sum(_tokens(a, columns, one.name, able) for a in gives) - sum(
-                    (_tokens(a, columns, one.name, able) for a in takes), 0
+                change = sum(_tokens(a, columns, one.name, is_enabled) for a in gives) - sum(
+                    (_tokens(a, columns, one.name, is_enabled) for a in takes), 0
                 )
-                able &= (columns[place] + change <= capacity) | np.asarray(change <= 0)
+                is_enabled &= (columns[place] + change <= capacity) | np.asarray(change <= 0)
         if isinstance(one.rate, Formula) or isinstance(one.weight, Formula):
-            at = np.flatnonzero(able)
-            able[at] = self.strength(one, columns[:, at], len(at)) > 0  # at rate 0 it does not fire
-        return able
+            at = np.flatnonzero(is_enabled)
+            is_enabled[at] = self.strength(one, columns[:, at], len(at)) > 0  # a transition with rate 0 does not fire
+        return is_enabled
 
 
 def refuse_data(net: Net) -> None:
-    """Raise RefusedError where what tokens carry decides what fires: a marking counts tokens alone."""
-    for one in net.transitions:
-        if one.by_data:
-            raise RefusedError(f"transition {one.name!r} looks at what tokens carry; only simulation does")
+    """Raise RefusedError for a net in which token data decides what fires, since a marking only counts tokens."""
+    for transition in net.transitions:
+        if transition.by_data:
+            raise RefusedError(f"transition {transition.name!r} looks at what tokens carry; only simulation does")
 
 
 def _value(said: Formula, columns: Array, name: str, live: Any = True) -> Array:
-    """Return the value of a formula in markings, those that count."""
+    """Return the value of a formula in markings; live: flags of the markings that count."""
     try:
         return said(columns, live=live)
     except InputError as error:
@@ -122,7 +125,7 @@ def _value(said: Formula, columns: Array, name: str, live: Any = True) -> Array:
 
 
 def _tokens(arc: Arc, columns: Array, name: str, live: Any = True) -> Any:
-    """Return how many tokens pass an arc: a number, or one a marking that counts."""
+    """Return the number of tokens that pass an arc: one number, or one per marking; live: markings that count."""
     if not isinstance(arc.weight, Formula):
         return arc.weight
     tokens = _value(arc.weight, columns, name, live)

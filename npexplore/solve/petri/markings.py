@@ -1,7 +1,7 @@
-"""All markings that can be reached: how many, deadlocks with the way there, bounds, and what grows without end.
+"""Reachable markings: their number, deadlocks with a firing sequence, bounds, and a witness of unboundedness.
 
-Time is left out: whatever may fire, may be next. A net is unbounded where a marking is reached that covers an earlier
-one on the way to it (Karp & Miller, J. Comput. Syst. Sci. 3(2), 1969), and what happened in between can happen again.
+Time is neglected: any enabled transition may fire next. A net is unbounded if a marking covers an earlier one on its
+firing sequence (Karp & Miller, J. Comput. Syst. Sci. 3(2), 1969), and the firings in between can repeat.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from npexplore.solve.petri.graph import MOST_STATES, find_graph
 from npexplore.solve.petri.net_result import NetResult
 from npexplore.solve.petri.structure import incidence
 
-SEARCHED, DEEPEST = 5_000, 400  # markings, and firings one after the other, among which growth is looked for
+SEARCHED, DEEPEST = 5_000, 400  # limits of the search for growth: markings, depth in firings
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Deadlock:
 
 @dataclass(frozen=True)
 class Growth:
-    """Why a net is unbounded: after `firings`, `again` can fire any number of times, and puts more on `places`."""
+    """Why a net is unbounded: after `firings`, the sequence `again` can repeat and adds tokens to `places`."""
 
     places: list[str]
     firings: list[str]
@@ -42,7 +42,7 @@ class Growth:
 
 @dataclass(frozen=True, repr=False)
 class Markings(NetResult):
-    """The markings of a net; None where not explored: `refused` says why. vanishing: those in which no time passes.
+    """The markings of a net (None: not explored, for the reason `refused`). vanishing: without time passing in them.
 
     Example:
         >>> from npexplore.petri import find_markings, load_net
@@ -72,8 +72,8 @@ class Markings(NetResult):
 def find_markings(net: Net, most_states: int = MOST_STATES, most_bytes: int | None = None) -> Markings:
     """Return a net's reachable markings and deadlocks, or why it is unbounded or was not explored.
 
-    net: the net. most_states: the largest number of markings. most_bytes: the most memory to use, in
-    bytes (None: half of what is available).
+    net: the net. most_states: the largest number of markings. most_bytes: the largest memory to use, in bytes (None:
+    half of the available memory).
     """
     try:
         growth = find_growth(net)
@@ -100,16 +100,16 @@ def find_markings(net: Net, most_states: int = MOST_STATES, most_bytes: int | No
 
 
 def find_growth(net: Net) -> Growth | None:
-    """Return why a net is unbounded; None where no reason is found, breadth first among the nearest markings."""
+    """Return a witness of unboundedness from a breadth-first search of the nearest markings (None: none found)."""
     if bounded_by_weights(net):
         return None
     firing = Firing(net)
-    rows, parents, by = [net.initial], [-1], [-1]
+    rows, parents, fired_by = [net.initial], [-1], [-1]
     known = {net.initial.tobytes()}
     level = [0]
     for _ in range(DEEPEST):
         origin, following, _, which = firing.firings(np.array([rows[k] for k in level], dtype=np.int32))
-        fresh: list[int] = []
+        new_rows: list[int] = []
         for at in range(len(origin)):
             row = np.ascontiguousarray(following[at], dtype=np.int32)
             if row.tobytes() in known:
@@ -117,27 +117,27 @@ def find_growth(net: Net) -> Growth | None:
             known.add(row.tobytes())
             rows.append(row)
             parents.append(level[origin[at]])
-            by.append(int(which[at]))
-            fresh.append(len(rows) - 1)
-        if not fresh or len(rows) > SEARCHED:
+            fired_by.append(int(which[at]))
+            new_rows.append(len(rows) - 1)
+        if not new_rows or len(rows) > SEARCHED:
             return None
-        table, above = np.array(rows), np.array(parents)
-        now, ancestors = table[fresh], above[fresh]
+        table, parent_of = np.array(rows), np.array(parents)
+        new_markings, ancestors = table[new_rows], parent_of[new_rows]
         while (ancestors >= 0).any():
-            older = table[ancestors]
-            for k in np.flatnonzero((older <= now).all(axis=1) & (ancestors >= 0)):
-                between = _between(fresh[k], int(ancestors[k]), parents, by)
-                grown = frozenset(np.flatnonzero(now[k] > older[k]).tolist())
+            ancestor_markings = table[ancestors]
+            for k in np.flatnonzero((ancestor_markings <= new_markings).all(axis=1) & (ancestors >= 0)):
+                between = _between(new_rows[k], int(ancestors[k]), parents, fired_by)
+                grown = frozenset(np.flatnonzero(new_markings[k] > ancestor_markings[k]).tolist())
                 if can_repeat(firing, grown, between):
-                    before = _between(int(ancestors[k]), 0, parents, by)
-                    names = [one.name for one in net.transitions]
+                    firings_before = _between(int(ancestors[k]), 0, parents, fired_by)
+                    names = [transition.name for transition in net.transitions]
                     return Growth(
                         [net.places[p].name for p in sorted(grown)],
-                        [names[t] for t in before],
+                        [names[t] for t in firings_before],
                         [names[t] for t in between],
                     )
-            ancestors = np.where(ancestors >= 0, above[ancestors], -1)
-        level = fresh
+            ancestors = np.where(ancestors >= 0, parent_of[ancestors], -1)
+        level = new_rows
     return None
 
 
@@ -150,16 +150,17 @@ def _between(state: int, ancestor: int, parents: list[int], by: list[int]) -> li
 
 
 def can_repeat(firing: Firing, grown: frozenset[int], fired: list[int]) -> bool:
-    """Return whether more tokens on some places leave all of a sequence as possible as it was.
+    """Return whether a firing sequence stays possible if some places get more tokens.
 
-    They must not inhibit, limit or steer anything in it, and feed nothing that comes before it by its priority.
+    These places must not inhibit it, must have no capacity, must not be read by its formulas, and must not enable
+    transitions of higher priority.
     """
     transitions = firing.net.transitions
     lowest = min(firing.level[t] for t in fired)
-    for t, one in enumerate(transitions):
-        read = {p for formula in one.formulas for p in formula.reads} | _places(one.inhibit)
+    for t, transition in enumerate(transitions):
+        read = {p for formula in transition.formulas for p in formula.reads} | _places(transition.inhibit)
         if firing.level[t] > lowest:
-            read |= _places(one.take) | _places(one.test)
+            read |= _places(transition.take) | _places(transition.test)
         elif t not in fired:
             continue
         if read & grown:
@@ -168,11 +169,11 @@ def can_repeat(firing: Firing, grown: frozenset[int], fired: list[int]) -> bool:
 
 
 def bounded_by_weights(net: Net) -> bool:
-    """Return whether weights above 0 of the places show that no firing adds to the whole: then the net is bounded."""
+    """Return whether positive weights of places exist whose weighted sum no firing increases: the net is bounded."""
     limited = [place.capacity is not None for place in net.places]
-    if any(isinstance(arc.weight, Formula) for one in net.transitions for arc in (*one.take, *one.give)):
+    if any(isinstance(arc.weight, Formula) for each in net.transitions for arc in (*each.take, *each.give)):
         return False
-    free = incidence(net)[[not one for one in limited]].T
+    free = incidence(net)[[not has_capacity for has_capacity in limited]].T
     if not free.size:
         return all(limited)
     answer = linprog(np.zeros(free.shape[1]), A_ub=free, b_ub=np.zeros(len(free)), bounds=(1, None), method="highs")

@@ -1,8 +1,9 @@
-"""A net's tables `[measure]` and `[utilization]` as a Prediction: formulas over what a simulation counts.
+"""A net's tables `[measure]` and `[utilization]` as a Prediction: formulas over the counts of a simulation.
 
-rate(T): firings of T a unit of time; rate(T, field): what their tokens carried, summed up; mean(P): tokens of P;
-busy(P): the share of its tokens at first that somebody has; age(T): of tokens that T ends. A family's name stands for
-the sum over its members (busy: their mean). Each formula is worked out for each batch; intervals are over batches.
+rate(T): firings of T per unit of time; rate(T, field): sum of the field over their tokens, per unit of time; mean(P):
+tokens of P; busy(P): share of P's initial tokens that are in use; age(T): mean age of tokens that T ends. A family's
+name stands for the sum over its members (busy: their mean). Each formula is evaluated for each batch; intervals are
+over batches.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from npexplore.solve.prediction import Latency, Prediction, Utilization
 
 NUMBERS = ("throughput_bps", "rate_pps", "latency_s")
 WORDS = ("counted",)
-PROBE = 10_000  # firings that tell how many one packet needs
-MIN_FIRINGS = 50 * BATCHES  # firings: fewer leave batches empty
+PROBE = 10_000  # firings of the run that measures the firings per packet
+MIN_FIRINGS = 50 * BATCHES  # with fewer firings, batches may be empty
 CALLS = ("rate", "mean", "busy", "age")
 
 
@@ -32,13 +33,13 @@ def predict(
     net: Net, seeds: Sequence[int] = (1,), firings: int = FIRINGS, progress: Callable[[int], None] | None = None,
     *, packets: int | None = None,
 ) -> Prediction:  # fmt: skip
-    """Return what a net's measures say of a simulation; other keys of the table come as `rates`.
+    """Simulate a net and return its measures as a prediction; other keys of the table come as `rates`.
 
-    net: one with measures. seeds: a run for each. firings: how many are measured in a run. progress: called with 1
-    after each batch. packets: about how often what rate_pps (or else throughput_bps) counts shall happen in each run,
-    in place of `firings` of everything.
+    net: one with measures. seeds: one run each. firings: measured firings of a run. progress: called with 1 after each
+    batch. packets: approximate number of packets of each run (firings that rate_pps, or else throughput_bps, counts),
+    in place of `firings`.
 
-    Raises InputError for a wrong measure, RefusedError for a net that has none or that comes to an end.
+    Raises InputError for a wrong measure, RefusedError for a net without measures or that reaches a dead marking.
     """
     check_measures(net)
     if packets is not None:
@@ -52,10 +53,10 @@ def predict(
         return float(np.average(value, weights=batches.seconds))
 
     means = {name: mean(value) for name, value in values.items()}
-    named = {
+    formulas = {
         name: _Measures(net, batches).measured(name, text, "utilization") for name, text in net.utilization.items()
     }
-    shares = named or {one.name: _busy(net, batches, [p]) for p, one in enumerate(net.places) if one.resource}
+    shares = formulas or {place.name: _busy(net, batches, [p]) for p, place in enumerate(net.places) if place.resource}
     busy = {name: Utilization(mean(value)) for name, value in shares.items()}
     highest = max(busy, key=lambda name: busy[name].busy, default="")
     return Prediction(
@@ -69,7 +70,7 @@ def predict(
         rates={name: mean for name, mean in means.items() if name not in NUMBERS},
         ci95={
             **{name: interval(value) for name, value in values.items()},
-            **{f"utilization.{name}": interval(value) for name, value in named.items()},
+            **{f"utilization.{name}": interval(value) for name, value in formulas.items()},
         },
         approximation="simulation of a Petri net; batch means with Student's t",
         seed=seeds[0] if len(seeds) == 1 else None,
@@ -84,7 +85,7 @@ def predict(
 
 
 def _batches(net: Net, batches: Batches, rates: Floats | None) -> tuple[tuple[int, float], ...]:
-    """Return packets and seconds of each batch, none where no measure says how many packets there are a second."""
+    """Return packets and seconds of each batch; empty if no measure gives packets per second."""
     if rates is None:
         return ()
     packets = batches.fired[:, _counted(net)[0]].sum(axis=1)
@@ -92,29 +93,29 @@ def _batches(net: Net, batches: Batches, rates: Floats | None) -> tuple[tuple[in
 
 
 def _counted(net: Net) -> tuple[list[int], int]:
-    """Return the transitions whose firings rate_pps (or else throughput_bps) counts, and by how many names."""
-    said = net.measure.get("rate_pps") or net.measure.get("throughput_bps", "0")
+    """Return the transitions whose firings rate_pps (or else throughput_bps) counts, and the number of their names."""
+    formula = net.measure.get("rate_pps") or net.measure.get("throughput_bps", "0")
     names = [
         ast.unparse(node.args[0]).replace(" ", "")
-        for node in ast.walk(syntax.expression(said))
+        for node in ast.walk(syntax.expression(formula))
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "rate"
     ]
-    counted = {t for name in names for t in _members(name, "transition", [one.name for one in net.transitions])}
+    counted = {t for name in names for t in _members(name, "transition", [each.name for each in net.transitions])}
     return sorted(counted), len(names)
 
 
 def _firings_for(net: Net, packets: int) -> int:
-    """Return about how many firings of a net are a number of packets, by a short run: those that a measure counts."""
+    """Return the approximate number of firings for a number of packets, from a short run."""
     which, names = _counted(net)
     if not which:
         raise RefusedError(f"net {net.name!r}: rate_pps or throughput_bps must name a rate(T), to count packets by")
-    short = batches_of(net, (0,), PROBE)
-    often = float(short.fired[:, which].sum()) / names
-    return max(round(packets * float(short.fired.sum()) / max(often, 1.0)), MIN_FIRINGS)
+    pilot = batches_of(net, (0,), PROBE)
+    counted_firings = float(pilot.fired[:, which].sum()) / names
+    return max(round(packets * float(pilot.fired.sum()) / max(counted_firings, 1.0)), MIN_FIRINGS)
 
 
 def check_measures(net: Net) -> None:
-    """Refuse a net without measures, and measures that name what is not there, before anything runs."""
+    """Raise RefusedError for a net without measures, and errors of wrong measures, before a run starts."""
     if not net.measure:
         raise RefusedError(f"net {net.name!r} needs a table [measure] that defines its throughput, got none")
     empty = Batches.empty(net)
@@ -142,20 +143,20 @@ class _Measures(Formulas):
         one_of("measure", function, CALLS)
         if not node.args or node.keywords or len(node.args) > (2 if function == "rate" else 1):
             raise InputError(f"{function} needs one name, got {ast.unparse(node)!r}")
-        said = ast.unparse(node.args[0]).replace(" ", "")
+        name = ast.unparse(node.args[0]).replace(" ", "")
         batches = self.batches
         if function in ("mean", "busy"):
-            places = _members(said, "place", [one.name for one in self.net.places])
+            places = _members(name, "place", [place.name for place in self.net.places])
             if function == "mean":
                 return batches.areas[:, places].sum(axis=1) / batches.seconds
             if not all(self.net.places[p].tokens for p in places):
-                raise InputError(f"busy needs a place with tokens at first, got {said!r}")
+                raise InputError(f"busy needs a place with tokens at first, got {name!r}")
             return _busy(self.net, batches, places)
-        fired = _members(said, "transition", [one.name for one in self.net.transitions])
+        fired = _members(name, "transition", [transition.name for transition in self.net.transitions])
         if function == "age":
             ends = [k for k, t in enumerate(batches.endings) if t in fired]
             if not ends:
-                raise InputError(f"age needs a transition that ends tokens with data, got {said!r}")
+                raise InputError(f"age needs a transition that ends tokens with data, got {name!r}")
             return batches.ages[:, ends].sum(axis=1) / np.maximum(batches.fired[:, fired].sum(axis=1), 1)
         if len(node.args) == 1:
             return batches.fired[:, fired].sum(axis=1) / batches.seconds
@@ -164,7 +165,7 @@ class _Measures(Formulas):
 
 
 def _busy(net: Net, batches: Batches, places: list[int]) -> Floats:
-    """Return the share of the tokens of places that somebody has in each batch."""
+    """Return the share of the initial tokens of places that are in use, in each batch."""
     tokens = sum(net.places[p].tokens for p in places)
     return np.asarray(1 - batches.areas[:, places].sum(axis=1) / (batches.seconds * tokens))
 

@@ -1,4 +1,4 @@
-"""What answers about a net have in common: the document that `npexplore solve` prints, rows of means."""
+"""The common base of answers about a net: the document that `npexplore solve` prints, and rows of means."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -25,11 +25,11 @@ class NetResult(Result):
 
 
 def means(**groups: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """Return a row for each name of each group: `mean` with the ends of its interval, further fields as they are."""
+    """Return a row for each name of each group: `mean` with the ends of its interval, and other fields unchanged."""
     singular = {"places": "place", "transitions": "transition", "resources": "resource", "ages": "age"}
     rows = []
     for group, values in groups.items():
-        for name, one in (values or {}).items():
-            (_, mean), *others = vars(one).items()
+        for name, value in (values or {}).items():
+            (_, mean), *others = vars(value).items()
             rows.append({"of": singular[group], "name": name, "mean": mean, **dict(others)})
     return rows

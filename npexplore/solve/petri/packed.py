@@ -1,7 +1,7 @@
-"""The markings of a net without formulas, by the kernel: each is packed into words that fit the tokens seen so far.
+"""The markings of a net without formulas, found by the kernel and packed into words.
 
-Every place has as many bits as its tokens need at first. Where a firing puts more on it than fit, the markings
-known by then are packed again with one bit more, and the search goes on where it was.
+Each place has the number of bits that its initial tokens need. If a firing puts more tokens on it than fit, the known
+markings are packed again with one more bit, and the search continues.
 """
 
 from dataclasses import dataclass, field
@@ -16,14 +16,14 @@ from npexplore.solve.petri.firing import Array, Firing
 from npexplore.solve.queueing.inputs import Ints
 
 WORD = 64
-MOST_BITS = 31  # of a place: markings are told in 32-bit integers
-BATCH = 2_048  # firings whose markings are looked up at once
-INITIAL_MARKINGS = 1 << 14  # markings that there is room for at first
+MOST_BITS = 31  # of a place, since markings are returned as 32-bit integers
+BATCH = 2_048  # firings whose markings are looked up together
+INITIAL_MARKINGS = 1 << 14  # initial room for markings
 GROWTH = 1.6
 
 
 class Layout:
-    """Where each place stands in the words of a marking: `bits` (P,) from `shift` on, and a guard bit above them."""
+    """Position of each place in the words of a marking: `bits` (P,) from `shift` on, and a guard bit above them."""
 
     def __init__(self, bits: Array) -> None:
         self.bits = bits
@@ -39,7 +39,7 @@ class Layout:
         self.guards = self.sum(range(len(bits)), self.guard)
 
     def sum(self, places: range | list[int], values: Array) -> Array:
-        """Return (words,): values of some places added up, modulo 2^64."""
+        """Return (words,): the sums of values (one per place), modulo 2^64."""
         total = np.zeros(self.words, np.uint64)
         np.add.at(total, self.word[list(places)], values)
         return total
@@ -52,20 +52,20 @@ class Layout:
         return words
 
     def unpack(self, words: Array) -> Array:
-        """Return markings (n, P) of words."""
+        """Return words (n, words) as markings (n, P)."""
         rows = np.empty((len(words), len(self.bits)), np.int32)
         kernels.unpack(words, self.word, self.shift, self.bits, rows)
         return rows
 
     def at(self, tokens: dict[int, int]) -> Array:
-        """Return (words,): tokens by place, below 0 too, as what is added to a marking."""
+        """Return (words,): the summand of a packed marking for changes of tokens by place, which may be negative."""
         shifted = [(n << int(self.shift[p])) % (1 << WORD) for p, n in tokens.items()]
         return self.sum(list(tokens), np.array(shifted, np.uint64))
 
 
 @dataclass(frozen=True)
 class Rule:
-    """When a transition may fire: `least` tokens and fewer than `below` on places; and what it changes."""
+    """The rule of a transition: it needs `least` tokens and fewer than `below` on places, and makes `change`."""
 
     name: int
     level: int
@@ -75,29 +75,29 @@ class Rule:
 
 
 def can_pack(net: Net) -> bool:
-    """Return whether the tokens of places alone, and no formula, decide what fires."""
+    """Return whether a net has no formulas, so that only the tokens of places decide what fires."""
     return not any(
-        one.formulas or isinstance(one.rate, Formula) or isinstance(one.weight, Formula) for one in net.transitions
+        each.formulas or isinstance(each.rate, Formula) or isinstance(each.weight, Formula) for each in net.transitions
     )
 
 
 def rules(firing: Firing) -> list[Rule]:
     """Return the rules of a net's transitions, the highest level first."""
     limits = dict(firing.capacity)
-    all_rules = [_rule(t, one, int(firing.level[t]), limits) for t, one in enumerate(firing.net.transitions)]
+    all_rules = [_rule(t, each, int(firing.level[t]), limits) for t, each in enumerate(firing.net.transitions)]
     return sorted(all_rules, key=lambda rule: -rule.level)
 
 
-def _rule(number: int, one: Transition, level: int, limits: dict[int, int]) -> Rule:
+def _rule(number: int, transition: Transition, level: int, limits: dict[int, int]) -> Rule:
     least: dict[int, int] = {}
     below: dict[int, int] = {}
     change: dict[int, int] = {}
-    for arc in (*one.take, *one.test):
+    for arc in (*transition.take, *transition.test):
         least[arc.place] = max(least.get(arc.place, 0), _fixed(arc.weight))
-    for arcs, sign in ((one.take, -1), (one.give, 1)):
+    for arcs, sign in ((transition.take, -1), (transition.give, 1)):
         for arc in arcs:
             change[arc.place] = change.get(arc.place, 0) + sign * _fixed(arc.weight)
-    for arc in one.inhibit:
+    for arc in transition.inhibit:
         below[arc.place] = min(below.get(arc.place, _fixed(arc.weight)), _fixed(arc.weight))
     for place, capacity in limits.items():
         if change.get(place, 0) > 0:
@@ -113,9 +113,9 @@ def _fixed(weight: int | Formula) -> int:
 
 @dataclass
 class Search:
-    """The arrays of the kernel, which grow: markings as words, with their layout.
+    """The growing arrays of the kernel: markings as words, with their layout.
 
-    Those of begin[i]..begin[i + 1] - 1 fire in marking i: which[a] leads to target[a].
+    In marking i, transition which[a] fires and leads to target[a], a in begin[i]..begin[i + 1] - 1.
     """
 
     net: Net
@@ -140,10 +140,10 @@ class Search:
         self.lay_out(np.array([int(n).bit_length() for n in most], np.int64), self.net.initial[None, :])
 
     def lay_out(self, bits: Array, rows: Array) -> None:
-        """Pack the markings known so far, and the transitions, with so many bits a place."""
-        wide = np.flatnonzero(bits > MOST_BITS)
-        if len(wide):
-            raise RefusedError(f"place {self.net.places[wide[0]].name!r} gets more than {2**MOST_BITS - 1} tokens")
+        """Pack the known markings (rows) and the transitions with `bits` bits per place."""
+        too_wide = np.flatnonzero(bits > MOST_BITS)
+        if len(too_wide):
+            raise RefusedError(f"place {self.net.places[too_wide[0]].name!r} gets more than {2**MOST_BITS - 1} tokens")
         self.layout = layout = Layout(bits)
         words = np.zeros((len(self.words), layout.words), np.uint64)
         words[: len(rows)] = layout.pack(rows)
@@ -154,18 +154,18 @@ class Search:
         word: list[int] = []
         conditions: list[tuple[np.uint64, np.uint64, np.uint64]] = []
         for rule in self.rules:
-            fits = 1 << bits
-            some = {p: n for p, n in rule.below.items() if n < fits[p]}  # fewer than that are there in any case
-            never = any(n >= fits[p] for p, n in rule.least.items()) or any(n <= 0 for n in some.values())
+            capacity = 1 << bits
+            binding_limits = {p: n for p, n in rule.below.items() if n < capacity[p]}  # larger limits always hold
+            never = any(n >= capacity[p] for p, n in rule.least.items()) or any(n <= 0 for n in binding_limits.values())
             if never:
                 word.append(0)
                 conditions.append((np.uint64(0), np.uint64(0), np.uint64(1)))
             else:
-                for tokens, sign in ((rule.least, 1), (some, 0)):
-                    need, care = layout.at(tokens), layout.sum(list(tokens), layout.guard[list(tokens)])
-                    for w in np.flatnonzero(care).tolist():
+                for tokens, sign in ((rule.least, 1), (binding_limits, 0)):
+                    need, guards = layout.at(tokens), layout.sum(list(tokens), layout.guard[list(tokens)])
+                    for w in np.flatnonzero(guards).tolist():
                         word.append(w)
-                        conditions.append((need[w], care[w], care[w] * np.uint64(sign)))
+                        conditions.append((need[w], guards[w], guards[w] * np.uint64(sign)))
             ends.append(len(word))
         self.transitions = (
             np.array([rule.name for rule in self.rules], np.int32),
@@ -180,39 +180,39 @@ class Search:
         self.grown = np.zeros(layout.words, np.uint64)
 
     def go_on(self) -> int:
-        """Search until all is found or something is missing; return what."""
+        """Search until all markings are known, or until the kernel stops; return the kernel's status."""
         return kernels.explore(
             self.words, self.slots, self.begin, self.target, self.which, *self.transitions,
             self.following, self.hashes, self.seen, self.grown, self.most_states, self.Q,
         )  # fmt: skip
 
     def widen(self) -> None:
-        """Give the places that outgrew their bits one more."""
+        """Give one more bit to the places whose tokens no longer fit."""
         known = int(self.Q[kernels.Q_KNOWN])
         more = (self.grown[self.layout.word] & self.layout.guard) != 0
         self.lay_out(self.layout.bits + more, self.layout.unpack(self.words[:known]))
 
     def grow(self) -> None:
-        """Make room for what is short; raises RefusedError where that takes more memory than allowed."""
+        """Enlarge the arrays that are nearly full; raises RefusedError if that takes more memory than allowed."""
         known, _, arcs = self.Q.tolist()
-        room, places = len(self.words), len(self.target)
+        room, arc_room = len(self.words), len(self.target)
         slots = len(self.slots)
         if known + self.batch > room:
             room = int(GROWTH * room) + self.batch
-        if arcs + self.batch > places:
-            places = int(GROWTH * places) + self.batch
+        if arcs + self.batch > arc_room:
+            arc_room = int(GROWTH * arc_room) + self.batch
         if 2 * (known + self.batch) > slots:
             slots *= 2
-        needs = room * (8 * self.layout.words + 8) + 8 * places + 8 * slots
+        needs = room * (8 * self.layout.words + 8) + 8 * arc_room + 8 * slots
         refuse_memory(known, needs, self.most_bytes)
         if slots > len(self.slots):
             self.slots = np.zeros(0, np.uint64)
             self.slots = np.zeros(slots, np.uint64)
             kernels.enter(self.words, known, self.slots)
-        self.fit(room, places)
+        self.fit(room, arc_room)
 
     def fit(self, states: int, arcs: int) -> None:
-        """Make room in the arrays for this many markings and arcs."""
+        """Resize the arrays to these numbers of markings and arcs."""
         self.words.resize((states, self.layout.words), refcheck=False)
         self.begin.resize(states + 1, refcheck=False)
         self.target.resize(arcs, refcheck=False)

@@ -1,6 +1,6 @@
-"""Formulas of a net as postfix rows that the kernel evaluates: (operation, operand), numbers in a table of their own.
+"""Formulas of a net as postfix rows for the kernel: (operation, operand), with a separate table of numbers.
 
-Formulas are those of `machine/petri/formulas`; what depends on constants and indexes alone is worked out here.
+Formulas are those of `machine/petri/formulas`; parts that contain only constants and indexes are evaluated here.
 """
 
 import ast
@@ -31,9 +31,9 @@ CALLS = {
 
 @dataclass
 class Postfix:
-    """All formulas of a net: rows, the numbers they name, and where each begins.
+    """All formulas of a net: their rows, the table of numbers, and the first row of each.
 
-    slots: fields by name. columns: of the feed, by name.
+    slots: numbers of fields by name. columns: numbers of the feed's columns by name.
     """
 
     slots: Mapping[str, int]
@@ -53,22 +53,22 @@ class Postfix:
         return self.known[key]
 
     def number(self, value: float) -> int:
-        """Return the number of a formula that is always the same."""
+        """Return the number of a constant formula."""
         self._constant(value)
         return self._end()
 
     def target(self, target: Target) -> int:
-        """Return the formula of how far behind its family's first place the place stands that a token says."""
+        """Return the number of the formula for the offset of a place in its family, which token data selects."""
         only = target.at[0]
         if len(target.at) == 1 and isinstance(only, Formula) and only.text in self.slots:  # within its family, checked
             self._write(only, syntax.expression(only.text))
             return self._end()
         self._constant(0.0)
-        for one, size, stride in _strides(target.at, target.sizes):
-            if isinstance(one, Formula):
-                self._write(one, syntax.expression(one.text))
+        for index, size, stride in _strides(target.at, target.sizes):
+            if isinstance(index, Formula):
+                self._write(index, syntax.expression(index.text))
             else:
-                self._constant(one)
+                self._constant(index)
             self._wrapped(size, stride)
         return self._end()
 
@@ -87,19 +87,19 @@ class Postfix:
         self.numbers.append(float(value))
 
     def _wrapped(self, size: int, stride: int) -> None:
-        """Add an index on the stack, around its size, to the place below it."""
+        """Add the index on the stack, modulo its size and times its stride, to the offset below it."""
         self._constant(size)
         self.rows.append((kernel.MOD, 0))
         self._constant(stride)
         self.rows += [(kernel.MUL, 0), (kernel.ADD, 0)]
 
     def _write(self, formula: Formula, node: ast.expr) -> None:
-        """Write a piece of syntax; its operands first."""
+        """Write the rows of a syntax tree, operands first."""
         places = formula.places
-        inside = [one for one in ast.walk(node) if isinstance(one, ast.Name)]
-        open_names = any(one.id in places.sizes or one.id in self.slots or one.id in (*RANDOM, FEED) for one in inside)
-        if not open_names:
-            with suppress(ZeroDivisionError):  # told when it is asked for, which it may never be
+        names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
+        is_variable = any(one.id in places.sizes or one.id in self.slots or one.id in (*RANDOM, FEED) for one in names)
+        if not is_variable:
+            with suppress(ZeroDivisionError):  # an error only when the formula is evaluated, if ever
                 self._constant(float(Evaluator(formula.names, places).value(node)))
                 return
         match node:
@@ -143,7 +143,7 @@ class Postfix:
 
     @contextmanager
     def _passed_over(self, op: int) -> Iterator[None]:
-        """Write an operation that passes over the rows written under it."""
+        """Write an operation that can skip the rows written within this context."""
         at = len(self.rows)
         self.rows.append((op, 0))
         yield
@@ -156,7 +156,7 @@ class Postfix:
             self.rows.append((op, 0))
 
     def _tokens(self, formula: Formula, places: Places, name: str, parts: list[ast.expr]) -> None:
-        if not any(isinstance(one, ast.Name) and one.id in self.slots for part in parts for one in ast.walk(part)):
+        if not any(isinstance(node, ast.Name) and node.id in self.slots for part in parts for node in ast.walk(part)):
             values = [int(Evaluator(formula.names, places).value(part)) for part in parts]
             self.rows.append((kernel.TOKENS, places.number(name, values)))
             return
@@ -173,6 +173,6 @@ KEEPS = (kernel.TOKENS_AT, kernel.CHANCE, kernel.DRAW, kernel.NEG, kernel.NOT, k
 
 
 def _strides(parts: Sequence[T], sizes: Sequence[int]) -> list[tuple[T, int, int]]:
-    """Return each index with its size and how many places one step of it is."""
+    """Return each index with its size and its stride in places."""
     strides = [prod(sizes[k + 1 :]) for k in range(len(sizes))]
     return list(zip(parts, sizes, strides, strict=True))

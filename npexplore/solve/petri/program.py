@@ -1,6 +1,6 @@
-"""What a run of a net's kernel (`_kernels/petri`) needs: the net as arrays, and the state that it begins with.
+"""The input of a net's kernel (`_kernels/petri`): the net as arrays, and its initial state.
 
-Random numbers come from one seed: a stream for each transition, one for choices.
+Random numbers come from one seed: one stream per transition, and one for choices.
 """
 
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from npexplore._kernels import petri as kernel
 from npexplore.machine.petri import Net
 from npexplore.solve.petri.firing import Array
 
-INITIAL_TOKENS = 1024  # tokens with data and firings under way that there is room for at first
+INITIAL_TOKENS = 1024  # initial room for tokens with data and for firings in progress
 
 
 @dataclass(eq=False)
 class Program:
-    """A net for one run of the kernel. ticks: in a unit of time. endings: whose tokens' ages are kept."""
+    """A net for one run of the kernel. ticks: per unit of time. endings: transitions that record their tokens' ages."""
 
     net: Net
     rules: kernel.Rules
@@ -31,7 +31,7 @@ class Program:
     gives: int
 
     def state(self, seed: int) -> kernel.State:
-        """Return the state at first, with random numbers of a seed."""
+        """Return the initial state, with random numbers of a seed."""
         net, n = self.net, len(self.net.transitions)
         T = self.rules.T
         P, levels = self.places, self.rules.levels
@@ -75,7 +75,7 @@ class Program:
                 bits[T[t, kernel.T_WORD]] |= np.uint64(1) << np.uint64(T[t, kernel.T_BIT])
                 levels[T[t, kernel.T_LEVEL], kernel.V_COUNT] += 1
         rng = np.random.SeedSequence(seed).generate_state(n + 1, np.uint64).astype(np.uint64)
-        widest = max(len(one.take) + len(one.give) for one in net.transitions) if n else 0
+        widest = max(len(each.take) + len(each.give) for each in net.transitions) if n else 0
         return kernel.State(
             P, np.zeros(len(P)), S, np.zeros(n), self.weight.copy(), bits, dirty, timers, K, F,
             np.zeros(kernel.NEAR_WIDTH * kernel.NEAR_MOST, dtype=np.int64),

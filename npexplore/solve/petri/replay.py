@@ -1,4 +1,4 @@
-"""A log of a run, and its markings found again from the log and the net alone."""
+"""A log of a run, and its markings reconstructed from the log and the net alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORDS = ("begins", "ends", "fires")
 
 
 class Step(NamedTuple):
-    """What happened at a time: `how` a firing of a transition begins, ends, or fires at once; the marking behind it."""
+    """A step of a run: time, transition, how ("begins", "ends", or "fires" at once), and the marking after it."""
 
     time: float
     transition: str
@@ -30,34 +30,36 @@ class Step(NamedTuple):
 @by_content
 @dataclass(frozen=True)
 class Log:
-    """The first firings of a run: rows as `Run.log` has them, times in ticks."""
+    """The first firings of a run: rows as in `Run.log`, times in ticks."""
 
     net: Net
     ticks: float
     rows: NDArray[np.int64]
 
     def steps(self) -> Iterator[Step]:
-        """Yield what happened, by the net's own rules; raises InputError where the log does not fit the net."""
+        """Yield the steps by the net's firing rule; raises InputError where the log does not fit the net."""
         net = self.net
         tokens = net.initial.astype(np.int64)
-        under_way: dict[int, list[tuple[int, int]]] = {}
+        in_progress: dict[int, list[tuple[int, int]]] = {}
         for time, t, number, how, *values in self.rows.tolist():
-            one, carried = net.transitions[t], dict(zip(net.fields, values, strict=True))
+            each, carried = net.transitions[t], dict(zip(net.fields, values, strict=True))
             if how != ENDS:
                 changes = [[(_place(arc, tokens, carried), _many(arc, tokens, carried)) for arc in arcs]
-                           for arcs in (one.take, one.give)]  # fmt: skip
-                for place, many in changes[0]:
-                    tokens[place] -= many
-                under_way[number] = changes[1]
+                           for arcs in (each.take, each.give)]  # fmt: skip
+                for place, count in changes[0]:
+                    tokens[place] -= count
+                in_progress[number] = changes[1]
                 if (tokens < 0).any():
                     short = net.places[int(np.argmin(tokens))].name
-                    raise InputError(f"log of net {net.name!r}: {one.name!r} takes a token that is not in {short!r}")
+                    raise InputError(f"log of net {net.name!r}: {each.name!r} takes a token that is not in {short!r}")
             if how != BEGINS:
-                if number not in under_way:
-                    raise InputError(f"log of net {net.name!r}: firing {number} of {one.name!r} ends without beginning")
-                for place, many in under_way.pop(number):
-                    tokens[place] += many
-            yield Step(time / self.ticks, one.name, WORDS[how], carried, net.marking(tokens))
+                if number not in in_progress:
+                    raise InputError(
+                        f"log of net {net.name!r}: firing {number} of {each.name!r} ends without beginning"
+                    )
+                for place, count in in_progress.pop(number):
+                    tokens[place] += count
+            yield Step(time / self.ticks, each.name, WORDS[how], carried, net.marking(tokens))
 
 
 def record(net: Net, firings: int = 1000, seed: int = 1) -> Log:
@@ -71,8 +73,8 @@ def record(net: Net, firings: int = 1000, seed: int = 1) -> Log:
 
 
 def _many(arc: Arc, tokens: NDArray[Any], carried: dict[str, int]) -> int:
-    said = arc.weight
-    return int(said(tokens[:, None], carried).ravel()[0]) if isinstance(said, Formula) else said
+    weight = arc.weight
+    return int(weight(tokens[:, None], carried).ravel()[0]) if isinstance(weight, Formula) else weight
 
 
 def _place(arc: Arc, tokens: NDArray[Any], carried: dict[str, int]) -> int:

@@ -1,4 +1,4 @@
-"""A run of a net: the kernel advanced from one end of a batch to the next, and its log."""
+"""A run of a net: the kernel, advanced from batch to batch, and its log."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from npexplore.solve.petri.arrays import program
 from npexplore.solve.petri.program import Program
 
 Array = NDArray[Any]
-MOST_UNDER_WAY = 1 << 22  # tokens with data, or firings under way
+MOST_UNDER_WAY = 1 << 22  # tokens with data, or firings in progress
 FOREVER = np.iinfo(np.int64).max // 4
 BEGINS, ENDS, AT_ONCE = 0, 1, 2
 
 
 class Snapshot(NamedTuple):
-    """What was counted until a time (in ticks): tokens x time by place, firings by transition, ages of tokens.
+    """Counts up to a time (in ticks): tokens x time by place, firings by transition, sums of token ages.
 
-    moved: (T, fields) what the tokens of a transition's firings carried, summed up.
+    moved: (T, fields) sums of the fields of the tokens of a transition's firings.
     """
 
     time: int
@@ -35,9 +35,9 @@ class Snapshot(NamedTuple):
 
 @dataclass
 class Run:
-    """A net under way.
+    """A run of a net.
 
-    log: (n, 4 + fields) time, transition, firing, BEGINS, ENDS or AT_ONCE, what its tokens carry.
+    log: (n, 4 + fields) time, transition, number of the firing, BEGINS, ENDS or AT_ONCE, token fields.
     """
 
     program: Program
@@ -47,7 +47,7 @@ class Run:
 
     @staticmethod
     def of(net: Net, seed: int = 1, logged: int = 0) -> Run:
-        """Return a run of a net at its beginning; logged: firings that a log is kept of."""
+        """Return a run of a net at its beginning; logged: number of log rows."""
         net_program = program(net)
         if not net.ordered:
             fed = np.random.default_rng(seed).permutation(net_program.formulas.table)
@@ -56,9 +56,9 @@ class Run:
         return Run(net_program, net_program.state(seed), log)
 
     def advance(self, until: int = FOREVER, firings: int = FOREVER) -> None:
-        """Go on until a time in ticks, or until so many more firings have ended; `dead` if nothing can fire any more.
+        """Advance to a time in ticks, or by a number of completed firings; sets `dead` if nothing can fire any more.
 
-        Raises SimulationError for a loop without end in no time, InputError for formulas that give no sense.
+        Raises SimulationError for an endless loop in zero time, InputError for formulas with invalid values.
         """
         run: Any = kernel.advance
         target = int(self.state.Q[kernel.Q_FIRED]) + firings
@@ -74,11 +74,11 @@ class Run:
 
     @property
     def firings(self) -> Array:
-        """The log as far as it is written."""
+        """The written part of the log."""
         return self.log[: self.state.Q[kernel.Q_LOG]]
 
     def snapshot(self) -> Snapshot:
-        """Return what was counted until now."""
+        """Return the counts up to now."""
         P, now = self.state.P, int(self.state.Q[kernel.Q_NOW])
         area = self.state.area + P[:, kernel.P_TOKENS] * (now - P[:, kernel.P_SINCE]).astype(float)
         fired = self.state.S[:, kernel.S_FIRED].copy()
@@ -91,7 +91,7 @@ class Run:
         )
 
     def _grow(self) -> None:
-        """Double the room for tokens with data and for firings under way."""
+        """Double the room for tokens with data and for firings in progress."""
         net, Q = self.program.net, self.state.Q
         if len(self.state.K) > MOST_UNDER_WAY or len(self.state.F) > MOST_UNDER_WAY:
             fullest = int(np.argmax(self.state.P[:, kernel.P_TOKENS]))
@@ -120,14 +120,14 @@ class Run:
 
     def _fault(self, status: int) -> Exception:
         net, Q = self.program.net, self.state.Q
-        one = net.transitions[int(Q[kernel.Q_WHO])].name
+        transition = net.transitions[int(Q[kernel.Q_WHO])].name
         time = f"at time {Q[kernel.Q_NOW] / self.program.ticks:g}"
         marking = ", ".join(f"{name}: {n}" for name, n in net.marking(self.state.P[:, kernel.P_TOKENS]).items())
         if status == kernel.ENDLESS:
             return SimulationError(
-                "endless instant", f"transition {one!r} and others fire for ever in zero time {time} ({marking})"
+                "endless instant", f"transition {transition!r} and others fire for ever in zero time {time} ({marking})"
             )
-        said = {
+        reasons = {
             kernel.BAD_TOKENS: f"an arc needs a whole number of tokens, at most {kernel.MOST_TOKENS}",
             kernel.BAD_FIELD: "what is set must be a whole number that the field can hold",
             kernel.BAD_DELAY: "a delay must be at least 0 and finite",
@@ -136,4 +136,4 @@ class Run:
         }
         if self.state.stack[kernel.STACK]:
             status = kernel.BAD_DIVISION
-        return InputError(f"transition.{one}: {said[status]}, {time} ({marking})")
+        return InputError(f"transition.{transition}: {reasons[status]}, {time} ({marking})")

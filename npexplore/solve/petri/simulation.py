@@ -1,7 +1,7 @@
-"""Simulation of a net: means over batches of equal time behind a warm-up, with 95 % intervals by Student's t.
+"""Simulation of a net: means over batches of equal time after a warm-up, with 95 % intervals by Student's t.
 
-A place's mean is its tokens averaged over time; a resource's utilization 1 - mean / tokens at first; a transition's
-throughput its firings a unit of time; a latency the age of a token with data when a transition ends it.
+A place's mean is the time average of its tokens; a resource's utilization is 1 - mean / initial tokens; a transition's
+throughput is its firings per unit of time; a latency is the age of a token with data when a transition ends it.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from npexplore.solve.petri.firing import Array
 from npexplore.solve.petri.net_result import NetResult, means
 from npexplore.solve.petri.run import FOREVER, Run, Snapshot
 
-FIRINGS = 200_000  # measured in each seed, about
+FIRINGS = 200_000  # approximate number of measured firings per seed
 BATCHES = 20
-CHECKED_STATES = 10_000  # up to so many markings a net is searched for closed sets of them
-WARM_UP = 0.2  # firings before, for each that is measured
+CHECKED_STATES = 10_000  # largest number of markings for which recurrent classes are checked
+WARM_UP = 0.2  # firings of the warm-up per measured firing
 
 
 @dataclass(frozen=True)
 class Busy:
-    """Share of a resource place's tokens that somebody has, with its 95 % interval."""
+    """Share of a resource place's tokens that are in use, with its 95 % interval."""
 
     busy: float
     low: float
@@ -53,7 +53,7 @@ class Age:
 
 @dataclass(frozen=True)
 class Dead:
-    """A marking in which nothing can fire any more, and when it was reached; seed: in which run."""
+    """A marking in which nothing can fire any more, with its time; seed: of the run that reached it."""
 
     seed: int
     time: float
@@ -62,9 +62,10 @@ class Dead:
 
 @dataclass(frozen=True, repr=False)
 class NetSimulation(NetResult):
-    """What a net does in the long run, each number with its 95 % interval; None where nothing can fire any more.
+    """Means of a net's simulation with 95 % intervals (None: a run reached a dead marking).
 
-    seeds: one run each. firings: measured. time: measured, in the net's unit. latency: by the transition that ends.
+    seeds: one run each. firings, time: measured, in all runs; time in the net's unit. latency: by the transition that
+    ends tokens.
 
     Example:
         >>> from npexplore.petri import load_net, simulate_net
@@ -94,10 +95,10 @@ class NetSimulation(NetResult):
 
 @dataclass(frozen=True)
 class Batches:
-    """What happened in each of B batches of all seeds: times and tokens x time (B, P) in units, firings (B, T).
+    """Counts of each of B batches of all seeds: times (B,) and tokens x time (B, P) in units, firings (B, T).
 
-    ages: (B, endings) of tokens that transitions `endings` ended, summed up, with a histogram in ticks. moved: (B, T,
-    fields) what tokens carried, summed up.
+    ages: (B, endings) sums of the ages of tokens that transitions `endings` ended, with a histogram in ticks. moved:
+    (B, T, fields) sums of token fields.
     """
 
     seconds: Floats
@@ -111,16 +112,16 @@ class Batches:
 
     @staticmethod
     def empty(net: Net) -> Batches:
-        """Return one batch in which nothing happened."""
-        one = program(net)
+        """Return one batch of ones, with which measures are checked before a run."""
+        arrays = program(net)
         T, P, F = len(net.transitions), len(net.places), len(net.fields)
-        ages, moved = np.ones((1, len(one.endings))), np.ones((1, T, F))
+        ages, moved = np.ones((1, len(arrays.endings))), np.ones((1, T, F))
         none = np.zeros((0, 0))
-        return Batches(np.ones(1), np.ones((1, P)), np.ones((1, T)), ages, moved, one.endings, none, one.ticks)
+        return Batches(np.ones(1), np.ones((1, P)), np.ones((1, T)), ages, moved, arrays.endings, none, arrays.ticks)
 
 
 class DeadError(RefusedError):
-    """A run came to a marking in which nothing can fire any more."""
+    """A run reached a marking in which nothing can fire any more."""
 
     def __init__(self, dead: Dead) -> None:
         shown = ", ".join(f"{name}: {n}" for name, n in dead.marking.items()) or "no tokens"
@@ -129,7 +130,7 @@ class DeadError(RefusedError):
 
 
 def batches_of(net: Net, seeds: Sequence[int], firings: int, progress: Callable[[int], None] | None = None) -> Batches:
-    """Run a net once a seed; raises DeadError, and as `simulate_net` does."""
+    """Run a net once per seed and return its batches; raises DeadError, and errors as `simulate_net`."""
     if firings < BATCHES:
         raise InputError(f"firings must be at least {BATCHES}, got {firings}")
     if not seeds:
@@ -171,11 +172,10 @@ def simulate_net(
 ) -> NetSimulation:
     """Simulate a net, and return its means with 95 % intervals.
 
-    net: the net. seeds: a run for each. firings: about how many are measured in each run, behind a warm-up. progress:
-    called with 1 after each batch.
+    net: the net. seeds: one run each. firings: approximate number of measured firings of each run, after a warm-up.
+    progress: called with 1 after each batch.
 
-    Raises InputError for formulas without a sensible value, SimulationError for a loop without end in which no time
-    passes.
+    Raises InputError for formulas with invalid values, SimulationError for an endless loop in which no time passes.
     """
     chosen = list(seeds)
     try:
@@ -191,24 +191,24 @@ def simulate_net(
         chosen,
         int(batches.fired.sum()),
         float(seconds.sum()),
-        {one.name: PlaceMean(*_rate(batches.areas[:, p], seconds)) for p, one in enumerate(net.places)},
-        {one.name: Throughput(*_rate(batches.fired[:, t], seconds)) for t, one in enumerate(net.transitions)},
+        {place.name: PlaceMean(*_rate(batches.areas[:, p], seconds)) for p, place in enumerate(net.places)},
+        {each.name: Throughput(*_rate(batches.fired[:, t], seconds)) for t, each in enumerate(net.transitions)},
         {
-            one.name: Busy(*_rate(one.tokens * seconds - batches.areas[:, p], seconds * one.tokens))
-            for p, one in enumerate(net.places)
-            if one.resource and one.tokens
+            place.name: Busy(*_rate(place.tokens * seconds - batches.areas[:, p], seconds * place.tokens))
+            for p, place in enumerate(net.places)
+            if place.resource and place.tokens
         },
         _ages(net, batches),
     )
 
 
 def _check_classes(net: Net) -> None:
-    """Raise RefusedError for a small net with several closed sets of markings: a run stays in the first it comes to."""
+    """Raise RefusedError for a small net with several recurrent classes, since a run stays in the first it reaches."""
     try:
         reduced(net, CHECKED_STATES, None, None).chain.recurrent()
     except SeveralClassesError as error:
         raise RefusedError(f"{error}; a run stays in the one that it comes to") from error
-    except (RefusedError, InputError):  # no chain, or one that is too large to look at
+    except (RefusedError, InputError):  # no chain, or one that is too large to check
         return
 
 
