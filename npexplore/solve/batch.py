@@ -1,7 +1,7 @@
 """Demands of one or many design points of one structure, as arrays with an axis of points.
 
-Points have one structure if their threads are as many, visit the same servers (of the same sizes and roles) under the
-same holds, and packets arrive in the same way; only numbers differ. Bounds and queueing solve whole batches.
+Points have one structure if they have the same number of threads, visit the same servers (of the same sizes and roles)
+under the same holds, and get packets in the same way; only numbers differ. Bounds and queueing solve whole batches.
 """
 
 from __future__ import annotations

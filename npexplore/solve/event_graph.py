@@ -115,7 +115,7 @@ def latency(batch: Batch, ceilings: Mapping[str, Floats]) -> Floats:
     seconds = np.array(batch.latency, dtype=float)
     if batch.like.workload.arrivals != "poisson":
         return seconds
-    waited = ceilings.keys() - batch.aside.keys()  # packets do not wait for what they fork
+    waited = ceilings.keys() - batch.aside.keys()  # packets do not wait for forked work
     for point in range(len(batch)):
         loads = {name: float(batch.offered[point] / rate[point]) for name, rate in ceilings.items() if name in waited}
         heaviest, waits = max(loads.values(), default=0.0), [0.0]

@@ -96,7 +96,7 @@ def _differ(between: float, error: float, runs: int, batches: int) -> bool:
 
 
 def quantile(runs: int, batches: int) -> float:
-    """Return the quantile of F at SURE for the variances between and within so many runs of so many batches."""
+    """Return the quantile of F at SURE for the variances between and within `runs` runs of `batches` batches."""
     if (runs, batches) == (FIRST_RUNS, FIRST_BATCHES):
         return FIRST_QUANTILE
     from scipy.special import fdtri

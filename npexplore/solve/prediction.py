@@ -90,7 +90,7 @@ class Prediction(Result):
 
     Args:
         solver: "bounds", "queueing", "simulation", "estimate" or "ctmc".
-        throughput_bps: bits a second, of what `counted` says.
+        throughput_bps: bits a second, counted as `counted` says.
         rate_pps: packets a second.
         counted: what counts as throughput: "packet bytes", or bytes padded to cells.
         bottleneck: name of the resource that limits the rate.
@@ -103,11 +103,11 @@ class Prediction(Result):
         rates: further counts of the machine per second, such as `dram.bytes`.
         ci95: 95 % intervals (low, high) by name of the number.
         exact: whether the solver is exact for this machine.
-        approximation: what was assumed, if it is not.
+        approximation: the solver's method or assumptions, in words (None: exact).
         seed: seed of the simulation.
-        about: further facts on how the answer came about, such as the number of states.
+        about: further facts about the solution, such as the number of states.
         classes: throughput, rate and latency by value of the workload's column `class`.
-        breakdown: where the time of packets went (None: not recorded, as in a sweep).
+        breakdown: parts of the latency by resource (None: not recorded, as in a sweep).
         batches: packets and seconds of each batch of a simulation.
         seconds: how long the answer took (estimate only).
         line_pps: packets a second that the wires allow, preambles and gaps included (None: packets use none).
@@ -210,7 +210,7 @@ class Prediction(Result):
         }
 
     def _ends(self, name: str, column: str, scale: float) -> dict[str, float | None]:
-        """Return the ends of an interval under the names of a sweep's columns (None: there is no interval)."""
+        """Return the ends of an interval under the names of a sweep's columns (None: no interval)."""
         ends = self.ci95.get(name)
         low, high = (None, None) if ends is None else (scale * end for end in ends)
         return {column.format("low"): low, column.format("high"): high}

@@ -38,7 +38,7 @@ from npexplore.solve.prediction import ClassOfPackets, Latency, Prediction, Queu
 
 PACKETS = SEQUENCE  # one pass through a mix: the mean length is then exactly that of the mix
 WARM_UP = 2  # batches cut
-BATCHES = 16  # batches kept
+BATCHES = 16  # measured batches
 ONE_WINDOW = "simulation of one window; how far others differ takes several seeds, or an estimate"
 ONE_ORDER = "; of the order in which this run's threads met at locks, beside which an estimate looks for others"
 GREW = "latency grew by {:.0f} % while it was measured, for queues were filling: take more packets"

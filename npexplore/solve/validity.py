@@ -267,7 +267,7 @@ def check_steep(batch: Batch, stays: Sequence[Stay], ceilings: Mapping[str, Floa
     carried = np.full(len(batch), np.inf)
     for stay in stays:
         if stay.arrivals is None or stay.curve is None or stay.longer is None:
-            return  # saturated: packets wait in all places that there are
+            return  # saturated: all places are occupied
         carried = np.minimum(carried, stay.curve[:, -1])
         for total, share in ((latency_below, 1.0 - RATE_ERROR), (latency_at, 1.0), (latency_above, 1.0 + RATE_ERROR)):
             places = stay.levels.customers + max(stay.room, 0)

@@ -111,7 +111,7 @@ def ctmc(
     machine: Machine, workload: Workload, phases: int | None = None, most_states: int = MOST_STATES,
     most_bytes: int | None = None, tolerance: float = 1e-9,
 ) -> Prediction:  # fmt: skip
-    """Return a machine's answer by its Markov chain; raises what `machine_chain` raises.
+    """Return a machine's prediction from its Markov chain; raises the errors of `machine_chain`.
 
     machine, workload, phases, most_states, most_bytes: as in `machine_chain`. tolerance: the largest relative width of
     a mean's bracket.

@@ -125,7 +125,7 @@ class Reduced(NamedTuple):
 
 
 def reduced(net: Net, most_states: int, most_bytes: int | None, only: Iterable[str] | None) -> Reduced:
-    """Return the chain of a net; raises RefusedError and InputError as `solve_chain` says."""
+    """Return the chain of a net; raises RefusedError, and InputError and UnknownNameError as `solve_chain`."""
     names = [place.name for place in net.places], [transition.name for transition in net.transitions]
     wanted = [one_of("place or transition", name, names[0] + names[1]) for name in only or names[0] + names[1]]
     race = net if net.timing == "race" else as_race(net)

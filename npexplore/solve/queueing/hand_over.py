@@ -4,9 +4,9 @@
 
 closed   all other threads sleep at each release: rate = 1 / (hold with n = N - 1), if a thread that released the lock
          returns before the next release
-Poisson  m asleep at the end of a hold -> m - 1 + Poisson(held) at the release -> + Poisson(the rest of the hold); a
-         departure leaves behind as many as are there at a random time (M/G/1 whose service depends on the queue, after
-         Kendall 1953). With a time per sleeper there is no steady state: a large enough queue grows without limit
+Poisson  m asleep at the end of a hold -> m - 1 + Poisson(held) at the release -> + Poisson(the rest of the hold); the
+         number left behind by a departure has the distribution at a random time (M/G/1 whose service depends on the
+         queue, after Kendall 1953). With a time per sleeper there is no steady state: a long queue grows without limit
 """
 
 from typing import NamedTuple

@@ -1,16 +1,17 @@
-"""A switch that two groups of paths cross: messages alternate where both wait, and other routes take time to set.
+"""A switch crossed by two groups of paths: messages alternate if both groups wait, and route changes take time.
 
-    hold = W + c (another path) + stall (its group's other path, behind the switch) + c - (D - 2) (the same, before it)
+    hold = W + c (other path) + stall (other path of the group, behind the switch) + c - (D - 2) (the same, before it)
 
-W words, c cycles of a change, FIFOs of D words. Paths are drawn at random, all alike. A group are paths that meet
-before the switch and behind it: only one of its messages stands at the switch, and whose path differs from its group's
-last sets the routes there anew too; behind the switch that stalls it once the FIFO is full: stall = c + 2 - D.
+W words, c cycles of a route change, FIFOs of D words. Paths are drawn with equal probability. The paths of a group also
+share switches before and behind the main switch, so that one message of a group at a time is at the main switch. A
+message whose path differs from its group's last one changes the routes of the shared switches too; behind the main
+switch this stalls it once the FIFO is full: stall = c + 2 - D.
 
-closed   Markov chain at the ends of messages: group of the last, waiting of each group, cycles until the others are
-         back. Of n waiting of a group of two paths, all are of the last path with chance 1 / 2n (a walk between two
-         reflecting ends). Exact for two paths without FIFOs in their way
-Poisson  messages left behind at the ends of messages (Kendall 1953), whose hold is drawn from that of the closed chain
-         with as many waiting
+closed   Markov chain at the ends of messages: group of the last message, waiting messages of each group, cycles until
+         the others return. All n waiting messages of a group of two paths, and so the next, have the last path with
+         probability 1 / 2n (a walk between two reflecting ends). Exact for two paths without FIFOs in their way
+Poisson  messages left behind at the ends of messages (Kendall 1953); their holds have the distribution of the closed
+         chain with the same number waiting
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -23,16 +24,16 @@ from npexplore.solve.queueing.birth_death import long_run
 from npexplore.solve.queueing.inputs import Floats
 
 MAX_STATES = 60_000
-WAITING = 10  # messages up to which the chain is solved; behind them holds go on as 1 / messages
+WAITING = 10  # largest number of messages for which the chain is solved; above it, holds are extrapolated in 1 / number
 MAX_WAITING = 600
 
 Key = TypeVar("Key", bound=Hashable)
 Counts = tuple[int, int]
-Away = tuple[tuple[int, int], ...]  # cycles until a message is back, and its group (-1: it is drawn then)
+Away = tuple[tuple[int, int], ...]  # cycles until a message returns, and its group (-1: drawn on return)
 
 
 class State(NamedTuple):
-    """Group of the last message, waiting of each group, those that are away; set: the head has set routes before."""
+    """Group of the last message, waiting messages of each group, messages away; set: the head's routes are set."""
 
     last: int
     waiting: Counts
@@ -41,7 +42,7 @@ class State(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A chance, the cycles that pass, the hold of a message that ends then (0: none does), the state then."""
+    """A transition: probability, cycles, hold of the message that ends with it (0: none), and the next state."""
 
     chance: float
     cycles: int
@@ -50,7 +51,7 @@ class Step(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Paths in each of two groups; words, cycles of a change, and from the switch back to it; words of a FIFO."""
+    """Paths in each of two groups; words of a message; cycles of a change, and to return to the switch; FIFO words."""
 
     paths: Counts
     words: int
@@ -60,28 +61,28 @@ class Groups(NamedTuple):
 
     @property
     def shares(self) -> tuple[float, float]:
-        """Return the chance of each group."""
+        """The probability of each group."""
         return self.paths[0] / sum(self.paths), self.paths[1] / sum(self.paths)
 
     @property
     def stall(self) -> int:
-        """Return the cycles that a change behind the switch holds it up."""
+        """The cycles for which a route change behind the switch stalls a message."""
         return max(0, self.change + 2 - self.depth) if self.words > self.depth else 0
 
     def differs(self, group: int, waiting: int) -> float:
-        """Return the chance that the next path of a group is not its last one."""
+        """Return the probability that the next path of a group differs from its last one."""
         return 0.0 if self.paths[group] == 1 else 1 - 1 / (2 * max(waiting, 1))
 
     # ---- closed
 
     def throughput(self, threads: int) -> float:
-        """Return messages a cycle of so many threads; raises RefusedError for more than MAX_STATES states."""
+        """Return the messages per cycle of a closed network of threads; raises RefusedError above MAX_STATES states."""
         share, steps = self._stationary(threads)
         ends = sum(share[k] * step.chance for k, step in steps if step.hold)
         return float(ends / sum(share[k] * step.chance * step.cycles for k, step in steps))
 
     def holds(self, waiting: int) -> dict[int, float]:
-        """Return the chances of a hold's cycles where so many are left behind, and messages come back at once."""
+        """Return the distribution of a hold's cycles with `waiting` messages left behind and no time between visits."""
         share, steps = self._replace(back=0)._stationary(waiting + 1)
         holds: dict[int, float] = {}
         for k, step in steps:
@@ -118,26 +119,26 @@ class Groups(NamedTuple):
         if not sum(waiting):
             yield from self._first_back(last, away)
             return
-        other, near = 1 - last, self.words
+        other, words = 1 - last, self.words
         group = other if waiting[other] else last
-        new = self.differs(group, waiting[group])
-        if new < 1:
-            yield from self._served(1 - new, state, group, near + self.change * (group != last), self.back)
-        longer, back = near + self.change + self.stall, self.back + self.change - self.stall
-        before = 0 if is_set or group == other else self.stall  # as long as behind the switch
-        if not new:
+        differs = self.differs(group, waiting[group])
+        if differs < 1:
+            yield from self._served(1 - differs, state, group, words + self.change * (group != last), self.back)
+        hold_after, back = words + self.change + self.stall, self.back + self.change - self.stall
+        stall_before = 0 if is_set or group == other else self.stall  # the same stall as behind the switch
+        if not differs:
             return
-        if not (before and away and away[0][0] < before):
-            yield from self._served(new, state, group, before + longer, back)
+        if not (stall_before and away and away[0][0] < stall_before):
+            yield from self._served(differs, state, group, stall_before + hold_after, back)
             return
-        sooner = away[0][0]  # somebody is back before the routes are set: if it is of the other group, it goes first
+        sooner = away[0][0]  # a message returns before the routes are set; one of the other group goes first
         for chance, counts, rest in self._returned(waiting, away, sooner + 1, (), last):
-            rest = tuple((cycles + 1, mine) for cycles, mine in rest)
-            between = State(last, counts, rest)
+            rest = tuple((cycles + 1, group_away) for cycles, group_away in rest)
+            interim = State(last, counts, rest)
             if counts[other]:
-                yield Step(new * chance, sooner, 0, between)
+                yield Step(differs * chance, sooner, 0, interim)
             else:
-                for step in self._served(new * chance, between, group, before - sooner + longer, back):
+                for step in self._served(differs * chance, interim, group, stall_before - sooner + hold_after, back):
                     yield step._replace(cycles=step.cycles + sooner)
 
     def _served(self, chance: float, state: State, group: int, hold: int, back: int) -> Iterator[Step]:
@@ -150,65 +151,68 @@ class Groups(NamedTuple):
         for group in (0, 1) if known < 0 else (known,):
             chance = self.shares[group] if known < 0 else 1.0
             ahead = [later for later, other in rest if other == group]
-            new = 1 - 1 / self.paths[group] if known < 0 else 0.0
-            if known < 0 and ahead and self.change:  # behind one of its group that sets its routes
+            differs = 1 - 1 / self.paths[group] if known < 0 else 0.0
+            if known < 0 and ahead and self.change:  # waits behind a message of its group that sets routes
                 yield Step(chance, cycles, 0, State(last, (0, 0), _with(rest, (max(ahead), group))))
                 continue
-            if new and self.change:
-                yield Step(chance * new, cycles, 0, State(last, (0, 0), _with(rest, (self.change, group))))
-                chance *= 1 - new
+            if differs and self.change:
+                yield Step(chance * differs, cycles, 0, State(last, (0, 0), _with(rest, (self.change, group))))
+                chance *= 1 - differs
             yield Step(chance, cycles, 0, State(last, (int(group == 0), int(group == 1)), rest, True))
 
     def _returned(
         self, waiting: Counts, away: Away, cycles: int, more: Away, served: int
     ) -> list[tuple[float, Counts, Away]]:
-        """Return the chances of who waits, and who is away, so many cycles later."""
+        """Return (probability, waiting messages, messages away) after some cycles.
+
+        more: messages that leave now. served: group of the message in service.
+        """
         still = tuple(sorted([*((left - cycles, group) for left, group in away if left >= cycles), *more]))
         states = {(waiting, still): 1.0}
-        for left, known in (one for one in away if one[0] < cycles):
+        for left, known in (message for message in away if message[0] < cycles):
             after: dict[tuple[Counts, Away], float] = {}
-            setting = self.change - (cycles - left)  # cycles that its routes before the switch still take then
+            setting = self.change - (cycles - left)  # remaining cycles of its route changes before the switch
             for (counts, rest), chance in states.items():
                 for group in (0, 1) if known < 0 else (known,):
-                    part = chance * (self.shares[group] if known < 0 else 1.0)
+                    group_chance = chance * (self.shares[group] if known < 0 else 1.0)
                     ahead = [later for later, other in rest if other == group]
-                    there = (counts[0] + (group == 0), counts[1] + (group == 1))
+                    with_message = (counts[0] + (group == 0), counts[1] + (group == 1))
                     if known < 0 and ahead:
-                        _add(after, (counts, _with(rest, (max(ahead), group))), part)
+                        _add(after, (counts, _with(rest, (max(ahead), group))), group_chance)
                         continue
                     free = known < 0 and not counts[group] and setting > 0
-                    apart = free and (group != served or self.words <= self.depth)
-                    new = 1 - 1 / self.paths[group] if apart else 0.0
-                    if new:
-                        _add(after, (counts, _with(rest, (setting, group))), part * new)
-                    _add(after, (there, rest), part * (1 - new))
+                    must_set = free and (group != served or self.words <= self.depth)
+                    differs = 1 - 1 / self.paths[group] if must_set else 0.0
+                    if differs:
+                        _add(after, (counts, _with(rest, (setting, group))), group_chance * differs)
+                    _add(after, (with_message, rest), group_chance * (1 - differs))
             states = after
         return [(chance, counts, rest) for (counts, rest), chance in states.items()]
 
     # ---- open
 
     def limit(self) -> float:
-        """Return the messages a cycle that it can serve for long."""
+        """Return the saturated rate in messages per cycle."""
         holds, _, endless = self._by_waiting()
         return float(1 / (endless @ holds))
 
     def time_in_system(self, rate: float, length: float) -> float:
-        """Return the mean cycles of messages that come at random at a rate a cycle; length: beside a hold."""
-        holds, near, endless = self._by_waiting()
-        first, more = self._after_idle()
-        many = np.arange(1, MAX_WAITING)[:, None]
-        chances = np.where(many <= WAITING, near[np.minimum(many[:, 0], WAITING) - 1],
-                           np.maximum(endless + (near[-1] - endless) * WAITING / many, 0.0))  # fmt: skip
-        behind = chances @ np.array([_poisson(rate * hold) for hold in holds])
+        """Return the mean cycles of messages with Poisson arrivals at a rate per cycle; length: beside the hold."""
+        holds, by_number, endless = self._by_waiting()
+        first_holds, more = self._after_idle()
+        numbers = np.arange(1, MAX_WAITING)[:, None]
+        chances = np.where(numbers <= WAITING, by_number[np.minimum(numbers[:, 0], WAITING) - 1],
+                           np.maximum(endless + (by_number[-1] - endless) * WAITING / numbers, 0.0))  # fmt: skip
+        arrivals = chances @ np.array([_poisson(rate * hold) for hold in holds])
         move = np.zeros((MAX_WAITING, MAX_WAITING))
-        move[0] = sum(chance * _poisson(rate * hold) for hold, chance in first.items())
+        move[0] = sum(chance * _poisson(rate * hold) for hold, chance in first_holds.items())
         for k in range(1, MAX_WAITING):
-            move[k, k - 1 :] = behind[k - 1, : MAX_WAITING - k + 1]
+            move[k, k - 1 :] = arrivals[k - 1, : MAX_WAITING - k + 1]
         move[:, -1] += 1 - move.sum(axis=1)
         return float(long_run(move - np.eye(MAX_WAITING)) @ np.arange(MAX_WAITING)) / rate + length + more
 
     def _by_waiting(self) -> tuple[Floats, Floats, Floats]:
-        """Return holds (H,), their chances with 1.. left behind (WAITING, H), and with any number (H,)."""
+        """Return holds (H,), their probabilities with 1..WAITING left behind (WAITING, H), and in saturation (H,)."""
         tables = [self.holds(waiting) for waiting in range(1, WAITING + 1)]
         holds = sorted({hold for table in tables for hold in table})
         chances = np.array([[table.get(hold, 0.0) for hold in holds] for table in tables])
@@ -216,16 +220,19 @@ class Groups(NamedTuple):
         return np.array(holds, dtype=float), chances, endless / endless.sum()
 
     def _after_idle(self) -> tuple[dict[float, float], float]:
-        """Return the chances of holds of who finds nobody, with the routes before the switch; mean cycles behind it."""
+        """Return the hold distribution of a message that finds the switch idle, and its mean extra cycles behind it.
+
+        These holds include route changes before the switch.
+        """
         holds: dict[float, float] = {}
-        more, each = 0.0, 1 / sum(self.paths)
+        extra, path_chance = 0.0, 1 / sum(self.paths)
         for paths in (number for number in self.paths for _ in range(number)):
-            new = 1 - 1 / paths  # of the group, which is so only where the switch has another route too
-            _add(holds, float(self.words), each * each)
-            _add(holds, float(self.words + self.change), each * (1 - each - new))
-            _add(holds, float(self.words + 2 * self.change + self.stall), each * new)
-            more += each * new * (self.change - self.stall)
-        return holds, more
+            differs = 1 - 1 / paths  # the group's other path, for which the main switch changes its route too
+            _add(holds, float(self.words), path_chance * path_chance)
+            _add(holds, float(self.words + self.change), path_chance * (1 - path_chance - differs))
+            _add(holds, float(self.words + 2 * self.change + self.stall), path_chance * differs)
+            extra += path_chance * differs * (self.change - self.stall)
+        return holds, extra
 
 
 def _with(away: Sequence[tuple[int, int]], one: tuple[int, int]) -> Away:
