@@ -25,7 +25,7 @@ class Contention(Nesting):
     slowed: dict[str, Floats] = field(default_factory=dict)  # by server, how many times longer visits take
     left: dict[str, Floats] = field(default_factory=dict)  # by server, the rate (P,) that other pools' work leaves
     variances: dict[str, Floats] = field(default_factory=dict)  # by server, of a packet's waits for other pools' work
-    by_chance: bool = False  # whether random arrivals make threads meet as at random
+    by_chance: bool = False  # whether waits are those behind random arrivals
     exponential: bool = False  # whether all service is taken as exponential
     wandering: Floats | None = None  # variance (P,) of the waits for members that are chosen at random
     in_order: dict[Chain, Floats] = field(default_factory=dict)  # by holds, waits for earlier packets to leave

@@ -65,8 +65,8 @@ class LoneCrossing(NamedTuple):
             crossing = self.crossing
             length = sum(crossing.length(path) for path in range(len(crossing.paths))) / len(crossing.paths)
             return self._groups().time_in_system(rate * self.cycle, length) * self.cycle
-        hold, alone = 1 / limit, in_turn(self.crossing, 1)[1] * self.cycle
-        return alone + rate * hold**2 / (2 * (1 - rate * hold))
+        hold, latency_alone = 1 / limit, in_turn(self.crossing, 1)[1] * self.cycle
+        return latency_alone + rate * hold**2 / (2 * (1 - rate * hold))
 
     def _groups(self) -> Groups:
         """Return the paths as two groups that meet only at the switch; raises RefusedError for other networks."""

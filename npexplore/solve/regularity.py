@@ -17,7 +17,7 @@ from npexplore.solve.batch import Batch
 from npexplore.solve.queueing.markovian import erlang_b
 from npexplore.solve.stations import Floats
 
-MOST_BUSY = 0.9  # cap on the utilization: a closed network has no more packets waiting
+MOST_BUSY = 0.9  # cap on the utilization in this formula: above it, waits are limited as in a closed network
 OVERSHOOT = 0.5826  # of a random walk over a barrier, in standard deviations of a step: -zeta(1/2) / sqrt(2 pi)
 IDLE_DECAY = 1.4  # of idle times, per standard deviation by which a visit is longer than the rest (fitted)
 MAX_UTILIZATION = 0.999  # cap on the utilization by an open load

@@ -122,9 +122,9 @@ def check_own_forks(batch: Batch, rate: Floats, ceilings: Mapping[str, Floats]) 
     waits = threads / rate > (1.0 + UNSEEN_SHARE) * batch.latency / batch.share
     below = rate < APPROXIMATE_RATE * np.min([*ceilings.values()], axis=0)
     if batch.aside and threads <= FEW_OF_FORKS and np.any(waits & below):
-        few = "its one thread meets what its" if threads == 1 else f"its {threads} threads meet what their"
+        subject = "its one thread meets what its" if threads == 1 else f"its {threads} threads meet what their"
         raise RefusedError(
-            f"queueing: {batch.like.machine.name}: {few} packets fork, at {sorted(batch.aside)[0]!r}, in an "
+            f"queueing: {batch.like.machine.name}: {subject} packets fork, at {sorted(batch.aside)[0]!r}, in an "
             "order that is not random"
         )
 
@@ -165,16 +165,16 @@ def check_unseen(batch: Batch, rate: Floats, latency: Floats) -> None:
                     )
 
 
-def _has_units(d: UnderLoad, own: Demands, name: str, longer: float) -> bool:
+def _has_units(d: UnderLoad, demands: Demands, name: str, wait_s: float) -> bool:
     """Return whether one saturated thread finds units of a limit free, or spends all of its time holding them."""
     units = d.servers[name].units * d.servers[name].members
-    return own.sections[name].in_all <= units or d.demands.latency + longer <= own.servers[name].seconds / units
+    return demands.sections[name].in_all <= units or d.demands.latency + wait_s <= demands.servers[name].seconds / units
 
 
-def _left_behind(own: Demands, name: str) -> float:
+def _left_behind(demands: Demands, name: str) -> float:
     """Return the seconds for which a packet's visits, without the last, keep a server busy after the packet left."""
-    demand, resource = own.servers[name], name.partition(".")[0]
-    present_s = sum(seconds for one, seconds in own.latency_parts.items() if one.partition(".")[0] == resource)
+    demand, resource = demands.servers[name], name.partition(".")[0]
+    present_s = sum(seconds for place, seconds in demands.latency_parts.items() if place.partition(".")[0] == resource)
     share_before_last = max(demand.visits - 1.0, 0.0) / max(demand.visits, 1.0)
     return max(demand.seconds - present_s, 0.0) * share_before_last
 

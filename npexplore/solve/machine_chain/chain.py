@@ -207,12 +207,12 @@ def _arrivals(code: Operations, workload: Workload, buffer: int, packets: int) -
         interval = process.interval()
     elif workload.arrivals == "periodic":
         interval = Deterministic(mean=1 / process.rate)
-    seconds, at, again = interval.moments()[0], len(code.operations), Label()
-    code.place(again)
+    seconds, at, loop = interval.moments()[0], len(code.operations), Label()
+    code.place(loop)
     code.append("wait", (lambda numbers: seconds) if isinstance(interval, Deterministic) else interval)
     for _ in range(size):
         code.append("arrive", buffer, packets, 0)
-    code.jump(again)
+    code.jump(loop)
     return at
 
 

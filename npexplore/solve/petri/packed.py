@@ -189,8 +189,8 @@ class Search:
     def widen(self) -> None:
         """Give one more bit to the places whose tokens no longer fit."""
         known = int(self.Q[kernels.Q_KNOWN])
-        more = (self.grown[self.layout.word] & self.layout.guard) != 0
-        self.lay_out(self.layout.bits + more, self.layout.unpack(self.words[:known]))
+        grown_places = (self.grown[self.layout.word] & self.layout.guard) != 0
+        self.lay_out(self.layout.bits + grown_places, self.layout.unpack(self.words[:known]))
 
     def grow(self) -> None:
         """Enlarge the arrays that are nearly full; raises RefusedError if that takes more memory than allowed."""

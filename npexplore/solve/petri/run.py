@@ -105,17 +105,17 @@ class Run:
         ):
             old = getattr(self.state, name)
             n = len(old)
-            more = np.zeros_like(old)
-            more[:, link] = np.arange(n + 1, 2 * n + 1)
-            more[-1, link] = Q[free] if Q[left] else -1
-            self.state = self.state._replace(**{name: np.concatenate([old, more])})
+            new_rows = np.zeros_like(old)
+            new_rows[:, link] = np.arange(n + 1, 2 * n + 1)
+            new_rows[-1, link] = Q[free] if Q[left] else -1
+            self.state = self.state._replace(**{name: np.concatenate([old, new_rows])})
             Q[free] = n
             Q[left] += n
         if len(self.state.F) > len(self.state.HT):
-            longer = len(self.state.F) - len(self.state.HT)
+            missing = len(self.state.F) - len(self.state.HT)
             self.state = self.state._replace(
-                HT=np.concatenate([self.state.HT, np.zeros((longer, 3), dtype=np.int64)]),
-                POS=np.concatenate([self.state.POS, np.full(longer, -1, dtype=np.int64)]),
+                HT=np.concatenate([self.state.HT, np.zeros((missing, 3), dtype=np.int64)]),
+                POS=np.concatenate([self.state.POS, np.full(missing, -1, dtype=np.int64)]),
             )
 
     def _fault(self, status: int) -> Exception:
