@@ -248,7 +248,7 @@ class Levels(Contention):
         """Return the wait (P,) of arriving packets at a server, as a share of the wait behind random arrivals.
 
         Packets with constant times that visit each server once wait only at the slowest server, as if it stood alone
-        (Friedman, Operations Research 13, 1965). Packets with exponential times wait at each. Between: by the variance.
+        (Friedman, Operations Research 13, 1965). Packets with exponential times wait at each; the scv interpolates.
         """
         visits, server = self.batch.visits[name] / self.batch.share, self.servers[name]
         if not self.open_load or server.members > 1 or agreed(np.abs(visits - 1.0) > ALIKE):

@@ -33,7 +33,7 @@ class LoneCrossing(NamedTuple):
     cycle: float
 
     def closed(self, threads: int) -> float:
-        """Return the messages per second of a closed network of threads; raises RefusedError where none is known."""
+        """Return the messages per second of a closed network of threads; raises RefusedError if the rate is unknown."""
         if self.in_turn:
             return in_turn(self.crossing, threads)[0] / self.cycle
         if threads == 1:

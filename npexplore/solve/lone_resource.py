@@ -33,7 +33,7 @@ _Known = StaticStreams | TokenChannel | Lock | BankedMemory
 
 
 def alone(batch: Batch) -> Found | None:
-    """Return the solution of a machine that is one such resource, else None; raises RefusedError if it has none."""
+    """Return the solution of a machine that is one such resource, else None; raises RefusedError if unsolvable."""
     machine, workload = batch.like.machine, batch.like.workload
     if not may_be_alone(machine):
         return None

@@ -165,7 +165,7 @@ class Nesting:
             self._let_go(chain, name)
 
     def _recovers(self, name: str, latency: Floats) -> bool:
-        """Say whether members, drawn at random at each visit, stay busy longer than a packet is there (latency, P).
+        """Say whether members, drawn at random at each visit, stay busy longer than a packet stays (latency, P).
 
         Only for machines of one pool: packets of other pools are not customers of its network.
         """

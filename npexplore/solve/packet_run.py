@@ -62,8 +62,8 @@ class PacketRun(Result):
 
     prediction: the answer of `simulate` for these packets and this seed. number: row of each offered packet in the
     capture's `packets`. fates: the recorded rows in ticks. reasons: why packets are lost, by place. classes: of each
-    packet, if any. capture: the source of the packets. ports: input ports of the capture, if several. loops: how often
-    the capture was repeated. row_file: file with the rows (None: no file).
+    packet, if any. capture: the source of the packets. ports: input ports of the capture, if several. loops: number of
+    passes over the capture. row_file: file with the rows (None: no file).
 
     Example:
         >>> import npexplore as npx

@@ -105,9 +105,7 @@ def room_before(batch: Batch, queue: str | None) -> int:
     for demands in batch.like.by_pool.values():
         for shares, operands in demands.handed.get(resource.name, []):
             values = [operands[name] for name in ("queue", "member") if name in operands]
-            if any(
-                value is None or np.isnan(value).any() for value in values
-            ):  # chosen at random, in turn, or the shortest
+            if any(value is None or np.isnan(value).any() for value in values):  # at random, in turn, the shortest
                 return resource.capacity * resource.members
             columns = np.broadcast_arrays(shares, *(value for value in values if value is not None))
             used |= {tuple(row[1:]) for row in zip(*columns, strict=True) if row[0] > 0}

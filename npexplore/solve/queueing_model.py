@@ -238,7 +238,7 @@ def _one_pool(batch: Batch, ceilings: Mapping[str, Floats], places: int | None) 
 
 
 def _refuse_ordered(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats], rate: Floats) -> None:
-    """Raise RefusedError where it is unknown whether threads with constant times meet at a lock that costs then."""
+    """Raise RefusedError where a lock's hand-over takes time and constant times may keep threads from meeting there."""
     lowest_ceiling = np.min([*ceilings.values()], axis=0)
     always_meet = (levels.customers - 1) / batch.latency >= lowest_ceiling  # one thread fewer saturates it
     never_meet_rate = np.minimum(levels.customers / batch.latency, lowest_ceiling)

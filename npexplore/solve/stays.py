@@ -32,8 +32,7 @@ class Stay(NamedTuple):
     """The network of one pool, and the seconds (P,) that its packets spend in it and in front of it.
 
     name: of the pool's threads. arrivals: packets per second (P,) (None: saturated). curve: throughput (P, threads)
-    with 1.. packets. longer, within: waits in front, and of packets with a thread, over those of exponential times
-    (P,).
+    with 1.. packets. longer, within: factors (P,) on the waits of exponential times: in front of threads, and inside.
     """
 
     name: str

@@ -28,14 +28,14 @@ UNSEEN_LOAD = 0.2  # utilization by work that is not in the demands (open-row mi
 UNSEEN_SHARE = 0.1  # of a thread's cycle or a latency: time that is not in the demands
 LOST_SHARE = 0.05  # of packets in front of a pool: a larger loss changes which packets leave the machine
 BUNCHED_THREADS, BUNCHED_ORDER, BUNCHED_LOAD = 6, 1.15, 0.2  # threads of an engine; longer waits by this; utilization
-FEW_THREADS = 1  # so few threads wait for work that their own packet left behind
-FEW_OF_FORKS = 2  # with so few threads, which meet their own forked work, rates are up to a third too low
+FEW_THREADS = 1  # up to this number, saturated threads may wait for work that their own packet left behind
+FEW_OF_FORKS = 2  # up to this number, threads meet their own forked work, and rates are up to a third too low
 APPROXIMATE_RATE = 0.98  # of the lowest ceiling: a lower rate is approximate and may be off by RATE_ERROR
 RATE_ERROR = 0.05  # relative; four rates in five are within it
 FARTHEST_RATE = 1.4  # no machine is faster than this times an approximate rate
 LATENCY_CHANGE, LATENCY_CHANGE_OF_POOLS = 0.3, 0.2  # largest change by such an error: one pool, several pools
 LIGHT_LOAD, LIGHT_TOLERANCE = 1e-6, 0.1  # of the lowest ceiling, so that packets do not meet; error of their latency
-FORKS_TOLERANCE = 0.1  # of a latency: waits for forked work may add so much
+FORKS_TOLERANCE = 0.1  # largest share of a latency that waits for forked work may add
 ALONE_TOLERANCE = 0.05  # of the latency of a packet alone: its longest wait for its own work
 
 
