@@ -56,18 +56,18 @@ def meets_of(levels: Mapping[str, Levels], batch: Batch, ceilings: Mapping[str, 
 
 
 def _slow(
-    name: str, one: Levels, ceilings: Mapping[str, Floats], meets: Mapping[str, Others], rates: Mapping[str, Floats]
+    name: str, net: Levels, ceilings: Mapping[str, Floats], meets: Mapping[str, Others], rates: Mapping[str, Floats]
 ) -> None:
     """Set how much the work of other pools, at their rates, slows one pool, and the rate that it leaves the pool."""
     lowest_rate = np.min([*rates.values()], axis=0)  # rate of a pool whose packets only fork work
-    one.left = {server: ceilings[server] for server in one.batch.seconds
-                if server in ceilings and server not in one.batch.aside}  # fmt: skip
+    net.left = {server: ceilings[server] for server in net.batch.seconds
+                if server in ceilings and server not in net.batch.aside}  # fmt: skip
     for server, sharers in meets.items():
         loads_of_others = [
             (rates.get(pool, lowest_rate) * part, residual_s, count)
             for pool, part, residual_s, count in sharers if pool != name or np.isinf(count)
         ]  # fmt: skip
-        zeros = np.zeros(len(one.batch))
+        zeros = np.zeros(len(net.batch))
         own_load = sum(
             (rates[name] * part for pool, part, _, count in sharers if pool == name and count < np.inf), zeros
         )
@@ -75,19 +75,19 @@ def _slow(
         others_rate = sum((rate for rate, _, _ in loads_of_others), zeros)
         busy_s = sum((rate * residual_s for rate, residual_s, _ in loads_of_others), zeros)
         visitors = sum((np.where(rate > 0, count, 0.0) for rate, _, count in loads_of_others), zeros)
-        visit_s = one.batch.seconds[server] / np.maximum(one.batch.visits[server], NEGLIGIBLE)
-        is_shared = one.servers[server].discipline == "shared"
-        variability = np.ones(len(one.batch)) if is_shared else busy_s / np.maximum(others_rate * visit_s, NEGLIGIBLE)
+        visit_s = net.batch.seconds[server] / np.maximum(net.batch.visits[server], NEGLIGIBLE)
+        is_shared = net.servers[server].discipline == "shared"
+        variability = np.ones(len(net.batch)) if is_shared else busy_s / np.maximum(others_rate * visit_s, NEGLIGIBLE)
         busy = others_rate / ceilings[server]
-        one.slowed[server] = slowed(busy, one.servers[server].units, variability, np.maximum(visitors, 1.0), own_load)
+        net.slowed[server] = slowed(busy, net.servers[server].units, variability, np.maximum(visitors, 1.0), own_load)
         # with a unit for each thread, no packet waits
-        one.slowed[server][visitors + one.customers <= one.servers[server].units] = 1.0
+        net.slowed[server][visitors + net.customers <= net.servers[server].units] = 1.0
         spent = sum((part for pool, part, _, count in sharers if pool == name and count < np.inf), zeros)
-        one.left[server] = (1.0 - np.minimum(busy, MAX_UTILIZATION)) * ceilings[server] / np.maximum(spent, NEGLIGIBLE)
-        waits, busy = visit_s * (one.slowed[server] - 1.0), np.minimum(busy, 1.0)
+        net.left[server] = (1.0 - np.minimum(busy, MAX_UTILIZATION)) * ceilings[server] / np.maximum(spent, NEGLIGIBLE)
+        waits, busy = visit_s * (net.slowed[server] - 1.0), np.minimum(busy, 1.0)
         # variance of exponential waits that occur in a share `busy` of the visits
-        waiting = one.batch.visits[server] * (1.0 - one.batch.aside.get(server, zeros) / one.batch.seconds[server])
-        one.variances[server] = waiting * waits**2 * (2.0 / np.maximum(busy, NEGLIGIBLE) - 1.0)
+        waiting = net.batch.visits[server] * (1.0 - net.batch.aside.get(server, zeros) / net.batch.seconds[server])
+        net.variances[server] = waiting * waits**2 * (2.0 / np.maximum(busy, NEGLIGIBLE) - 1.0)
 
 
 def full_curves(

@@ -91,47 +91,53 @@ class _Build:
         columns = list(self.net.feed.values())
         return np.ascontiguousarray(np.stack(columns, axis=1), dtype=float) if columns else np.zeros((1, 1))
 
-    def transition(self, t: int, one: Transition, row: Array, params: Array) -> None:
+    def transition(self, t: int, transition: Transition, row: Array, params: Array) -> None:
         """Write a transition's row, and the rows of other tables that it refers to."""
         formulas = self.postfix.formula
-        takes_data = any(self.by_data[arc.place] for arc in one.take)
-        gives_data = any(self.by_data[arc.place] for arc in one.give)
-        at_once = self.race or not one.timed
-        simple = not (takes_data or gives_data or one.sets) and not any(
-            arc.target or isinstance(arc.weight, Formula) for arc in (*one.take, *one.give)
+        takes_data = any(self.by_data[arc.place] for arc in transition.take)
+        gives_data = any(self.by_data[arc.place] for arc in transition.give)
+        at_once = self.race or not transition.timed
+        simple = not (takes_data or gives_data or transition.sets) and not any(
+            arc.target or isinstance(arc.weight, Formula) for arc in (*transition.take, *transition.give)
         )
-        flags = kernel.TIMED * one.timed | kernel.DATA * takes_data | kernel.FAST * (simple and at_once)
-        flags |= kernel.FEEDS * any(isinstance(value, Formula) and value.fed for _, value in one.sets)
+        flags = kernel.TIMED * transition.timed | kernel.DATA * takes_data | kernel.FAST * (simple and at_once)
+        flags |= kernel.FEEDS * any(isinstance(value, Formula) and value.fed for _, value in transition.sets)
         if simple and at_once:
-            row[kernel.T_DELTA : kernel.T_DELTA_END + 1] = self.changes((one.take, -1), (one.give, 1))
+            row[kernel.T_DELTA : kernel.T_DELTA_END + 1] = self.changes((transition.take, -1), (transition.give, 1))
         bound: set[str] = set()
-        row[kernel.T_TAKE : kernel.T_TAKE_END + 1] = self.A.span([self.arc(arc, bound) for arc in one.take])
-        row[kernel.T_GIVE : kernel.T_GIVE_END + 1] = self.A.span([self.arc(arc, None) for arc in one.give])
-        row[kernel.T_GUARD : kernel.T_GUARD_END + 1] = self.guards.span([(formulas(g),) for g in one.guards])
-        row[kernel.T_SET : kernel.T_SET_END + 1] = self.sets.span([self.setting(*entry) for entry in one.sets])
-        looks, limits = self.conditions(t, one), self.limits(one)
+        row[kernel.T_TAKE : kernel.T_TAKE_END + 1] = self.A.span([self.arc(arc, bound) for arc in transition.take])
+        row[kernel.T_GIVE : kernel.T_GIVE_END + 1] = self.A.span([self.arc(arc, None) for arc in transition.give])
+        row[kernel.T_GUARD : kernel.T_GUARD_END + 1] = self.guards.span([(formulas(g),) for g in transition.guards])
+        row[kernel.T_SET : kernel.T_SET_END + 1] = self.sets.span([self.setting(*entry) for entry in transition.sets])
+        looks, limits = self.conditions(t, transition), self.limits(transition)
         row[kernel.T_LOOK : kernel.T_LOOK_END + 1] = self.L.span(looks)
         row[kernel.T_LIMIT : kernel.T_LIMIT_END + 1] = self.C.span(limits)
-        if isinstance(one.weight, Formula):
-            row[kernel.T_WEIGHT] = formulas(one.weight)
-        if isinstance(one.rate, Formula):
-            row[kernel.T_RATE] = formulas(one.rate)
-        servers = one.servers if self.race and one.timed else 1
+        if isinstance(transition.weight, Formula):
+            row[kernel.T_WEIGHT] = formulas(transition.weight)
+        if isinstance(transition.rate, Formula):
+            row[kernel.T_RATE] = formulas(transition.rate)
+        servers = transition.servers if self.race and transition.timed else 1
         row[kernel.T_SERVERS] = np.iinfo(np.int64).max if servers is None else servers
-        row[kernel.T_KIND], row[kernel.T_STAGES], params[:] = self.delay(one)
+        row[kernel.T_KIND], row[kernel.T_STAGES], params[:] = self.delay(transition)
         if row[kernel.T_SERVERS] != 1 and row[kernel.T_KIND] != kernel.EXPONENTIAL:
-            raise RefusedError(f"transition {one.name!r}: several servers in a race need exponential times")
-        read = (*one.formulas, one.weight, one.rate)
-        if looks or limits or one.guards or row[kernel.T_SERVERS] != 1 or any(isinstance(f, Formula) for f in read):
+            raise RefusedError(f"transition {transition.name!r}: several servers in a race need exponential times")
+        read = (*transition.formulas, transition.weight, transition.rate)
+        if (
+            looks
+            or limits
+            or transition.guards
+            or row[kernel.T_SERVERS] != 1
+            or any(isinstance(f, Formula) for f in read)
+        ):
             flags |= kernel.CHECKED
-            self.reads(t, one, looks, takes_data)
+            self.reads(t, transition, looks, takes_data)
         if takes_data and not gives_data:
             flags |= kernel.ENDS
             row[kernel.T_HISTOGRAM] = len(self.endings)
             self.endings.append(t)
         row[kernel.T_FLAGS] = flags
-        if isinstance(one.delay, Formula):
-            row[kernel.T_DELAY] = formulas(one.delay)
+        if isinstance(transition.delay, Formula):
+            row[kernel.T_DELAY] = formulas(transition.delay)
 
     def plain(self, T: Array, TF: Array) -> tuple[Array, bool]:
         """Return rows of plain firings (no formulas, capacities, data), and whether all of the net's are."""
@@ -178,10 +184,10 @@ class _Build:
         high = self.net.fields[key].high
         return self.slots[key], number, 0, -1 if high is None else high
 
-    def conditions(self, t: int, one: Transition) -> list[tuple[int, ...]]:
+    def conditions(self, t: int, transition: Transition) -> list[tuple[int, ...]]:
         """Note the conditions on fixed places in `met`; return those with a formula or a place chosen by a token."""
         looks: list[tuple[int, ...]] = []
-        for arcs, fewer in (((*one.take, *one.test), 0), (one.inhibit, 1)):
+        for arcs, fewer in (((*transition.take, *transition.test), 0), (transition.inhibit, 1)):
             for arc in arcs:
                 if arc.target or isinstance(arc.weight, Formula):
                     place, weight, formula, target, *_ = self.arc(arc, None)
@@ -190,15 +196,15 @@ class _Build:
                     self.met[arc.place].append((t, arc.weight, 1 - fewer, 0))
         return looks
 
-    def limits(self, one: Transition) -> list[tuple[int, ...]]:
+    def limits(self, transition: Transition) -> list[tuple[int, ...]]:
         """Return the conditions that capacities of places set."""
         rows = []
-        for give in one.give:
+        for give in transition.give:
             capacity = self.net.places[give.place].capacity
             if capacity is None:
                 continue
             row = [give.place, capacity, 0, -1, 0, -1]
-            for at, arcs in ((2, [give]), (4, [arc for arc in one.take if arc.place == give.place])):
+            for at, arcs in ((2, [give]), (4, [arc for arc in transition.take if arc.place == give.place])):
                 for arc in arcs:
                     if isinstance(arc.weight, Formula):
                         row[at + 1] = self.postfix.formula(arc.weight)
@@ -207,26 +213,26 @@ class _Build:
             rows.append(tuple(row))
         return rows
 
-    def reads(self, t: int, one: Transition, looks: list[tuple[int, ...]], takes_data: bool) -> None:
+    def reads(self, t: int, transition: Transition, looks: list[tuple[int, ...]], takes_data: bool) -> None:
         """Note the places whose changes require a transition to be checked again."""
         read: set[int] = set()
-        for value in (*one.formulas, one.weight, one.rate):
+        for value in (*transition.formulas, transition.weight, transition.rate):
             if isinstance(value, Formula):
                 read |= value.reads
-        for arc in one.arcs:
+        for arc in transition.arcs:
             if arc.target:
                 read |= set(range(arc.place, arc.place + math.prod(arc.target.sizes)))
                 read |= {p for index in arc.target.at if isinstance(index, Formula) for p in index.reads}
         read |= {look[0] for look in looks}
-        read |= {arc.place for arc in one.give if self.net.places[arc.place].capacity is not None}
-        if takes_data or one.servers != 1:
-            read |= {arc.place for arc in one.take}
+        read |= {arc.place for arc in transition.give if self.net.places[arc.place].capacity is not None}
+        if takes_data or transition.servers != 1:
+            read |= {arc.place for arc in transition.take}
         for place in read:
             self.readers[place].append(t)
 
-    def delay(self, one: Transition) -> tuple[int, int, tuple[float, float, float]]:
+    def delay(self, transition: Transition) -> tuple[int, int, tuple[float, float, float]]:
         """Return kind, stages and parameters of a delay, in ticks."""
-        match one.delay:
+        match transition.delay:
             case Deterministic(mean=mean):
                 return kernel.FIXED, 0, (float(round(mean * self.ticks)), 0, 0)
             case Exponential(mean=mean):
@@ -239,7 +245,7 @@ class _Build:
                 return kernel.HYPEREXPONENTIAL, 0, (first * self.ticks, second * self.ticks, p)
             case Formula():
                 return kernel.FORMULA, 0, (0, 0, 0)
-        return (kernel.EXPONENTIAL if one.rate is not None else kernel.NONE), 0, (0, 0, 0)
+        return (kernel.EXPONENTIAL if transition.rate is not None else kernel.NONE), 0, (0, 0, 0)
 
     def levels(self, T: Array) -> tuple[Array, Array, int]:
         """Number the priority levels, the highest first, and assign each transition a bit.

@@ -86,27 +86,27 @@ class Firing:
             degree = np.minimum(degree, columns[arc.place] // tokens)
         return np.asarray(value * degree, dtype=float)
 
-    def _able(self, one: Transition, columns: Array) -> Array:
-        is_enabled = np.ones(columns.shape[1], dtype=bool)
+    def _able(self, transition: Transition, columns: Array) -> Array:
+        enabled = np.ones(columns.shape[1], dtype=bool)
         for with_formula in (False, True):  # formulas are evaluated only where numbers do not decide
-            for arcs, fewer in (((*one.take, *one.test), False), (one.inhibit, True)):
+            for arcs, fewer in (((*transition.take, *transition.test), False), (transition.inhibit, True)):
                 for arc in arcs:
                     if isinstance(arc.weight, Formula) == with_formula:
-                        is_enabled &= (columns[arc.place] >= _tokens(arc, columns, one.name, is_enabled)) != fewer
-        for guard in one.guards:
-            is_enabled &= np.asarray(_value(guard, columns, one.name, is_enabled), dtype=bool)
+                        enabled &= (columns[arc.place] >= _tokens(arc, columns, transition.name, enabled)) != fewer
+        for guard in transition.guards:
+            enabled &= np.asarray(_value(guard, columns, transition.name, enabled), dtype=bool)
         for place, capacity in self.capacity:
-            gives = [arc for arc in one.give if arc.place == place]
+            gives = [arc for arc in transition.give if arc.place == place]
             if gives:
-                takes = [arc for arc in one.take if arc.place == place]
-                change = sum(_tokens(a, columns, one.name, is_enabled) for a in gives) - sum(
-                    (_tokens(a, columns, one.name, is_enabled) for a in takes), 0
+                takes = [arc for arc in transition.take if arc.place == place]
+                change = sum(_tokens(a, columns, transition.name, enabled) for a in gives) - sum(
+                    (_tokens(a, columns, transition.name, enabled) for a in takes), 0
                 )
-                is_enabled &= (columns[place] + change <= capacity) | np.asarray(change <= 0)
-        if isinstance(one.rate, Formula) or isinstance(one.weight, Formula):
-            at = np.flatnonzero(is_enabled)
-            is_enabled[at] = self.strength(one, columns[:, at], len(at)) > 0  # a transition with rate 0 does not fire
-        return is_enabled
+                enabled &= (columns[place] + change <= capacity) | np.asarray(change <= 0)
+        if isinstance(transition.rate, Formula) or isinstance(transition.weight, Formula):
+            at = np.flatnonzero(enabled)
+            enabled[at] = self.strength(transition, columns[:, at], len(at)) > 0  # at rate 0 it does not fire
+        return enabled
 
 
 def refuse_data(net: Net) -> None:

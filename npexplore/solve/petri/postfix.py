@@ -97,7 +97,7 @@ class Postfix:
         """Write the rows of a syntax tree, operands first."""
         places = formula.places
         names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
-        is_variable = any(one.id in places.sizes or one.id in self.slots or one.id in (*RANDOM, FEED) for one in names)
+        is_variable = any(n.id in places.sizes or n.id in self.slots or n.id in (*RANDOM, FEED) for n in names)
         if not is_variable:
             with suppress(ZeroDivisionError):  # an error only when the formula is evaluated, if ever
                 self._constant(float(Evaluator(formula.names, places).value(node)))
