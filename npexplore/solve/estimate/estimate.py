@@ -119,7 +119,7 @@ def _seeds(seed: int, first: int, count: int) -> list[int]:
 
 
 def _saturated(subject: Subject, ask: Ask) -> tuple[list[Replication], Modes | None, Plan, Ask]:
-    """Return saturated runs, their modes (None: no modes), their plan, and the left budget without their cost.
+    """Return saturated runs, their modes (None: no modes), their plan, and the budget that remains without them.
 
     Apparent modes count only if runs up to four times as long show them too and differ about as much; otherwise the
     runs only change slowly.
