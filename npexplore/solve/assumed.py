@@ -39,13 +39,13 @@ def approximation(d: UnderLoad, levels: Sequence[Levels]) -> str:
         (aside, "open load of forked work at {}"),
         (left_out(d), "no waiting for {}"),
     ]
-    named = "residual-time MVA" if any(pool.residual for pool in levels) else "product form (exponential service)"
-    named += "".join(
-        f", {text.format(', '.join(names)) if isinstance(names, list) else text}" for names, text in parts if names
+    text = "residual-time MVA" if any(pool.residual for pool in levels) else "product form (exponential service)"
+    text += "".join(
+        f", {words.format(', '.join(names)) if isinstance(names, list) else words}" for names, words in parts if names
     )
     pairs = {(s.approximation, s.name.partition(".")[0]) for s in d.servers.values() if s.name in d.demands.servers}
-    named += "".join(f", {text} ({resource})" for text, resource in sorted(pair for pair in pairs if pair[0]))
+    text += "".join(f", {words} ({resource})" for words, resource in sorted(pair for pair in pairs if pair[0]))
     if d.workload.arrivals != "saturated":
-        whole = "the whole machine" if len(levels) == 1 else "each pool"
-        named += f"; birth-death chain with {whole} as one load-dependent server"
-    return named
+        load_dependent = "the whole machine" if len(levels) == 1 else "each pool"
+        text += f"; birth-death chain with {load_dependent} as one load-dependent server"
+    return text

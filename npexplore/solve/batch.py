@@ -135,10 +135,10 @@ class Batch:
             members=longer_at(self.members),
             spent={place: wide(values + extra.get(place, 0.0)) for place, values in self.spent.items()},
             visited={
-                place: wide(both * np.stack([np.ones_like(rows[place[1]]), rows[place[1]] ** 2], axis=1))
+                place: wide(sums * np.stack([np.ones_like(rows[place[1]]), rows[place[1]] ** 2], axis=1))
                 if place[1] in rows
-                else wide(both)
-                for place, both in self.visited.items()
+                else wide(sums)
+                for place, sums in self.visited.items()
             },
             early={place: wide(v * rows.get(place[1], 1.0)) for place, v in self.early.items()},
             residence={name: wide(values) + longer for name, values in self.residence.items()},

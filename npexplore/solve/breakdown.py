@@ -112,12 +112,12 @@ def of_tally(tally: Tally, tick: float, by_class: bool) -> Breakdown | None:
     """Return the mean breakdown of a simulation's packets, with quantiles, and by class if wanted (None: no packet)."""
     if not tally.packets.sum():
         return None
-    whole = _mean(tally, tick, np.ones(len(tally.packets), dtype=np.bool_), int(tally.latency.sum()))
+    overall = _mean(tally, tick, np.ones(len(tally.packets), dtype=np.bool_), int(tally.latency.sum()))
     classes = {}
     if by_class:
         for number in np.unique(tally.classes[tally.packets > 0]).tolist():
             classes[str(number)] = _mean(tally, tick, tally.classes == number, int(tally.latency[number]))
-    return Breakdown(whole.latency_s, whole.parts, whole.quantiles, classes)
+    return Breakdown(overall.latency_s, overall.parts, overall.quantiles, classes)
 
 
 def _mean(tally: Tally, tick: float, rows: npt.NDArray[np.bool_], latency: int) -> Breakdown:

@@ -160,25 +160,25 @@ class Formulas:
         """The nearest crossing of the lowest ceiling with another one, for each knob changed alone."""
         import sympy
 
-        first, crossings = self.binds, []
-        for symbol in sorted(first.expression.free_symbols, key=str):
-            if str(symbol) not in self._knobs or str(symbol) in first.held:
+        lowest, crossings = self.binds, []
+        for symbol in sorted(lowest.expression.free_symbols, key=str):
+            if str(symbol) not in self._knobs or str(symbol) in lowest.held:
                 continue
             present, known = self.values[str(symbol)], {k: v for k, v in self.values.items() if k != str(symbol)}
             candidates: list[tuple[float, float, Formula]] = []
-            for other in self.ceilings.values():
-                if other is first or str(symbol) in other.held:
+            for rival in self.ceilings.values():
+                if rival is lowest or str(symbol) in rival.held:
                     continue
-                numbers = [each.expression.xreplace(_symbols(each.expression, known)) for each in (first, other)]
+                numbers = [each.expression.xreplace(_symbols(each.expression, known)) for each in (lowest, rival)]
                 gap = sympy.numer(sympy.together(1 / numbers[0] - 1 / numbers[1]))
                 for root in sympy.Poly(gap, symbol).nroots(n=15) if gap.has(symbol) else ():
                     if root.is_real and 1 / FARTHEST < root / present < FARTHEST and abs(root / present - 1) > EXACT:
-                        candidates.append((abs(log(root / present)), float(root), other))
-            for _, estimate, other in sorted(candidates, key=lambda candidate: candidate[0]):
-                root = self._root(first, other, symbol, estimate)
+                        candidates.append((abs(log(root / present)), float(root), rival))
+            for _, estimate, rival in sorted(candidates, key=lambda candidate: candidate[0]):
+                root = self._root(lowest, rival, symbol, estimate)
                 if root is not None:
                     value = evaluated(root, self.values)
-                    crossings.append(Crossing(str(symbol), first.name, other.name, root, value, value > present))
+                    crossings.append(Crossing(str(symbol), lowest.name, rival.name, root, value, value > present))
                     break
         return tuple(crossings)
 

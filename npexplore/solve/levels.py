@@ -100,8 +100,8 @@ class Levels(Contention):
             raise RefusedError(f"queueing: members of {name!r}, which differ, stay busy behind a packet")
         network = self._network(chain)
         think_s = network.think + recovery  # below 0 where other time overlaps
-        both = np.clip(think_s, 0.0, recovery)  # recovery during the think time: as if the packet stayed
-        network, recovery = network._replace(think=think_s - both), recovery - both
+        overlap_s = np.clip(think_s, 0.0, recovery)  # recovery during the think time: as if the packet stayed
+        network, recovery = network._replace(think=think_s - overlap_s), recovery - overlap_s
         members, inside, most = self.servers[name].members, self.recovering[name], max(numbers)
         solved = network.residual(most + members)
         away_s = sum(

@@ -87,8 +87,8 @@ class LoneCrossing(NamedTuple):
 
     def _meet_once(self, group: list[int]) -> bool:
         tiles = [self.crossing.paths[path] for path in group]
-        both = [tile for tile in tiles[0] if all(tile in other for other in tiles)]
-        return len(group) == 1 or (len(both) == 3 and both[1] == self.crossing.main)
+        common_tiles = [tile for tile in tiles[0] if all(tile in other for other in tiles)]
+        return len(group) == 1 or (len(common_tiles) == 3 and common_tiles[1] == self.crossing.main)
 
 
 def lone_crossing(batch: Batch, body: Body) -> LoneCrossing | None:

@@ -56,10 +56,10 @@ class Modes:
         return max(self.seeds, key=len)
 
     def __str__(self) -> str:
-        named = [f" ({order})" for order in self.orders] or [""] * len(self.seeds)
+        labels = [f" ({order})" for order in self.orders] or [""] * len(self.seeds)
         rates = ", ".join(
             f"{rate / 1e6:.4g} Mpps in {len(seeds)} of {sum(self.runs)} runs{order}"
-            for rate, seeds, order in zip(self.rates_pps, self.seeds, named, strict=True)
+            for rate, seeds, order in zip(self.rates_pps, self.seeds, labels, strict=True)
         )
         return "; ".join([rates, *self.jitter])
 

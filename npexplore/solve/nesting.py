@@ -266,9 +266,9 @@ class Nesting:
                     self._note(self._around, holder, chain[:depth])
                 if name:
                     self._note(self._home, name, chain)
-            both = [name for name in self._home if name in self._around and name in self.sections]
-            if any(self.sections[name].in_visits for name in both):
-                raise _CrossedError([name for name in both if self.sections[name].in_visits])
+            visited_and_held = [name for name in self._home if name in self._around and name in self.sections]
+            if any(self.sections[name].in_visits for name in visited_and_held):
+                raise _CrossedError([name for name in visited_and_held if self.sections[name].in_visits])
         except _CrossedError as error:
             for name in error.names:
                 self._flatten(name)

@@ -194,10 +194,10 @@ def _held_up(
     for row in rows:
         capacity = np.min([passed.carried[member.name] for member in row], axis=0)
         for pool_here in row if len(row) > 1 else ():
-            (arrivals, longer, within), curve = passed.behind[pool_here.name], curves[pool_here.name]
+            (arrivals, factor, within), curve = passed.behind[pool_here.name], curves[pool_here.name]
             is_head = pool_here is row[0] and (pool_here.gets is None or pool_here.gets in drops)  # loses the excess
             space = AMPLE if not is_head else _room(batch, pool_here, places)
-            seconds = finite_queues(arrivals, curve, pool_here.count + space, longer, 1.0 / curve[:, 0], within)[1]
+            seconds = finite_queues(arrivals, curve, pool_here.count + space, factor, 1.0 / curve[:, 0], within)[1]
             stays[pool_here.name] = np.where(
                 arrivals < BOTTLENECK_SHARE * capacity, seconds, passed.stays[pool_here.name]
             )
@@ -232,15 +232,15 @@ def _pass(
         if np.isinf(arrivals).all():
             rates, stays, busy = capacity, infinite, np.ones(len(batch))
         else:
-            longer, busy = np.maximum((arrival_scv + scv) / 2, MIN_VARIABILITY), np.minimum(arrivals / capacity, 1.0)
+            factor, busy = np.maximum((arrival_scv + scv) / 2, MIN_VARIABILITY), np.minimum(arrivals / capacity, 1.0)
             network = levels[pool.name]
             turns_scv = network.batch.scv_in_turns(network.left, capacity, network.more_variance)
             within = np.maximum((arrival_scv + turns_scv) / 2, MIN_VARIABILITY)
-            passed.behind[pool.name] = arrivals, longer, within
-            rates, stays, _ = finite_queues(arrivals, curve, pool.count + room, longer, 1.0 / curve[:, 0], within)
+            passed.behind[pool.name] = arrivals, factor, within
+            rates, stays, _ = finite_queues(arrivals, curve, pool.count + room, factor, 1.0 / curve[:, 0], within)
             if feeding:
                 highest_arrivals = np.min([passed.carried[feeder.name] for feeder in feeding], axis=0)
-                capacity = finite_queues(highest_arrivals, curve, pool.count + room, longer)[0]
+                capacity = finite_queues(highest_arrivals, curve, pool.count + room, factor)[0]
                 if drops:
                     passed.lost[pool.name] = 1.0 - rates / arrivals
                 else:  # packets that find it full wait

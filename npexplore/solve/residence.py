@@ -132,9 +132,9 @@ def waits_inside(levels: Levels, chain: Chain, chances: Floats) -> Waits:
             busy = min(rate * float(station.seconds[0]), 1.0)
             chances_at_group = np.array([1.0 - busy, busy])
         counts = levels.admitted(name, len(chances_at_group) - 1)
-        admitted, whole = np.zeros(int(np.ceil(counts.max())) + 1), np.floor(counts).astype(np.int64)
-        np.add.at(admitted, whole, chances_at_group * (1.0 - (counts - whole)))
-        np.add.at(admitted, np.minimum(whole + 1, len(admitted) - 1), chances_at_group * (counts - whole))
+        admitted, floors = np.zeros(int(np.ceil(counts.max())) + 1), np.floor(counts).astype(np.int64)
+        np.add.at(admitted, floors, chances_at_group * (1.0 - (counts - floors)))
+        np.add.at(admitted, np.minimum(floors + 1, len(admitted) - 1), chances_at_group * (counts - floors))
         inner = waits_inside(levels, (*chain, name), admitted)
         for inner_name, (waiting, held) in inner.items():
             before = waits.get(inner_name, (0.0, 0.0))

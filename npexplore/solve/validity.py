@@ -73,21 +73,21 @@ def check_alone(d: UnderLoad) -> None:
     for demands, count in zip(pools, threads.values(), strict=True):
         for name, section in demands.sections.items():
             units = d.servers[name].units * d.servers[name].members
-            longer = _left_behind(demands, name) / units if section.outlives else 0.0
+            own_wait_s = _left_behind(demands, name) / units if section.outlives else 0.0
             if d.workload.arrivals == "saturated" and (
-                count > FEW_THREADS or (d.servers[name].role != "queue" and _has_units(d, demands, name, longer))
+                count > FEW_THREADS or (d.servers[name].role != "queue" and _has_units(d, demands, name, own_wait_s))
             ):
                 continue  # saturated threads wait there anyway, or find another unit free
             if section.outlives and d.servers[name].role != "hidden":
-                waits[f"a packet comes to {name!r} again while work that it left there goes on"] = longer
-    longer, latency = sum(waits.values()), d.demands.latency
+                waits[f"a packet comes to {name!r} again while work that it left there goes on"] = own_wait_s
+    own_wait_s, latency = sum(waits.values()), d.demands.latency
     forks = any(demands.aside for demands in pools)
-    if latency <= 0 and (longer > 0 or forks or d.workload.arrivals != "saturated"):
+    if latency <= 0 and (own_wait_s > 0 or forks or d.workload.arrivals != "saturated"):
         raise RefusedError(f"queueing: {d.machine.name}: a packet alone takes no time of its own; use `estimate`")
-    if longer > ALONE_TOLERANCE * latency:
+    if own_wait_s > ALONE_TOLERANCE * latency:
         text = max(waits, key=lambda text: waits[text])
         raise RefusedError(
-            f"queueing: {d.machine.name}: {text}, so that a packet alone takes up to {longer / latency:.0%} longer "
+            f"queueing: {d.machine.name}: {text}, so that a packet alone takes up to {own_wait_s / latency:.0%} longer "
             "than its steps add up to; use `estimate`"
         )
 

@@ -71,17 +71,17 @@ def stationary(chain: Chain, rewards: ArrayLike, tolerance: float = 1e-9, most_s
         raise InputError(f"chain: rewards must be one per state ({chain.states}), got {len(table)}")
     keep = chain.recurrent()
     inner, reward = chain.part(keep), np.ascontiguousarray(table[keep])
-    whole = np.zeros(chain.states)
+    probability = np.zeros(chain.states)
     if len(keep) == 1:
-        whole[keep] = 1.0
-        return Stationary(whole, reward[0], reward[0], reward[0])
+        probability[keep] = 1.0
+        return Stationary(probability, reward[0], reward[0], reward[0])
     if len(keep) <= SPARSE or (len(keep) <= THIN and len(inner.rate) <= FEW_ARCS * len(keep)):
         pi, low, high = _at_once(inner, reward)
     else:
         pi, pace = _probabilities(inner, most_sweeps)
         low, high = _brackets(inner, reward, pi, tolerance, most_sweeps, pace)
-    whole[keep] = pi
-    return Stationary(whole, np.clip(pi @ reward, low, high), low, high)
+    probability[keep] = pi
+    return Stationary(probability, np.clip(pi @ reward, low, high), low, high)
 
 
 def _at_once(chain: Chain, reward: Floats) -> tuple[Floats, Floats, Floats]:

@@ -267,10 +267,10 @@ def _prediction(
         raise RefusedError(f"chain: {machine.name} finishes no packet")
     utilization, busiest, queue = {}, {}, {}
     for name, server in servers.items():
-        at = slice(tokens.first[name], tokens.first[name] + server.members)
-        queue[name] = Queue(float(mean[FIRST + n :][at].sum()), int(model.rewards[:, FIRST + n :][:, at].max()))
+        span = slice(tokens.first[name], tokens.first[name] + server.members)
+        queue[name] = Queue(float(mean[FIRST + n :][span].sum()), int(model.rewards[:, FIRST + n :][:, span].max()))
         if server.units and server.role != "hidden":
-            shares = mean[FIRST : FIRST + n][at] / server.units
+            shares = mean[FIRST : FIRST + n][span] / server.units
             utilization[name], busiest[name] = Utilization(float(shares.mean())), float(shares.max())
     error = float((answer.error / np.maximum(np.abs(mean), 1e-3 * np.abs(model.rewards).max(axis=0) + 1e-300)).max())
     kinds = len(tokens.kinds)

@@ -129,9 +129,9 @@ def _tokens(arc: Arc, columns: Array, name: str, live: Any = True) -> Any:
     if not isinstance(arc.weight, Formula):
         return arc.weight
     tokens = _value(arc.weight, columns, name, live)
-    whole = tokens.astype(np.int32)
-    wrong = ((whole != tokens) | (tokens < 0)) & live
+    integers = tokens.astype(np.int32)
+    wrong = ((integers != tokens) | (tokens < 0)) & live
     if np.any(wrong):
         got = np.broadcast_to(tokens, np.shape(wrong))[wrong].flat[0]
         raise InputError(f"transition.{name}: an arc needs a whole number of tokens, got {got:g}")
-    return whole
+    return integers

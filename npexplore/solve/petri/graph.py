@@ -45,11 +45,11 @@ class Graph:
 
     def most(self) -> tuple[int, int]:
         """Return the largest number of tokens in a place and in a marking."""
-        maxima = [
+        largest = [
             (int(part.max()), int(part.sum(axis=1, dtype=np.int64).max()))
             for part in (self.some(slice(k, k + PART)) for k in range(0, len(self.held), PART))
         ]
-        return max(place for place, _ in maxima), max(whole for _, whole in maxima)
+        return max(in_place for in_place, _ in largest), max(in_marking for _, in_marking in largest)
 
     @property
     def arcs(self) -> int:

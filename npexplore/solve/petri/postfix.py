@@ -45,8 +45,8 @@ class Postfix:
 
     def formula(self, formula: Formula) -> int:
         """Return the number of a formula, the same for the same text over the same names."""
-        named = {node.id for node in ast.walk(syntax.expression(formula.text)) if isinstance(node, ast.Name)}
-        key = formula.text, tuple((name, value) for name, value in formula.names.items() if name in named)
+        used_names = {node.id for node in ast.walk(syntax.expression(formula.text)) if isinstance(node, ast.Name)}
+        key = formula.text, tuple((name, value) for name, value in formula.names.items() if name in used_names)
         if key not in self.known:
             self._write(formula, syntax.expression(formula.text))
             self.known[key] = self._end()

@@ -50,8 +50,8 @@ class Log:
                     tokens[place] -= count
                 in_progress[number] = changes[1]
                 if (tokens < 0).any():
-                    short = net.places[int(np.argmin(tokens))].name
-                    raise InputError(f"log of net {net.name!r}: {each.name!r} takes a token that is not in {short!r}")
+                    lacking = net.places[int(np.argmin(tokens))].name
+                    raise InputError(f"log of net {net.name!r}: {each.name!r} takes a token that is not in {lacking!r}")
             if how != BEGINS:
                 if number not in in_progress:
                     raise InputError(

@@ -26,11 +26,11 @@ def remove_vanishing(graph: Graph, counted: csr_matrix) -> tuple[Chain, csr_matr
     """
     inside, outside, arcs, chances = _left(graph)
     within = csr_matrix(chances[:, inside])
-    both = _solved(graph, inside, within, csr_matrix(hstack([chances[:, outside], counted])))
+    solution = _solved(graph, inside, within, csr_matrix(hstack([chances[:, outside], counted])))
     rates = csr_matrix(arcs[outside])
-    direct, by_way = csr_matrix(rates[:, outside]), csr_matrix(rates[:, inside]) @ both
-    whole = (direct + by_way[:, : len(outside)]).tocoo()
-    return chain(len(outside), whole.row, whole.col, whole.data), csr_matrix(by_way[:, len(outside) :])
+    direct, indirect = csr_matrix(rates[:, outside]), csr_matrix(rates[:, inside]) @ solution
+    total = (direct + indirect[:, : len(outside)]).tocoo()
+    return chain(len(outside), total.row, total.col, total.data), csr_matrix(indirect[:, len(outside) :])
 
 
 def settled(graph: Graph) -> Floats:
@@ -40,8 +40,8 @@ def settled(graph: Graph) -> Floats:
         first[0] = 1.0
         return first
     inside, outside, _, chances = _left(graph)
-    both = _solved(graph, inside, csr_matrix(chances[:, inside]), csr_matrix(chances[:, outside]))
-    return np.asarray(both[0].todense()).ravel()
+    solution = _solved(graph, inside, csr_matrix(chances[:, inside]), csr_matrix(chances[:, outside]))
+    return np.asarray(solution[0].todense()).ravel()
 
 
 def _left(graph: Graph) -> tuple[Array, Array, csr_matrix, csr_matrix]:

@@ -55,10 +55,10 @@ class HandOver(NamedTuple):
                 if chance > NEGLIGIBLE**2:
                     move[asleep, number:] += chance * _poisson(rate * self._rest(number), PLACES - number)
         move[:, -1] += np.maximum(1 - move.sum(axis=1), 0.0)
-        left = long_run(move - np.eye(PLACES))
-        if left[-PLACES // 10 :].sum() > NEGLIGIBLE:
+        left_behind = long_run(move - np.eye(PLACES))
+        if left_behind[-PLACES // 10 :].sum() > NEGLIGIBLE:
             raise RefusedError(f"lock: more than {PLACES} sleep at this rate")
-        return float(left @ np.arange(PLACES)) / rate + self.acquire
+        return float(left_behind @ np.arange(PLACES)) / rate + self.acquire
 
     def _rest(self, asleep: int) -> float:
         return self.release + (self.wake if asleep else 0.0) + self.waiter * asleep

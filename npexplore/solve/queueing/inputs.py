@@ -44,10 +44,10 @@ def refuse_first(
     if not wrong.any():
         return
     place = np.argwhere(wrong)[0]
-    named = "station" if "station" in axes else axes[-1]
+    named_axis = "station" if "station" in axes else axes[-1]
     where = ", ".join(
-        f"{axis} {label(int(i), names) if axis == named else int(i)}"
-        for axis, i in sorted(zip(axes, place, strict=True), key=lambda pair: pair[0] != named)
+        f"{axis} {label(int(i), names) if axis == named_axis else int(i)}"
+        for axis, i in sorted(zip(axes, place, strict=True), key=lambda pair: pair[0] != named_axis)
     )
     raise InputError(f"{subject} of {where} must be {rule}, got {values[tuple(place)]!s}")
 

@@ -58,8 +58,8 @@ def mixed_network(
     model = ClosedModel.read(demands, population, think_time, rates, delay, names, empty=True)
     P, _, R = model.demands.shape
     arrivals = class_row("arrival rate", arrival_rates, P, R)
-    both = (arrivals > 0) & (model.population > 0)
-    refuse_first(both, arrivals, "arrival rate", "0 where the class has a population", None, ("point", "class"))
+    conflicting = (arrivals > 0) & (model.population > 0)
+    refuse_first(conflicting, arrivals, "arrival rate", "0 where the class has a population", None, ("point", "class"))
     if not (arrivals.any() or model.population.any()):
         raise InputError("a network must have a population or an arrival rate, got neither")
     if not arrivals.any():  # open customers take no capacity
@@ -89,8 +89,8 @@ def mixed_network(
     numbers[:, fixed] = (offered * (1 + queue.sum(axis=2)) / share)[:, fixed]
     numbers[:, varying] = (closed_chances * open_customers).sum(axis=2)
     with np.errstate(invalid="ignore", divide="ignore"):
-        parts = np.where(offered[:, :, None] > 0, arrivals[:, None] * model.demands / offered[:, :, None], 0.0)
-    return model.result(throughput, queue + parts * numbers[:, :, None])
+        class_shares = np.where(offered[:, :, None] > 0, arrivals[:, None] * model.demands / offered[:, :, None], 0.0)
+    return model.result(throughput, queue + class_shares * numbers[:, :, None])
 
 
 def _refuse_unstable(model: ClosedModel, offered: Floats) -> None:

@@ -49,13 +49,13 @@ def phase_wait(quiet: Floats, arrive: Floats, service: Phases) -> float:
         if np.max(np.abs(1.0 - g.sum(axis=1))) < TOLERANCE or np.max(t) < TOLERANCE**2:
             break
     r = up @ np.linalg.inv(-(within + up @ g))
-    whole = np.linalg.inv(np.eye(a * s) - r)
+    sum_of_powers = np.linalg.inv(np.eye(a * s) - r)
     table = np.zeros((a + a * s, a + a * s))  # the levels of 0 and 1 customers
     table[:a, :a], table[:a, a:] = quiet, np.kron(arrive, service.first[None, :])
     table[a:, :a], table[a:, a:] = np.kron(np.eye(a), ends[:, None]), within + r @ down
-    table[:, 0] = np.concatenate([np.ones(a), whole.sum(axis=1)])
+    table[:, 0] = np.concatenate([np.ones(a), sum_of_powers.sum(axis=1)])
     p = np.linalg.solve(table.T, np.eye(a + a * s)[0])
-    number = float(p[a:] @ whole @ whole.sum(axis=1))
+    number = float(p[a:] @ sum_of_powers @ sum_of_powers.sum(axis=1))
     rate = float(long_run(quiet + arrive) @ arrive.sum(axis=1))
     return max(number / rate - service.moments()[0], 0.0)
 

@@ -33,10 +33,10 @@ def mmc_quantiles(shares: Sequence[float], arrival_rate: float, service_time: fl
 
     def longer(t: Floats) -> Floats:
         if abs(moving / served - 1) < 1e-9:
-            both = (1 + served * t) * np.exp(-served * t)
+            wait_and_service = (1 + served * t) * np.exp(-served * t)
         else:
-            both = (moving * np.exp(-served * t) - served * np.exp(-moving * t)) / (moving - served)
-        return np.asarray((1 - waits) * np.exp(-served * t) + waits * both)
+            wait_and_service = (moving * np.exp(-served * t) - served * np.exp(-moving * t)) / (moving - served)
+        return np.asarray((1 - waits) * np.exp(-served * t) + waits * wait_and_service)
 
     return quantiles_of(shares, longer, float(mean))
 
@@ -64,10 +64,10 @@ def mmck_quantiles(
     def longer(t: Floats) -> Floats:
         x = t[..., None]
         if c == 1:
-            both = gammaincc(ahead + 1, mu * x)
+            wait_and_service = gammaincc(ahead + 1, mu * x)
         else:
-            both = gammaincc(ahead, fast * x) + _served_last(ahead, fast * x, float(c))
-        return np.asarray(at_once * np.exp(-mu * t) + (both * waiting).sum(axis=-1))
+            wait_and_service = gammaincc(ahead, fast * x) + _served_last(ahead, fast * x, float(c))
+        return np.asarray(at_once * np.exp(-mu * t) + (wait_and_service * waiting).sum(axis=-1))
 
     return quantiles_of(shares, longer, float(mean))
 
@@ -96,10 +96,10 @@ def quantiles_of(shares: Sequence[float], longer: Callable[[Floats], Floats], sc
     if not ((wanted > 0) & (wanted < 1)).all():
         raise InputError(f"shares of customers must lie between 0 and 1, got {shares!r}")
     low, high = np.zeros(wanted.shape), np.full(wanted.shape, scale)
-    while (beyond := longer(high) > wanted).any():
-        high = np.where(beyond, 2 * high, high)
+    while (exceeds := longer(high) > wanted).any():
+        high = np.where(exceeds, 2 * high, high)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        beyond = longer(middle) > wanted
-        low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
+        exceeds = longer(middle) > wanted
+        low, high = np.where(exceeds, middle, low), np.where(exceeds, high, middle)
     return np.asarray((low + high) / 2)
