@@ -116,8 +116,7 @@ def _solved(batch: Batch) -> tuple[Answers, Found]:
         return answers, solution
     solutions = [solution] if len(batch) == 1 else [_cycles(batch.taken(np.array([k])))[1] for k in range(len(batch))]
     before = [
-        before_packets(batch.like, single.stays, answers.names[answers.bottleneck[k]])
-        for k, single in enumerate(solutions)
+        before_packets(batch.like, each.stays, answers.names[answers.bottleneck[k]]) for k, each in enumerate(solutions)
     ]
     return replace(answers, latency_s=answers.latency_s - np.array(before)), solution
 
@@ -163,13 +162,9 @@ def _cycles(batch: Batch) -> tuple[Answers, Found]:
     for name, busy_share in solution.slower.items():
         busiest[name] = busiest[name] + busy_share
         utilization[name] = utilization[name] + busy_share
-    for name in {
-        name for levels in solution.levels for name in (*levels.groups, *levels.handed_over)
-    } & utilization.keys():
+    for name in {name for net in solution.levels for name in (*net.groups, *net.handed_over)} & utilization.keys():
         utilization[name] = np.minimum(1.0, utilization[name])
-    for name in (
-        name for levels in solution.levels for name in levels.reorders if levels.batch.like.servers[name].units
-    ):
+    for name in (name for net in solution.levels for name in net.reorders if net.batch.like.servers[name].units):
         if np.any(utilization.get(name, 0.0) > FULL_IN_ORDER):
             raise RefusedError(
                 f"queueing: {name!r} is full much of the time, of packets whose times vary and which leave in order; "
@@ -282,12 +277,10 @@ def _behind_members(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]
 def _members_keep_up(levels: Levels, batch: Batch, ceilings: Mapping[str, Floats]) -> bool:
     """Say whether packets arrive at random up to a tested load and wait only for the recovering members."""
     waits = levels.waits_for_members(batch.offered)
-    ample_threads = min(batch.like.machine.threads, levels.places) >= SPARE_THREADS * batch.offered * (
-        batch.latency + waits
-    )
+    enough = min(batch.like.machine.threads, levels.places) >= SPARE_THREADS * batch.offered * (batch.latency + waits)
     light = batch.offered <= _tested(levels) * (1 + SLACK) * np.min([*ceilings.values()], axis=0)
     waits_there_only = levels.visits_members_alone and batch.like.workload.arrivals == "poisson"
-    return bool(waits_there_only and _keeps_up(batch, ceilings) and agreed(ample_threads & light))
+    return bool(waits_there_only and _keeps_up(batch, ceilings) and agreed(enough & light))
 
 
 def _tested(levels: Levels) -> float:
