@@ -1,1 +1,1 @@
-"""The event engine seen from above: a machine compiled to its arrays, run, watched, and its laws checked."""
+"""Turns a machine and its workload into the arrays of the event engine, runs them, and checks the laws of each run."""

@@ -1,10 +1,11 @@
-"""Accounts of where packets' time goes: the places of a model, and the tally that the event loop keeps, read out.
+"""Accounts of where packets spend their time: the places of a model, and the event loop's sums for each place.
 
     latency = sum over places of (served + waited + held up)      every packet, to the tick
 
-served: at work there, or held there while nothing else is asked for. waited: in its line, while those who have it work.
-held up: in its line, while those who have it wait themselves. A place is a server; the links of a network (their
-holders keep them while they wait) count as one; time that passes at no server belongs to the resource that is visited.
+served: the place works for the packet, or the packet holds it and waits for nothing else. waited: the packet is in the
+line of the place, and the holders of its units work. held up: it is in the line, and the holders themselves wait.
+A place is a server. All links of a network are one place, because a packet holds a link while it waits for the next.
+Time that passes at no server belongs to the resource that is visited.
 """
 
 from __future__ import annotations
@@ -19,16 +20,17 @@ from npexplore._kernels import engine
 from npexplore.rows.server import Server, place_of
 
 Integers = npt.NDArray[np.int64]
-GET = "get of "  # how the place of a row begins at which a thread gets its packet
-DROP = "drop."  # how the name of a counter of lost packets begins
+GET = "get of "  # prefix of the visit name of rows in which a thread gets its packet
+DROP = "drop."  # prefix of the names of counters of lost packets
 
 
 @dataclass(frozen=True)
 class Places:
-    """names: of places, the first ("") for what belongs to none. where: the place of each resource, then of each row.
+    """names: of the places; the first name ("") stands for no place. where: one entry per resource, then per row.
 
-    Rows that sleep or get a packet have the place that the time belongs to; a TRY that is repeated until it succeeds,
-    a FORK whose child keeps an account, and a COUNT of lost packets a number above 0 (docs/engine.md).
+    The entry of a resource, and of a row that sleeps or gets a packet, is the number of its place. The entry of another
+    row is above 0 for a TRY that is repeated until it succeeds, a FORK whose child has an account, and a COUNT of lost
+    packets (docs/engine.md, Accounts).
     """
 
     names: tuple[str, ...]
@@ -39,7 +41,7 @@ def places(
     rows: Integers, visits: Sequence[str], marks: Sequence[tuple[str, bool]], servers: Mapping[str, tuple[Server, int]],
     counters: Sequence[str] = (),
 ) -> Places:  # fmt: skip
-    """Return the places of a model's rows; visits: what each belongs to; marks: what it holds, whether it polls."""
+    """Return the places of a model's rows. visits: of each row; marks: the server each row holds, whether it polls."""
     numbers: dict[str, int] = {"": engine.ELSEWHERE}
 
     def number(name: str) -> int:
@@ -49,9 +51,9 @@ def places(
     where = np.zeros(n_resources + len(rows), dtype=np.int64)
     for server, first in servers.values():
         where[first : first + server.members] = number(place_of(server))
-    lost = [number for number, name in enumerate(counters) if name.startswith(DROP)]
-    drops = (rows[:, engine.OP] == engine.COUNT) & np.isin(rows[:, engine.A], lost)
-    keeps = _keeps(rows, drops)
+    drop_counters = [number for number, name in enumerate(counters) if name.startswith(DROP)]
+    drops = (rows[:, engine.OP] == engine.COUNT) & np.isin(rows[:, engine.A], drop_counters)
+    child_has_account = _keeps(rows, drops)
     for k, (op, visit, (held, polls)) in enumerate(zip(rows[:, engine.OP].tolist(), visits, marks, strict=True)):
         at = n_resources + k
         if op in (engine.WAIT, engine.ASK):
@@ -64,30 +66,30 @@ def places(
         elif op == engine.TRY:
             where[at] = polls
         elif op == engine.FORK:
-            where[at] = keeps[k]
+            where[at] = child_has_account[k]
         elif op == engine.COUNT:
             where[at] = drops[k]
     return Places(tuple(numbers), where)
 
 
 def _keeps(rows: Integers, drops: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Say of each FORK whether its child needs an account: to finish, lose or pass on a packet, or being waited for."""
+    """Return for each FORK whether its child needs an account: it may finish, lose or push a packet, or is joined."""
     size, ends = len(rows), (engine.DONE, engine.PUSH)
-    after: list[tuple[int, ...]] = []
+    successors: list[tuple[int, ...]] = []
     for k, row in enumerate(rows.tolist()):
         op, target = row[engine.OP], row[engine.TARGET]
         jumps = op in (engine.JUMP, engine.TRY, engine.FORK)
         falls = op != engine.END and not (op == engine.JUMP and row[engine.X] == engine.ALWAYS)
         skips = row[engine.X] if op in (engine.ALL, engine.GRAB) else 0
-        after.append((*([target] if jumps else []), *([k + 1 + skips] if falls and k + 1 + skips < size else [])))
-    before: list[list[int]] = [[] for _ in range(size)]
-    for k, others in enumerate(after):
-        for other in others:
-            before[other].append(k)
+        successors.append((*([target] if jumps else []), *([k + 1 + skips] if falls and k + 1 + skips < size else [])))
+    predecessors: list[list[int]] = [[] for _ in range(size)]
+    for k, following in enumerate(successors):
+        for successor in following:
+            predecessors[successor].append(k)
     reaches = np.isin(rows[:, engine.OP], ends) | drops
     todo = np.flatnonzero(reaches).tolist()
     while todo:
-        for k in before[todo.pop()]:
+        for k in predecessors[todo.pop()]:
             if not reaches[k]:
                 reaches[k] = True
                 todo.append(k)
@@ -99,7 +101,10 @@ def _keeps(rows: Integers, drops: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_
 
 @dataclass(frozen=True)
 class Tally:
-    """Finished packets by class and bin of latency (n rows): packets (n,), ticks (n, places, 3), latency by class."""
+    """Accounts of finished packets, summed by class and latency bin: n rows, one per class and bin with packets.
+
+    packets: shape (n,). ticks: shape (n, places, 3), in the order served, waited, held up. latency: ticks by class.
+    """
 
     names: tuple[str, ...]
     classes: Integers
@@ -110,16 +115,16 @@ class Tally:
 
     @staticmethod
     def of(names: tuple[str, ...], histogram: Integers, tally: Integers, latency: Integers) -> Tally:
-        """Return what stands in the arrays of a run."""
+        """Return the tally of a run's arrays."""
         classes, bins = np.nonzero(histogram)
         ticks = tally[classes, bins].reshape(len(classes), len(names), 3)
         return Tally(names, classes, bins, histogram[classes, bins], ticks, latency.copy())
 
     def since(self, first: Tally) -> Tally:
-        """Return what was added since an earlier tally of the same run."""
-        mine, theirs = (one.classes * engine.BINS + one.bins for one in (self, first))
-        at = np.searchsorted(mine, theirs)
+        """Return what was added since `first`, an earlier tally of the same run."""
+        cells, first_cells = (tally.classes * engine.BINS + tally.bins for tally in (self, first))
+        rows = np.searchsorted(cells, first_cells)
         packets, ticks = self.packets.copy(), self.ticks.copy()
-        packets[at] -= first.packets
-        ticks[at] -= first.ticks
+        packets[rows] -= first.packets
+        ticks[rows] -= first.ticks
         return Tally(self.names, self.classes, self.bins, packets, ticks, self.latency - first.latency)

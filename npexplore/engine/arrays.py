@@ -1,4 +1,4 @@
-"""What the event engine runs: the arrays of one model, its tokens, and how packets in the system are counted."""
+"""The input of the event engine: the arrays and tokens of one model, and how packets in the system are counted."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ class Token:
     registers: dict[int, int] = field(default_factory=dict)
     name: str = "token"
     priority: int = 8
-    begin: int = 0  # the tick at which it runs first
-    member: int = 0  # of its pool's home, that it lives on
+    begin: int = 0  # the tick at which it first runs
+    member: int = 0  # the member of its pool's home that runs it
 
 
 @dataclass(frozen=True)
 class Census:
-    """How the packets in the system are counted: one per thread, or (open) those waiting and those of busy threads."""
+    """How packets in the system are counted: one per thread, or (with arrivals) the waiting ones and busy threads."""
 
     threads: int
-    waiting: int | None = None  # the resource that counts waiting packets, in whose line idle threads are
-    ring: int | None = None  # where waiting packets are
+    waiting: int | None = None  # the resource that counts waiting packets; idle threads wait in its line
+    ring: int | None = None  # the ring that holds waiting packets
     loses: bool = False  # whether the program may lose packets
-    start: int = 0  # ticks until all threads have begun, summed over them
+    start: int = 0  # sum over the threads of the ticks until each begins
 
 
 @dataclass
 class EngineModel:
-    """Rows, resources, tables and tokens of one model; nothing here changes while it runs."""
+    """Rows, resources, tables and tokens of one model; a run changes none of them."""
 
     rows: Integers
     sources: list[str | None]
@@ -56,47 +56,47 @@ class EngineModel:
     globals: list[int]
     counters: list[str]
     spare_tokens: int
-    shuffled: int | None = None  # the table whose rows each seed may shuffle
+    shuffled: int | None = None  # the table whose rows each seed shuffles
     packets: int | None = None  # the table with the packets' columns
-    times: int | None = None  # the table with their ticks, where they come at given instants
-    cursor: int | None = None  # the global that says which packet is next
-    visits: list[str] = field(default_factory=list)  # per row, the visit it belongs to
+    times: int | None = None  # the table with arrival ticks, if packets have time stamps
+    cursor: int | None = None  # the global with the number of the next packet
+    visits: list[str] = field(default_factory=list)  # per row, its visit
     controllers: list[Controller] = field(default_factory=list)  # of DRAM
     classes: int = 1  # rows of the statistics of finished packets
-    queues: dict[str, tuple[range, int]] = field(default_factory=dict)  # resources counting packets, global of the most
+    queues: dict[str, tuple[range, int]] = field(default_factory=dict)  # their resources, global of the maximum
     idle: list[int] = field(default_factory=list)  # resources that threads wait for when they have no packet
-    least_patience_s: float = 1.0  # a run without a finished packet for less has not stalled
+    least_patience_s: float = 1.0  # a run with a shorter time between finished packets has not stalled
     census: Census | None = None  # None: packets in the system are not counted
-    demands: Callable[[], UnderLoad | None] | None = None  # tells `under_load` when it is asked for
-    patience: Callable[[UnderLoad | None], float] | None = None  # tells `patience_s`
-    marks: list[tuple[str, bool]] = field(default_factory=list)  # per row, the server held then, whether it polls
+    demands: Callable[[], UnderLoad | None] | None = None  # computes `under_load`
+    patience: Callable[[UnderLoad | None], float] | None = None  # computes `patience_s`
+    marks: list[tuple[str, bool]] = field(default_factory=list)  # per row, the server held there, whether it polls
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the fields without what hangs on the machine's programs: functions of a user cannot be pickled."""
+        """Return the fields without the functions that refer to the user's programs, which cannot be pickled."""
         return vars(self) | {"demands": None, "patience": None, "under_load": None, "patience_s": self.patience_s}
 
     @cached_property
     def under_load(self) -> UnderLoad | None:
-        """What its packets ask of each server, where that can be told without a run."""
+        """Demands of its packets at each server; None if only a run can measure them."""
         return None if self.demands is None else self.demands()
 
     @cached_property
     def patience_s(self) -> float:
-        """Seconds: a run without a finished packet for so long has stalled."""
+        """Longest time in seconds between finished packets; a run with a longer one has stalled."""
         return self.least_patience_s if self.patience is None else self.patience(self.under_load)
 
     @cached_property
     def random(self) -> bool:
-        """Whether runs with other seeds may differ: rows draw, or the seed puts packets in another order."""
+        """Whether runs with different seeds may differ: rows draw random numbers, or the seed shuffles the packets."""
         op, kind = self.rows[:, engine.OP], self.rows[:, engine.X]
         draws = np.isin(op, (engine.WAIT, engine.SERVE, engine.SHARE, engine.DRAW)) & np.isin(kind, engine.RANDOM)
         return self.shuffled is not None or bool(draws.any())
 
     @cached_property
     def joined_tables(self) -> tuple[Integers, Integers]:
-        """The tables one after another, shape (cells + 1,), and per table its first cell, rows and columns.
+        """The tables in one array, shape (cells + 1,), and the first cell, rows and columns of each, shape (tables, 3).
 
-        Every run reads these; `tables` become views of them, so that a capture's packets are in memory once.
+        Every run reads this array; `tables` become views of it, so that memory holds the packets of a capture once.
         """
         starts = np.cumsum([0, *(table.size for table in self.tables)])
         joined = empty(int(starts[-1]) + 1)
@@ -111,5 +111,5 @@ class EngineModel:
 
     @cached_property
     def places(self) -> Places | None:
-        """Where packets' time can go (None: rows say too little to account for it)."""
+        """Places at which packets spend time; None if the rows do not hold enough information for accounts."""
         return places(self.rows, self.visits, self.marks, self.servers, self.counters) if self.marks else None

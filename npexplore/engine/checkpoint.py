@@ -1,10 +1,10 @@
-"""The state of a run on the disk, so that a run of a long capture that was stopped goes on where it was.
+"""Saves the state of a run to disk, so that a stopped run of a long capture continues where it was.
 
-FOLDER/rows       the row of each packet (npexplore/engine/fates.py), mapped: rows of packets that have ended are final
-FOLDER/state.npz  everything else that changes, at a pause of the run: the arrays of `State`, totals of earlier batches,
-                  rows of packets that are inside; and the hash of what the run depends on
+FOLDER/rows       the row of each packet (npexplore/engine/fates.py), memory-mapped; rows of ended packets are final
+FOLDER/state.npz  everything else that a run changes, saved at a pause: the arrays of `State`, totals of earlier
+                  batches, rows of packets in the system; and the hash of everything that the run depends on
 
-A process that is killed leaves both behind; a computer that loses its power may lose rows.
+Both files survive the end of the process; after a power failure, rows may be missing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from npexplore.mapped_arrays import parts
 
 Arrays = dict[str, npt.NDArray[Any]]
 CHECKPOINT_INTERVAL_S = 2.0
-UNCHANGED = ("stream", "capacity", "table", "table_at", "where", "fate", "slice", "packets")  # of a state, by a run
+# fields of a state that a run does not change
+UNCHANGED = ("stream", "capacity", "table", "table_at", "where", "fate", "slice", "packets")
 FOLDER, ROWS_FILE, STATE_FILE = ".resume", "rows", "state.npz"
 
 
@@ -38,25 +39,25 @@ class Checkpoints:
     """Checkpoints of one run in a folder; `begin` restores the last one, if it is of the same run."""
 
     def __init__(self, folder: Path) -> None:
-        """folder: of the run's results; it gets one more folder for the checkpoint."""
+        """folder: of the run's results; the checkpoint is a folder inside it."""
         self._folder = folder / FOLDER
         self._folder.mkdir(parents=True, exist_ok=True)
         self._key: Future[bytes]
         self._saved_at = time.monotonic()
-        self._ended = 0  # packets before the first that is inside
+        self._ended = 0  # packets before the first one that is in the system
         self.arrived = 0  # packets that had arrived at the last checkpoint
 
     @property
     def rows_file(self) -> Path:
-        """The file of the rows."""
+        """The path of the file of rows."""
         return self._folder / ROWS_FILE
 
     def begin(self, state: State, fates: Fates) -> Arrays | None:
-        """Take up a run that begins: return what the last checkpoint of the same run has, or None; set the rows."""
+        """Begin a run: restore the rows of the last checkpoint of the same run and return its arrays, or None."""
         self._state, self._fates = state, fates
         digest = _key(state)
         thread = ThreadPoolExecutor(1, "key of a run")
-        self._key = thread.submit(_with_table, digest, state.table)  # nobody needs it before the first checkpoint
+        self._key = thread.submit(_with_table, digest, state.table)  # first used by the first checkpoint
         thread.shutdown(wait=False)
         if (saved := self._read()) is None:
             return None
@@ -67,7 +68,7 @@ class Checkpoints:
         return saved
 
     def _read(self) -> Arrays | None:
-        """Return the last checkpoint, if there is one and it is of this run."""
+        """Return the arrays of the last checkpoint; None if there is none or it is of another run."""
         try:
             with np.load(self._folder / STATE_FILE) as file:
                 saved = {name: _whole(file[name]) for name in file.files}
@@ -81,26 +82,26 @@ class Checkpoints:
             return
         self._ended = self._fates.ended(self._ended)
         rows = self._fates.rows
-        came = arrived
-        while came < self._fates.cleared and rows[came, engine.F_ARRIVAL] != NOWHERE:
-            came += 1  # at the time of the last that is counted
+        stop = arrived
+        while stop < self._fates.cleared and rows[stop, engine.F_ARRIVAL] != NOWHERE:
+            stop += 1  # more packets may arrive at the same tick as the last counted one
         arrays: Arrays = {
             "key": np.frombuffer(self._key.result(), np.uint8), "batch": np.array(batch), "stall": np.array(stall),
-            "arrived": np.array(arrived), "ended": np.array(self._ended), "inside": rows[self._ended : came],
+            "arrived": np.array(arrived), "ended": np.array(self._ended), "inside": rows[self._ended : stop],
             **_state(self._state),
         }  # fmt: skip
         for k, snapshot in enumerate(snapshots[1:]):
             arrays |= {f"{k}.{field.name}": np.asarray(getattr(snapshot, field.name)) for field in fields(Snapshot)}
-        part = self._folder / f"{STATE_FILE}.part"
-        with open(part, "wb") as file:
+        part_file = self._folder / f"{STATE_FILE}.part"
+        with open(part_file, "wb") as file:
             np.savez(file, **{name: array.astype(str) if array.dtype == object else array  # type: ignore[arg-type]
                               for name, array in arrays.items()})  # fmt: skip
-        part.replace(self._folder / STATE_FILE)
+        part_file.replace(self._folder / STATE_FILE)
         self._saved_at, self.arrived = time.monotonic(), arrived
 
 
 def restore(saved: Arrays, state: State, snapshots: list[Snapshot]) -> None:
-    """Set the state of a run, and `snapshots` of its finished batches, to those of a checkpoint."""
+    """Set the state of a run, and append the snapshots of its finished batches to `snapshots`, from a checkpoint."""
     for name, array in saved.items():
         if name.startswith(PREFIX):
             setattr(state, name.removeprefix(PREFIX), array)
@@ -112,7 +113,7 @@ def restore(saved: Arrays, state: State, snapshots: list[Snapshot]) -> None:
 
 
 def forget(folder: Path) -> None:
-    """Remove the checkpoint of a run whose results are in a folder."""
+    """Remove the checkpoint of a run; folder: of the run's results."""
     shutil.rmtree(folder / FOLDER, ignore_errors=True)
 
 
@@ -129,7 +130,7 @@ def _state(state: State) -> Arrays:
 
 
 def _key(state: State) -> blake2b:
-    """Return the hash of a run that begins, without its table: its state, rows of the model, and the event loop."""
+    """Return the hash of a run before it begins, without its table: its state, the model's rows, and the event loop."""
     model = state.model
     digest = blake2b(repr((__version__, model.tick, model.counters, state.fate.shape)).encode(), digest_size=16)
     for path in sorted(Path(engine.__file__).parent.glob("engine*.py")):
@@ -148,5 +149,5 @@ def _with_table(digest: blake2b, table: npt.NDArray[Any]) -> bytes:
 
 
 def _whole(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return numbers of any size, which are written as text, as Python's integers; others as they are."""
+    """Return an array of text as an array of Python integers (of any size), other arrays unchanged."""
     return np.vectorize(int, otypes=[object])(array) if array.dtype.kind == "U" else array

@@ -1,6 +1,7 @@
-"""Short runs before the event loop is compiled: interpreted here while another process compiles, then compiled.
+"""Runs the event loop before it is compiled: interprets short runs while another process compiles it.
 
-Both give the same bits (`jit.plain` is the same source), so a run changes over at the end of a batch.
+Both versions compute the same bits, because `jit.plain` runs the same source. A run changes from one to the other at
+the end of a batch.
 """
 
 from __future__ import annotations
@@ -15,19 +16,18 @@ from npexplore._kernels import engine
 from npexplore.jit import Kernel, plain
 from npexplore.progress import Task
 
-SHORT_PACKETS = 600  # longer runs wait for the compiler: some 400 packets a second are interpreted
+SHORT_PACKETS = 600  # longer runs wait for the compiler; the interpreter does some 400 packets/s
 
-_ready: set[bool] = set()  # the loops that need no compilation any more, likewise
+_ready: set[bool] = set()  # the compiled loops, by whether they have the DRAM controller
 _lock = Lock()
-_compilers: dict[bool, Popen[bytes]] = {}  # by whether they compile the loop with the DRAM controller
-
+_compilers: dict[bool, Popen[bytes]] = {}  # running compilers, by the same
 
 _meanwhile: Callable[[], None] | None = None
 
 
 @contextmanager
 def meanwhile(action: Callable[[], None]) -> Iterator[None]:
-    """Call an action where a long run inside the block must wait for the compiler; it may simulate a few packets."""
+    """Within the block, call an action (it may simulate a few packets) when a long run must wait for the compiler."""
     global _meanwhile
     _meanwhile = action
     try:
@@ -37,7 +37,7 @@ def meanwhile(action: Callable[[], None]) -> Iterator[None]:
 
 
 def event_loop(arguments: tuple[Any, ...], with_controller: bool, packets: int) -> Any:
-    """Return what runs the event loop now: the kernel, or (packets few, the kernel not compiled yet) its source."""
+    """Return the compiled event loop; its source, if it is not compiled yet and the run has few packets."""
     kernel: Any = engine.advance
     if with_controller in _ready or not isinstance(kernel, Kernel):  # no kernel: NUMBA_DISABLE_JIT
         return kernel

@@ -1,4 +1,4 @@
-"""What becomes of each packet of a run: rows that the event loop fills, read out (docs/engine.md, accounts).
+"""What becomes of each packet of a run: one row per packet, filled by the event loop (docs/engine.md, Accounts).
 
 latency = end - arrival = sum over places of (served + waited + held up)      every packet, to the tick
 """
@@ -19,21 +19,24 @@ from npexplore.errors import RefusedError
 from npexplore.mapped_arrays import PART_ROWS, empty, named, parts
 
 Integers = npt.NDArray[np.int64]
-CHUNKS_PER_PART = 8  # pauses of the run while a part of the packets arrives
-NOWHERE = -1  # of ticks, threads, classes and drops: there is none
+CHUNKS_PER_PART = 8  # pauses of the run per part of the packets
+NOWHERE = -1  # in place of a tick, thread, class or drop that does not exist
 
 
 @dataclass(frozen=True)
 class Totals:
-    """Sums over rows. sent: packets that were finished. drops: packets lost, by counter of the model. visited: whether
-    any packet has a time there, by column of the accounts."""
+    """Sums over rows.
+
+    sent: number of finished packets. drops: lost packets, by counter of the model. visited: whether any packet spent
+    time there, by column of the accounts.
+    """
 
     sent: int
     drops: Integers
     visited: npt.NDArray[np.bool_]
 
     def plus(self, other: Totals) -> Totals:
-        """Return the sums over these rows and others."""
+        """Return the sums over the rows of both totals."""
         return Totals(self.sent + other.sent, self.drops + other.drops, self.visited | other.visited)
 
     def names(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -42,33 +45,34 @@ class Totals:
 
 
 def _ignored(arrived: int) -> None:
-    """Do nothing when a run pauses."""
+    """Do nothing at a pause of the run."""
 
 
 @dataclass
 class Fates:
-    """rows: one a packet of the model's table of packets (`table`), shape (packets, columns of engine_layout).
+    """rows: one per packet of the model's table of packets (`table`), shape (packets, columns of engine_layout).
 
-    cleared: rows that have values. A run gives the rows of the packets that come next those of packets that have not.
+    cleared: number of rows that are initialised. A run initialises rows shortly before their packets arrive.
     """
 
     model: EngineModel
     rows: Integers
     table: int
     cleared: int = 0
-    paused: Callable[[int], None] = _ignored  # is called during the run, after each chunk of arrivals
+    paused: Callable[[int], None] = _ignored  # called during the run, after each chunk of arrivals
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the fields without the function of the run that is over."""
+        """Return the fields without the function `paused`, which only a run in progress needs."""
         return vars(self) | {"paused": _ignored}
 
     @staticmethod
     def of(model: EngineModel, *, by_place: bool = False, file: Path | None = None) -> Fates:
-        """Return rows for a run of a model whose packets come once each, at given times; by_place: with their accounts.
+        """Return rows for a run of a model whose packets arrive once each, by time stamps.
 
-        file: has the rows, perhaps those of a run that was stopped (None: an array of `mapped_arrays.empty` has them).
+        by_place: whether rows have the time by place. file: holds the rows, perhaps those of a stopped run (None: an
+        array of `mapped_arrays.empty`).
 
-        Raises RefusedError for a model whose packets come again and again, or whose time cannot be accounted for.
+        Raises RefusedError for a model whose packets repeat, and for one without accounts of time.
         """
         if model.packets is None or model.times is None:
             raise RefusedError("the fate of each packet takes packets that come once each, by time stamps")
@@ -79,7 +83,7 @@ class Fates:
         return Fates(model, empty(shape) if file is None else named(file, shape), model.packets)
 
     def clear_until(self, stop: int) -> None:
-        """Set the rows that have no values yet, up to `stop`, to those of packets that have not come."""
+        """Initialise the rows up to `stop` that are not yet initialised: their packets have not arrived."""
         for start in range(self.cleared, min(stop, len(self.rows)), self.part_rows):
             rows = self.rows[start : min(start + self.part_rows, stop)]
             rows[:] = NOWHERE
@@ -89,12 +93,12 @@ class Fates:
 
     @property
     def part_rows(self) -> int:
-        """Rows that are worked on at a time: fewer where rows have times by place."""
+        """Rows that are processed at a time; fewer if rows have times by place."""
         return max(int(PART_ROWS * engine.F_FIRST // self.rows.shape[1]), 1)
 
     @property
     def chunk_rows(self) -> int:
-        """Rows between two pauses of the run: few enough to stay in a core's cache while they are converted."""
+        """Rows between two pauses of the run; few enough to stay in a core's cache while they are converted."""
         return max(self.part_rows // CHUNKS_PER_PART, 1)
 
     def parts(self) -> Iterator[slice]:
@@ -103,7 +107,7 @@ class Fates:
 
     @property
     def finished(self) -> npt.NDArray[np.bool_]:
-        """Whether each packet went all the way through."""
+        """Whether each packet was finished (sent)."""
         return np.asarray((self.rows[:, engine.F_ENDS] > 0) & (self.rows[:, engine.F_DROP] == NOWHERE))
 
     @property
@@ -112,15 +116,15 @@ class Fates:
         return np.asarray(self.rows[:, engine.F_DROP] != NOWHERE)
 
     def pauses(self) -> list[tuple[int, int]]:
-        """Return the ticks, in order, at which a chunk of the packets has arrived, and how many have by then."""
+        """Return (tick, arrived packets) for each chunk of packets, in order of the tick at which it has arrived."""
         assert self.model.times is not None
         ticks = self.model.tables[self.model.times][self.chunk_rows - 1 :: self.chunk_rows, 0]
-        known, first = np.unique(ticks[::-1], return_index=True)
+        distinct_ticks, first = np.unique(ticks[::-1], return_index=True)
         arrived = (len(ticks) - first) * self.chunk_rows
-        return list(zip(known.tolist(), arrived.tolist(), strict=True))
+        return list(zip(distinct_ticks.tolist(), arrived.tolist(), strict=True))
 
     def part(self, rows: slice | Integers) -> Fates:
-        """Return some of the rows; those of a slice are not copied."""
+        """Return the fates of some rows; rows of a slice are not copied."""
         return replace(self, rows=self.rows[rows])
 
     def totals(self) -> Totals:
@@ -135,7 +139,7 @@ class Fates:
         return totals
 
     def ended(self, start: int) -> int:
-        """Return the first packet from `start` on that has not ended, or the number of packets."""
+        """Return the first packet from `start` on that has not ended; `cleared` if all of these have ended."""
         for first in range(start, self.cleared, self.chunk_rows):
             inside = self.rows[first : min(first + self.chunk_rows, self.cleared), engine.F_ENDS] == 0
             if inside.any():
@@ -143,9 +147,9 @@ class Fates:
         return self.cleared
 
     def check(self, done: Integers, counters: Integers) -> None:
-        """Raise RefusedError unless rows add up to what was counted: packets and latencies by class, drops by place.
+        """Raise RefusedError unless rows add up to the run's counts: packets and latencies by class, drops by counter.
 
-        done: packets, latencies (and more) by class, shape (classes, 4). counters: of the model.
+        done: packets and latencies (and more) by class, shape (classes, 4). counters: of the model.
         """
         counts, totals, twice = np.zeros((len(done), 2), dtype=np.int64), self.totals(), False
         for rows in self.parts():

@@ -1,6 +1,6 @@
-"""Statistics of a run: quantiles of the latency histogram, 95 % intervals of means and of rates by Student's t.
+"""Statistics of a run: latency quantiles from a histogram, 95 % intervals of means and rates by Student's t.
 
-Bin v of the histogram is exact below 64 ticks, then 32 bins an octave (docs/engine.md).
+Bins of the histogram are single ticks below 64 ticks, then 32 per octave (docs/engine.md).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from npexplore.errors import InputError
 Floats = npt.NDArray[np.float64]
 
 
-ATOM = 0.02  # of a bin's packets: where its neighbours have fewer, all its latencies count as one value
+ATOM = 0.02  # share of a bin's packets; if both neighbours have fewer together, the bin is taken as one value
 
 
 def bin_edges(bins: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Return the first latency in ticks of histogram bins, and how many whole ticks each spans."""
+    """Return the first latency in ticks of histogram bins, and the number of whole ticks in each."""
     exponent = np.maximum(bins // 32 - 1, 0)
     width = 2.0**exponent
     return np.where(bins < 32, bins, (bins - 32 * exponent)) * width, width
@@ -28,10 +28,11 @@ def bin_edges(bins: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
 def quantiles(
     histogram: npt.NDArray[np.int64], shares: Sequence[float], tick: float, total_ticks: float | None = None
 ) -> list[float | None]:
-    """Return latency quantiles in seconds of a histogram (None if it is empty); right within 1.6 %.
+    """Return latency quantiles in seconds of a histogram (None if it is empty), accurate to 1.6 %.
 
-    Latencies of a bin are spread evenly over it; those of a bin between two that are nearly empty are one value, which
-    stands where the sum of all latencies in ticks (total_ticks) requires it (None: in the middle).
+    Latencies are spread evenly over their bin. A bin whose neighbours are nearly empty is taken as one value (an atom).
+    All atoms are at the same fraction of their bins: the fraction that reproduces the sum of all latencies in ticks,
+    total_ticks (None: the middle).
     """
     total = int(histogram.sum())
     if not total:
@@ -42,18 +43,18 @@ def quantiles(
     padded = np.concatenate([[0], histogram, [0]])
     atom = padded[bins] + padded[bins + 2] < ATOM * counts
     place = 0.5
-    if total_ticks is not None and (room := float((counts * (width - 1))[atom].sum())) > 0:
+    if total_ticks is not None and (atom_ticks := float((counts * (width - 1))[atom].sum())) > 0:
         spread = float((counts * (low + (width - 1) / 2))[~atom].sum())
-        place = min(max((total_ticks - spread - float((counts * low)[atom].sum())) / room, 0.0), 1.0)
-    upto = np.cumsum(counts)
+        place = min(max((total_ticks - spread - float((counts * low)[atom].sum())) / atom_ticks, 0.0), 1.0)
+    cumulative = np.cumsum(counts)
     wanted = np.array(shares) * total
-    at = np.minimum(np.searchsorted(upto, wanted * (1 - 1e-12)), len(bins) - 1)
-    inside = np.where(atom[at], place, (wanted - (upto[at] - counts[at])) / counts[at])
-    return [float(x) * tick for x in low[at] + np.clip(inside, 0.0, 1.0) * (width[at] - 1)]
+    chosen = np.minimum(np.searchsorted(cumulative, wanted * (1 - 1e-12)), len(bins) - 1)
+    inside = np.where(atom[chosen], place, (wanted - (cumulative[chosen] - counts[chosen])) / counts[chosen])
+    return [float(x) * tick for x in low[chosen] + np.clip(inside, 0.0, 1.0) * (width[chosen] - 1)]
 
 
-# Student's t at 97.5 % with 1 to 30 degrees of freedom, as scipy.special.stdtrit has it (a test compares them): to
-# import scipy takes longer than to simulate
+# Student's t at 97.5 % with 1 to 30 degrees of freedom, as in scipy.special.stdtrit (a test compares them); importing
+# scipy takes longer than a simulation
 T = (
     12.706204736174694, 4.302652729749462, 3.1824463052837078, 2.7764451051977934, 2.5705818356363146,
     2.4469118511449786, 2.364624251592784, 2.306004135204166, 2.262157162798205, 2.228138851986274,
@@ -62,7 +63,7 @@ T = (
     2.0796138447276795, 2.0738730679040254, 2.0686576104190486, 2.0638985616280245, 2.0595385527532972,
     2.0555294386428735, 2.0518305164802846, 2.0484071417952454, 2.045229642132703, 2.0422724563012378,
 )  # fmt: skip
-FIRST_ESTIMATE = 8 * 16 - 1, 1.9788195347028539  # degrees of freedom of an estimate's first runs, 16 batches each
+FIRST_ESTIMATE = 8 * 16 - 1, 1.9788195347028539  # degrees of freedom of the first 8 runs (16 batches each), Student's t
 
 
 def student(freedom: int) -> float:
@@ -79,32 +80,33 @@ def student(freedom: int) -> float:
 def interval(values: Floats, control: Floats | None = None) -> tuple[float, float]:
     """Return the 95 % interval of a mean by Student's t; raises InputError for fewer than two values.
 
-    control: numbers (n,) whose sum over the values chance does not change, such as the bytes of whole passes through a
-    mix: what the values follow of them (by least squares) is no error of the mean.
+    control: a control variate, shape (n,), whose sum over the values is known, such as the bytes of whole passes
+    through a mix. The part of the values that a least-squares fit explains by it is removed from the error.
     """
     n, freedom = len(values), len(values) - 1
     if n < 2:
         raise InputError(f"an interval needs at least 2 values, got {n}")
     mean = float(np.mean(values))
-    rest = values - mean
+    residual = values - mean
     if control is not None and n > 2 and np.ptp(control) > 0:
-        apart = control - control.mean()
-        rest, freedom = rest - apart * float(apart @ rest) / float(apart @ apart), n - 2
-    half = student(freedom) * float((rest @ rest) / freedom) ** 0.5 / n**0.5
+        deviation = control - control.mean()
+        residual, freedom = residual - deviation * float(deviation @ residual) / float(deviation @ deviation), n - 2
+    half = student(freedom) * float((residual @ residual) / freedom) ** 0.5 / n**0.5
     return mean - half, mean + half
 
 
 def growth(values: Floats) -> float:
-    """Return by how much the mean of the second half is above that of the first quarter: 0 for little, or noise.
+    """Return the relative increase from the mean of the first quarter to that of the second half; 0 if small or noise.
 
-    Little is below 5 %; noise below four standard errors by the spread of the second half, the more settled one.
+    Small: below 5 %. Noise: below four standard errors, by the spread of the second half, which is closer to steady
+    state.
     """
     first, last = values[: len(values) // 4], values[len(values) // 2 :]
     if len(first) < 2:
         return 0.0
-    more = float(last.mean() - first.mean())
+    increase = float(last.mean() - first.mean())
     error = float(np.std(last, ddof=1)) * (1 / len(first) + 1 / len(last)) ** 0.5
-    return more / float(first.mean()) if more > max(0.05 * float(first.mean()), 4 * error) else 0.0
+    return increase / float(first.mean()) if increase > max(0.05 * float(first.mean()), 4 * error) else 0.0
 
 
 def ratio_interval(amounts: Floats, seconds: Floats, control: Floats | None = None) -> tuple[float, float]:

@@ -1,8 +1,8 @@
-"""Jitter: constant times of visits become uniform ones of the same mean, so that threads do not keep their order.
+"""Jitter: replaces constant times of visits by uniform ones of the same mean, so that threads do not stay in lockstep.
 
     time t becomes uniform over t (1 - w) .. t (1 + w),   w = sqrt(3) x jitter   (standard deviation: jitter x t)
 
-Times that packets or variables decide, those that are random already, arrivals and starts stay as they are.
+Times that depend on packets or variables, random times, arrivals and thread starts are not changed.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Integers = npt.NDArray[np.int64]
 def jittered(
     rows: Integers, sources: Sequence[str | None], visits: Sequence[str], jitter: float
 ) -> tuple[Integers, list[str | None]]:
-    """Return rows of the engine (n, ROW) with random times in place of constant ones, and their random sources.
+    """Return rows of the engine (n, ROW) with uniform times in place of constant ones, and their random sources.
 
-    visits: per row, the visit it belongs to, as `me.compute`.
+    visits: per row, the name of its visit, such as `me.compute`.
     """
-    out, named = rows.copy(), list(sources)
+    new_rows, new_sources = rows.copy(), list(sources)
     width = 3**0.5 * jitter
     for operation, least, low_register, most, high_register in (
         (engine.SERVE, engine.B, engine.RB, engine.C, engine.RC),
@@ -36,6 +36,11 @@ def jittered(
             if "." in visits[k]:  # a visit of a resource
                 ticks = int(rows[k, least])
                 spread = round(width * ticks)
-                out[k, [engine.X, least, most, high_register]] = engine.UNIFORM, ticks - spread, ticks + spread, 0
-                named[k] = f"jitter {visits[k]}"
-    return out, named
+                new_rows[k, [engine.X, least, most, high_register]] = (
+                    engine.UNIFORM,
+                    ticks - spread,
+                    ticks + spread,
+                    0,
+                )
+                new_sources[k] = f"jitter {visits[k]}"
+    return new_rows, new_sources

@@ -1,10 +1,11 @@
-"""Laws that every run of a machine must keep: what breaks one is a fault of a description or of the engine, not chance.
+"""Laws that every run of a machine must satisfy; a violation is a fault of the description or the engine, not chance.
 
-    Little        integral of packets inside = sum of latencies + age at the end - age at the beginning   (to the tick)
-    utilization   busy time of a server >= packets x demand, but for chance and for packets under way
+    Little        integral of packets in the system = sum of latencies + age at the end - age at the beginning   (exact)
+    utilization   busy time of a server >= packets x demand, apart from chance and unfinished packets
 
-with the age the sum over packets inside of the time since they came. Demands are times without contention: a server
-that is held while its holder waits is busy for longer. Little, Operations Research 9 (1961); Denning and Buzen (1978).
+The age is the sum, over packets in the system, of the time since their arrival. Demands are times without contention; a
+server that is held while its holder waits is busy for longer. Little, Operations Research 9 (1961); Denning and Buzen
+(1978).
 """
 
 from __future__ import annotations
@@ -22,19 +23,20 @@ from npexplore.machine.machine import Machine
 from npexplore.machine.under_load import UnderLoad
 from npexplore.machine.workload import Workload
 
-DEVIATIONS = 8.0  # of the sum over batches: further is not chance
-UNDER_WAY = 4.0  # packets of each token whose work is done and that are not finished, or the other way round
-MIN_PACKETS_FOR_MEAN = 200  # packets: fewer say nothing of a mean
-ROUNDING = 1e-3  # of the counts of rare choices
+DEVIATIONS = 8.0  # standard deviations of the sum over batches that count as chance
+UNDER_WAY = 4.0  # packets per token by which finished work and finished packets may differ
+MIN_PACKETS_FOR_MEAN = 200  # with fewer packets a mean is not compared
+ROUNDING = 1e-3  # relative tolerance for the counts of rare choices
 
 
 def check(
     machine: Machine, workload: Workload, model: EngineModel, shots: Sequence[Snapshot]
 ) -> dict[str, float | int | str]:
-    """Return what the laws say of a run, for its `about`; raises SimulationError where one is broken.
+    """Return the results of the laws, for a run's `about`; raises SimulationError if one is violated.
 
-    little_gap: share of the time in the system that is not accounted for (absent: packets are not told apart).
-    least_busy: the smallest busy time over packets x demand, and least_busy_at: the server (absent: too few packets).
+    little_gap: share of the time in the system that belongs to no packet (absent: packets in the system are not
+    counted). least_busy: the smallest ratio of busy time to packets x demand, and least_busy_at: its server (absent:
+    too few packets).
     """
     laws: dict[str, float | int | str] = {}
     gap = little_gap(model, shots[0], shots[-1])
@@ -47,10 +49,10 @@ def check(
 
 
 def little_gap(model: EngineModel, first: Snapshot, last: Snapshot) -> float | None:
-    """Return 1 - (latencies + change of age) / integral of packets inside; raises SimulationError if it is not 0.
+    """Return 1 - (latencies + change of age) / integral of packets in the system; raises SimulationError if not 0.
 
-    None where nobody counts the packets inside: several pools, threads that poll. Packets that a program loses have no
-    latency: the gap is their share of the time.
+    None if packets in the system are not counted: several pools, threads that poll. Lost packets have no latency; if
+    the program may lose packets, the gap is their share of the time.
     """
     census = model.census
     if census is None:
@@ -72,18 +74,19 @@ def little_gap(model: EngineModel, first: Snapshot, last: Snapshot) -> float | N
 def least_busy(
     machine: Machine, workload: Workload, model: EngineModel, shots: Sequence[Snapshot]
 ) -> tuple[float, str] | None:
-    """Return the smallest busy time over packets x demand and the server; raises SimulationError if it is too small."""
+    """Return the least ratio of busy time to packets x demand, and its server; SimulationError if it is too small."""
     if len(machine.pools) > 1 or len(shots) < 5 or not stands_for(workload, model, shots):
         return None
-    if model.under_load is None:  # demands that depend on chance or on who comes first
+    if model.under_load is None:  # demands that depend on chance or on the order of threads
         return None
     return shortfall(model, model.under_load, shots)
 
 
 def stands_for(workload: Workload, model: EngineModel, shots: Sequence[Snapshot]) -> bool:
-    """Say whether the packets finished are like those of the workload.
+    """Return whether the finished packets are representative of the workload.
 
-    All alike; or none lost (a full buffer prefers short ones), and all rows equally often or in random order.
+    They are if all packets of the workload are alike. Otherwise no packet may be lost (a full buffer accepts short ones
+    more often), and rows must be used equally often or in random order.
     """
     packets, rows = int((shots[-1].done - shots[0].done)[:, engine.D_COUNT].sum()), len(workload.packet_bytes)
     counts = dict(zip(model.counters, (shots[-1].counters - shots[0].counters).tolist(), strict=True))
@@ -93,23 +96,23 @@ def stands_for(workload: Workload, model: EngineModel, shots: Sequence[Snapshot]
 
 
 def shortfall(model: EngineModel, d: UnderLoad, shots: Sequence[Snapshot]) -> tuple[float, str] | None:
-    """Compare busy times batch by batch with packets x demand."""
-    batches = [(a, b) for a, b in itertools.pairwise(shots) if b.now > a.now]
-    packets = np.array([float((b.done - a.done)[:, engine.D_COUNT].sum()) for a, b in batches])
-    lasts = np.array([b.now - a.now for a, b in batches])
-    free = np.array([b.integral_free - a.integral_free for a, b in batches])
+    """Compare busy time with packets x demand for each server and batch; return the least ratio and its server."""
+    batches = [(before, after) for before, after in itertools.pairwise(shots) if after.now > before.now]
+    packets = np.array([float((after.done - before.done)[:, engine.D_COUNT].sum()) for before, after in batches])
+    durations = np.array([after.now - before.now for before, after in batches])
+    free = np.array([after.integral_free - before.integral_free for before, after in batches])
     worst: tuple[float, str] | None = None
     for name, demand in d.demands.servers.items():
         server, number = model.servers[name]
-        each = float(demand.seconds)
-        if server.role == "hidden" or server.kept_waiting or not each > 0 or not server.units:
-            continue  # which links a random target needs is known on average only
+        demand_s = float(demand.seconds)
+        if server.role == "hidden" or server.kept_waiting or not demand_s > 0 or not server.units:
+            continue  # for random targets, the demand of a link is only an average
         free_here = free[:, number : number + server.members].sum(axis=1)
-        busy = (server.members * server.units * lasts - free_here) * model.tick
-        needed = packets * each
-        chance = DEVIATIONS * float(np.std(busy - needed, ddof=1)) * len(packets) ** 0.5
+        busy = (server.members * server.units * durations - free_here) * model.tick
+        needed = packets * demand_s
+        chance_s = DEVIATIONS * float(np.std(busy - needed, ddof=1)) * len(packets) ** 0.5
         whole_ticks = model.tick / 2 * demand.visits * float(packets.sum())
-        slack = chance + each * UNDER_WAY * shots[-1].live + ROUNDING * float(needed.sum()) + whole_ticks
+        slack = chance_s + demand_s * UNDER_WAY * shots[-1].live + ROUNDING * float(needed.sum()) + whole_ticks
         if busy.sum() < needed.sum() - slack:
             raise SimulationError(
                 "law", f"the utilization law is broken: {name} was busy for {busy.sum():.4g} s, "

@@ -1,4 +1,4 @@
-"""A machine and a workload as the arrays of the event engine, ready to run with any seed."""
+"""Compiles a machine and a workload into the arrays of the event engine, which run with any seed."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from npexplore.rows.server import Server
 
 Integers = npt.NDArray[np.int64]
 MOST_CLASSES = 64
-LAST_TICK = 4 * 10**18  # of any run
+LAST_TICK = 4 * 10**18  # no run goes on beyond this tick
 
 
 def rows_of(rows: list[EngineRow]) -> Integers:
-    """Return assembled rows as the engine's array, with labels resolved."""
+    """Return assembled rows as the engine's array (rows, ROW), with labels resolved."""
     try:
-        out = np.array([row.fields for row in rows], dtype=np.int64).reshape(len(rows), engine.ROW)
+        array = np.array([row.fields for row in rows], dtype=np.int64).reshape(len(rows), engine.ROW)
     except OverflowError:
         place, number = next((row.place, n) for row in rows for n in row.fields if abs(n) >= 1 << 63)
         raise ModelError(f"{place or 'the program'}: {float(number):.3g} is beyond the engine's 64-bit ticks") from None
@@ -47,20 +47,20 @@ def rows_of(rows: list[EngineRow]) -> Integers:
         if row.target is not None:
             if row.target.row is None:
                 raise ModelError(f"row {k} jumps to a label that was never placed")
-            out[k, engine.TARGET] = row.target.row
-    return out
+            array[k, engine.TARGET] = row.target.row
+    return array
 
 
 def build(machine: Machine, workload: Workload) -> EngineModel:
-    """Assemble the threads' programs, the source of packets, and the resources of a machine."""
+    """Compile a machine and a workload: the programs of the threads, the source of packets, and the resources."""
     compiler = MachineCompiler(machine, workload)
     return compiler.model(workload, cache(compiler.under_load))
 
 
 class MachineCompiler:
-    """Assembles pool after pool; `model` adds the source of packets, for the same packets at any rate.
+    """Compiles all pools of a machine; `model` adds the source of packets, for the same packets at any rate.
 
-    pools: the machine's programs, if they are recorded over the workload's columns already.
+    pools: the machine's programs, if they were already recorded with the workload's columns.
     """
 
     def __init__(self, machine: Machine, workload: Workload, pools: list[Recorded] | None = None) -> None:
@@ -86,25 +86,25 @@ class MachineCompiler:
                 self._pool(recorded)
 
     def under_load(self) -> UnderLoad | None:
-        """Return what packets ask of each server; None where that depends on chance or on who comes first."""
+        """Return the demands at each server; None where these depend on chance or on the order of threads."""
         with suppress(RefusedError, ModelError):
             return under_load(self.machine, self.workload, self.pools)
         return None
 
     def _rings(self) -> None:
-        """Give the receive buffer and every queue room for the packets that fit."""
+        """Create the receive buffer and the queues, each with room for as many packets as can fit."""
         asm, ingress = self.asm, self.machine.ingress
         width, (smallest, largest) = len(self.workload.columns), extremes(self.workload.packet_bytes)
         asm.messages[ingress.name] = asm.ring(ingress.capacity // ingress.cell_bytes, width)
         for name, queue in self.machine.queues().items():
-            most = queue.most_packets(smallest)
-            more = [column for column in queue.carries if column not in self.workload.columns]
-            asm.messages[name] = min(asm.ring(most, width + len(more)) for _ in range(queue.members))
-            asm.spare_tokens += most * queue.members if queue.credit else 0
+            max_packets = queue.most_packets(smallest)
+            extra_columns = [column for column in queue.carries if column not in self.workload.columns]
+            asm.messages[name] = min(asm.ring(max_packets, width + len(extra_columns)) for _ in range(queue.members))
+            asm.spare_tokens += max_packets * queue.members if queue.credit else 0
             queue.check_largest(largest)
 
     def _classes(self) -> int:
-        """Return how many classes the workload's column `class` tells apart (1 without it)."""
+        """Return the number of packet classes, from the workload's column `class`; 1 without this column."""
         if CLASS not in self.workload.columns:
             return 1
         low, high = extremes(self.workload.columns[CLASS])
@@ -113,60 +113,60 @@ class MachineCompiler:
         return high + 1
 
     def _pool(self, recorded: Recorded) -> None:
-        """Append what a thread of a pool does, for ever, and its threads."""
+        """Append the endless program of a pool's threads, and its threads as tokens."""
         asm, machine, pool = self.asm, self.machine, recorded.pool
         columns = list(recorded.columns.values())
         first = min(asm.register(variable) for variable in columns)
         asm.columns = [recorded.columns[name] for name in self.workload.columns]
         home, members = HOME, 1
-        number = asm.register(home)
+        home_register = asm.register(home)
         asm.homes.clear()
         if pool.home is not None:
             members = asm.servers[pool.home][0].members
             asm.homes[pool.home] = home
         asm.limit(home, members)
-        own_number = 0
+        thread_register = 0
         if self.numbered:
             asm.thread = THREAD
-            own_number = asm.register(THREAD)
+            thread_register = asm.register(THREAD)
             asm.limit(THREAD, machine.threads)
-        asm.guests, engines = {}, {}
+        asm.guests, guest_members = {}, {}
         for name in guests(pool, recorded.body):
-            if (several := asm.servers[name][0].members) > 1:
+            if (member_count := asm.servers[name][0].members) > 1:
                 asm.guests[name] = Variable(f"member of {name}")
-                engines[asm.register(asm.guests[name])] = several
-                asm.limit(asm.guests[name], several)
-        leaves = ends(recorded.body)
+                guest_members[asm.register(asm.guests[name])] = member_count
+                asm.limit(asm.guests[name], member_count)
+        packet_leaves = ends(recorded.body)
         asm.own = Variable("own") if depends(recorded.body) else None
         if asm.own is not None:
             asm.register(asm.own)
         entry = len(asm.rows)
         self._start(pool, first)
-        again = Label()
-        asm.place(again)
-        self._get(pool, columns, born=leaves != "never")
+        next_packet = Label()
+        asm.place(next_packet)
+        self._get(pool, columns, born=packet_leaves != "never")
         if asm.own is not None:
             asm.assign(asm.own, OWN)
         busy = asm.take(threads_of(pool)) if self.several else None
-        asm.holding.clear()  # time at no server is not the threads' own
+        asm.holding.clear()  # from here on, time at no server belongs to the visited resource
         steps(asm, recorded.body)
         if busy is not None:
             asm.give(busy)
         if asm.own is not None:
-            asm.jump(again, asm.own != OWN)
-        if leaves != "always":
+            asm.jump(next_packet, asm.own != OWN)
+        if packet_leaves != "always":
             self._done(recorded.columns)
-        asm.jump(again)
-        threads = sum(other.count for other in machine.pools[: machine.pools.index(pool)])
+        asm.jump(next_packet)
+        first_thread = sum(earlier_pool.count for earlier_pool in machine.pools[: machine.pools.index(pool)])
         for k in range(pool.count):
-            registers = {number: k % members} | ({own_number: threads + k} if self.numbered else {})
-            registers |= {register: (threads + k) % several for register, several in engines.items()}
+            registers = {home_register: k % members} | ({thread_register: first_thread + k} if self.numbered else {})
+            registers |= {register: (first_thread + k) % count for register, count in guest_members.items()}
             if pool.start.how == "staggered":
                 registers[first] = round(k * pool.start.seconds / asm.tick)
             self.tokens.append(Token(entry, registers, pool.name, pool.priority, member=k % members))
 
     def _done(self, columns: Mapping[str, Variable]) -> None:
-        """Count a finished packet."""
+        """Append the row that counts a finished packet."""
         asm = self.asm
         kind = asm.operand(columns[CLASS]) if CLASS in columns else (0, 0)
         with asm.scope():
@@ -174,7 +174,7 @@ class MachineCompiler:
             asm.emit(engine.DONE, kind, asm.operand(columns["packet_bytes"]), padded)
 
     def _start(self, pool: Pool, register: int) -> None:
-        """Let a thread begin late; where threads are staggered, `register` holds how late."""
+        """Delay the start of a thread; if starts are staggered, `register` holds the delay in ticks."""
         latest = round(pool.start.seconds / self.asm.tick)
         if pool.start.how == "random" and latest:
             source = f"start.{pool.name}" if self.several else "start"
@@ -183,7 +183,10 @@ class MachineCompiler:
             self.asm.emit(engine.WAIT, (0, register), x=engine.FIXED)
 
     def _get(self, pool: Pool, columns: list[Variable], born: bool) -> None:
-        """Wait for the next packet of a pool and load its columns; `born`: an endless supply's are born here."""
+        """Append rows that wait for the pool's next packet and load its columns.
+
+        born: whether a packet of an endless supply is born when a thread gets it.
+        """
         asm, ingress = self.asm, self.machine.ingress
         place, asm.place_name = asm.place_name, f"{GET}{pool.name}"
         source = ingress if pool.gets is None else self.machine.queues()[pool.gets]
@@ -200,13 +203,13 @@ class MachineCompiler:
             source.emit_get(asm, columns, poll, self.packets, self.rows, self.cursor)
         else:
             source.emit_get(asm, columns, poll)
-        if endless and born:  # else a packet is born when the one before is finished
+        if endless and born:  # otherwise a packet is born when the thread finishes the previous one
             with asm.scope():
                 asm.value(engine.BORN, asm.now())
         asm.place_name = place
 
     def _poll(self, pool: Pool) -> Callable[[], None]:
-        """Return what emits one empty look: the thread's home is kept for a time, then the flag answers."""
+        """Return an emitter of one unsuccessful poll: a visit of the thread's home, then a gap."""
 
         def poll() -> None:
             steps(self.asm, [visit(self.machine.resources[str(pool.home)], "compute", cycles=pool.poll_cycles)])
@@ -216,7 +219,7 @@ class MachineCompiler:
         return poll
 
     def _source(self, asm: Assembler, workload: Workload) -> tuple[Token, int | None]:
-        """Append what lets packets arrive; return the token that does it, and the table of instants if there is one."""
+        """Append the source of packets; return its token, and the table of arrival ticks (None without time stamps)."""
         times = None
         if workload.arrivals == TIMESTAMPS:
             assert workload.t_ns is not None
@@ -236,11 +239,13 @@ class MachineCompiler:
         return Token(entry, {}, "arrivals"), times
 
     def model(self, workload: Workload, demands: Callable[[], UnderLoad | None]) -> EngineModel:
-        """Return the arrays of the event engine; demands: tells what packets demand, where that can be told.
+        """Return the arrays of the event engine.
 
-        It is called when somebody needs to know: for packets that arrive here, else perhaps never.
+        The workload may have another rate or other arrival times than the compiler's own, with the same arrival
+        process.
 
-        The workload may arrive at another rate than the compiler's own, or at other times, in the same way.
+        demands: computes the demands at each server, or None if only a run can measure them; called only where a result
+        or check needs them.
         """
         asm, tokens, times = self.asm, self.tokens, None
         if workload.arrivals != SATURATED:
@@ -254,14 +259,14 @@ class MachineCompiler:
         return model
 
     def _plainly_freed(self) -> bool:
-        """Say whether a packet frees its place by one visit, of its length, that all packets come to."""
+        """Return whether each packet frees its buffer space by one visit with its length, which no packet skips."""
         freeing = [
             step for recorded in self.pools for step, _ in recorded.visits if step.resource is self.machine.ingress
         ]
-        first = [recorded for recorded in self.pools if recorded.pool.gets is None]
-        return len(freeing) == len(first) == 1 and any(
-            step is freeing[0] and freeing[0].operands["bytes"] is first[0].columns["packet_bytes"]
-            for step in first[0].body
+        receiving = [recorded for recorded in self.pools if recorded.pool.gets is None]
+        return len(freeing) == len(receiving) == 1 and any(
+            step is freeing[0] and freeing[0].operands["bytes"] is receiving[0].columns["packet_bytes"]
+            for step in receiving[0].body
         )
 
     def _arrays(
@@ -301,12 +306,12 @@ class MachineCompiler:
         )
 
     def _counts(self, source: Ingress | BoundedQueue) -> range:
-        """Return the resources that count the packets waiting at a source, one for each of its members."""
+        """Return the resources that count the packets waiting at a source, one per member of the source."""
         server, number = self.asm.servers[source.packets]
         return range(number, number + server.members)
 
     def _census(self, asm: Assembler) -> Census | None:
-        """Say how packets inside are counted: by a single pool whose idle threads sleep."""
+        """Return how packets in the system are counted; None for several pools and for threads that poll."""
         pool, ingress = self.machine.pools[0], self.machine.ingress
         if self.several or (pool.idle == "poll" and self.workload.arrivals != SATURATED):
             return None
@@ -318,5 +323,5 @@ class MachineCompiler:
 
 
 def threads_of(pool: Pool) -> str:
-    """Return the name under which the threads of one of several pools stand among the servers."""
+    """Return the name of the hidden server that stands for a pool's threads, if a machine has several pools."""
     return f"threads.{pool.name}"

@@ -1,11 +1,11 @@
-"""The packets offered to one run: which ones, in which order, at which instants; and a model that plays them.
+"""The packets offered to one run: their rows, order and arrival times; and a model that plays them.
 
-Simulation and the control of `estimate` (solve/estimate/control.py) see the same packets at the same ticks: both take
-them from here.
+Simulation and the control of `estimate` (solve/estimate/control.py) both use this module, so that they see the same
+packets at the same ticks.
 
-    mix        blocks, each a packet of every stratum of the sorted mix (saturated); independent draws (open)
-    capture    in order from a random packet on, around its end
-    instants   Poisson, periodic from a random phase, batches, on-off (a renewal process: rows/distributions.py)
+    mix        blocks with one packet of each stratum of the sorted mix (saturated); independent draws (open)
+    capture    in order from a random packet on, wrapping around at its end
+    arrivals   Poisson, periodic with a random phase, batches, on-off (a renewal process: rows/distributions.py)
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ from npexplore.rows.distributions import Arrivals, Batch, OnOff, Periodic
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-STRATUM = 512  # packets of a saturated mix that are like the whole mix
+STRATUM = 512  # packets of a block of a saturated mix; each block represents the whole mix
 
 
 class Offered(NamedTuple):
-    """Packets of one run: rows of the workload's columns (n,), and arrival ticks (n,) in order (saturated: none)."""
+    """Packets of one run: rows of the workload's columns (n,), and arrival ticks (n,) in order (saturated: empty)."""
 
     rows: Integers
     ticks: Integers
 
 
 def generator(seed: int, purpose: str) -> np.random.Generator:
-    """Return the random numbers of a run for one purpose, independent of those for others."""
+    """Return the random number generator of a run for one purpose, independent of those for other purposes."""
     return np.random.default_rng([seed, *purpose.encode()])
 
 
 def packets_offered(workload: Workload, seed: int, packets: int, tick: float) -> Offered:
-    """Return `packets` packets for a run with a seed; raises InputError for a capture that has fewer with its times."""
+    """Return `packets` packets for a run; raises InputError for a capture that has fewer with time stamps."""
     r = generator(seed, "offered")
     process = workload.process()
     if workload.arrivals == "timestamps":
@@ -58,7 +58,7 @@ def packets_offered(workload: Workload, seed: int, packets: int, tick: float) ->
 
 
 def row_numbers(workload: Workload, r: np.random.Generator, packets: int, stratified: bool) -> Integers:
-    """Return which packets of a workload come (packets,)."""
+    """Return the workload's row of each offered packet, shape (packets,)."""
     n = len(workload.packet_bytes)
     if n == 1:
         return np.zeros(packets, dtype=np.int64)
@@ -66,7 +66,7 @@ def row_numbers(workload: Workload, r: np.random.Generator, packets: int, strati
         return np.asarray((int(r.integers(n)) + np.arange(packets)) % n)
     if not stratified:
         return r.integers(n, size=packets)
-    order = r.permutation(n)  # of packets of one length, whatever else tells them apart
+    order = r.permutation(n)  # shuffles packets of equal length
     by_length = order[np.argsort(workload.packet_bytes[order], kind="stable")]
     blocks = -(-packets // STRATUM)
     places = (np.arange(STRATUM) + r.random((blocks, STRATUM))) * (n / STRATUM)
@@ -75,7 +75,7 @@ def row_numbers(workload: Workload, r: np.random.Generator, packets: int, strati
 
 
 def instants(process: Arrivals, r: np.random.Generator, packets: int) -> Floats:
-    """Return the arrival instants of `packets` packets in seconds, in order."""
+    """Return the arrival times of `packets` packets in seconds, in order, shape (packets,)."""
     mean = 1.0 / process.rate
     if isinstance(process, Periodic):
         return np.asarray((r.random() + np.arange(packets)) * mean)
@@ -94,27 +94,27 @@ def instants(process: Arrivals, r: np.random.Generator, packets: int) -> Floats:
 
 
 def open_model(machine: Machine, workload: Workload, packets: int, load: UnderLoad | None) -> EngineModel:
-    """Return the arrays of the event engine for `packets` packets that come at given instants (`played` sets them).
+    """Return the arrays of the event engine for `packets` packets with arrival times (set by `played`).
 
-    load: what a packet of the workload demands (None: not known).
+    load: demands of the workload (None: not known).
     """
     rows = np.arange(packets) * len(workload.packet_bytes) // packets
     extremes = [pick(column) for column in workload.columns.values() for pick in (np.argmin, np.argmax)]
-    rows[: len(extremes)] = extremes[:packets]  # lengths and classes that the model has to have room for
+    rows[: len(extremes)] = extremes[:packets]  # so that the model has room for the extreme lengths and classes
     mean_ns = 0.0 if workload.rate_pps is None else 1e9 / workload.rate_pps
     t_ns = np.round(np.arange(packets) * mean_ns).astype(np.int64)
     if workload.arrivals == "timestamps":
         assert workload.t_ns is not None
         rows, t_ns = np.arange(packets), workload.t_ns[:packets]
-    stand_in = replace(
+    placeholder = replace(
         workload, columns={name: column[rows] for name, column in workload.columns.items()}, arrivals="timestamps",
         rate_pps=None, bursts=None, t_ns=t_ns, ordered=True,
     )  # fmt: skip
-    return MachineCompiler(machine, stand_in).model(stand_in, lambda: load)
+    return MachineCompiler(machine, placeholder).model(placeholder, lambda: load)
 
 
 def played(model: EngineModel, workload: Workload, offered: Offered) -> EngineModel:
-    """Return a model whose packets are these, at these ticks; raises RefusedError if it has another number of them."""
+    """Return a model that plays these packets at these ticks; raises RefusedError if the model needs more of them."""
     tables = list(model.tables)
     assert model.packets is not None
     if len(tables[model.packets]) > len(offered.rows):
@@ -128,23 +128,23 @@ def played(model: EngineModel, workload: Workload, offered: Offered) -> EngineMo
 
 
 def from_elsewhere(model: EngineModel, seed: int, spread_s: float) -> EngineModel:
-    """Return a model whose threads begin in another order and each at a random time within `spread_s` more.
+    """Return a model whose threads start in a random order, each delayed by a random time of at most `spread_s`.
 
-    Constant work can keep the order in which threads first met for a whole run: runs that shall stand for all orders
-    begin in different ones (docs/estimate.md).
+    With constant service times, a run can keep the order in which its threads first met. Runs that are to represent all
+    orders start in different ones (docs/estimate.md).
     """
     r = generator(seed, "starts")
     threads = [token for token in model.tokens if token.name != ARRIVALS]
-    others = [token for token in model.tokens if token.name == ARRIVALS]
+    sources = [token for token in model.tokens if token.name == ARRIVALS]
     latest = round(spread_s / model.tick)
-    begins = r.integers(latest + 1, size=len(threads))
-    moved: list[Token] = [
-        replace(threads[k], begin=int(begin)) for k, begin in zip(r.permutation(len(threads)), begins, strict=True)
+    delays = r.integers(latest + 1, size=len(threads))
+    shuffled: list[Token] = [
+        replace(threads[k], begin=int(delay)) for k, delay in zip(r.permutation(len(threads)), delays, strict=True)
     ]
     census = model.census
     if census is not None:
-        census = replace(census, start=census.start + int(begins.sum()))
-    return replace(model, tokens=[*moved, *others], census=census)
+        census = replace(census, start=census.start + int(delays.sum()))
+    return replace(model, tokens=[*shuffled, *sources], census=census)
 
 
-ARRIVALS = "arrivals"  # the name of the token that lets packets arrive
+ARRIVALS = "arrivals"  # the name of the token that is the source of packets

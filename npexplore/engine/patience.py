@@ -1,8 +1,8 @@
-"""How long a simulation may go without a finished packet before it has stalled: long against all that packets do.
+"""How long a simulation may run without finishing a packet before it counts as stalled.
 
 patience = 1000 x threads x longest latency without contention + latest start + times of credits
 
-The latency takes a walk through all programs: a run asks for it when it has waited for the least patience.
+The longest latency needs a walk through all programs; a run computes it only after it has waited `least_patience`.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ UNKNOWN_S = 1.0
 
 
 def patience(machine: Machine, workload: Workload, under_load: UnderLoad | None) -> float:
-    """Return the seconds; 1 s where the latencies are known only after a run (given: None)."""
+    """Return the patience in seconds; with unknown latencies (under_load: None), 1 s takes the place of their term."""
     latencies = UNKNOWN_S if under_load is None else LATENCIES * machine.threads * under_load.longest
     return max(latencies, LEAST_S) + _pauses(machine, workload)
 
 
 def least_patience(machine: Machine, workload: Workload) -> float:
-    """Return the seconds that `patience` is at least, whatever the latencies are."""
+    """Return a lower bound of `patience` in seconds, for any latencies."""
     return LEAST_S + _pauses(machine, workload)
 
 
 def _pauses(machine: Machine, workload: Workload) -> float:
-    """Return the seconds that pass without a packet because of late starts, credits and gaps between arrivals."""
+    """Return the seconds without a packet because of late starts, credits and gaps between arrivals."""
     starts = max(pool.start.latest(pool.count) for pool in machine.pools)
     credits = sum(queue.credit for queue in machine.queues().values())
     return 2 * starts + LATENCIES * credits + _quiet(workload)
 
 
 def _quiet(workload: Workload) -> float:
-    """Return how long no packet might arrive."""
+    """Return how long in seconds no packet might arrive."""
     process = workload.process()
     if process is None:
         if workload.arrivals == "saturated" or workload.t_ns is None:

@@ -1,8 +1,7 @@
-"""What the event engine takes on trust, checked once when a model is built (docs/engine.md: Rows, Lines).
+"""Checks the constants of rows once when a model is built; the event engine does not check them (docs/engine.md: Rows).
 
-Constants of rows are not checked while a model runs: registers, slots, kinds, targets, members of an ALL. SHARED
-resources are served by SHARE alone, every SHARE of one names the same speeds, and no speed comes to 0 with as many
-tokens as there can be.
+Constants are registers, slots, kinds, targets and members of an ALL or GRAB. Only SHARE may serve SHARED resources, all
+SHARE rows of one resource must name the same speeds, and no speed may be 0 with the largest possible number of tokens.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 Shared = dict[int, str]  # names of SHARED resources by number
 
-KINDS = {  # how many kinds x of an operation there are
+KINDS = {  # number of kinds x of an operation
     **dict.fromkeys((engine.WAIT, engine.SERVE, engine.SHARE), engine.POISSON),
-    engine.DRAW: engine.POISSON + 1,  # a number, no duration
+    engine.DRAW: engine.POISSON + 1,  # DRAW also has numbers that are no durations
     engine.SET: engine.TO_NEXT + 1,
     engine.JUMP: engine.GT + 1,
     engine.FORK: engine.NEW_PACKET + 1,
@@ -31,7 +30,7 @@ KINDS = {  # how many kinds x of an operation there are
 }
 JUMPING = (engine.JUMP, engine.TRY, engine.FORK)
 HOLDING = (engine.TAKE, engine.TRY, engine.FORK, engine.GIVE)
-WRITING = (engine.SET, engine.DRAW, engine.PICK, engine.GRAB, engine.ASK)  # or reading, by its number
+WRITING = (engine.SET, engine.DRAW, engine.PICK, engine.GRAB, engine.ASK)  # operations whose slot is a register
 UNSHARED = (engine.TAKE, engine.TRY, engine.SERVE, engine.PUT)
 
 
@@ -50,11 +49,11 @@ def check_rows(model: EngineModel) -> EngineModel:
 
 
 def _doubtful(model: EngineModel, sharing: bool) -> Flags:
-    """Return the rows (shape n) to look at one by one: a wrong constant, or it may come to a SHARED one."""
+    """Return flags (n,) of rows to check one by one: a wrong constant, or possibly a visit of a SHARED resource."""
     rows = model.rows
     op, slot = rows[:, engine.OP], rows[:, engine.SLOT]
     known = (op >= 0) & (op < len(engine.OPERATIONS))
-    kinds = np.array([KINDS.get(one, 0) for one in range(len(engine.OPERATIONS))])[np.where(known, op, 0)]
+    kinds = np.array([KINDS.get(operation, 0) for operation in range(len(engine.OPERATIONS))])[np.where(known, op, 0)]
     registers = rows[:, [engine.RA, engine.RB, engine.RC]]
     doubtful: Flags = (
         ~known
@@ -81,12 +80,12 @@ def _place(model: EngineModel, number: int) -> str:
 
 
 def _members(model: EngineModel, shared: Shared) -> Iterator[int]:
-    """Yield the rows that name what an ALL or a GRAB takes, checking them."""
+    """Yield the number of each member row of an ALL or GRAB, after checking it."""
     for at in np.flatnonzero(np.isin(model.rows[:, engine.OP], (engine.ALL, engine.GRAB))).tolist():
         count = int(model.rows[at, engine.X])
-        most = len(model.rows) - at - 1
-        if not 1 <= count <= most:
-            raise ModelError(f"{_place(model, at)}: the members must be 1..{most} rows, got {count}")
+        max_members = len(model.rows) - at - 1
+        if not 1 <= count <= max_members:
+            raise ModelError(f"{_place(model, at)}: the members must be 1..{max_members} rows, got {count}")
         for number in range(at + 1, at + 1 + count):
             row = model.rows[number].tolist()
             rule = _wrong_register(row) or _wrong_slot(row[engine.SLOT], -1) or _unshared(row, shared)
@@ -109,7 +108,7 @@ def _wrong_slot(slot: int, least: int) -> str | None:
 
 
 def _wrong_constant(model: EngineModel, row: list[int]) -> str | None:
-    """Return which rule of the rows' constants is broken, if one is."""
+    """Return the rule that a constant of the row violates, None if there is none."""
     op, kind = row[engine.OP], row[engine.X]
     if not 0 <= op < len(engine.OPERATIONS):
         return f"operations must be 0..{len(engine.OPERATIONS) - 1}, got {op}"
@@ -125,7 +124,7 @@ def _wrong_constant(model: EngineModel, row: list[int]) -> str | None:
 
 
 def _wrong_share(model: EngineModel, row: list[int], shared: Shared) -> str | None:
-    """Return what is wrong with a row that comes to a SHARED resource, or does not come to one as it must."""
+    """Return the rule on SHARED resources that a row violates, None if there is none."""
     if row[engine.OP] in UNSHARED:
         return _unshared(row, shared)
     if row[engine.OP] != engine.SHARE:
@@ -155,24 +154,24 @@ def _shared(model: EngineModel) -> Shared:
 
 
 def _check_speeds(model: EngineModel, names: Shared) -> None:
-    """Refuse a SHARED resource with two kinds of speeds, and speeds that are 0 with some number of tokens."""
-    most = len(model.tokens) + model.spare_tokens
+    """Raise ModelError if SHAREs of one resource name different speeds, or a speed is 0 for a number of tokens."""
+    max_tokens = len(model.tokens) + model.spare_tokens
     speeds = dict[int, int]()
     for number in np.flatnonzero(model.rows[:, engine.OP] == engine.SHARE).tolist():
-        a, ra, z = (int(model.rows[number, column]) for column in (engine.A, engine.RA, engine.Z))
-        if not ra and speeds.setdefault(a, z) != z:
+        resource, register, z = (int(model.rows[number, column]) for column in (engine.A, engine.RA, engine.Z))
+        if not register and speeds.setdefault(resource, z) != z:
             raise ModelError(
-                f"{_place(model, number)}: all that share {names[a]!r} must name the same speeds, "
-                f"got {z} after {speeds[a]}"
+                f"{_place(model, number)}: all that share {names[resource]!r} must name the same speeds, "
+                f"got {z} after {speeds[resource]}"
             )
-        units = next((s.units for s, n in model.servers.values() if n <= a < n + s.members), 1)
+        units = next((s.units for s, first in model.servers.values() if first <= resource < first + s.members), 1)
         levels = model.tables[abs(z) - 1][:, 0] if z else np.arange(1, units + 1) << engine.SPEED
         tokens = np.arange(1, len(levels) + 1)
-        tokens[-1] = max(most, len(levels))  # the last speed holds for all more
-        each = levels // (1 if z < 0 else tokens)
-        if (each < 1).any():
-            level = int(np.argmax(each < 1))
+        tokens[-1] = max(max_tokens, len(levels))  # the last speed holds for all larger numbers
+        speed_per_token = levels // (1 if z < 0 else tokens)
+        if (speed_per_token < 1).any():
+            index = int(np.argmax(speed_per_token < 1))
             raise ModelError(
-                f"{_place(model, number)}: the speed with {tokens[level]} tokens must be at least 2^-{engine.SPEED} of "
-                f"a tick's work each, got {int(levels[level])} / 2^{engine.SPEED} for all"
+                f"{_place(model, number)}: the speed with {tokens[index]} tokens must be at least 2^-{engine.SPEED} of "
+                f"a tick's work each, got {int(levels[index])} / 2^{engine.SPEED} for all"
             )

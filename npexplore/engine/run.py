@@ -1,7 +1,7 @@
-"""Runs an engine model snapshot by snapshot, and tells why where it cannot go on.
+"""Runs an engine model batch by batch with a snapshot after each, and reports why a run cannot go on.
 
-The state is copied at the end of each batch and never reset: warm-up cut, batch means and intervals are taken from
-differences of snapshots afterwards.
+The state is copied at the end of each batch and never reset; warm-up, batch means and intervals are computed afterwards
+from differences of snapshots.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from npexplore.errors import SimulationError
 
 FOREVER = np.int64(LAST_TICK)
 
-
 KINDS = {
     engine.DEADLOCK: "deadlock",
     engine.STALL: "stall",
@@ -35,7 +34,7 @@ KINDS = {
 
 @dataclass
 class Run:
-    """Snapshots of one run, and what they are about."""
+    """Snapshots and accounts of one run."""
 
     model: EngineModel
     seed: int
@@ -44,11 +43,11 @@ class Run:
     longest_queue: dict[str, int] = field(default_factory=dict)  # of packets between pools, by queue
     log: Integers = field(default_factory=lambda: np.zeros((0, 4), dtype=np.int64))
     status: int = engine.COUNT_UP
-    tally: Tally | None = None  # of all packets,
-    tally_before: Tally | None = None  # and of those before the batches that are measured
+    tally: Tally | None = None  # accounts of all packets
+    tally_before: Tally | None = None  # accounts of the packets finished before the measured batches
 
     def finish(self, state: State, accounts: bool) -> None:
-        """Take what is counted once, from the state at the end."""
+        """Copy from the final state the values that no snapshot holds."""
         self.longest_line = state.S[:, engine.S_MAX_LINE].copy()
         self.longest_queue = {name: int(state.G[most]) for name, (_, most) in self.model.queues.items()}
         self.tally = state.tallied() if accounts else None
@@ -56,14 +55,14 @@ class Run:
 
 
 class _Patience:
-    """Runs a state on; a run that seems to stall goes on for as long as the model's own patience."""
+    """Advances a state; a run that seems to stall continues until the model's own patience is exceeded."""
 
     def __init__(self, state: State, stall_s: float | None) -> None:
         self.state, self.own = state, stall_s is None
         self.stall = _ticks(state.model.least_patience_s if stall_s is None else stall_s, state.model)
 
     def advance(self, until: int, until_done: int) -> int:
-        """Run on to a time, or until so many packets are done; returns the engine's status."""
+        """Advance to a time or a number of finished packets; return the engine's status."""
         status = self.state.advance(until, until_done, self.stall)
         if status == engine.STALL and self.own:
             self.stall = _ticks(self.state.model.patience_s, self.state.model)
@@ -91,12 +90,13 @@ def run(
 ) -> Run:
     """Run until `packets` are done, taking a snapshot after each of `batches` equal parts.
 
-    With until_s: the parts are equal times of from_s <= time < until_s instead. stall_s: without a finished packet for
-    so long the run has stalled (None: as long as the model says). Raises SimulationError (deadlock, stall, saturation,
-    ...) naming the resources. accounts: note where packets' time goes, in the first `cut` batches and in all.
-    at_once: the first `cut` batches are run through without a snapshot between them. fates: is filled with what becomes
-    of each packet of a capture (with accounts). checkpoints: of such a run; it goes on from the last.
-    `progress` is called per batch.
+    until_s: the parts are equal times of from_s <= time < until_s instead. stall_s: the longest time without a finished
+    packet before the run counts as stalled (None: the model's patience). accounts: record where packets spend their
+    time, for the first `cut` batches and for all. at_once: run the first `cut` batches without snapshots in between.
+    fates: filled with the fate of each packet of a capture (includes accounts). checkpoints: of such a run, which
+    continues from the last one. progress: called after each batch.
+
+    Raises SimulationError (deadlock, stall, saturation, ...) naming the resources.
     """
 
     state = State(model, seed, log_rows, accounts or fates is not None, packets, fates)
@@ -126,13 +126,13 @@ def run(
             _clear_next(state, fates)
             patience.stall, saved = int(saved["stall"]), None
         if until_s is not None:
-            at = begin + (until - begin) * batch // batches
-            status = patience.advance(at - 1, int(FOREVER)) if at else engine.TIME_UP
+            end = begin + (until - begin) * batch // batches
+            status = patience.advance(end - 1, int(FOREVER)) if end else engine.TIME_UP
         else:
-            goal = packets * batch // batches
-            status = patience.advance(int(FOREVER), goal) if batch else engine.COUNT_UP
+            target_packets = packets * batch // batches
+            status = patience.advance(int(FOREVER), target_packets) if batch else engine.COUNT_UP
         over = _is_over(state, status, packets, until_s is not None)
-        result.snapshots.append(state.snapshot(None if until_s is None else at))
+        result.snapshots.append(state.snapshot(None if until_s is None else end))
         result.status = status
         if accounts and batch == cut:
             result.tally_before = state.tallied()
@@ -147,7 +147,7 @@ def run(
 
 
 def _clear_next(state: State, fates: Fates | None) -> None:
-    """Clear the rows of packets that may come before the next pause, and at most a chunk at the time of its last."""
+    """Initialise the fates of packets that may arrive before the next pause, and of a chunk at the tick of its last."""
     if fates is not None:
         fates.clear_until(state.pauses[0][1] + 2 * fates.chunk_rows if state.pauses else len(fates.rows))
 
@@ -173,6 +173,6 @@ def _ticks(seconds: float, model: EngineModel) -> int:
 
 
 def _arrivals_over(state: State) -> bool:
-    """True if all that waits is threads for a next packet: the source has ended and everything was served."""
+    """Return whether all tokens are threads that wait for a packet: the source has ended, all packets are served."""
     alive = state.T[:, engine.T_ALIVE] == 1
     return bool(state.model.idle) and bool(np.isin(state.T[alive, engine.T_WAITS], state.model.idle).all())

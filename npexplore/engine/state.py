@@ -1,6 +1,6 @@
-"""The arrays of one run: made of a model and a seed, advanced by the engine, copied into snapshots; who waits for what.
+"""The arrays of one run: created from a model and a seed, advanced by the engine, copied into snapshots.
 
-Nothing is reset: what happened between two instants is the difference of their snapshots.
+Nothing is reset: the events between two instants are the difference of their snapshots.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from npexplore.engine.waiting import circle_text, meanings, resource_names
 from npexplore.errors import InputError
 
 Integers = npt.NDArray[np.int64]
-MOST_GROUPS = 8  # of tokens that wait alike, in a message
+MOST_GROUPS = 8  # in a message, groups of tokens that wait for the same resource
 DISCIPLINE = {"fifo": engine.FIFO, "keyed": engine.KEYED, "cyclic": engine.CYCLIC, "shared": engine.SHARED}
 
 
 @dataclass
 class Snapshot:
-    """Totals since time 0 at one instant; arrays per resource, per class, per counter."""
+    """Totals since time 0 at one instant; arrays are per resource, class or counter."""
 
     now: int
     integral_free: Integers
@@ -40,18 +40,18 @@ class Snapshot:
     histogram: Integers
     counters: Integers
     events: int
-    live: int = 0  # tokens: threads, and work that goes on beside or behind them
-    age: int = 0  # ticks that packets in the system have been there, and that threads waited for packets to come: sums
+    live: int = 0  # tokens that are alive: threads and forked work
+    age: int = 0  # sum of ticks: age of the packets in the system, and waits of threads for packets to arrive
 
 
 def stream_keys(sources: list[str | None], seed: int) -> npt.NDArray[np.uint64]:
     """Return a random stream key per row: BLAKE2 of (seed, source name, ordinal of that name)."""
-    seen: Counter[str] = Counter()
+    ordinals: Counter[str] = Counter()
     keys = np.zeros(len(sources), dtype=np.uint64)
     for k, source in enumerate(sources):
         if source is not None:
-            text = f"{seed}/{source}/{seen[source]}"
-            seen[source] += 1
+            text = f"{seed}/{source}/{ordinals[source]}"
+            ordinals[source] += 1
             keys[k] = int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
     return keys
 
@@ -63,7 +63,7 @@ class State:
         self, model: EngineModel, seed: int, log_rows: int = 0, accounts: bool = False, packets: int = 0,
         fates: Fates | None = None,
     ) -> None:  # fmt: skip
-        """packets: how many the run is for (0: unknown); few may be interpreted while the event loop is compiled."""
+        """packets: number of packets of the run (0: unknown); few are interpreted while the event loop is compiled."""
         if seed < 0:
             raise InputError(f"seed must be at least 0, got {seed}")
         rng = np.random.default_rng(seed)
@@ -113,12 +113,12 @@ class State:
         self.D = np.concatenate([*blocks, np.zeros(1, dtype=i64)])
         self.orders = np.zeros((1 + log_rows * bool(blocks), 4), dtype=i64)
         most = max([n_tokens, *self.capacity.tolist(), *(capacity for capacity, _ in model.rings)])
-        self.slice = (1 << 62) // most  # ticks in which no integral grows by more than 62 bits
-        self.before = np.zeros((3, len(self.S)), dtype=i64)  # integrals modulo 2^64 when they were carried last
-        self.carried: npt.NDArray[np.object_] | None = None  # whole integrals up to then, as Python integers
+        self.slice = (1 << 62) // most  # ticks after which no integral has grown by more than 62 bits
+        self.before = np.zeros((3, len(self.S)), dtype=i64)  # integrals modulo 2^64 at the last carry
+        self.carried: npt.NDArray[np.object_] | None = None  # integrals up to the last carry, as Python integers
 
     def _begin_tokens(self, model: EngineModel, n_tokens: int) -> None:
-        """Lay the model's tokens out: those that are ready at once, and those that sleep until they begin."""
+        """Place the model's tokens: ready at tick 0, or asleep until they begin."""
         i64 = np.int64
         self.heap_time, self.heap_key, self.heap_token, self.ready_key, self.ready_token = (
             np.zeros(n_tokens + len(model.controllers) + 1, dtype=i64) for _ in range(5)
@@ -132,7 +132,7 @@ class State:
             self.T[k, engine.T_PRIORITY] = token.priority
         order = sorted((token.begin, token.priority << 48 | k, k) for k, token in enumerate(model.tokens))
         ready = [(key, k) for begin, key, k in order if not begin]
-        later = order[len(ready) :]  # in order, so a heap
+        later = order[len(ready) :]  # sorted, therefore a heap
         self.ready_key[: len(ready)] = [key for key, _ in ready]
         self.ready_token[: len(ready)] = [k for _, k in ready]
         self.heap_time[: len(later)] = [begin for begin, _, _ in later]
@@ -147,7 +147,7 @@ class State:
         self.clock[engine.K_POOL_HEAD] = self.clock[engine.K_POOL_TAIL] = -1
 
     def _begin_accounts(self, model: EngineModel, n_tokens: int, accounts: bool, fates: Fates | None) -> None:
-        """Lay out where packets' time is noted, and what becomes of each packet of a capture."""
+        """Create the arrays of accounts and of the fates of packets."""
         i64 = np.int64
         places = model.places if accounts else None
         width = engine.C_FIRST + 3 * len(places.names) if places else engine.C_FIRST
@@ -157,7 +157,7 @@ class State:
         self.ring_account = np.zeros(len(self.ring) if places else 0, dtype=i64)
         self.fate = np.zeros((0, engine.F_FIRST), dtype=i64)
         self.clock[engine.K_PACKETS] = -1
-        self.pauses: deque[tuple[int, int]] = deque()  # ticks at which so many packets have arrived
+        self.pauses: deque[tuple[int, int]] = deque()  # (tick, packets that have arrived by then)
         self.paused: Callable[[int], None] | None = None
         if fates is not None:
             self.pauses.extend(fates.pauses())
@@ -170,7 +170,7 @@ class State:
             self.clock[engine.K_SPARE_ACCOUNTS] -= len(model.tokens)
 
     def _more_accounts(self, more: int) -> None:
-        """Make room for the accounts of more packets; those there are all in use, or kept for what comes next."""
+        """Add accounts for more packets; all existing ones are in use, or reserved for the next activation."""
         old = len(self.account)
         self.account = np.concatenate([self.account, np.zeros((more, self.account.shape[1]), dtype=np.int64)])
         self.account[old:, engine.C_PACKET] = -1
@@ -179,13 +179,13 @@ class State:
         self.clock[engine.K_SPARE_ACCOUNTS] += more
 
     def tallied(self) -> Tally:
-        """Return where the time of finished packets went (empty if places were not requested)."""
+        """Return where the time of finished packets went (empty without accounts)."""
         names = self.model.places.names if self.model.places is not None and len(self.tally) else ()
         histogram = self.histogram if names else self.histogram[:0]
         return Tally.of(names, histogram, self.tally, self.done[:, engine.D_LATENCY])
 
     def advance(self, until: int, until_done: int, stall: int) -> int:
-        """Run on; return the engine's status. A long run is cut before an integral can go once around 64 bits."""
+        """Run on; return the engine's status. A long run is split so that no integral grows by 2^64 in one part."""
         carry = int(self.clock[engine.K_NOW]) + self.slice
         while True:
             pause, arrived = self.pauses[0] if self.pauses else (until, 0)
@@ -206,7 +206,7 @@ class State:
                 carry += self.slice
 
     def stalled(self, ticks: int) -> bool:
-        """Return whether no packet was finished for more than so many ticks."""
+        """Return whether no packet was finished for more than `ticks` ticks."""
         return int(self.clock[engine.K_NOW]) - int(self.clock[engine.K_LAST_DONE]) > ticks
 
     def _advance(self, until: int, until_done: int, stall: int) -> int:
@@ -227,15 +227,15 @@ class State:
         return int(loop(*arguments))
 
     def snapshot(self, at: int | None = None) -> Snapshot:
-        """Copy the totals, integrals brought up to now (or to a time before which nothing more happens)."""
+        """Copy the totals, with integrals updated to now, or to a tick `at` up to which nothing more happens."""
         now = int(self.clock[engine.K_NOW]) if at is None else at
-        S, totals = self.S, self._integrals(now)
-        whole = totals if self.carried is None else self.carried + (totals - self.before)
+        S, wrapped = self.S, self._integrals(now)
+        integrals = wrapped if self.carried is None else self.carried + (wrapped - self.before)
         return Snapshot(
             now=now,
-            integral_free=whole[0],
-            integral_line=whole[1],
-            integral_blocked=whole[2],
+            integral_free=integrals[0],
+            integral_line=integrals[1],
+            integral_blocked=integrals[2],
             grants=S[:, engine.S_GRANTS].copy(),
             refused=S[:, engine.S_REFUSED].copy(),
             done=self.done.copy(),
@@ -247,7 +247,7 @@ class State:
         )
 
     def _integrals(self, now: int) -> Integers:
-        """Return the integrals of free units, of the line and of blocked units, modulo 2^64, shape (3, resources)."""
+        """Return integrals of free units, waiting tokens and blocked units, modulo 2^64, shape (3, resources)."""
         S = self.S
         dt = now - S[:, engine.S_SINCE]
         free = S[:, engine.S_INT_FREE] + dt * S[:, engine.S_FREE]
@@ -261,7 +261,7 @@ class State:
         ])  # fmt: skip
 
     def _counters(self) -> Integers:
-        """Return the counters, with what DRAM controllers count."""
+        """Return the counters, including those of DRAM controllers."""
         counters = self.counters[:-1].copy()
         for at, controller in zip(self.D_at.tolist(), self.model.controllers, strict=True):
             for counter, place in controller.counts:
@@ -269,7 +269,7 @@ class State:
         return counters
 
     def _age(self, now: int) -> int:
-        """Return the time that the packets in the system have been there, summed over them."""
+        """Return the sum of the ages, in ticks, of the packets in the system."""
         census = self.model.census
         if census is None:
             return 0
@@ -282,38 +282,38 @@ class State:
             at, capacity, width, head, count = (int(value) for value in self.ring_at[census.ring])
             messages = at + (head + np.arange(count)) % capacity * (width + 1)
             births = np.concatenate([births, self.ring[messages]])
-        high, low = births >> 32, births & 0xFFFFFFFF  # whose sums fit into 64 bits
+        high, low = births >> 32, births & 0xFFFFFFFF  # the sum of each half fits into 64 bits
         return len(births) * now - (int(high.sum()) << 32) - int(low.sum())
 
     def error_place(self) -> str:
-        """Say which row the engine stopped at, and which visit it belongs to."""
+        """Return the visit and number of the row at which the engine stopped."""
         row = int(self.clock[engine.K_ERROR_ROW])
         place = self.model.visits[row] if 0 <= row < len(self.model.visits) else ""
         return f"{place} (row {row})" if place else f"row {row}"
 
     def who_waits(self) -> str:
-        """Say in words which tokens wait for what, holding what."""
+        """Return in words what tokens wait for and what they hold."""
         names, meaning_of = resource_names(self.model.servers), meanings(self.model.servers)
         groups: Counter[str] = Counter()
-        first: list[str] = []
+        with_reason: list[str] = []
         for k in np.flatnonzero(self.T[:, engine.T_ALIVE]):
-            waits = int(self.T[k, engine.T_WAITS])
-            if waits == engine.SLEEPING:
+            awaited = int(self.T[k, engine.T_WAITS])
+            if awaited == engine.SLEEPING:
                 continue
             held = [
                 names.get(int(self.H[k, slot]), "?")
                 for slot in range(engine.SLOTS)
                 if self.T[k, engine.T_HELD] >> slot & 1
             ]
-            what = {engine.JOINING: "its children", engine.POOLED: "several at once", engine.RUNNING: "its turn"}
-            text = f"wait for {what.get(waits) or names.get(waits, '?')}" + (
+            special = {engine.JOINING: "its children", engine.POOLED: "several at once", engine.RUNNING: "its turn"}
+            text = f"wait for {special.get(awaited) or names.get(awaited, '?')}" + (
                 f" holding {', '.join(held)}" if held else ""
             )
-            if waits in meaning_of:
-                text += f" ({meaning_of[waits]})"
-                first.append(text)
+            if awaited in meaning_of:
+                text += f" ({meaning_of[awaited]})"
+                with_reason.append(text)
             groups[text] += 1
-        order = dict.fromkeys([*first, *(text for text, _ in groups.most_common())])
-        named = {text: groups[text] for text in list(order)[:MOST_GROUPS]}
-        said = "; ".join(f"{n} token{'s'[: n > 1]} {text}" for text, n in named.items()) or "nobody waits"
-        return said + circle_text(self.model.servers, self.T, self.H)
+        order = dict.fromkeys([*with_reason, *(text for text, _ in groups.most_common())])
+        shown = {text: groups[text] for text in list(order)[:MOST_GROUPS]}
+        description = "; ".join(f"{n} token{'s'[: n > 1]} {text}" for text, n in shown.items()) or "nobody waits"
+        return description + circle_text(self.model.servers, self.T, self.H)

@@ -1,7 +1,8 @@
-"""Who held which server when: a stretch of a simulation as a table of intervals, for time lines of banks and buses.
+"""Time lines of servers: a table of the intervals in which tokens held them, for diagrams of banks and buses.
 
-The event engine can log every take (+units) and give (-units) of a resource. A give closes the hold of the same token,
-or, where a forked token gives back what its parent took (a bank's precharge), the oldest hold that is open.
+The event engine can log every take (+units) and give (-units) of a resource. A give closes a hold of the same token. If
+the token has none, because a forked token gives back what its parent took (a bank's precharge), the give closes the
+oldest open hold.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ def timeline(
     machine: Machine, workload: Workload, *, start_s: float = 0.0, length_s: float, seed: int = 1,
     log_rows: int = 1_000_000,
 ) -> pd.DataFrame:  # fmt: skip
-    """Return the holds of every server that touch start_s .. start_s + length_s, in order of their start.
+    """Return the holds of every server that overlap start_s .. start_s + length_s, in order of their start.
 
-    Columns: server, member (which bank, engine), start_s, end_s, token (number of the holder in the engine; a thread
-    or requester keeps its number). What is still held then ends there. Raises InputError if the run up to there has
-    more takes and gives than `log_rows`.
+    Columns: server, member (index of the bank, engine, ...), start_s, end_s, token (number of the holder in the engine;
+    a thread or requester keeps its number). A hold that is still open ends at the end of the interval. Raises
+    InputError if the run until then has more takes and gives than `log_rows`.
     """
     import pandas as pd
 
@@ -51,9 +52,9 @@ def timeline(
 
 
 def holds(model: EngineModel, log: Integers, end: int) -> Iterator[Held]:
-    """Yield (server, member, first tick, last tick, token) of each hold; what is never given ends at tick `end`.
+    """Yield (server, member, first tick, last tick, token) of each hold; a hold that is still open ends at tick `end`.
 
-    Servers the engine alone uses (buffers, semaphores) are left out: there units are given before they are taken.
+    Leaves out servers that only the engine uses (buffers, semaphores): their units are given before they are taken.
     """
     names = {
         number + member: (server.name, member)
@@ -61,17 +62,17 @@ def holds(model: EngineModel, log: Integers, end: int) -> Iterator[Held]:
         if server.role not in ("hidden", "pool")
         for member in range(server.members)
     }
-    open_: dict[int, list[tuple[int, int]]] = {number: [] for number in names}
+    open_by_resource: dict[int, list[tuple[int, int]]] = {number: [] for number in names}
     for now, number, change, token in log.tolist():
         if number not in names:
             continue
-        mine = open_[number]
+        open_holds = open_by_resource[number]
         if change > 0:
-            mine.append((now, token))
+            open_holds.append((now, token))
         else:
-            at = next((k for k, (_, holder) in enumerate(mine) if holder == token), 0)
-            first, holder = mine.pop(at)
+            place = next((k for k, (_, holder) in enumerate(open_holds) if holder == token), 0)
+            first, holder = open_holds.pop(place)
             yield (*names[number], first, now, holder)
-    for number, left in open_.items():
-        for first, holder in left:
+    for number, still_open in open_by_resource.items():
+        for first, holder in still_open:
             yield (*names[number], first, end, holder)

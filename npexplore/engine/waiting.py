@@ -1,7 +1,8 @@
-"""Who waits for whom when a run stands still: the circle of resources in which the holder of each waits for the next.
+"""Finds a deadlock's circle of resources: the holder of each waits for the next.
 
-A deadlock needs such a circle in the wait-for graph (Coffman, Elphick and Shoshani 1971). A token waits for whoever
-holds the resource it wants; of a semaphore, for whoever will put units back, as its server says (`refilled_by`).
+A deadlock needs such a circle in the wait-for graph (Coffman, Elphick and Shoshani 1971). A token waits for the holder
+of the resource that it requests; for a semaphore, it waits for the token that will put units back: the holder of the
+server named by `refilled_by`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ MOST_NAMES = 24  # longer circles are cut
 
 
 def resource_names(servers: Numbered) -> dict[int, str]:
-    """Return what each engine resource is called."""
+    """Return the name of each engine resource, by its number."""
     names = {}
     for server, number in servers.values():
         for member in range(server.members):
@@ -30,7 +31,7 @@ def resource_names(servers: Numbered) -> dict[int, str]:
 
 
 def meanings(servers: Numbered) -> dict[int, str]:
-    """Return what it means to wait for ever for an engine resource, of those that tell."""
+    """Return, by resource number, what waiting for it for ever means, for servers that have such a text."""
     return {
         number + member: server.stall_reason for server, number in servers.values() if server.stall_reason
         for member in range(server.members)
@@ -38,7 +39,7 @@ def meanings(servers: Numbered) -> dict[int, str]:
 
 
 def circle(servers: Numbered, T: Integers, H: Integers) -> list[str]:
-    """Return the names of a circle of resources, the holder of each waits for the next; [] if there is none.
+    """Return the names of a circle of resources in which the holder of each waits for the next; [] without one.
 
     T, H: the engine's token and hold arrays (docs/engine.md).
     """
@@ -58,26 +59,26 @@ def circle(servers: Numbered, T: Integers, H: Integers) -> list[str]:
             return children.get(k, [])
         return holders.get(refiller.get(waits, waits), []) if waits >= 0 else []
 
-    seen: set[int] = set()
+    visited: set[int] = set()
     for start in alive:
-        path, ways = [start], [iter(onward(start))]
+        path, successors = [start], [iter(onward(start))]
         while path:
-            step = next(ways[-1], None)
-            if step is None:
-                seen.add(path.pop())
-                ways.pop()
-            elif step in path:
-                ring = path[path.index(step) :]
-                wanted = [int(T[k, engine.T_WAITS]) for k in ring]
-                return [names[waits] for waits in wanted if waits in names]
-            elif step not in seen:
-                path.append(step)
-                ways.append(iter(onward(step)))
+            successor = next(successors[-1], None)
+            if successor is None:
+                visited.add(path.pop())
+                successors.pop()
+            elif successor in path:
+                circle_tokens = path[path.index(successor) :]
+                awaited = [int(T[k, engine.T_WAITS]) for k in circle_tokens]
+                return [names[waits] for waits in awaited if waits in names]
+            elif successor not in visited:
+                path.append(successor)
+                successors.append(iter(onward(successor)))
     return []
 
 
 def circle_text(servers: Numbered, T: Integers, H: Integers) -> str:
-    """Return the circle in words, "" if there is none."""
+    """Return the circle in words, "" without one."""
     waiting_circle = circle(servers, T, H)
     if not waiting_circle:
         return ""
@@ -90,10 +91,10 @@ def circle_text(servers: Numbered, T: Integers, H: Integers) -> str:
 
 
 def _refillers(servers: Numbered) -> dict[int, int]:
-    """Return which resource's holder puts units of a semaphore back."""
+    """Return, by number of a semaphore's resource, the resource whose holder puts its units back."""
     refillers = {}
     for server, number in servers.values():
         if server.refilled_by is not None:
-            _, other = servers[server.refilled_by]
-            refillers.update({number + member: other + member for member in range(server.members)})
+            _, refilling = servers[server.refilled_by]
+            refillers.update({number + member: refilling + member for member in range(server.members)})
     return refillers

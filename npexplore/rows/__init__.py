@@ -1,1 +1,1 @@
-"""What the event engine runs, row by row: expressions, servers, random times, and the assembler of rows."""
+"""Builds the rows that the event engine interprets: expressions, servers, random times, disciplines, the assembler."""

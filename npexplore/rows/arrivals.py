@@ -1,11 +1,12 @@
-"""Arrival processes and random times as rows of the event engine; networks and receive sides share them.
+"""Arrival processes and random times as rows of the event engine; used by networks and by receive sides.
 
-Poisson: exponential times between arrivals. Periodic: constant times from a random phase on. Batch: several customers
-at each instant of a Poisson process. On-off: the renewal process of Kuczura (1973), hyperexponential times.
+Poisson: exponential times between arrivals. Periodic: constant times with a random phase. Batch: several customers at
+each instant of a Poisson process. On-off: the renewal process of Kuczura (1973), with hyperexponential times.
 
-Under overload (`Losses`) all arrivals before the machine's next event are lost and counted at once: the number of a
-Poisson process (also of batches of one size) is a Poisson number, and the next arrival comes an exponential time after
-that event; periodic ones are computed. Batches of geometric sizes and on-off arrivals come one by one.
+Under overload (`Losses`), all arrivals before the machine's next event are lost and counted at once. For a Poisson
+process (also with batches of a fixed size) their number is drawn from a Poisson distribution, and the next arrival
+comes an exponential time after that event; for periodic arrivals both are computed. Batches of geometric sizes and
+on-off arrivals are simulated one by one.
 """
 
 from __future__ import annotations
@@ -33,11 +34,13 @@ from npexplore.rows.distributions import (
 )
 from npexplore.rows.expressions import Expression, Variable
 
-FEWEST_GAPS, MOST_GAPS = 8, 1 << 20  # between arrivals, to the next event: fewer come one by one, more in several steps
+# mean times between arrivals until the next event: up to the first limit arrivals are simulated one by one, beyond the
+# second they are counted in several steps
+FEWEST_GAPS, MOST_GAPS = 8, 1 << 20
 
 
 def duration(asm: Assembler, time: Time, scale: float = 1.0) -> tuple[int, int, int, int]:
-    """Return kind and operands a, b, c of a random time in ticks, `scale` times as long."""
+    """Return kind and operands a, b, c of a random time in ticks, multiplied by `scale`."""
 
     def ticks(seconds: float) -> int:
         return round(seconds * scale / asm.tick)
@@ -61,17 +64,17 @@ def duration(asm: Assembler, time: Time, scale: float = 1.0) -> tuple[int, int, 
 
 
 def sleep(asm: Assembler, time: Time, source: str) -> None:
-    """Sleep for a random time; `source` names its random stream."""
+    """Sleep for a random time; source: the name of its random stream."""
     kind, a, b, c = duration(asm, time)
     asm.emit(engine.WAIT, (a, 0), (b, 0), (c, 0), x=kind, source=source)
 
 
 @dataclass
 class Losses:
-    """Emit what lost arrivals do; an arrival that is lost goes to the label `lost`.
+    """Emitters for lost arrivals; an arrival that is lost jumps to the label `lost`.
 
-    one: a single one. unless: goes to a label unless all arrivals before the machine's next event will be lost, too.
-    many: so many of these.
+    one: counts one lost arrival. unless: jumps to a label unless all arrivals before the machine's next event will also
+    be lost. many: counts a number of lost arrivals.
     """
 
     one: Callable[[], None]
@@ -84,62 +87,66 @@ def let_arrive(
     asm: Assembler, process: Arrivals, arrive: Callable[[], None], source: str, phase: str, sizes: str,
     losses: Losses | None = None,
 ) -> None:  # fmt: skip
-    """Emit a token's endless loop; `arrive` emits what one arrival does; source, phase, sizes name random streams."""
-    again, now, one = Label(), Label(), Label()
+    """Emit the endless loop of a source of arrivals.
+
+    arrive: emits the effect of one arrival. source, phase, sizes: names of random streams. losses: emits the effect of
+    lost arrivals (None: arrivals cannot be lost).
+    """
+    next_instant, instant, next_customer = Label(), Label(), Label()
     size = process.size if isinstance(process, Batch) else 1
-    behind = Label() if size > 1 else again
+    customer_done = Label() if size > 1 else next_instant
     geometric = isinstance(process, Batch) and process.sizes == "geometric"
     mean = size / process.rate
     time: Time = Exponential(mean=mean)
     if isinstance(process, Periodic):
         sleep(asm, Uniform(low=0.0, high=mean), phase)
-        asm.jump(now)
+        asm.jump(instant)
         time = Deterministic(mean=mean)
     elif isinstance(process, OnOff):
         time = process.interval()
-    asm.place(again)
+    asm.place(next_instant)
     sleep(asm, time, source)
-    asm.place(now)
+    asm.place(instant)
     with asm.scope():
         left = Variable("left of the batch")
         if size > 1 and not geometric:
             asm.let(left, size)
-        asm.place(one)
+        asm.place(next_customer)
         arrive()
         if losses is not None:
-            asm.jump(behind)
+            asm.jump(customer_done)
             asm.place(losses.lost)
             losses.one()
             if isinstance(time, Deterministic | Exponential) and not geometric:
                 if size > 1:
-                    asm.jump(behind, left > 1)
-                _lose_many(asm, time, size, losses, source, behind)
-                asm.jump(now)
+                    asm.jump(customer_done, left > 1)
+                _lose_many(asm, time, size, losses, source, customer_done)
+                asm.jump(instant)
         if size > 1:
-            asm.place(behind)
+            asm.place(customer_done)
         if geometric:
-            asm.jump_by_chance(one, 1 / size, sizes)
+            asm.jump_by_chance(next_customer, 1 / size, sizes)
         elif size > 1:
             asm.assign(left, left - 1)
-            asm.jump(one, left > 0)
-    asm.jump(again)
+            asm.jump(next_customer, left > 0)
+    asm.jump(next_instant)
 
 
 def _lose_many(
     asm: Assembler, time: Deterministic | Exponential, size: int, losses: Losses, source: str, few: Label
 ) -> None:
-    """Count the arrivals before the next event, sleep until the first one behind it; go to `few` if they are few."""
+    """Count the arrivals before the next event, sleep until the first one after it; jump to `few` if they are few."""
     kind, gap, _, _ = duration(asm, time)
-    number, rest = Variable("lost arrivals"), Variable("from the next event to the next arrival")
+    number, remaining = Variable("lost arrivals"), Variable("from the next event to the next arrival")
     ticks = asm.value(engine.TO_NEXT, min(MOST_GAPS * gap, 1 << 62))
     asm.jump(few, ticks <= FEWEST_GAPS * gap)
     losses.unless(few)
     if kind == engine.FIXED:
         asm.let(number, (ticks - 1) // gap)
-        asm.let(rest, (number + 1) * gap - ticks)
+        asm.let(remaining, (number + 1) * gap - ticks)
     else:
         a, slot = asm.operand(ticks), asm.register(number)
         asm.emit(engine.DRAW, a, (gap, 0), slot=slot, x=engine.POISSON, source=f"lost {source}")
-        asm.emit(engine.DRAW, (gap, 0), slot=asm.register(rest), x=kind, source=f"rest of {source}")
+        asm.emit(engine.DRAW, (gap, 0), slot=asm.register(remaining), x=kind, source=f"rest of {source}")
     losses.many(number * size)
-    asm.wait(ticks + rest)
+    asm.wait(ticks + remaining)

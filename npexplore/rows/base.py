@@ -1,6 +1,6 @@
-"""Rows of the event engine (docs/engine.md) under construction: registers, labels, operands, arithmetic.
+"""Builds rows of the event engine (docs/engine.md): registers, labels, operands, arithmetic.
 
-An operand of a row is a constant plus a register; what takes more arithmetic becomes SET rows in front of it.
+An operand of a row is a constant plus a register; other arithmetic becomes SET rows in front of the row.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ JUMP_OF = {
     "ge": engine.GE,
     "gt": engine.GT,
 }
-PROBABILITY_STEPS = 1 << 40  # a chance is a whole number of these
+PROBABILITY_STEPS = 1 << 40  # probabilities are whole multiples of 1 / PROBABILITY_STEPS
 
 
 class Label:
-    """A place in the program; may be jumped to before it is placed."""
+    """A row of the program as the target of jumps, which may be emitted before the label is placed."""
 
     def __init__(self) -> None:
         self.row: int | None = None
@@ -65,9 +65,10 @@ class EngineRow:
 
 
 class Scope:
-    """Gives registers back at its end; there are dozens for each visit, so that a generator would cost too much.
+    """Frees at its end the registers that were assigned inside.
 
-    Tables are copied when a register is given inside: most scopes give none.
+    A class, because generators would cost too much: each visit has dozens of scopes. The tables of registers are copied
+    only when a register is assigned inside; most scopes assign none.
     """
 
     __slots__ = ("before", "rows")
@@ -86,28 +87,28 @@ class Scope:
 
 @dataclass
 class Rows:
-    """Collects rows, globals and counters; gives numbers registers for as long as their scope lasts."""
+    """Collects rows, globals and counters; assigns registers to numbers until the end of the scope."""
 
     tick: float
     rows: list[EngineRow] = field(default_factory=list)
     globals: list[int] = field(default_factory=list)
     counters: list[str] = field(default_factory=list)
     named: dict[str, int] = field(default_factory=dict)  # globals by name
-    place_name: str = ""  # the visit that rows belong to, for messages
+    place_name: str = ""  # the visit that emits rows, for messages
     holding: dict[object, str] = field(default_factory=dict)  # servers held, in order of their takes
     _below: dict[Variable, int] = field(default_factory=dict)  # variables known to be in [0, limit)
     _registers: dict[Variable, int] = field(default_factory=dict)
     _free: list[int] = field(default_factory=lambda: list(range(engine.REGISTERS - 1, 0, -1)))
-    _scope_waits: bool = False  # whether a scope around wants both tables back as they are
+    _scope_waits: bool = False  # whether an enclosing scope must restore both tables, which are not yet copied
 
     def copied(self) -> Self:
-        """Return a copy to which rows can be added without changing this one."""
-        other = copy(self)
-        for one in fields(self):
-            value = getattr(self, one.name)
+        """Return a copy; rows added to it do not change this object."""
+        duplicate = copy(self)
+        for member in fields(self):
+            value = getattr(self, member.name)
             if isinstance(value, list | dict | set):
-                setattr(other, one.name, copy(value))
-        return other
+                setattr(duplicate, member.name, copy(value))
+        return duplicate
 
     def new_global(self, value: int = 0) -> int:
         """Return the number of a new global integer."""
@@ -115,7 +116,7 @@ class Rows:
         return len(self.globals) - 1
 
     def shared_global(self, name: str, count: int = 1) -> int:
-        """Return the number of the first of `count` globals of this name: the same for all visits of a resource."""
+        """Return the number of the first of `count` globals of this name, which all visits of a resource share."""
         if name not in self.named:
             self.named[name] = len(self.globals)
             self.globals += [0] * count
@@ -128,11 +129,11 @@ class Rows:
         return self.counters.index(place)
 
     def scope(self) -> Scope:
-        """Registers given out inside are free again afterwards."""
+        """Return a context manager that frees the registers assigned inside."""
         return Scope(self)
 
     def register(self, variable: Variable) -> int:
-        """Give a variable a register (kept until the scope ends) and return its number."""
+        """Assign a register to a variable until the scope ends; return its number."""
         if not self._free:
             raise ModelError(f"the program keeps more than {engine.REGISTERS - 1} numbers at once ({variable.name!r})")
         self._own()
@@ -141,7 +142,7 @@ class Rows:
         return number
 
     def _own(self) -> None:
-        """Leave the tables of registers as they are to the scope around, and go on with copies."""
+        """Copy the register tables if an enclosing scope must restore them."""
         if self._scope_waits:
             self._registers, self._free, self._scope_waits = self._registers.copy(), self._free.copy(), False
 
@@ -150,14 +151,14 @@ class Rows:
         return scaled(value, seconds / self.tick)
 
     def operand(self, value: Operand) -> tuple[int, int]:
-        """Return (constant, register) of an expression; emits SET rows where it takes arithmetic."""
+        """Return (constant, register) of an expression; emits SET rows for its arithmetic."""
         if type(value) is int:
             return value, 0
         if isinstance(value, Variable):
-            known = self._registers.get(value)
-            if known is None:
+            own_register = self._registers.get(value)
+            if own_register is None:
                 raise ModelError(f"{value.name!r} is used outside the loop or branch that computes it")
-            return 0, known
+            return 0, own_register
         value = expression(value)
         if type(value) is Constant:
             number = value.value
@@ -167,9 +168,9 @@ class Rows:
             return whole, 0
         offset = _offset(value)
         if offset is not None:
-            rest, added, sign = offset
-            constant, known = self.operand(rest)
-            return constant + sign * self.operand(added)[0], known
+            other_term, constant_term, sign = offset
+            constant, own_register = self.operand(other_term)
+            return constant + sign * self.operand(constant_term)[0], own_register
         a, b, x = self._last(value)
         if x == engine.ADD and b == (0, 0):
             return a
@@ -184,7 +185,7 @@ class Rows:
         return _cheaper(self.operand(value.left), self.operand(value.right), SET_OF[value.name])
 
     def limit(self, variable: Variable, below: int) -> None:
-        """Promise that a variable is in [0, below)."""
+        """Declare that a variable is in [0, below)."""
         self._below[variable] = below
 
     def _limit(self, value: Expression) -> int | None:
@@ -219,11 +220,11 @@ class Rows:
         self.rows.append(EngineRow([op, *a, *b, *c, 0, slot, x, y, z], target, source, self.place_name, held))
 
     def place(self, label: Label) -> None:
-        """Let a label stand for the next row."""
+        """Let a label refer to the next row."""
         label.row = len(self.rows)
 
     def jump(self, label: Label, condition: Condition | None = None) -> None:
-        """Go to the label, always or where a condition holds."""
+        """Go to the label, always or if a condition holds."""
         if condition is None:
             self.emit(engine.JUMP, target=label, x=engine.ALWAYS)
             return
@@ -232,13 +233,13 @@ class Rows:
             self.emit(engine.JUMP, a, b, target=label, x=JUMP_OF[condition.name])
 
     def jump_by_chance(self, label: Label, probability: float, source: str) -> None:
-        """Go to the label, but with a probability."""
+        """Go to the label with probability 1 - `probability`."""
         chance = Variable("chance")
         self.draw(chance, PROBABILITY_STEPS, source)
         self.jump(label, chance >= round(probability * PROBABILITY_STEPS))
 
     def value(self, function: int, a: Operand = 0, b: Operand = 0, name: str = "value") -> Variable:
-        """Keep a function of SET (docs/engine.md) of two operands in a variable."""
+        """Compute a function of SET (docs/engine.md) of two operands into a new variable."""
         variable = Variable(name)
         with self.scope():
             first, second = self.operand(a), self.operand(b)
@@ -246,11 +247,11 @@ class Rows:
         return variable
 
     def now(self, name: str = "now") -> Variable:
-        """Keep the present time in a variable."""
+        """Read the present time into a variable."""
         return self.value(engine.NOW, name=name)
 
     def read(self, number: Operand, name: str = "global") -> Variable:
-        """Keep a global in a variable."""
+        """Read a global into a variable."""
         return self.value(engine.READ, number, name=name)
 
     def write(self, number: Operand, value: Operand) -> None:
@@ -259,7 +260,7 @@ class Rows:
             self.emit(engine.SET, self.operand(number), self.operand(value), slot=0, x=engine.WRITE)
 
     def block(self, names: Sequence[str]) -> list[Variable]:
-        """Give variables registers that follow one another, as LOAD, PUSH and POP need them."""
+        """Assign consecutive registers to new variables, as LOAD, PUSH and POP need them."""
         for first in range(1, engine.REGISTERS - len(names) + 1):
             numbers = list(range(first, first + len(names)))
             if set(numbers) <= set(self._free):
@@ -271,7 +272,7 @@ class Rows:
         raise ModelError(f"the program keeps too many numbers at once for {len(names)} more ({', '.join(names)})")
 
     def let(self, variable: Variable, value: Operand) -> None:
-        """Compute an expression into a variable's register."""
+        """Compute an expression into the new register of a variable."""
         limit = self._limit(expression(value))
         if limit is not None:
             self.limit(variable, limit)
@@ -280,7 +281,7 @@ class Rows:
         self.emit(engine.SET, a, b, slot=self.register(variable), x=x)
 
     def value_of(self, value: Operand, name: str = "value") -> Expression:
-        """Compute an expression now and return what keeps it (a constant or a variable as it is)."""
+        """Compute an expression now; return the variable with its value (constants and variables unchanged)."""
         value = expression(value)
         if not isinstance(value, Function):
             return value
@@ -298,7 +299,7 @@ class Rows:
             self.emit(engine.SET, a, b, slot=self.operand(variable)[1], x=x)
 
     def draw(self, variable: Variable, below: Operand, source: str) -> None:
-        """Draw an integer below a number into a variable's register."""
+        """Draw a random integer in [0, below) into the new register of a variable."""
         bound = expression(below)
         if isinstance(bound, Constant):
             self.limit(variable, int(bound.value))
@@ -307,13 +308,13 @@ class Rows:
         self.emit(engine.DRAW, a, slot=self.register(variable), x=engine.BELOW, source=source)
 
     def fetch_add(self, variable: Variable, number: Operand, amount: Operand) -> None:
-        """Read a global into a variable's register and increase it."""
+        """Read a global into the new register of a variable, then increase it by an amount."""
         with self.scope():
             a, b = self.operand(number), self.operand(amount)
         self.emit(engine.SET, a, b, slot=self.register(variable), x=engine.FETCH_ADD)
 
     def turn(self, variable: Variable, below: int) -> None:
-        """Take 0 .. below-1 in turn, over all tokens that come here, into a variable's register."""
+        """Take 0 .. below-1 in turn, over all tokens that pass here, into the new register of a variable."""
         self.fetch_add(variable, self.new_global(), 1)
         number = self._registers[variable]
         self.emit(engine.SET, (0, number), (below, 0), slot=number, x=engine.MOD)
@@ -326,7 +327,7 @@ class Rows:
 
 
 def _offset(value: Expression) -> tuple[Expression, Constant, int] | None:
-    """Return (expression, number, sign) of an expression plus or minus a number, else None."""
+    """Return (expression, constant, sign) of an expression plus or minus a constant, else None."""
     if type(value) is not Function or value.name not in ("add", "sub"):
         return None
     if isinstance(value.right, Constant):
@@ -337,7 +338,7 @@ def _offset(value: Expression) -> tuple[Expression, Constant, int] | None:
 
 
 def _cheaper(a: tuple[int, int], b: tuple[int, int], x: int) -> tuple[tuple[int, int], tuple[int, int], int]:
-    """Return operands and function of a SET row, or of one without a division that computes the same."""
+    """Return operands and function of a SET row; divisions by a power of two become shifts where possible."""
     divisor, register = b
     if register or divisor < 1 or divisor & (divisor - 1):  # no power of two
         return a, b, x

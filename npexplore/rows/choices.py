@@ -1,6 +1,6 @@
-"""Choosing one of alike servers: in turn, at random, by a key (a static hash, an address), or the shortest line.
+"""Choosing one member of a server: in turn, at random, by a key (a static hash, an address), or the shortest line.
 
-in_turn: visits mod n    random: uniform below n    key: key mod n    shortest: least line less free units
+in_turn: visits mod n    random: uniform below n    key: key mod n    shortest: least (line - free units)
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ POLICIES: tuple[str, ...] = get_args(Policy)
 def choose(
     asm: Assembler, server: str, members: int, policy: str, key: Operand | None = None, counter: int | None = None
 ) -> Operand:
-    """Emit the choice of a member of a server; counter: the global of in_turn, one of its own each visit if None."""
+    """Emit the choice of a server's member. counter: the global of in_turn (None: one per visit in the program)."""
     if server not in asm.servers:
         raise UnknownNameError("server to choose a member of", server, asm.servers)
     if asm.servers[server][0].members != members:
@@ -40,7 +40,7 @@ def choose(
 
 
 def check_key(subject: str, policy: str, operands: Container[str], operand: str = "key") -> None:
-    """Raise ModelError if a choice by key lacks it, or another choice has one."""
+    """Raise ModelError if the policy `key` has no key operand, or another policy has one."""
     if (policy == "key") != (operand in operands):
         verb = "needs" if policy == "key" else "has no"
         raise ModelError(f"{subject} {verb} operand {operand!r} with policy {policy!r}")

@@ -1,8 +1,8 @@
-"""Scheduling disciplines as rows of the event engine: which class sends next, choice for choice as golden/schedule.
+"""Scheduling disciplines as rows of the event engine, with the same choice of the next class as golden/schedule.
 
-A discipline is a function of the queues of a port. It names the words that it remembers and returns three emitters of
-rows: what a packet does that joins, how a class is chosen, what a packet does that leaves. Rows take no time; who
-chooses pays for it in the program.
+A discipline is a function of the queues of a port. It declares the words that it stores and returns three emitters of
+rows: for a packet that joins a queue, for the choice of a class, and for a packet that leaves. Rows take no time; the
+program that chooses adds the time of a choice.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from npexplore.rows.expressions import Condition, Expression, Operand, Variable,
 if TYPE_CHECKING:
     from npexplore.golden.schedule.ranked import Ranked
 
-MOST_STEP = 1 << 30  # of a service tag for a byte: tags of a busy time stay below 2**63 up to 8 GB
+MOST_STEP = 1 << 30  # largest increase of a service tag per byte: tags stay below 2**63 in a busy period of 8 GB
 LAST_TAG = 1 << 62
 
 
 @dataclass(frozen=True)
 class Word:
-    """`count` numbers a port that are remembered: `word[k]` reads, `word[k] = value` writes."""
+    """`count` stored numbers per port: `word[k]` reads number k, `word[k] = value` writes it."""
 
     asm: Assembler
     first: int
     count: int
     port: Operand
-    whole: bool = False  # an expression is computed before it is written: registers are scarce in long programs
+    whole: bool = False  # compute a value before writing it: needs fewer registers at once
 
     def place(self, k: Operand) -> Expression:
-        """Return the global of number k at the present port."""
+        """Return the number of the global with number k of the present port."""
         return expression(self.port) * self.count + k + self.first
 
     def __getitem__(self, k: Operand) -> Variable:
@@ -53,7 +53,7 @@ class Word:
 
 @dataclass(frozen=True)
 class Queues:
-    """The queues of one of `ports`, each of up to `capacity` packets, as the rows of a discipline see them."""
+    """The queues of one of `ports` ports, each of up to `capacity` packets, for the rows of a discipline."""
 
     asm: Assembler
     name: str
@@ -64,11 +64,11 @@ class Queues:
 
     @property
     def classes(self) -> int:
-        """How many classes have a queue."""
+        """The number of classes; each has a queue."""
         return len(self.weights)
 
     def words(self, name: str, initial: Sequence[int]) -> Word:
-        """Return numbers that each port remembers, with what they are at first."""
+        """Return numbers that each port stores, with these initial values."""
         first = self.asm.shared_global(f"{self.name}.{name}", self.ports * len(initial))
         self.asm.globals[first : first + self.ports * len(initial)] = [*initial] * self.ports
         return Word(self.asm, first, len(initial), self.port)
@@ -78,7 +78,7 @@ class Queues:
         return self.words(name, [initial] * self.classes)
 
     def entries(self, name: str) -> Word:
-        """Return a number for each packet that may wait, by its place (`joining`, `first`)."""
+        """Return a number for each packet that may wait, by its place in the queue (`joining`, `first`)."""
         return self.words(name, [0] * (self.classes * self.capacity))
 
     @property
@@ -88,37 +88,37 @@ class Queues:
 
     @property
     def length(self) -> Word:
-        """How many packets of each class wait."""
+        """Waiting packets of each class."""
         return self.each("length")
 
     @property
     def backlog(self) -> Word:
-        """How many packets wait at a port, of all classes: one number per port."""
+        """Waiting packets of all classes: one number per port."""
         return self.words("backlog", [0])
 
     def first(self, k: Operand) -> Variable:
-        """Return the place of the first packet of a class."""
-        at = self.each("start")[k]
-        self.asm.assign(at, at + expression(k) * self.capacity)
-        return at
+        """Return the place of the first packet of class k."""
+        place = self.each("start")[k]
+        self.asm.assign(place, place + expression(k) * self.capacity)
+        return place
 
     def joining(self, k: Operand) -> Variable:
-        """Return the place behind the last packet of a class."""
-        at = self.each("start")[k]
-        with self.asm.scope():  # registers are few: one for the place, and no long sums
-            self.asm.assign(at, at + self.length[k])
-            self.asm.assign(at, at % self.capacity)
-        self.asm.assign(at, at + expression(k) * self.capacity)
-        return at
+        """Return the place behind the last packet of class k."""
+        place = self.each("start")[k]
+        with self.asm.scope():  # in steps, to use one register only
+            self.asm.assign(place, place + self.length[k])
+            self.asm.assign(place, place % self.capacity)
+        self.asm.assign(place, place + expression(k) * self.capacity)
+        return place
 
     def head_bytes(self, k: Operand) -> Variable:
-        """Return the length of the first packet of a class."""
+        """Return the length in bytes of the first packet of class k."""
         return self.entries("bytes")[self.first(k)]
 
-    # ---- what the owner of the queues does
+    # ---- operations of the owner of the queues
 
     def enqueue(self, discipline: Discipline, k: Operand, size: Operand) -> None:
-        """Note a packet of a class behind the others."""
+        """Append a packet of class k to its queue."""
         with self.asm.scope():
             discipline.joins(k, size)
         with self.asm.scope():
@@ -128,26 +128,27 @@ class Queues:
             self.backlog[0] = self.backlog[0] + 1
 
     def dequeue(self, discipline: Discipline, k: Variable) -> None:
-        """Choose a class, keep it in k, and forget its first packet; one must wait."""
+        """Choose a class, store it in k, and remove its first packet; at least one packet must wait."""
         with self.asm.scope():
             discipline.choose(k)
         self.asm.limit(k, self.classes)
         with self.asm.scope():
-            at = self.first(k)
-            size = self.entries("bytes")[at]
+            place = self.first(k)
+            size = self.entries("bytes")[place]
             with self.asm.scope():
                 self.length[k] = self.length[k] - 1
                 self.backlog[0] = self.backlog[0] - 1
                 start = self.each("start")
                 start[k] = (start[k] + 1) % self.capacity
-            discipline.left(k, size, at)
+            discipline.left(k, size, place)
 
 
 @dataclass(frozen=True)
 class Discipline:
-    """Emitters of rows. joins(class, bytes): before a packet stands in its queue; choose(class): sets the variable.
+    """Emitters of rows.
 
-    left(class, bytes, place): when the packet no longer stands in its queue; place: where it stood (`entries`).
+    joins(class, bytes): before a packet joins its queue. choose(class): sets the variable to the class that sends next.
+    left(class, bytes, place): after a packet has left its queue; place: where it was (`entries`).
     """
 
     choose: Callable[[Variable], None]
@@ -157,7 +158,7 @@ class Discipline:
 
 @contextmanager
 def when(asm: Assembler, condition: Condition) -> Iterator[None]:
-    """Rows inside run only where the condition holds."""
+    """Rows emitted in the block run only if the condition holds."""
     after = Label()
     asm.jump(after, opposite(condition))
     with asm.scope():
@@ -167,7 +168,7 @@ def when(asm: Assembler, condition: Condition) -> Iterator[None]:
 
 @contextmanager
 def again(asm: Assembler) -> Iterator[Label]:
-    """Rows inside run again and again, until they jump to the label behind them."""
+    """Rows emitted in the block repeat until they jump to the yielded label, which is behind them."""
     begin, end = Label(), Label()
     asm.place(begin)
     with asm.scope():
@@ -180,7 +181,7 @@ def again(asm: Assembler) -> Iterator[Label]:
 
 
 def strict_priority(q: Queues) -> Discipline:
-    """The highest class that has a packet."""
+    """Choose the highest class with a packet."""
 
     def choose(k: Variable) -> None:
         q.asm.assign(k, 0)
@@ -192,7 +193,7 @@ def strict_priority(q: Queues) -> Discipline:
 
 
 def drr(q: Queues) -> Discipline:
-    """Classes with packets stand in a list that goes round; the quantum comes when the turn begins."""
+    """Deficit round robin over a circular list of the classes with packets; a class gets its quantum at its turn."""
     asm, n, deficit, active = q.asm, q.classes, q.each("deficit"), q.each("active")
     first, busy, begins = q.words("first", [0]), q.words("busy", [0]), q.words("turn begins", [1])
 
@@ -225,7 +226,7 @@ def drr(q: Queues) -> Discipline:
 
 
 def priority_drr(q: Queues) -> Discipline:
-    """The first class in order of priority with a packet and the quanta for it; a new round where none has them."""
+    """Choose the first class by priority whose deficit covers its first packet; without one, begin a new round."""
     asm, n, deficit = q.asm, q.classes, q.words("deficit", q.weights)
 
     def choose(k: Variable) -> None:
@@ -251,7 +252,7 @@ def priority_drr(q: Queues) -> Discipline:
 
 
 def wrr(q: Queues) -> Discipline:
-    """Each class in turn up to its weight in packets."""
+    """Weighted round robin: each class in turn may send as many packets as its weight."""
     asm, n = q.asm, q.classes
     current, left_over = q.words("current", [0]), q.words("left over", q.weights[:1])
 
@@ -272,7 +273,7 @@ def wrr(q: Queues) -> Discipline:
 
 @dataclass(frozen=True)
 class _RankWords:
-    """The words of a rank (golden/schedule/ranked.py) as rows read and write them."""
+    """The stored numbers that a rank function (golden/schedule/ranked.py) reads and writes."""
 
     first: Word
     last: Word
@@ -286,7 +287,7 @@ class _RankWords:
 
 
 def ranked(scheduler: type[Ranked]) -> Callable[[Queues], Discipline]:
-    """Return the discipline of a rank: the smallest goes first; all begins anew when nothing waits."""
+    """Return the discipline of a rank function: the smallest rank goes first; ranks restart when no packet waits."""
 
     def discipline(q: Queues) -> Discipline:
         asm, n, common = q.asm, q.classes, math.lcm(*q.weights)
@@ -301,24 +302,24 @@ def ranked(scheduler: type[Ranked]) -> Callable[[Queues], Discipline]:
         def joins(k: Operand, size: Operand) -> None:
             with when(asm, q.backlog[0] == 0):
                 virtual[0] = 0
-                for other in range(n):
-                    last[other] = 0
+                for each_class in range(n):
+                    last[each_class] = 0
             with asm.scope():
                 rank = scheduler.rank(words, k, expression(size))
                 ranks[q.joining(k)] = asm.value_of(expression(rank))
 
         def choose(k: Variable) -> None:
-            least, other = Variable("least rank"), Variable("class")
+            least, each_class = Variable("least rank"), Variable("class")
             asm.let(least, LAST_TAG)
-            asm.let(other, 0)
+            asm.let(each_class, 0)
             with again(asm) as done:
-                with when(asm, q.length[other] > 0):
-                    rank = ranks[q.first(other)]
+                with when(asm, q.length[each_class] > 0):
+                    rank = ranks[q.first(each_class)]
                     with when(asm, rank < least):
                         asm.assign(least, rank)
-                        asm.assign(k, other)
-                asm.assign(other, other + 1)
-                asm.jump(done, other >= n)
+                        asm.assign(k, each_class)
+                asm.assign(each_class, each_class + 1)
+                asm.jump(done, each_class >= n)
 
         def left(k: Operand, size: Operand, at: Operand) -> None:
             virtual[0] = ranks[at]
@@ -330,11 +331,11 @@ def ranked(scheduler: type[Ranked]) -> Callable[[Queues], Discipline]:
 
 @cache
 def disciplines() -> Mapping[str, Callable[[Queues], Discipline]]:
-    """Return the disciplines by name; the golden router, whose ranks are among them, is loaded only here."""
+    """Return the disciplines by name; the first call imports the golden router, which defines the rank functions."""
     from npexplore.golden.schedule import SCHEDULERS
     from npexplore.golden.schedule.ranked import Ranked
 
-    ranks = {name: ranked(one) for name, one in SCHEDULERS.items() if issubclass(one, Ranked)}
+    ranks = {name: ranked(scheduler) for name, scheduler in SCHEDULERS.items() if issubclass(scheduler, Ranked)}
     return {"strict_priority": strict_priority, "drr": drr, "priority_drr": priority_drr, "wrr": wrr, **ranks}
 
 
@@ -342,7 +343,7 @@ NO_ROWS = {"wfq": "its virtual time is a fraction of any size, which no whole nu
 
 
 def discipline_of(name: str, discipline: str) -> Callable[[Queues], Discipline]:
-    """Return a discipline by its name in golden/schedule; raises an error for one that has no rows, and why."""
+    """Return a discipline by its name in golden/schedule; raises ModelError with the reason for one without rows."""
     if discipline in NO_ROWS:
         raise ModelError(f"{name}: discipline {discipline!r} has no rows: {NO_ROWS[discipline]}")
     return disciplines()[one_of(f"{name}: discipline", discipline, disciplines())]

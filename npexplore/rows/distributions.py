@@ -1,4 +1,4 @@
-"""Random times and arrivals of a network file: their keys, checks, and first two moments.
+"""Random times and arrival processes of a network file: keys, checks, and first two moments.
 
 Times are in seconds, rates per second; scv is the squared coefficient of variation, variance / mean^2.
 """
@@ -15,15 +15,15 @@ from npexplore.errors import InputError, positive
 from npexplore.toml import Record
 
 Count = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
-Stages = Annotated[int, msgspec.Meta(ge=1, le=1_000)]  # each is drawn for itself; more are constant all but in name
+Stages = Annotated[int, msgspec.Meta(ge=1, le=1_000)]  # a run draws each stage; more are nearly constant
 
 
 class _Abstract(msgspec.StructMeta, ABCMeta):
-    """Records with methods that each kind has to have."""
+    """Metaclass of records with abstract methods."""
 
 
 class Distribution(Record, frozen=True, tag_field="distribution", metaclass=_Abstract):
-    """How long something takes: a mean, and how much it varies.
+    """Base of the distributions of a time in seconds.
 
     Example:
         >>> from npexplore.machine import Distribution, Exponential
@@ -36,7 +36,7 @@ class Distribution(Record, frozen=True, tag_field="distribution", metaclass=_Abs
         """Return (mean, squared coefficient of variation)."""
 
     def longest(self) -> float:
-        """Return the largest time, or the largest mean of an exponential part."""
+        """Return the largest possible time, or the largest mean of an exponential part."""
         return self.moments()[0]
 
     def check(self, place: str) -> None:
@@ -45,7 +45,7 @@ class Distribution(Record, frozen=True, tag_field="distribution", metaclass=_Abs
 
 
 class Deterministic(Distribution, frozen=True, tag="deterministic"):
-    """Always the mean.
+    """A constant time.
 
     Example:
         >>> from npexplore.machine import Deterministic
@@ -61,7 +61,7 @@ class Deterministic(Distribution, frozen=True, tag="deterministic"):
 
 
 class Exponential(Distribution, frozen=True, tag="exponential"):
-    """Exponential with a mean.
+    """Exponential time with a mean.
 
     Example:
         >>> from npexplore.machine import Exponential
@@ -77,7 +77,7 @@ class Exponential(Distribution, frozen=True, tag="exponential"):
 
 
 class Erlang(Distribution, frozen=True, tag="erlang"):
-    """The sum of `stages` exponential times, `mean` in all.
+    """The sum of `stages` exponential times with a total mean of `mean`.
 
     Example:
         >>> from npexplore.machine import Erlang
@@ -94,7 +94,7 @@ class Erlang(Distribution, frozen=True, tag="erlang"):
 
 
 class Hyperexponential(Distribution, frozen=True, tag="hyperexponential"):
-    """Exponential with the first mean with a probability, else with the second.
+    """Exponential time: with the first of `means` with `probability`, else with the second.
 
     Example:
         >>> from npexplore.machine import Hyperexponential
@@ -116,7 +116,7 @@ class Hyperexponential(Distribution, frozen=True, tag="hyperexponential"):
         return max(self.means)
 
     def check(self, place: str) -> None:
-        """Refuse means that are not above 0 and a probability outside 0..1."""
+        """Raise InputError for means that are not above 0 and for a probability outside 0..1."""
         for mean in self.means:
             positive(f"{place}: each of means", mean)
         if not 0 <= self.probability <= 1:
@@ -124,7 +124,7 @@ class Hyperexponential(Distribution, frozen=True, tag="hyperexponential"):
 
 
 class Uniform(Distribution, frozen=True, tag="uniform"):
-    """Any time from `low` to `high`, all alike likely.
+    """Uniform time from `low` to `high`.
 
     Example:
         >>> from npexplore.machine import Uniform
@@ -141,11 +141,11 @@ class Uniform(Distribution, frozen=True, tag="uniform"):
         return middle, (self.high - self.low) ** 2 / 12 / middle**2
 
     def longest(self) -> float:
-        """Return the end of the span."""
+        """Return the upper end."""
         return self.high
 
     def check(self, place: str) -> None:
-        """Refuse a negative start and an end that is not behind it."""
+        """Raise InputError for a negative low and for a high below it."""
         positive(f"{place}: low", self.low, zero=True)
         positive(f"{place}: high", self.high)
         if self.high < self.low:
@@ -153,7 +153,7 @@ class Uniform(Distribution, frozen=True, tag="uniform"):
 
 
 class Empirical(Distribution, frozen=True, tag="empirical"):
-    """One of `values`, each as often as its weight says.
+    """One of `values`, with probabilities in proportion to `weights`.
 
     Example:
         >>> from npexplore.machine import Empirical
@@ -167,8 +167,10 @@ class Empirical(Distribution, frozen=True, tag="empirical"):
     def moments(self) -> tuple[float, float]:
         """Return the weighted mean and squared coefficient of variation."""
         total = math.fsum(self.weights)
-        mean = math.fsum(v * w for v, w in zip(self.values, self.weights, strict=True)) / total
-        square = math.fsum(v * v * w for v, w in zip(self.values, self.weights, strict=True)) / total
+        mean = math.fsum(value * weight for value, weight in zip(self.values, self.weights, strict=True)) / total
+        square = (
+            math.fsum(value * value * weight for value, weight in zip(self.values, self.weights, strict=True)) / total
+        )
         return mean, max(square / mean**2 - 1, 0.0)
 
     def longest(self) -> float:
@@ -176,7 +178,7 @@ class Empirical(Distribution, frozen=True, tag="empirical"):
         return max(self.values)
 
     def check(self, place: str) -> None:
-        """Refuse negative values or weights, different numbers of them, and a mean of 0."""
+        """Raise InputError for negative values or weights, different numbers of them, and a mean of 0."""
         if len(self.values) != len(self.weights):
             raise InputError(f"{place}: weights must be one a value ({len(self.values)}), got {len(self.weights)}")
         for subject, numbers in (("each of values", self.values), ("each of weights", self.weights)):
@@ -184,7 +186,7 @@ class Empirical(Distribution, frozen=True, tag="empirical"):
                 positive(f"{place}: {subject}", number, zero=True)
         positive(
             f"{place}: weight of the values above 0",
-            sum(w for v, w in zip(self.values, self.weights, strict=True) if v),
+            sum(weight for value, weight in zip(self.values, self.weights, strict=True) if value),
         )
 
 
@@ -192,7 +194,7 @@ Time = Deterministic | Exponential | Erlang | Hyperexponential | Uniform | Empir
 
 
 class Arrivals(Record, frozen=True, tag_field="process"):
-    """How customers come from outside: `rate` of them a second in the long run."""
+    """Base of the arrival processes of customers from outside; rate: long-run customers per second."""
 
     rate: float
 
@@ -206,11 +208,11 @@ class Arrivals(Record, frozen=True, tag_field="process"):
 
 
 class Poisson(Arrivals, frozen=True, tag="poisson"):
-    """One at a time, exponential times between them."""
+    """Single arrivals with exponential times between them."""
 
 
 class Periodic(Arrivals, frozen=True, tag="periodic"):
-    """One at a time, always the same time between them, from a random instant on."""
+    """Single arrivals with a constant time between them and a random phase."""
 
     def dispersion(self) -> float:
         """Return 0: no variation."""
@@ -218,7 +220,7 @@ class Periodic(Arrivals, frozen=True, tag="periodic"):
 
 
 class Batch(Arrivals, frozen=True, tag="batch"):
-    """`size` at once, exponential times between batches; geometric sizes (1, 2, ...) have `size` as their mean."""
+    """Batches of `size` customers with exponential times between them; geometric sizes (1, 2, ...) have mean `size`."""
 
     size: Count
     sizes: Literal["fixed", "geometric"] = "fixed"
@@ -229,7 +231,7 @@ class Batch(Arrivals, frozen=True, tag="batch"):
 
 
 class OnOff(Arrivals, frozen=True, tag="on_off"):
-    """Poisson while on, none while off; `on` and `off` are the means of these exponential spans in seconds.
+    """Poisson arrivals while on, none while off; on, off: means of these exponential periods in seconds.
 
     Example:
         >>> from npexplore.machine import OnOff
@@ -241,7 +243,7 @@ class OnOff(Arrivals, frozen=True, tag="on_off"):
     off: float
 
     def check(self, place: str) -> None:
-        """Refuse spans that are not above 0, too."""
+        """Raise InputError also for periods that are not above 0."""
         super().check(place)
         positive(f"{place}: on", self.on)
         positive(f"{place}: off", self.off)
@@ -253,8 +255,8 @@ class OnOff(Arrivals, frozen=True, tag="on_off"):
     def interval(self) -> Hyperexponential:
         """Return the time between arrivals (Kuczura, Bell System Technical Journal 52, 1973: a renewal process).
 
-        With l the rate while on, w = 1/on, g = 1/off: the rates a, b = (l + w + g +- sqrt((l + w + g)^2 - 4 l g)) / 2
-        and the probability (l - b) / (a - b) of the first.
+        With l the rate while on, w = 1/on, g = 1/off, the rates are
+        a, b = (l + w + g +- sqrt((l + w + g)^2 - 4 l g)) / 2 and the probability of a is (l - b) / (a - b).
         """
         rate = self.rate * (self.on + self.off) / self.on
         total = rate + 1 / self.on + 1 / self.off

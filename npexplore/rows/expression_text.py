@@ -1,4 +1,4 @@
-"""How expressions and conditions read in messages: `(packet_bytes + 4)`, `min(a, b)`, `packet_bytes > 64`."""
+"""Formats expressions and conditions for messages: `(packet_bytes + 4)`, `min(a, b)`, `packet_bytes > 64`."""
 
 from typing import Any
 

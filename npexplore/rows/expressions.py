@@ -1,9 +1,9 @@
-"""Integer expressions over what varies between packets: columns of the workload, loop counters, random choices.
+"""Integer expressions of values that differ between packets: columns of the workload, loop counters, random choices.
 
-The same expression is evaluated as a NumPy array for demands (`evaluate`) and compiled into register arithmetic for
-the event engine (rows/base.py). Plain Python numbers are constants; what the engine keeps in a register must
-be whole, while a time may have any factor (`scaled`). Expressions carry the units of the packet columns in them: sums
-and comparisons of unlike ones are refused, of like ones converted (npexplore/dimensions.py).
+An expression is evaluated as a NumPy array for demands (`evaluate`) and compiled into register arithmetic for the event
+engine (rows/base.py). Python numbers become constants. Values in registers must be whole numbers; a time may have any
+factor (`scaled`). Expressions have the units of their packet columns: sums and comparisons convert compatible units and
+refuse incompatible ones (npexplore/dimensions.py).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ CONDITIONS: dict[str, Callable[[Any, Any], Any]] = {
     "ge": np.greater_equal,
     "gt": np.greater,
 }
-LINEAR = ("add", "sub", "min", "max")  # of which a positive factor goes through
+LINEAR = ("add", "sub", "min", "max")  # functions f with c f(a, b) = f(c a, c b) for c > 0
 
 
 def _operator(name: str) -> Callable[[Expression, Measured], Expression]:
@@ -61,14 +61,15 @@ def _comparison(name: str) -> Callable[[Expression, Measured], Condition]:
 
 
 class Expression:
-    """Base of constants, variables and functions of two expressions; operators build new ones, comparisons conditions.
+    """Base of constants, variables and functions of two expressions.
 
-    A recorded program runs before any packet is there, so that Python's own `if`, `while` and `range` cannot use one.
-    Nobody changes one; frozen records would take three times as long to make, and a machine has thousands.
+    Operators return new expressions, comparisons return conditions. A program is recorded before any packet exists, so
+    Python's own `if`, `while` and `range` cannot use an expression. Expressions are never changed; they are not frozen
+    records, because these take three times as long to create and a machine has thousands.
     """
 
     __hash__, __repr__ = object.__hash__, text_of
-    unit: Unit | None = None  # None: a plain number, or one whose unit nobody knows
+    unit: Unit | None = None  # None: a plain number, or one of unknown unit
 
     __eq__ = _comparison("eq")  # type: ignore[assignment]
     __ne__ = _comparison("ne")  # type: ignore[assignment]
@@ -101,14 +102,14 @@ class Expression:
 
 @dataclass(eq=False, repr=False)
 class Constant(Expression):
-    """A number known while recording."""
+    """A number that is known when the program is recorded."""
 
     value: float
 
 
 @dataclass(eq=False, repr=False)
 class Variable(Expression):
-    """A number known per packet or per turn of a loop; it lives in a register while it is needed."""
+    """A number that differs between packets or loop iterations; it has a register while it is needed."""
 
     name: str
     unit: Unit | None = None
@@ -116,12 +117,12 @@ class Variable(Expression):
 
 @dataclass(eq=False, repr=False)
 class Moment(Variable):
-    """A time on the clock: seconds for demands, ticks for the engine."""
+    """A point in time: in seconds for demands, in ticks for the engine."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Home(Expression):
-    """The member of a server that the running thread lives on; for solvers without threads any of them."""
+    """The member of a server that the running thread belongs to; for solvers without threads, any member."""
 
     server: str
 
@@ -150,7 +151,7 @@ class Condition:
 
 
 def opposite(condition: Condition) -> Condition:
-    """Return the condition that holds where this one does not."""
+    """Return the negation of a condition."""
     return Condition(OPPOSITE[condition.name], condition.left, condition.right)
 
 
@@ -172,31 +173,31 @@ def expression(value: Measured) -> Expression:
 
 
 def function(name: str, left: Measured, right: Measured) -> Expression:
-    """Return FUNCTIONS[name](left, right), folded if both are constants; raises ModelError for a division by 0."""
+    """Return FUNCTIONS[name](left, right), a constant if both are; raises ModelError for a division by 0."""
     if getattr(left, "unit", None) is None and getattr(right, "unit", None) is None:
         return _function(name, expression(left), expression(right))
-    one, other, unit = _quantity(left), _quantity(right), None
+    first, second, unit = _quantity(left), _quantity(right), None
 
-    def make(a: Operand, b: Operand) -> Expression:
+    def apply(a: Operand, b: Operand) -> Expression:
         return _function(name, expression(a), expression(b))
 
     if name in ALIKE:
-        a, b, unit = aligned(one, other, ALIKE[name])
-        value = make(a, b)
+        a, b, unit = aligned(first, second, ALIKE[name])
+        value = apply(a, b)
     elif name == "mul":
-        literal = isinstance(one, int | float) or isinstance(other, int | float)
-        value, unit = _value_and_unit(product(one, other, make, divided=False, literal=literal))
+        literal = isinstance(first, int | float) or isinstance(second, int | float)
+        value, unit = _value_and_unit(product(first, second, apply, divided=False, literal=literal))
         if literal and unit is not None:
-            unit = replace(unit, loose=True)  # a number of Python may be of anything, such as cycles a byte
+            unit = replace(unit, loose=True)  # the unit of a Python number is unknown: it may be cycles per byte
     elif name in ("div", "ceildiv"):
-        value = whole_times(make, one, other)
+        value = whole_times(apply, first, second)
     else:
-        value = make(value_of(one), value_of(other))
+        value = apply(value_of(first), value_of(second))
     return replace(value, unit=unit) if isinstance(value, Function) else value
 
 
 def condition(name: str, left: Measured, right: Measured) -> Condition:
-    """Return CONDITIONS[name](left, right); raises InputError for numbers of unlike dimensions."""
+    """Return CONDITIONS[name](left, right); raises InputError for numbers of different dimensions."""
     if getattr(left, "unit", None) is None and getattr(right, "unit", None) is None:
         return Condition(name, expression(left), expression(right))
     a, b, _ = aligned(_quantity(left), _quantity(right), "comparing")
@@ -204,25 +205,25 @@ def condition(name: str, left: Measured, right: Measured) -> Condition:
 
 
 def in_unit(value: Measured, unit: str | None, place: str) -> Expression:
-    """Return an operand as an expression in a unit by its name, where a quantity of that unit is meant.
+    """Return an operand as an expression in the named unit.
 
-    Raises InputError that shows both dimensions where it is of another kind.
+    Raises InputError that shows both dimensions if they differ.
     """
     return without_unit(expression(in_unit_of(_quantity(value), unit, place)))
 
 
 def without_unit(value: Expression) -> Expression:
-    """Return a computed expression without its unit: it is converted already. Variables stay what they are."""
+    """Return a computed expression, which is converted already, without its unit; a variable is unchanged."""
     return replace(value, unit=None) if isinstance(value, Function) and value.unit is not None else value
 
 
 def column(name: str) -> Variable:
-    """Return the variable of a packet column, in the unit that its name ends with."""
+    """Return the variable of a packet column, with the unit at the end of its name."""
     return Variable(name, unit_named(unit_of(name)))
 
 
 def _quantity(value: Measured) -> Any:
-    """Return what has a unit as a quantity, constants as numbers, anything else as it is."""
+    """Return an expression with a unit as a quantity, a constant as a number, anything else unchanged."""
     if isinstance(value, Constant):
         return value.value
     if isinstance(value, Expression) and value.unit is not None:
@@ -235,7 +236,7 @@ def _value_and_unit(value: Any) -> tuple[Expression, Unit | None]:
 
 
 def _function(name: str, a: Expression, b: Expression) -> Expression:
-    """Return a function of two expressions without a look at their units."""
+    """Return a function of two expressions without checking their units."""
     if name in ("div", "ceildiv", "mod") and isinstance(b, Constant) and b.value == 0:
         raise ModelError("division by zero in the program of a machine")
     if isinstance(a, Constant) and isinstance(b, Constant):
@@ -259,14 +260,14 @@ def maximum(a: Operand, b: Operand) -> Expression:
 
 
 def round_up(a: Operand, multiple: int) -> Expression:
-    """Return the least multiple that is not below a."""
+    """Return the least multiple of `multiple` that is at least a."""
     return ceildiv(a, multiple) * multiple
 
 
 def scaled(a: Operand, factor: float) -> Expression:
-    """Return a * factor as an integer expression: exact for integer factors, else in steps of 2**-16 of the factor.
+    """Return a * factor as an integer expression: exact for integer factors, else with the factor in steps of 2**-16.
 
-    Fractions in a, as in 8 + 0.05 x bytes, are rounded once, with the whole.
+    Fractions in a, such as 8 + 0.05 x bytes, are rounded once, at the end.
     """
     a = expression(a)
     if isinstance(a, Constant):
@@ -274,9 +275,9 @@ def scaled(a: Operand, factor: float) -> Expression:
             raise ModelError(f"{a.value:g} is beyond the engine's 64-bit ticks")
         return Constant(float(round(a.value * factor)))
     if isinstance(a, Function) and a.name == "mul":  # words * 2.5 cycles: one factor, rounded once
-        for number, other in ((a.right, a.left), (a.left, a.right)):
-            if isinstance(number, Constant):
-                return scaled(other, number.value * factor)
+        for factor_term, other_term in ((a.right, a.left), (a.left, a.right)):
+            if isinstance(factor_term, Constant):
+                return scaled(other_term, factor_term.value * factor)
     if _has_fraction(a):
         return function("right", _in_parts(a, factor) + 32768, 16)
     if factor == int(factor):
@@ -285,14 +286,14 @@ def scaled(a: Operand, factor: float) -> Expression:
 
 
 def _has_fraction(a: Operand) -> bool:
-    """Say whether sums and products of an expression have a number that is not whole."""
+    """Return whether sums and products in an expression contain a number that is not whole."""
     if isinstance(a, Constant):
         return a.value != int(a.value)
     return isinstance(a, Function) and a.name in (*LINEAR, "mul") and (_has_fraction(a.left) or _has_fraction(a.right))
 
 
 def _in_parts(a: Operand, factor: float) -> Expression:
-    """Return a * factor in parts of 2**-16, as an integer expression."""
+    """Return a * factor in units of 2**-16, as an integer expression."""
     a = expression(a)
     if isinstance(a, Constant):
         return Constant(float(round(a.value * factor * 65536)))
@@ -308,7 +309,7 @@ def _in_parts(a: Operand, factor: float) -> Expression:
 
 
 def bound(value: Operand, names: Mapping[Variable, Operand]) -> Expression:
-    """Return an expression with some variables replaced by what they stand for, numbers worked out."""
+    """Return an expression with some variables replaced by operands, folding constants."""
     if isinstance(value, Variable):
         return expression(names[value]) if value in names else value
     if not isinstance(value, Function):
@@ -320,7 +321,7 @@ def bound(value: Operand, names: Mapping[Variable, Operand]) -> Expression:
 def evaluate(value: Operand, environment: Environment) -> Values | None:
     """Return the values of an expression; None if it depends on a random choice (a variable whose value is None).
 
-    Raises ModelError for a variable that has no value where it is used.
+    Raises ModelError for a variable without a value in the environment.
     """
     if type(value) is Constant:
         return np.float64(value.value)  # type: ignore[return-value]
@@ -342,7 +343,7 @@ def evaluate(value: Operand, environment: Environment) -> Values | None:
 
 
 def holds(condition: Condition, environment: Environment) -> Values | None:
-    """Return where a condition holds, as 0 or 1; None if it depends on a random choice or a load."""
+    """Return where a condition holds, as 0 or 1; None if it depends on a random choice or a table lookup."""
     left, right = evaluate(condition.left, environment), evaluate(condition.right, environment)
     if left is None or right is None or np.any(np.isnan(left)) or np.any(np.isnan(right)):
         return None
