@@ -1,7 +1,7 @@
-"""Numbers of a network's file with their unit as text (`mean = "5 us"`) or in their name (`rate_mpps = 2`).
+"""Numbers of a network file with a unit: as text (`mean = "5 us"`) or in their name (`rate_mpps = 2`).
 
-A network whose numbers are all plain has no unit of its own: only ratios matter, and they count as seconds. Where one
-number has a unit, plain ones beside it are warned about, and so are times and rates that no packet machine has.
+A network without any units has an arbitrary time unit, taken as seconds; only ratios matter. If one number has a unit,
+numbers without one cause a warning; so do times and rates that no packet machine has.
 """
 
 import warnings
@@ -11,20 +11,20 @@ from typing import Any
 from npexplore.errors import Faults, InputError
 from npexplore.units import ENDINGS, QUANTITY, UNITS, UnitWarning, doubt, quantity, split
 
-KINDS = ("distribution", "process")  # of the tables that hold times and rates
+KINDS = ("distribution", "process")  # keys that mark tables of times and rates
 SECONDS = frozenset({"mean", "means", "low", "high", "minimum", "scale", "values", "on", "off"})
 PER_SECOND = frozenset({"rate", "rates", "quiet", "arrive"})
 PACKETS = {"packet rate": "packets/s"}
-RATES = (1.0, 1e12, 1e6)  # per second: from, to and usual, of what comes to a packet machine
-Number = tuple[str, Any, Any, Any]  # its place, what holds it, its key there, its value
+RATES = (1.0, 1e12, 1e6)  # plausible arrivals per second at a packet machine: from, to, usual
+Number = tuple[str, Any, Any, Any]  # place, table or list, key in it, value
 DIMENSIONS = {**dict.fromkeys(SECONDS, ("time",)), **dict.fromkeys(PER_SECOND, ("frequency", "packet rate"))}
 
 
 def plain(data: dict[str, Any], file: str) -> dict[str, Any]:
-    """Return a file's tables with every time in seconds and every rate per second, under their plain names.
+    """Return a file's tables with times in seconds and rates per second, under their names without units.
 
-    Raises InputError or FaultsError, naming the places, for texts without a unit or with one of another kind, and for a
-    number that stands under two names.
+    Raises InputError or FaultsError, naming the places, for texts without a unit or with a unit of another dimension,
+    and for a number that has two names.
     """
     faults = Faults()
     numbers = list(_numbers(data, "", file, faults))
@@ -43,7 +43,7 @@ def plain(data: dict[str, Any], file: str) -> dict[str, Any]:
 
 
 def spelled(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of networks with times and rates as texts too, and with units in their names."""
+    """Return the JSON Schema of networks, extended by times and rates as texts and by names with units."""
     for table in schema["$defs"].values():
         keys = table["properties"]
         for key in [key for key in keys if key in DIMENSIONS and any(kind in keys for kind in KINDS)]:
@@ -52,51 +52,51 @@ def spelled(schema: dict[str, Any]) -> dict[str, Any]:
             keys[key] = _or_text(keys[key])
             if key in table["required"]:
                 table["required"] = [name for name in table["required"] if name != key]
-                ways = [{"required": [name]} for name in (key, *(f"{key}_{end}" for end in names))]
-                table.setdefault("allOf", []).append({"oneOf": ways})
+                alternatives = [{"required": [name]} for name in (key, *(f"{key}_{ending}" for ending in names))]
+                table.setdefault("allOf", []).append({"oneOf": alternatives})
     return schema
 
 
 def _names(key: str) -> list[str]:
-    """Return the endings that tell a unit of what a key holds."""
-    return [end for end, unit in ENDINGS.items() if UNITS[unit][0] in DIMENSIONS[key]]
+    """Return the endings for units of a key's dimension."""
+    return [ending for ending, unit in ENDINGS.items() if UNITS[unit][0] in DIMENSIONS[key]]
 
 
 def _or_text(value: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a value whose numbers may be texts with a unit."""
+    """Return the schema of a value, extended so that its numbers may be texts with a unit."""
     if value.get("type") == "number":
-        about = {name: entry for name, entry in value.items() if name in ("default", "description")}
-        number = {name: entry for name, entry in value.items() if name not in about}
-        return {"anyOf": [number, {"type": "string", "pattern": QUANTITY}], **about}
-    inside: dict[str, Any] = {}
+        annotations = {name: entry for name, entry in value.items() if name in ("default", "description")}
+        number = {name: entry for name, entry in value.items() if name not in annotations}
+        return {"anyOf": [number, {"type": "string", "pattern": QUANTITY}], **annotations}
+    nested: dict[str, Any] = {}
     if isinstance(value.get("items"), dict):
-        inside["items"] = _or_text(value["items"])
+        nested["items"] = _or_text(value["items"])
     if "prefixItems" in value:
-        inside["prefixItems"] = [_or_text(one) for one in value["prefixItems"]]
-    return {**value, **inside}
+        nested["prefixItems"] = [_or_text(item_schema) for item_schema in value["prefixItems"]]
+    return {**value, **nested}
 
 
 def _rename(table: dict[str, Any], place: str, faults: Faults) -> None:
-    """Give numbers that stand under a name with a unit (`mean_us`) their plain name, and the unit as text."""
+    """Rename numbers whose name has a unit (`mean_us`) to the name without it, and make them texts with the unit."""
     for name in list(table):
-        key, end = next(((name[: -len(end) - 1], end) for end in ENDINGS if name.endswith(f"_{end}")), ("", ""))
+        key, ending = next(((name[: -len(end) - 1], end) for end in ENDINGS if name.endswith(f"_{end}")), ("", ""))
         if key not in DIMENSIONS:
             continue
         with faults.one():
             if key in table:
                 raise InputError(f"{place}: {key} stands there twice, as {key} and as {name}")
-        table[key] = _texts(table.pop(name), ENDINGS[end])
+        table[key] = _texts(table.pop(name), ENDINGS[ending])
 
 
 def _texts(value: Any, unit: str) -> Any:
-    """Return numbers, alone or in lists, as texts with a unit; anything else as it is."""
+    """Return numbers, alone or in lists, as texts with a unit; other values unchanged."""
     if isinstance(value, list):
-        return [_texts(one, unit) for one in value]
+        return [_texts(item, unit) for item in value]
     return value if isinstance(value, bool) or not isinstance(value, int | float) else f"{value!r} {unit}"
 
 
 def _number(subject: str, text: str, place: str) -> float:
-    """Return a text as a number of seconds or per second, as its place asks."""
+    """Return a text as a number of seconds, or per second where the key is a rate."""
     name = place.rpartition(".")[2].partition("[")[0]
     if name in PER_SECOND:
         parts = split(text)
@@ -110,15 +110,15 @@ def _number(subject: str, text: str, place: str) -> float:
 
 
 def _numbers(table: Any, place: str, file: str, faults: Faults, *, inside: bool = False) -> Iterator[Number]:
-    """Yield every number or text that is a time or a rate, each under its plain name."""
+    """Yield every number or text that is a time or a rate, under its name without a unit."""
     if isinstance(table, dict):
         inside = any(kind in table for kind in KINDS)
         if inside:
             _rename(table, f"{file}: {place}", faults)
     for key, value in table.items() if isinstance(table, dict) else enumerate(table):
-        here = f"{place}[{key}]" if isinstance(key, int) else f"{place}.{key}".removeprefix(".")
-        timed = isinstance(table, list) or key in DIMENSIONS
-        if isinstance(value, dict) or (isinstance(value, list) and (timed or not inside)):
-            yield from _numbers(value, here, file, faults, inside=inside)
-        elif inside and timed and isinstance(value, int | float | str) and not isinstance(value, bool):
-            yield here, table, key, value
+        entry_place = f"{place}[{key}]" if isinstance(key, int) else f"{place}.{key}".removeprefix(".")
+        may_be_time = isinstance(table, list) or key in DIMENSIONS
+        if isinstance(value, dict) or (isinstance(value, list) and (may_be_time or not inside)):
+            yield from _numbers(value, entry_place, file, faults, inside=inside)
+        elif inside and may_be_time and isinstance(value, int | float | str) and not isinstance(value, bool):
+            yield entry_place, table, key, value

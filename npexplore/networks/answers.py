@@ -1,4 +1,4 @@
-"""From throughputs, waits and numbers of the queueing formulas to the answer of a network: its stations and classes."""
+"""Turns the results of queueing formulas (throughputs, waits, numbers) into the answer for a network."""
 
 from dataclasses import replace
 
@@ -8,20 +8,20 @@ from npexplore.solve.queueing.inputs import Floats
 
 
 def by_class(flows: Traffic, result: NetworkResult) -> NetworkResult:
-    """Return an answer with a row for each class of the file instead of each chain of classes."""
+    """Return an answer by classes of the file instead of by chains of classes."""
     file, chains = flows.file, flows.chains
     rows: dict[str, dict[str, StationClassResult]] = {name: {} for name in file.station}
-    ones = list(result.classes.values())
+    chain_results = list(result.classes.values())
     for k, (name, station) in enumerate(file.station.items()):
         for r, (c, customers) in enumerate(file.classes.items()):
             if name not in customers.service:
                 continue
             chain = chains.of[r]
-            x, visits = ones[chain].throughput, flows.class_visits[k, r]
-            whole = result.station_classes.get(name, {}).get(list(result.classes)[chain])
-            if x is None or whole is None or whole.mean_number is None:
+            x, visits = chain_results[chain].throughput, flows.class_visits[k, r]
+            chain_at_station = result.station_classes.get(name, {}).get(list(result.classes)[chain])
+            if x is None or chain_at_station is None or chain_at_station.mean_number is None:
                 continue
-            number = whole.mean_number
+            number = chain_at_station.mean_number
             service = flows.class_mean[k, r]
             if flows.visits[k, chain] == 0:
                 number = 0.0
@@ -35,32 +35,32 @@ def by_class(flows: Traffic, result: NetworkResult) -> NetworkResult:
         return replace(result, station_classes=rows)
     classes = {}
     for r, c in enumerate(file.classes):
-        one = ones[chains.of[r]]
-        alone = chains.ends[r] > 0.999999999
-        x = None if one.throughput is None else one.throughput * float(chains.ends[r])
-        classes[c] = replace(one, throughput=x) if alone else ClassResult(x)
+        chain_result = chain_results[chains.of[r]]
+        all_passes_end_here = chains.ends[r] > 0.999999999
+        x = None if chain_result.throughput is None else chain_result.throughput * float(chains.ends[r])
+        classes[c] = replace(chain_result, throughput=x) if all_passes_end_here else ClassResult(x)
     return replace(result, classes=classes, station_classes=rows)
 
 
 def by_wait(flows: Traffic, wait: Floats, approximation: str | None) -> NetworkResult:
-    """Return the answer of an open network from the waits (K or 1, R) of each visit."""
+    """Return the answer for an open network from the wait of each visit, (K or 1, R) seconds."""
     residence = flows.visits * (wait + flows.mean)
     return by_number(flows, flows.rate, flows.rate * residence, residence.sum(axis=0), approximation)
 
 
 def by_number(flows: Traffic, x: Floats, number: Floats, response: Floats, approximation: str | None) -> NetworkResult:
-    """Return the answer from throughputs (R,), numbers at the stations (K, R) and responses (R,)."""
+    """Return the answer from throughputs (R,), mean numbers at stations (K, R) and response times (R,)."""
     stations, rows = {}, {}
     for k, (name, station) in enumerate(flows.network.station.items()):
         visits, busy = float(x @ flows.visits[k]), float(x @ flows.demands[k])
         total = float(number[k].sum())
-        stay = total / visits if visits else None
+        response_s = total / visits if visits else None
         stations[name] = StationResult(
             utilization=None if station.discipline == "delay" else busy / station.fullest,
             throughput=visits,
             mean_number=total,
-            mean_wait=None if station.rates or stay is None else max(stay - busy / visits, 0.0),
-            mean_response=stay,
+            mean_wait=None if station.rates or response_s is None else max(response_s - busy / visits, 0.0),
+            mean_response=response_s,
         )
         rows[name] = {
             c: StationClassResult(float(x[r] * flows.visits[k, r]), float(number[k, r]))
@@ -76,5 +76,5 @@ def by_number(flows: Traffic, x: Floats, number: Floats, response: Floats, appro
 
 
 def named(quantiles: Floats) -> dict[str, float]:
-    """Return quantiles by their names."""
+    """Return the quantiles by name: p50, p95, p99."""
     return dict(zip(("p50", "p95", "p99"), quantiles.tolist(), strict=True))

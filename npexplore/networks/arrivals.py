@@ -1,6 +1,6 @@
-"""Arrivals that networks have beyond those of machines: renewal processes and Markov chains.
+"""Arrival processes that only networks have: renewal processes and Markovian arrival processes.
 
-By a Markov chain: D0 the rates between phases without an arrival, D1 those with one; p (D0 + D1) = 0, rate p D1 1.
+Markovian: D0 the rates between phases without an arrival, D1 those with one; p (D0 + D1) = 0, rate p D1 1.
 """
 
 import math
@@ -17,7 +17,7 @@ from npexplore.solve.queueing.inputs import Floats
 
 
 class Renewal(Arrivals, frozen=True, kw_only=True, tag="renewal"):
-    """One at a time, independent times between them of any distribution; `rate` is 1 / its mean if left out."""
+    """Single arrivals with independent times between them, of any distribution; `rate` defaults to 1 / mean."""
 
     interval: AnyTime
     rate: float = 0.0
@@ -27,7 +27,7 @@ class Renewal(Arrivals, frozen=True, kw_only=True, tag="renewal"):
             msgspec.structs.force_setattr(self, "rate", _rate(self.interval))
 
     def check(self, place: str) -> None:
-        """Raise InputError for an interval out of range, and for a rate other than 1 / its mean."""
+        """Raise InputError for an interval out of range, and for a rate that is not 1 / mean."""
         self.interval.check(f"{place}.interval")
         mean = self.interval.moments()[0]
         if not math.isclose(self.rate * mean, 1, rel_tol=1e-6):
@@ -39,9 +39,10 @@ class Renewal(Arrivals, frozen=True, kw_only=True, tag="renewal"):
 
 
 class Markovian(Arrivals, frozen=True, kw_only=True, tag="markovian"):
-    """One at a time, by a Markov chain: rates from phase to phase, `quiet` without an arrival and `arrive` with one.
+    """Single arrivals by a Markov chain: rates between phases, `quiet` without an arrival and `arrive` with one.
 
-    The diagonal of `quiet` is minus all other rates of its row. `rate` follows from them, and may be left out.
+    The diagonal of `quiet` is minus the sum of all other rates of its row. `rate` follows from these, and may be
+    omitted.
     """
 
     quiet: Annotated[list[Row], msgspec.Meta(min_length=1, max_length=200)]
@@ -61,11 +62,11 @@ class Markovian(Arrivals, frozen=True, kw_only=True, tag="markovian"):
             return 0.0
 
     def steady(self) -> Floats:
-        """Return the long-run probabilities of the phases."""
+        """Return the stationary probabilities of the phases."""
         return long_run(np.array(self.quiet) + np.array(self.arrive))
 
     def check(self, place: str) -> None:
-        """Refuse tables of different sizes, negative rates, rows that do not add up to 0, chains that fall apart."""
+        """Raise InputError for tables of different sizes, wrong rates or row sums, and for a chain that falls apart."""
         n = len(self.quiet)
         check_rates(f"{place}: quiet", self.quiet, n)
         if len(self.arrive) != n or any(len(row) != n for row in self.arrive):
@@ -87,33 +88,33 @@ class Markovian(Arrivals, frozen=True, kw_only=True, tag="markovian"):
             )
 
     def dispersion(self) -> float:
-        """Return the limit of variance / mean of the number that comes in a long time.
+        """Return variance / mean of the number of arrivals in a long time.
 
         1 + 2 (p D1 (1 p - D)^-1 D1 1 / rate - rate), D = D0 + D1 (Fischer and Meier-Hellstern, Performance
         Evaluation 18, 1993).
         """
         p, ones = self.steady(), np.ones(len(self.quiet))
-        come = np.array(self.arrive)
-        whole = np.array(self.quiet) + come
-        spread = np.linalg.solve(np.outer(ones, p) - whole, come @ ones)
-        return float(1 + 2 * (p @ come @ spread / self.rate - self.rate))
+        arrive = np.array(self.arrive)
+        generator = np.array(self.quiet) + arrive
+        deviation = np.linalg.solve(np.outer(ones, p) - generator, arrive @ ones)
+        return float(1 + 2 * (p @ arrive @ deviation / self.rate - self.rate))
 
 
 AnyArrivals = Poisson | Periodic | Batch | OnOff | Renewal | Markovian
 
 
 def arrival_phases(arrivals: AnyArrivals) -> tuple[Floats, Floats] | None:
-    """Return (quiet, arrive) of an arrival process of single customers or batches, None where it has no phases."""
+    """Return (quiet, arrive) of an arrival process of single customers or batches; None if it has no phases."""
     if isinstance(arrivals, Markovian):
         return np.array(arrivals.quiet), np.array(arrivals.arrive)
     batches = Exponential(mean=arrivals.size / arrivals.rate) if isinstance(arrivals, Batch) else None
     interval = batches or interval_of(arrivals)
-    ways = None if interval is None else phases(interval)
-    return None if ways is None else (ways.rates, np.outer(-ways.rates.sum(axis=1), ways.first))
+    times = None if interval is None else phases(interval)
+    return None if times is None else (times.rates, np.outer(-times.rates.sum(axis=1), times.first))
 
 
 def interval_of(arrivals: AnyArrivals) -> AnyTime | None:
-    """Return the distribution of the times between arrivals of a renewal process of single customers, else None."""
+    """Return the distribution of the times between arrivals of a renewal process, else None."""
     match arrivals:
         case Poisson():
             return Exponential(mean=1 / arrivals.rate)

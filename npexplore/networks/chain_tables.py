@@ -1,4 +1,4 @@
-"""A network file as the tables of its Markov chain (`_kernels/network_chain.py`); refuses what is not Markovian."""
+"""Compiles a network file into tables of its Markov chain (`_kernels/network_chain.py`); refuses non-Markovian ones."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -30,27 +30,27 @@ HOWS = {"chance": kernel.CHANCE, "in_turn": kernel.TURN, "shortest": kernel.SHOR
 
 
 def phase_arrays(times: Sequence[Phases]) -> tuple[Ints, Floats, Floats, Ints, Ints, Floats]:
-    """Return the phases of all times one after the other, as `Rules` has them: from `begin` to `next_chance`."""
-    begin, leave, next_begin, following = [0], list[float](), [0], list[tuple[int, float]]()
-    for ways in times:
-        for i, row in enumerate(ways.rates):
-            out = -row[i]
-            leave.append(out)
-            following += [(begin[-1] + j, rate / out) for j, rate in enumerate(row) if j != i and rate > 0]
-            if (end := 1 - (row.sum() - row[i]) / out) > 1e-12:
-                following.append((-1, end))
-            next_begin.append(len(following))
+    """Return the phases of all times in sequence, as the fields of `Rules` from `begin` to `next_chance`."""
+    begin, leave, next_begin, jumps = [0], list[float](), [0], list[tuple[int, float]]()
+    for time_phases in times:
+        for i, row in enumerate(time_phases.rates):
+            exit_rate = -row[i]
+            leave.append(exit_rate)
+            jumps += [(begin[-1] + j, rate / exit_rate) for j, rate in enumerate(row) if j != i and rate > 0]
+            if (end_chance := 1 - (row.sum() - row[i]) / exit_rate) > 1e-12:
+                jumps.append((-1, end_chance))
+            next_begin.append(len(jumps))
         begin.append(len(leave))
-    chance = np.concatenate([np.zeros(0), *(ways.first for ways in times)])
-    next_phase, next_chance = (np.array([one[k] for one in following], kind) for k, kind in ((0, np.int64), (1, float)))
+    chance = np.concatenate([np.zeros(0), *(time_phases.first for time_phases in times)])
+    next_phase, next_chance = (np.array([jump[k] for jump in jumps], kind) for k, kind in ((0, np.int64), (1, float)))
     return np.array(begin, np.int64), chance, np.array(leave), np.array(next_begin, np.int64), next_phase, next_chance
 
 
 class ChainTables:
-    """Everything that the kernel reads, and the row that a search of states starts from."""
+    """All arrays that the kernel reads, and the initial row of a search of states."""
 
     def __init__(self, network: Network, most: int) -> None:
-        """Compile a network with at most so many customers of all classes; raises RefusedError."""
+        """Compile a network with at most `most` customers of all classes; raises RefusedError."""
         self.network = network
         self.names, self.stations = list(network.classes), list(network.station)
         self.classes = list(network.classes.values())
@@ -62,7 +62,7 @@ class ChainTables:
             raise RefusedError(f"a chain tells {kernel.PHASES - 2} stations apart, the network has {K - 1}")
         self.most = most
         self.branches = max((len(fork.stations) for fork in network.fork.values()), default=1)
-        self.variables: list[int] = []  # first values
+        self.variables: list[int] = []  # initial values
         self._limits()
         self.times: list[Phases] = []
         self._services()
@@ -109,7 +109,7 @@ class ChainTables:
                 self.weight[k, self.names.index(name)] = weight
 
     def _phases(self, time: AnyTime, what: str) -> int:
-        """Note the phases of a time; return its number."""
+        """Add the phases of a time; return its number."""
         phase_type = phases(time)
         if phase_type is None:
             raise RefusedError(f"{what}: a chain needs times of exponential phases, got {_tag(time)}")
@@ -123,17 +123,17 @@ class ChainTables:
         self.thinks = np.zeros(self.R, np.int64)
         self.klass = np.zeros((self.R, kernel.C_COLUMNS), np.int64)
         ranks = sorted({c.priority for c in self.classes})
-        for r, (name, one) in enumerate(zip(self.names, self.classes, strict=True)):
-            for station, time in one.service.items():
+        for r, (name, customers) in enumerate(zip(self.names, self.classes, strict=True)):
+            for station, time in customers.service.items():
                 place = f"service of {name!r} at {station!r}"
                 self.first[self.stations.index(station), r] = self._phases(time, place)
-            if one.think_time is not None:
-                self.first[-1, r] = self._phases(one.think_time, f"think_time of {name!r}")
+            if customers.think_time is not None:
+                self.first[-1, r] = self._phases(customers.think_time, f"think_time of {name!r}")
                 self.thinks[r] = 1
-            self.klass[r, kernel.C_RANK] = ranks.index(one.priority)
+            self.klass[r, kernel.C_RANK] = ranks.index(customers.priority)
 
     def _polling(self) -> None:
-        """Give each polling server its variables: it begins on its way from a class, if ways take time."""
+        """Create the variables of each polling server; with switch-over times, it begins switching from a class."""
         self.switch = np.full((self.K, self.R), -1, np.int64)
         for k, (name, one) in enumerate(self.network.station.items()):
             if one.discipline != "polling":
@@ -167,32 +167,32 @@ class ChainTables:
         starts |= {end: K + F + e for e, end in enumerate(ends)}
         starts[IN] = K + F + 2 * H
         self.node = np.zeros(((K + F + 2 * H + 1) * R, kernel.N_COLUMNS), np.int64)
-        into: list[tuple[int, int, float]] = []
+        all_branches: list[tuple[int, int, float]] = []
         for r, name in enumerate(self.names):
             for start, route in network.routes(name).items():
                 waits_for_room(network, name, start)
                 how = self.classes[r].choose.get(start, "chance")
                 row = self.node[starts[start] * R + r]
-                row[kernel.N_BEGIN] = len(into)
+                row[kernel.N_BEGIN] = len(all_branches)
                 branches = [(targets[node], self.names.index(other), chance) for node, other, chance in route]
                 if how == "in_turn" and len(branches) > 1:
                     counts = turn_of([chance for _, _, chance in route]) or []
-                    branches = [one for one, n in zip(branches, counts, strict=True) for _ in range(n)]
+                    branches = [branch for branch, n in zip(branches, counts, strict=True) for _ in range(n)]
                     row[kernel.N_VARIABLE] = len(self.variables)
                     self.variables.append(0)
-                into += branches
-                row[kernel.N_END] = len(into)
+                all_branches += branches
+                row[kernel.N_END] = len(all_branches)
                 row[kernel.N_HOW] = HOWS[how] if len(branches) > 1 else kernel.CHANCE
-        self.target_node = np.array([one[0] for one in into], np.int64)
-        self.target_class = np.array([one[1] for one in into], np.int64)
-        self.target_chance = np.array([one[2] for one in into])
-        stations = [[self.stations.index(name) for name in fork.stations] for fork in network.fork.values()]
-        self.fork_begin = np.concatenate([[0], np.cumsum([len(one) for one in stations])]).astype(np.int64)
-        self.fork_station = np.array([k for one in stations for k in one], np.int64)
+        self.target_node = np.array([branch[0] for branch in all_branches], np.int64)
+        self.target_class = np.array([branch[1] for branch in all_branches], np.int64)
+        self.target_chance = np.array([branch[2] for branch in all_branches])
+        fork_stations = [[self.stations.index(name) for name in fork.stations] for fork in network.fork.values()]
+        self.fork_begin = np.concatenate([[0], np.cumsum([len(branch) for branch in fork_stations])]).astype(np.int64)
+        self.fork_station = np.array([k for branch in fork_stations for k in branch], np.int64)
 
     def _arrivals(self) -> None:
         self.arrival = np.full((self.R, 2), -1, np.int64)
-        begin, into, rates, comes = [0], [], [], []
+        begin, next_phases, rates, arrives = [0], [], [], []
         closed = chains_of(self.network).closed_classes
         for r, (name, one) in enumerate(zip(self.names, self.classes, strict=True)):
             self.klass[r, kernel.C_CLOSED] = closed[r]
@@ -213,20 +213,20 @@ class ChainTables:
                 self.arrival[r, 1] = len(self.variables)
                 self.variables.append(0)
             for i in range(len(quiet)):
-                for table, come in ((quiet, 0), (arrive, 1)):
+                for table, is_arrival in ((quiet, 0), (arrive, 1)):
                     for j in np.flatnonzero(table[i] > 0):
-                        if come or j != i:
-                            into.append(j)
+                        if is_arrival or j != i:
+                            next_phases.append(j)
                             rates.append(table[i, j])
-                            comes.append(come)
-                begin.append(len(into))
-        self.arrival_begin, self.arrival_next = np.array(begin, np.int64), np.array(into, np.int64)
-        self.arrival_rate, self.arrival_comes = np.array(rates, float), np.array(comes, np.int64)
+                            arrives.append(is_arrival)
+                begin.append(len(next_phases))
+        self.arrival_begin, self.arrival_next = np.array(begin, np.int64), np.array(next_phases, np.int64)
+        self.arrival_rate, self.arrival_comes = np.array(rates, float), np.array(arrives, np.int64)
 
     def start(self) -> Array:
-        """Return the state that the search begins with: every closed customer where chance's first choices lead."""
+        """Return the initial state of the search: closed customers where the first of random choices lead."""
         row = np.zeros((1, self.width), np.int32)
-        populations = np.array([one.population or 0 for one in self.classes])
+        populations = np.array([customers.population or 0 for customers in self.classes])
         begin: Any = kernel.begin
         status = begin(self.rules(), np.array(self.variables, np.int64), populations, row[0])
         if status:
@@ -234,7 +234,7 @@ class ChainTables:
         return row
 
     def rules(self) -> kernel.Rules:
-        """Return the tables as the kernel takes them."""
+        """Return the tables in the form that the kernel takes."""
         phases = phase_arrays(self.times)
         return kernel.Rules(
             self.station, self.limit, self.klass, self.first, self.switch, *phases, self.speed, self.weight, self.node,
@@ -245,5 +245,5 @@ class ChainTables:
 
 
 def _tag(record: AnyTime | AnyArrivals) -> str:
-    said = msgspec.to_builtins(record)
-    return str(said.get("distribution") or said["process"])
+    fields = msgspec.to_builtins(record)
+    return str(fields.get("distribution") or fields["process"])

@@ -1,7 +1,8 @@
-"""Classes that customers change between, taken together: a chain of classes has one throughput of passes.
+"""Chains of classes: classes between which customers change, taken together, have one throughput of passes.
 
-Visits to (node, class) a pass solve the traffic equations over both. A pass begins in class r with share b_r: open, in
-proportion to the arrivals; closed, b = b E with E the chances that a pass that begins in r makes the next begin in r'.
+Visits to (node, class) per pass solve the traffic equations over both. b_r is the share of passes that begin in class
+r: for an open chain in proportion to the arrivals; for a closed chain b = b E, with E the probabilities that the pass
+after one that begins in r begins in r'.
 """
 
 from dataclasses import dataclass
@@ -18,57 +19,57 @@ from npexplore.solve.queueing.inputs import Floats, Ints
 
 @dataclass(frozen=True)
 class Chains:
-    """Which chain each of R classes belongs to, and what happens in one pass of the chain."""
+    """The chain of each of R classes, and the visits in a pass of the chain."""
 
-    of: Ints  # (R,), the number of each class's chain
-    visits: Floats  # (nodes, R) a pass of the chain; nodes as in `nodes_of`
+    of: Ints  # (R,), number of each class's chain
+    visits: Floats  # (nodes, R), visits per pass of the chain; nodes as in `nodes_of`
     begins: Floats  # (R,), share of the chain's passes that begin in the class
-    ends: Floats  # (R,), share of the passes that end in it
+    ends: Floats  # (R,), share of the chain's passes that end in the class
     closed: tuple[bool, ...]  # by chain
-    first: Floats  # (R, nodes, R), chances to begin at a node as a class, by the class that comes
-    routing: Floats  # (nodes, R, nodes, R), chances to go on
+    first: Floats  # (R, nodes, R), probabilities of the first (node, class), by the class that arrives
+    routing: Floats  # (nodes, R, nodes, R), probabilities of the next (node, class)
 
     @property
     def count(self) -> int:
-        """Return how many chains there are."""
+        """Number of chains."""
         return len(self.closed)
 
     @property
     def closed_classes(self) -> list[bool]:
-        """Flag the classes (R,) whose customers start again: those of a chain with a population."""
+        """Whether each class (R,) is closed, that is, in a chain with a population."""
         return [self.closed[c] for c in self.of]
 
 
 def nodes_of(network: Network) -> list[str]:
-    """Return all nodes that customers pass: stations, forks, and both ends of caches."""
+    """Return all nodes of routes: stations, forks, and the hits and misses of caches."""
     return [name for name in network.starts if name != IN]
 
 
 def chains_of(network: Network) -> Chains:
-    """Solve the traffic equations; raises InputError where customers can never leave, or change from closed to open."""
+    """Solve the traffic equations; raises InputError if customers can never leave, or change from closed to open."""
     names, nodes = list(network.classes), nodes_of(network)
     R, N = len(names), len(nodes)
-    ways = [network.routes(name) for name in names]
-    of = _connected(names, ways)
+    class_routes = [network.routes(name) for name in names]
+    of = _connected(names, class_routes)
     chances = cache_chances(network)
     routing, first, leave = np.zeros((N, R, N, R)), np.zeros((R, N, R)), np.zeros((N, R, R))
-    at_once = np.zeros((R, R))  # passes that visit nothing: class before, class behind
-    for r, routes in enumerate(ways):
+    empty_passes = np.zeros((R, R))  # passes without visits: class before, class after
+    for r, routes in enumerate(class_routes):
         for start, route in routes.items():
             for target, other, chance in route:
-                into = names.index(other)
+                to_class = names.index(other)
                 if target == OUT and start == IN:
-                    at_once[r, into] += chance
+                    empty_passes[r, to_class] += chance
                     continue
                 if target == OUT:
-                    leave[nodes.index(start), r, into] += chance
+                    leave[nodes.index(start), r, to_class] += chance
                     continue
                 for node in ahead(target, network):
                     share = chance * chances.get(node, 1.0)
                     if start == IN:
-                        first[r, nodes.index(node), into] += share
+                        first[r, nodes.index(node), to_class] += share
                     else:
-                        routing[nodes.index(start), r, nodes.index(node), into] += share
+                        routing[nodes.index(start), r, nodes.index(node), to_class] += share
     visits, begins, ends = np.zeros((N, R)), np.zeros(R), np.zeros(R)
     closed: list[bool] = []
     for c in range(max(of) + 1):
@@ -76,11 +77,11 @@ def chains_of(network: Network) -> Chains:
         inside = np.ix_(np.arange(N), members, np.arange(N), members)
         table = routing[inside].reshape(N * len(members), -1)
         labels = [node for node in nodes for _ in members]
-        starts = [int(r) for r in members if ways[r].get(IN)]
-        each = {}
+        starts = [int(r) for r in members if class_routes[r].get(IN)]
+        visits_from = {}
         for r in starts:
             try:
-                each[r] = queueing.open_rates(table, first[r][:, members].ravel(), labels).reshape(N, -1)
+                visits_from[r] = queueing.open_rates(table, first[r][:, members].ravel(), labels).reshape(N, -1)
             except InputError as error:
                 raise InputError(f"class.{names[r]}: {error}") from None
         customers = [network.classes[names[r]] for r in members]
@@ -94,21 +95,21 @@ def chains_of(network: Network) -> Chains:
         if not any(populated) and not any(arriving):
             raise InputError(f"class.{names[members[0]]}: no customers come into this class")
         if closed[-1]:
-            portion = _shares(members, each, leave, at_once, names)
+            begin_shares = _shares(members, visits_from, leave, empty_passes, names)
         else:
-            portion = np.array([one.arrivals.rate if one.arrivals else 0.0 for one in customers])
-            portion = portion / portion.sum()
-        for r, part in zip(members.tolist(), portion, strict=True):
-            begins[r] = part
-            if part:
-                visits[:, members] += part * each[r]
+            begin_shares = np.array([one.arrivals.rate if one.arrivals else 0.0 for one in customers])
+            begin_shares = begin_shares / begin_shares.sum()
+        for r, begin_share in zip(members.tolist(), begin_shares, strict=True):
+            begins[r] = begin_share
+            if begin_share:
+                visits[:, members] += begin_share * visits_from[r]
         ends[members] = np.einsum("nr,nrs->s", visits[:, members], leave[:, members][:, :, members])
-        ends[members] += begins[members] @ at_once[np.ix_(members, members)]
+        ends[members] += begins[members] @ empty_passes[np.ix_(members, members)]
     return Chains(of, visits, begins, ends, tuple(closed), first, routing)
 
 
 def cache_chances(network: Network) -> dict[str, float]:
-    """Return the chances of both ends of each cache."""
+    """Return the hit and miss probabilities of each cache, by node."""
     probabilities: dict[str, float] = {}
     for name, cache in network.cache.items():
         p = np.array(cache.chances())
@@ -117,29 +118,29 @@ def cache_chances(network: Network) -> dict[str, float]:
     return probabilities
 
 
-def _connected(names: list[str], ways: list[dict[str, list[tuple[str, str, float]]]]) -> Ints:
+def _connected(names: list[str], class_routes: list[dict[str, list[tuple[str, str, float]]]]) -> Ints:
     of = np.arange(len(names))
-    for r, routes in enumerate(ways):
+    for r, routes in enumerate(class_routes):
         for route in routes.values():
             for _, other, _ in route:
-                a, b = of[r], of[names.index(other)]
-                of[of == max(a, b)] = min(a, b)
+                chain, other_chain = of[r], of[names.index(other)]
+                of[of == max(chain, other_chain)] = min(chain, other_chain)
     return np.unique(of, return_inverse=True)[1]
 
 
-def _shares(members: Ints, each: dict[int, Floats], leave: Floats, at_once: Floats, names: list[str]) -> Floats:
+def _shares(members: Ints, visits_by: dict[int, Floats], leave: Floats, empty: Floats, names: list[str]) -> Floats:
     """Return the share of passes that begin in each class of a closed chain."""
     n = len(members)
-    again = np.zeros((n, n))
-    for r, visits in each.items():
-        at = int(np.flatnonzero(members == r)[0])
-        again[at] = np.einsum("nr,nrs->s", visits, leave[:, members][:, :, members]) + at_once[r, members]
-    reached = again.sum(axis=0) > 0
-    for k in np.flatnonzero(reached & (again.sum(axis=1) == 0)):
+    next_pass = np.zeros((n, n))
+    for r, visits in visits_by.items():
+        place = int(np.flatnonzero(members == r)[0])
+        next_pass[place] = np.einsum("nr,nrs->s", visits, leave[:, members][:, :, members]) + empty[r, members]
+    reached = next_pass.sum(axis=0) > 0
+    for k in np.flatnonzero(reached & (next_pass.sum(axis=1) == 0)):
         raise InputError(f"class.{names[members[k]]}: a closed class that passes end in needs a route from {IN!r}")
     used = np.flatnonzero(reached)
     table = np.zeros((len(used) + 1, len(used)))
-    table[:-1] = again[np.ix_(used, used)].T - np.eye(len(used))
+    table[:-1] = next_pass[np.ix_(used, used)].T - np.eye(len(used))
     table[-1] = 1.0
     share = np.zeros(n)
     share[used] = np.linalg.lstsq(table, np.append(np.zeros(len(used)), 1.0), rcond=None)[0]

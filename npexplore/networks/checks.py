@@ -1,6 +1,6 @@
-"""What a network must keep to: names are known, routes add up to 1 and lead out, times are there where customers go.
+"""Checks of a network: names are known, routes add up to 1 and lead out, visited stations have service times.
 
-Each rule raises InputError with the place in the file, the rule and the value got.
+Each rule raises InputError with the place in the file, the rule and the value.
 """
 
 import math
@@ -14,11 +14,11 @@ from npexplore.networks.records import AS, IN, OUT, CustomerClass, Network, ahea
 from npexplore.toml import in_words, typed
 
 LONGEST_TURN = 1000
-DUST = 1e-9  # how far probabilities may be from adding up to 1
+DUST = 1e-9  # tolerance of sums of probabilities that must be 1
 
 
 def checked_network(tables: dict[str, Any]) -> Network:
-    """Return tables as the network that they are; raises InputError as `check_network` does."""
+    """Return the network that tables describe; raises InputError as `check_network` does."""
     try:
         network = typed(tables, Network)
     except msgspec.ValidationError as error:
@@ -28,7 +28,7 @@ def checked_network(tables: dict[str, Any]) -> Network:
 
 
 def check_network(network: Network) -> None:
-    """Raise InputError for a network that contradicts itself, with place in the file, rule and value."""
+    """Raise InputError for an inconsistent network, with place in the file, rule and value."""
     if not network.station:
         raise InputError("station: a network needs at least one station, got none")
     if not network.classes:
@@ -68,30 +68,30 @@ def check_network(network: Network) -> None:
 
 
 def waits_for_room(network: Network, name: str, node: str) -> bool:
-    """Say whether customers of a class may have to wait at a station for room at the next one.
+    """Return whether customers of a class may have to wait at a station for room at the next one.
 
-    Raises RefusedError where they are served together or by preemption, so that none of them can keep the server.
+    Raises RefusedError if the station serves them together or preemptively, so that none of them can keep the server.
     """
-    there, stations = network.station.get(node), network.station.items()
-    blocking = [to for to, one in stations if one.capacity is not None and one.when_full == "block"]
-    full = [to for to, _, _ in network.routes(name)[node] if to in blocking]
-    if there is not None and full and there.lets_go:
+    current, stations = network.station.get(node), network.station.items()
+    blocking = [target for target, station in stations if station.capacity is not None and station.when_full == "block"]
+    full = [target for target, _, _ in network.routes(name)[node] if target in blocking]
+    if current is not None and full and current.lets_go:
         why = "served together, at rates, by preemption or by polling"
         raise RefusedError(f"customers {why} at {node!r} cannot wait there for room at {full[0]!r}")
-    return there is not None and bool(full)
+    return current is not None and bool(full)
 
 
 def _check_regions(network: Network) -> None:
-    taken: dict[str, str] = {}
+    region_of: dict[str, str] = {}
     for name, region in network.region.items():
         whole(f"region.{name}: capacity", region.capacity)
         for station in region.stations:
             one_of(f"region.{name}: station", station, network.station)
-            if station in taken:
-                raise InputError(f"region.{name}: station {station!r} is in region {taken[station]!r} already")
-            taken[station] = name
-            own = network.station[station]
-            if own.capacity is not None and own.when_full == "block":
+            if station in region_of:
+                raise InputError(f"region.{name}: station {station!r} is in region {region_of[station]!r} already")
+            region_of[station] = name
+            record = network.station[station]
+            if record.capacity is not None and record.when_full == "block":
                 raise InputError(f"region.{name}: station {station!r} must not have a capacity that blocks")
             if region.when_full == "drop" and any(station in fork.stations for fork in network.fork.values()):
                 raise InputError(f"region.{name}: it must not drop customers of a fork at {station!r}")
@@ -138,7 +138,7 @@ def _check_choice(network: Network, customers: CustomerClass, node: str, place: 
 
 
 def turn_of(shares: list[float]) -> list[int] | None:
-    """Return how often each target comes in a cycle of round robin, None where no cycle of LONGEST_TURN fits."""
+    """Return how often each target occurs in a round robin cycle; None if no cycle of LONGEST_TURN fits."""
     for length in range(1, LONGEST_TURN + 1):
         counts = [round(share * length) for share in shares]
         if sum(counts) == length and all(
@@ -175,12 +175,12 @@ def _check_onward(network: Network, customers: CustomerClass, node: str, target:
 
 
 def _check_arrival(network: Network, name: str, start: str, node: str, other: str) -> None:
-    """Check a target with a change of class."""
+    """Check the target of a route that changes the class."""
     if other == name:
         return
-    new, place = network.classes[other], f"class.{name}.route.{start}"
+    new_class, place = network.classes[other], f"class.{name}.route.{start}"
     if node != OUT:
-        _check_onward(network, new, start, node, f"{place}: class {other!r}")
+        _check_onward(network, new_class, start, node, f"{place}: class {other!r}")
         return
-    if new.population is not None and not new.route.get(IN):
+    if new_class.population is not None and not new_class.route.get(IN):
         raise InputError(f"{place}: class {other!r} needs a route from {IN!r} to start again, got none")

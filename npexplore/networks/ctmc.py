@@ -1,8 +1,8 @@
-"""A network file by its Markov chain: exact where the states are few enough, with a certified error of each mean.
+"""Solves a network file by its Markov chain: exact if there are few enough states, with a certified error of each mean.
 
-What no product form covers (blocking, limits, forks, priorities, batches, phases) is in the states; times have to be
-made of exponential phases. Open classes without limits have no end of states: they are cut at a number of customers,
-which grows until next to nobody finds the network so full; the answer then names it.
+The states also cover networks without a product form (blocking, limits, forks, priorities, batches, phases); all times
+must consist of exponential phases. Open classes without limits have infinitely many states. Their chain is cut at a
+number of customers, which grows until almost no arrival finds the network full; the answer names the cut.
 """
 
 from dataclasses import replace
@@ -22,12 +22,12 @@ from npexplore.solve.chains.chain import Array
 from npexplore.solve.chains.stationary import Stationary
 from npexplore.solve.queueing.inputs import Floats
 
-FIRST_CUT, MOST_CUT = 16, 8192  # customers that are looked at
-NEXT_TO_NOBODY = 1e-9  # share of the arrivals that may find no room in a chain that is cut
-LARGEST_CUT = 1e-4
+FIRST_CUT, MOST_CUT = 16, 8192  # first and largest number of open customers in a chain that is cut
+NEXT_TO_NOBODY = 1e-9  # target for the share of arrivals that find a cut chain full
+LARGEST_CUT = 1e-4  # largest acceptable share of such arrivals
 MOST_STATES = 1_000_000
-AT_ONCE, FIRST_ARCS = 4096, 1 << 15  # states that are followed together, and room for what follows on them
-MOST_NUMBERS = 50_000_000  # in all states
+AT_ONCE, FIRST_ARCS = 4096, 1 << 15  # states that are expanded together, initial room for their transitions
+MOST_NUMBERS = 50_000_000  # numbers in the arrays of all states
 
 
 class Solved(NamedTuple):
@@ -41,7 +41,7 @@ class Solved(NamedTuple):
 
 
 def solve_ctmc(network: Network, most_states: int = MOST_STATES, most_bytes: int | None = None) -> NetworkResult:
-    """Answer by the network's Markov chain; refused where times have no phases and where it has too many states."""
+    """Answer by the network's Markov chain; refuses times without phases and chains with too many states."""
     try:
         return _result(network, solve_chain(network, most_states, most_bytes))
     except RefusedError as error:
@@ -50,8 +50,8 @@ def solve_ctmc(network: Network, most_states: int = MOST_STATES, most_bytes: int
 
 def solve_chain(network: Network, most_states: int = MOST_STATES, most_bytes: int | None = None) -> Solved:
     """Return the chain of a network and its steady state. Raises RefusedError."""
-    closed = sum(one.population or 0 for one in network.classes.values())
-    if not any(one.arrivals for one in network.classes.values()):
+    closed = sum(customers.population or 0 for customers in network.classes.values())
+    if not any(customers.arrivals for customers in network.classes.values()):
         return _solve(network, closed, most_states, most_bytes)
     most, best, before = FIRST_CUT, None, (0, 1.0)
     while True:
@@ -64,9 +64,9 @@ def solve_chain(network: Network, most_states: int = MOST_STATES, most_bytes: in
         best, share = solved, _cut(solved)
         if share <= NEXT_TO_NOBODY or most >= MOST_CUT:
             break
-        # who finds no room falls about geometrically with the room
-        falls = (np.log(share) - np.log(before[1])) / (most - before[0])
-        needed = most + np.log(NEXT_TO_NOBODY / share) / falls if falls < 0 else np.inf
+        # the share of arrivals that find no room decreases about geometrically with the room
+        decay = (np.log(share) - np.log(before[1])) / (most - before[0])
+        needed = most + np.log(NEXT_TO_NOBODY / share) / decay if decay < 0 else np.inf
         before, most = (most, share), int(min(max(1.1 * needed, most + 8), 3 * most, MOST_CUT))
     if _cut(best) > LARGEST_CUT:
         raise RefusedError(
@@ -77,14 +77,14 @@ def solve_chain(network: Network, most_states: int = MOST_STATES, most_bytes: in
 
 
 def _cut(solved: Solved) -> float:
-    """Return the share of arrivals that a chain that was cut does not let in."""
+    """Return the share of arrivals that find a cut chain full."""
     R = solved.tables.R
-    come = sum(one.arrivals.rate for one in solved.tables.classes if one.arrivals)
-    return float(solved.answer.mean[-R:].sum()) / come
+    arrival_rate = sum(customers.arrivals.rate for customers in solved.tables.classes if customers.arrivals)
+    return float(solved.answer.mean[-R:].sum()) / arrival_rate
 
 
 def find_states(tables: ChainTables, most_states: int, most_bytes: int | None) -> tuple[Array, Chain, Floats]:
-    """Return all states, their chain and the rewards of each state. Raises RefusedError."""
+    """Return all states, their chain, and the rewards of each state; raises RefusedError."""
     columns = 2 * tables.K * tables.R + tables.K + 4 * tables.R
     rules, room = tables.rules(), FIRST_ARCS
     rewards: list[Floats] = []
@@ -92,22 +92,22 @@ def find_states(tables: ChainTables, most_states: int, most_bytes: int | None) -
 
     def successors(states: Array) -> tuple[Array, Array, Floats]:
         nonlocal room
-        earned, progress = np.zeros((len(states), columns)), np.zeros(2, np.int64)
+        state_rewards, progress = np.zeros((len(states), columns)), np.zeros(2, np.int64)
         parts: list[tuple[Array, Array, Floats]] = []
         while progress[0] < len(states):
             origin, following = np.empty(room, np.int32), np.empty((room, tables.width), np.int32)
-            rate, done, progress[1] = np.empty(room), int(progress[0]), 0
-            status = follow(rules, states, origin, following, rate, earned, progress)
+            rate, first_state, progress[1] = np.empty(room), int(progress[0]), 0
+            status = follow(rules, states, origin, following, rate, state_rewards, progress)
             if status == kernel.STUCK:
                 raise RefusedError(
                     f"deadlock: no customer can move any more in {describe(tables, states[progress[0]])}"
                 )
             if status == kernel.ENDLESS:
                 raise RefusedError("customers go round for ever without any time passing")
-            if progress[0] == done:  # one state has more arcs
+            if progress[0] == first_state:  # one state has more transitions than there is room
                 room *= 2
             parts.append((origin[: progress[1]], following[: progress[1]], rate[: progress[1]]))
-        rewards.append(earned)
+        rewards.append(state_rewards)
         origin, following, rate = (np.concatenate(column) for column in zip(*parts, strict=True))
         return origin, following, rate
 
@@ -125,24 +125,24 @@ def _solve(network: Network, most: int, most_states: int, most_bytes: int | None
 
 
 def describe(tables: ChainTables, row: Array) -> str:
-    """Return a state in words: where each customer is and what it waits for."""
-    at = int(tables.size[kernel.Z_VARIABLES])
+    """Return a state in words: where each customer is, and which room it waits for."""
+    place = int(tables.size[kernel.Z_VARIABLES])
     lists = int(tables.size[kernel.Z_LISTS])
-    length = row[at : at + lists]
-    at += lists
-    said = []
+    length = row[place : place + lists]
+    place += lists
+    customers = []
     for k in range(lists):
         for _ in range(int(length[k])):
-            code = int(row[at])
-            at += 1
+            code = int(row[place])
+            place += 1
             name = tables.names[code & (kernel.CLASSES - 1)]
             if k < tables.K:
                 where = [*tables.stations, "think_time"][k]
-                said.append(f"{name} at {where!r}" + (" (done)" if code & kernel.HELD else ""))
+                customers.append(f"{name} at {where!r}" + (" (done)" if code & kernel.HELD else ""))
             else:
-                said.append(f"{name} waits for room at {tables.limit_names[k - tables.K]!r}")
-                at += 1
-    return "; ".join(said[:8]) or "the empty network"
+                customers.append(f"{name} waits for room at {tables.limit_names[k - tables.K]!r}")
+                place += 1
+    return "; ".join(customers[:8]) or "the empty network"
 
 
 def _result(network: Network, solved: Solved) -> NetworkResult:
@@ -151,7 +151,7 @@ def _result(network: Network, solved: Solved) -> NetworkResult:
     error = solved.answer.error
     number, work = mean[: K * R].reshape(K, R), mean[K * R : K * R + K]
     ended = mean[K * R + K : 2 * K * R + K].reshape(K, R)
-    done, lost, inside, _ = mean[2 * K * R + K :].reshape(4, R)
+    done, lost, in_system, _ = mean[2 * K * R + K :].reshape(4, R)
     stations, rows = {}, {}
     for k, (name, station) in enumerate(network.station.items()):
         x, total = float(ended[k].sum()), float(number[k].sum())
@@ -171,30 +171,30 @@ def _result(network: Network, solved: Solved) -> NetworkResult:
             if name in network.classes[c].service
         }
     classes = {}
-    whole = _lost_at_once(network)
+    lost_only_on_arrival = _lost_at_once(network)
     chains = chains_of(network)
     for r, name in enumerate(network.classes):
-        gone = float(done[r] + lost[r])
-        members = chains.of == chains.of[r]  # Little's law holds for all that become each other
-        alone = whole and done[r] > 0 and done[r] >= (1 - 1e-9) * done[members].sum()
-        response = float(inside[members].sum() / done[r]) if alone else None
+        passes = float(done[r] + lost[r])
+        members = chains.of == chains.of[r]  # Little's law holds for the whole chain of classes
+        has_response = lost_only_on_arrival and done[r] > 0 and done[r] >= (1 - 1e-9) * done[members].sum()
+        response = float(in_system[members].sum() / done[r]) if has_response else None
         classes[name] = ClassResult(
-            float(done[r]), response, loss=float(lost[r]) / gone if gone and not network.switches else None
+            float(done[r]), response, loss=float(lost[r]) / passes if passes and not network.switches else None
         )
     share = _cut(solved) if any(one.arrivals for one in tables.classes) else 0.0
-    how = f"open classes cut at {tables.most} customers, where {share:.1g} of them find no room" if share > 0 else None
+    note = f"open classes cut at {tables.most} customers, where {share:.1g} of them find no room" if share > 0 else None
     worst = float((error / np.maximum(np.abs(mean), 1e-3)).max())
     answer = NetworkResult(
-        "ctmc", share == 0 and worst < 1e-6, stations, classes, how, bottleneck=busiest(stations),
+        "ctmc", share == 0 and worst < 1e-6, stations, classes, note, bottleneck=busiest(stations),
         station_classes=rows, states=len(solved.states), error=worst,
     )  # fmt: skip
-    if how is None and worst >= 1e-6:
+    if note is None and worst >= 1e-6:
         answer = replace(answer, approximation=f"Gauss-Seidel sweeps, certified within {worst:.1g}")
     return answer
 
 
 def _lost_at_once(network: Network) -> bool:
-    """Say whether nobody is lost who was at a station before: Little's law then gives the others' response."""
+    """Return whether customers are lost only before their first visit: Little's law then gives the others' response."""
     drops = {name for name, one in network.station.items() if one.capacity is not None and one.when_full == "drop"}
     drops |= {name for region in network.region.values() if region.when_full == "drop" for name in region.stations}
     for name in network.classes:

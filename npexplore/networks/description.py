@@ -1,4 +1,4 @@
-"""The reader of a user's own queueing network: a file of models/networks, your own, or JMT's; its JSON Schema."""
+"""Reads a user's queueing network: a file of models/networks, an own file, or one of JMT; and its JSON Schema."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from npexplore.toml import convert, parsed
 def load_network(path: str | Path, left_out: Collection[str] = ()) -> Network:
     """Return a network by name (models/networks) or path; raises InputError with file, place, rule and value.
 
-    A path that ends in .jsimg, .jsim or .jmva is a model of JMT. left_out: names of parts of the file that are not read
-    because the user says so.
+    A path that ends in .jsimg, .jsim or .jmva is a model of JMT. left_out: names of parts of the file that the user
+    wants to ignore.
     """
     file = Path(path)
     if file.suffix in (".jsimg", ".jsim", ".jmva"):

@@ -1,7 +1,7 @@
-"""Random times and arrivals of networks as rows of the event engine: its own kinds, and rows that put others together.
+"""Random times and arrivals of networks as rows of the event engine.
 
-Phases are drawn one after the other. Gamma, Pareto, lognormal and Weibull times are drawn by their quantiles, linear
-between 600 of them, the last beyond a share of 1e-9. A trace is read from a table in its order.
+Phase-type times are drawn phase by phase. Gamma, Pareto, lognormal and Weibull times are drawn from 600 quantiles with
+linear interpolation; the last quantile leaves a tail of 1e-9. A trace is read from a table in its order.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ TAIL = np.geomspace(0.05, 1e-9, 300)
 
 
 class Drawn(NamedTuple):
-    """Kind and operands a, b, c (constant and register) of a time that a row of the engine draws."""
+    """Kind and operands a, b, c (constant and register) of a random time, for a row that draws it."""
 
     kind: int
     a: tuple[int, int]
@@ -32,7 +32,7 @@ class Drawn(NamedTuple):
 
 
 def drawn(asm: Assembler, time: AnyTime, source: str, scale: float = 1.0) -> Drawn:
-    """Return the operands of a time in ticks, `scale` times as long; emits the rows that put it together before."""
+    """Return the operands of a time in ticks, multiplied by `scale`; emits the rows that compute them."""
     if isinstance(time, Time):
         kind, a, b, c = duration(asm, time, scale)
         return Drawn(kind, (a, 0), (b, 0), c)
@@ -44,7 +44,7 @@ def drawn(asm: Assembler, time: AnyTime, source: str, scale: float = 1.0) -> Dra
 
 
 def nap(asm: Assembler, time: AnyTime, source: str) -> None:
-    """Sleep for a random time; `source` names its random stream."""
+    """Sleep for a random time; source: the name of its random stream."""
     with asm.scope():
         kind, a, b, c = drawn(asm, time, source)
         asm.emit(engine.WAIT, a, b, (c, 0), x=kind, source=source)
@@ -56,26 +56,26 @@ def _fixed(asm: Assembler, variable: Variable) -> Drawn:
 
 def _traced(asm: Assembler, time: Trace, scale: float) -> Drawn:
     ticks = np.round(np.array(time.values) * scale / asm.tick).astype(np.int64).reshape(-1, 1)
-    at = Variable("next of the trace")
-    asm.fetch_add(at, asm.new_global(), 1)
-    (value,) = asm.load(asm.table(ticks), at % len(ticks), ["traced"])
+    index = Variable("next of the trace")
+    asm.fetch_add(index, asm.new_global(), 1)
+    (value,) = asm.load(asm.table(ticks), index % len(ticks), ["traced"])
     return _fixed(asm, value)
 
 
 def _quantiles(asm: Assembler, time: AnyTime, source: str, scale: float) -> Drawn:
     shares = np.concatenate([np.linspace(0, 0.95, 301), 1 - TAIL[1:]])
-    ends = np.round(quantile(time, shares) * scale / asm.tick).astype(np.int64)
-    rows = np.stack([ends[:-1], ends[1:]], axis=1)
-    rising = np.round(shares[1:] * 2.0**53).astype(np.int64)
+    ticks = np.round(quantile(time, shares) * scale / asm.tick).astype(np.int64)
+    rows = np.stack([ticks[:-1], ticks[1:]], axis=1)
+    cumulative = np.round(shares[1:] * 2.0**53).astype(np.int64)
     row = Variable("span of quantiles")
-    table = asm.table(np.stack([np.arange(len(rows)), rising], axis=1))
+    table = asm.table(np.stack([np.arange(len(rows)), cumulative], axis=1))
     asm.emit(engine.DRAW, (table, 0), slot=asm.register(row), x=engine.EMPIRICAL, source=f"{source}.span")
     low, high = asm.load(asm.table(rows), row, ["low", "high"])
     return Drawn(engine.UNIFORM, asm.operand(low), asm.operand(high), 0)
 
 
 def choose(asm: Assembler, chances: list[float], labels: list[Label], source: str) -> None:
-    """Go to one of the labels by chance."""
+    """Go to one of the labels, chosen at random with these probabilities."""
     with asm.scope():
         chance, below = Variable("chance"), 0.0
         if len(labels) > 1:
@@ -87,7 +87,7 @@ def choose(asm: Assembler, chances: list[float], labels: list[Label], source: st
 
 
 def _phased(asm: Assembler, phase_type: Phases, source: str, scale: float) -> Drawn:
-    total, over = Variable("time in phases"), Label()
+    total, end = Variable("time in phases"), Label()
     labels = [Label() for _ in phase_type.first]
     asm.let(total, 0)
     used = np.flatnonzero(phase_type.first > 0)
@@ -95,26 +95,26 @@ def _phased(asm: Assembler, phase_type: Phases, source: str, scale: float) -> Dr
     for i, row in enumerate(phase_type.rates):
         asm.place(labels[i])
         with asm.scope():
-            stay = Variable("stay")
+            phase_time = Variable("stay")
             mean = round(-1 / row[i] * scale / asm.tick)
-            register = asm.register(stay)
+            register = asm.register(phase_time)
             asm.emit(engine.DRAW, (mean, 0), slot=register, x=engine.EXPONENTIAL, source=f"{source}.phase{i}")
-            asm.assign(total, total + stay)
-        to = [j for j in np.flatnonzero(row > 0) if j != i]
-        chances = [float(row[j] / -row[i]) for j in to]
-        choose(asm, [*chances, 1 - sum(chances)], [*(labels[j] for j in to), over], f"{source}.next{i}")
-    asm.place(over)
+            asm.assign(total, total + phase_time)
+        next_phases = [j for j in np.flatnonzero(row > 0) if j != i]
+        chances = [float(row[j] / -row[i]) for j in next_phases]
+        choose(asm, [*chances, 1 - sum(chances)], [*(labels[j] for j in next_phases), end], f"{source}.next{i}")
+    asm.place(end)
     return _fixed(asm, total)
 
 
 def arrive(asm: Assembler, process: AnyArrivals, come: Callable[[], None], name: str) -> None:
-    """Emit a token's endless loop of arrivals of a class; `come` emits what one arrival does."""
+    """Emit the endless loop of a source of arrivals of a class; come: emits the effect of one arrival."""
     if isinstance(process, Renewal):
-        again = Label()
-        asm.place(again)
+        next_arrival = Label()
+        asm.place(next_arrival)
         nap(asm, process.interval, f"arrival.{name}")
         come()
-        asm.jump(again)
+        asm.jump(next_arrival)
     elif isinstance(process, Markovian):
         _modulated(asm, process, come, name)
     else:
@@ -123,17 +123,17 @@ def arrive(asm: Assembler, process: AnyArrivals, come: Callable[[], None], name:
 
 def _modulated(asm: Assembler, process: Markovian, come: Callable[[], None], name: str) -> None:
     labels = [Label() for _ in process.quiet]
-    for i, (quiet, loud) in enumerate(zip(process.quiet, process.arrive, strict=True)):
+    for i, (quiet, arrival_rates) in enumerate(zip(process.quiet, process.arrive, strict=True)):
         asm.place(labels[i])
-        out = -quiet[i]
-        nap(asm, Exponential(mean=1 / out), f"arrival.{name}.{i}")
-        ways = [(rate, labels[j], None) for j, rate in enumerate(quiet) if j != i and rate > 0]
-        loudly = [(rate, Label(), labels[j]) for j, rate in enumerate(loud) if rate > 0]
-        every = [*ways, *loudly]
-        total = sum(rate for rate, _, _ in every)
-        choose(asm, [rate / total for rate, _, _ in every], [label for _, label, _ in every], f"phase.{name}.{i}")
-        for _, label, after in loudly:
+        exit_rate = -quiet[i]
+        nap(asm, Exponential(mean=1 / exit_rate), f"arrival.{name}.{i}")
+        quiet_moves = [(rate, labels[j], None) for j, rate in enumerate(quiet) if j != i and rate > 0]
+        arrivals = [(rate, Label(), labels[j]) for j, rate in enumerate(arrival_rates) if rate > 0]
+        moves = [*quiet_moves, *arrivals]
+        total = sum(rate for rate, _, _ in moves)
+        choose(asm, [rate / total for rate, _, _ in moves], [label for _, label, _ in moves], f"phase.{name}.{i}")
+        for _, label, next_phase in arrivals:
             asm.place(label)
             come()
-            assert after is not None
-            asm.jump(after)
+            assert next_phase is not None
+            asm.jump(next_phase)

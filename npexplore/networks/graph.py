@@ -1,8 +1,8 @@
-"""Networks as other tools hold them, a graph of nodes, turned into stations and routes; what cannot be said is named.
+"""Turns a network of another tool, a graph of nodes, into stations and routes; refuses features without an equivalent.
 
-There a closed customer goes round for ever, and its reference station counts its passes; sources, sinks, routers and
-class switches are nodes. Here a pass has an `in` and an `out`: where the reference station is entered, one pass ends
-and the next begins. Nodes that take no time are left out, their ways joined.
+In the graph, a closed customer cycles for ever and its reference station counts its passes; sources, sinks, routers and
+class switches are nodes. A network file has passes from `in` to `out`: a pass ends, and the next one begins, where a
+customer enters its reference station. Nodes that take no time are removed and their routes joined.
 """
 
 from dataclasses import dataclass, field
@@ -13,12 +13,12 @@ from npexplore.networks.checks import checked_network
 from npexplore.networks.records import AS, HIT, IN, MISS, OUT, Network
 
 Way = tuple[str, str, float]  # node, class there, probability
-LONGEST_WAY = 50  # nodes without any time, one after the other
+LONGEST_WAY = 50  # largest number of successive nodes that take no time
 
 
 @dataclass
 class Node:
-    """A node: a station, or what takes no time ('source', 'sink', 'pass', 'fork', 'join', 'cache')."""
+    """A node: a station, or one that takes no time ('source', 'sink', 'pass', 'fork', 'join', 'cache')."""
 
     kind: str
     station: dict[str, Any] = field(default_factory=dict)  # as in a network file
@@ -27,12 +27,12 @@ class Node:
     hit: dict[str, str] = field(default_factory=dict)  # class after a hit, by class
     miss: dict[str, str] = field(default_factory=dict)
     join: str = ""  # of a fork
-    tasks: dict[str, int] = field(default_factory=dict)  # of a fork: how many it sends to a station, 1 unless told
+    tasks: dict[str, int] = field(default_factory=dict)  # of a fork: number of tasks for a station (default 1)
 
 
 @dataclass
 class Kind:
-    """A class of customers: closed with a population and a reference node, or open with arrivals, then its source."""
+    """A class of customers: closed, with a population and a reference node; or open, with arrivals and a source."""
 
     population: int | None = None
     reference: str = ""
@@ -42,7 +42,7 @@ class Kind:
 
 @dataclass
 class Graph:
-    """Nodes, classes, and where each class goes on from each node."""
+    """Nodes, classes, and the routes of each class from each node."""
 
     name: str
     nodes: dict[str, Node] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class Graph:
     regions: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def network(self) -> Network:
-        """Return the network; raises InputError that names what a network file cannot say."""
+        """Return the network; raises InputError naming features that a network file cannot express."""
         reached = self._reached()
         stations = {name: node.station for name, node in self.nodes.items() if node.kind == "station"}
         used = {name for name, _ in reached}
@@ -69,45 +69,45 @@ class Graph:
         }
         for name, node in self.nodes.items():
             if node.kind == "fork" and name in used:
-                sent = [_plain(s) for s in self._branches(name) for _ in range(node.tasks.get(s, 1))]
-                document["fork"][_plain(name)] = {"stations": sent}
+                fork_stations = [_plain(s) for s in self._branches(name) for _ in range(node.tasks.get(s, 1))]
+                document["fork"][_plain(name)] = {"stations": fork_stations}
         for c, kind in self.classes.items():
-            one = self._class(c, kind, reached)
-            if one is not None:
-                document["class"][_plain(c)] = one
+            class_fields = self._class(c, kind, reached)
+            if class_fields is not None:
+                document["class"][_plain(c)] = class_fields
         for station in document["station"].values():
             for key in {"weights", "switch_over"} & set(station):
                 station[key] = {_plain(c): w for c, w in station[key].items() if _plain(c) in document["class"]}
         return checked_network(document)
 
     def _serves(self, name: str, c: str) -> bool:
-        """Say whether a node is a station where a class takes time."""
+        """Return whether a node is a station where class c has a service time."""
         return self.nodes[name].kind == "station" and self.nodes[name].service.get(c) is not None
 
     def _starts(self, c: str) -> list[Way]:
-        """Return where passes of a class begin: behind its source, or at its reference station or behind that."""
+        """Return the first nodes of passes of a class: behind its source, or its reference station or behind that."""
         kind = self.classes[c]
         if not (kind.arrivals if kind.population is None else kind.reference in self.nodes):
             return []
         return [(kind.reference, c, 1.0)] if self._serves(kind.reference, c) else self._ways(kind.reference, c)
 
     def _ways(self, name: str, c: str, depth: int = 0) -> list[Way]:
-        """Return where a customer that leaves a node next takes time, is asked for an item, splits or is done."""
+        """Return the next nodes after a node where a customer takes time, requests an item, forks or ends its pass."""
         probabilities: dict[tuple[str, str], float] = {}
         if depth > LONGEST_WAY:
             raise InputError(f"class {c!r} goes round {name!r} without any time passing")
         for node, other, chance in self.routes.get((name, c), []):
             if chance <= 0:
                 continue
-            ends = self._is_end(node, other)
-            if ends:
+            ends_pass = self._is_end(node, other)
+            if ends_pass:
                 ways = [(OUT, other, 1.0)]
             elif self._takes_time(node, other):
                 ways = [(node, other, 1.0)]
             else:
                 ways = self._ways(node, other, depth + 1)
-            for target, after, share in ways:
-                probabilities[target, after] = probabilities.get((target, after), 0.0) + chance * share
+            for target, later_class, share in ways:
+                probabilities[target, later_class] = probabilities.get((target, later_class), 0.0) + chance * share
         return [(node, other, share) for (node, other), share in probabilities.items()]
 
     def _is_end(self, node: str, c: str) -> bool:
@@ -124,7 +124,7 @@ class Graph:
         return node.kind in ("fork", "cache")
 
     def _reached(self) -> set[tuple[str, str]]:
-        """Return all (node, class) at which customers take time, split or ask."""
+        """Return all (node, class) at which customers take time, fork or request an item."""
         todo = []
         for c, kind in self.classes.items():
             if kind.population or kind.arrivals:
@@ -137,11 +137,11 @@ class Graph:
             if node == OUT:
                 if self.classes[c].population is not None:
                     reached.add((node, c))
-                    todo += [(n, o) for n, o, _ in self._starts(c)]
+                    todo += [(next_node, next_class) for next_node, next_class, _ in self._starts(c)]
                 continue
             reached.add((node, c))
             for start, other in self._onward(node, c):
-                todo += [(n, o) for n, o, _ in self._ways(start, other)]
+                todo += [(next_node, next_class) for next_node, next_class, _ in self._ways(start, other)]
             if self.nodes[node].kind == "fork":
                 reached |= {(branch, c) for branch in self._branches(node)}
         return reached
@@ -155,12 +155,12 @@ class Graph:
         return [(node.join, c)] if node.kind == "fork" else [(name, c)]
 
     def _branches(self, name: str) -> list[str]:
-        """Return the stations of a fork, each of one visit before the join."""
+        """Return the stations of a fork's branches, each visited once before the join."""
         fork, branches = self.nodes[name], []
         for c in self.classes:
             for node, other, _ in self.routes.get((name, c), []):
-                after = self.routes.get((node, other), [])
-                single = len(after) == 1 and after[0][0] == fork.join and after[0][1] == c == other
+                onward = self.routes.get((node, other), [])
+                single = len(onward) == 1 and onward[0][0] == fork.join and onward[0][1] == c == other
                 if self.nodes[node].kind != "station" or not single:
                     raise InputError(f"fork {name!r}: a branch must be one station, {node!r} goes on elsewhere")
                 if self.nodes[node].service.get(c) is None:
@@ -172,55 +172,59 @@ class Graph:
         return branches
 
     def _class(self, c: str, kind: Kind, reached: set[tuple[str, str]]) -> dict[str, Any] | None:
-        here = [name for name, other in reached if other == c and name != OUT]
-        if not here and not kind.population and not kind.arrivals:
+        nodes_visited = [name for name, other in reached if other == c and name != OUT]
+        if not nodes_visited and not kind.population and not kind.arrivals:
             return None
-        one: dict[str, Any] = {"priority": kind.priority, "service": {}, "route": {}, "choose": {}}
+        fields: dict[str, Any] = {"priority": kind.priority, "service": {}, "route": {}, "choose": {}}
         if kind.population:
-            one["population"] = kind.population
+            fields["population"] = kind.population
         if kind.arrivals:
-            one["arrivals"] = kind.arrivals
-        begins = bool(kind.population or kind.arrivals) or (OUT, c) in reached
-        if begins and (starts := self._starts(c)):
-            one["route"][IN] = self._texts(starts, c)
+            fields["arrivals"] = kind.arrivals
+        has_passes = bool(kind.population or kind.arrivals) or (OUT, c) in reached
+        if has_passes and (starts := self._starts(c)):
+            fields["route"][IN] = self._texts(starts, c)
             if not self._serves(kind.reference, c):
-                self._choice(one, IN, kind.reference, c)
-        inside = {s for name in here if self.nodes[name].kind == "fork" for s in self._branches(name)}
-        for name in sorted(here, key=list(self.nodes).index):
+                self._choice(fields, IN, kind.reference, c)
+        branch_stations = {s for name in nodes_visited if self.nodes[name].kind == "fork" for s in self._branches(name)}
+        for name in sorted(nodes_visited, key=list(self.nodes).index):
             node = self.nodes[name]
             if node.kind == "station":
-                one["service"][_plain(name)] = node.service[c]
-                if name in inside:
+                fields["service"][_plain(name)] = node.service[c]
+                if name in branch_stations:
                     continue
             if node.kind == "cache":
                 for end, other in ((HIT, node.hit[c]), (MISS, node.miss[c])):
-                    one["route"][f"{_plain(name)}{end}"] = self._texts(self._ways(name, other), c)
+                    fields["route"][f"{_plain(name)}{end}"] = self._texts(self._ways(name, other), c)
             else:
                 start = node.join if node.kind == "fork" else name
-                one["route"][_plain(name)] = self._texts(self._ways(start, c), c)
-                self._choice(one, _plain(name), start, c)
-        return one
+                fields["route"][_plain(name)] = self._texts(self._ways(start, c), c)
+                self._choice(fields, _plain(name), start, c)
+        return fields
 
-    def _choice(self, one: dict[str, Any], start: str, name: str, c: str) -> None:
-        """Note how the next is chosen: at the node itself, or at a router that all go to from it."""
-        at, choice = (name, c), self.choose.get((name, c))
-        shared = 1
+    def _choice(self, fields: dict[str, Any], start: str, name: str, c: str) -> None:
+        """Set how the next target is chosen: at the node itself, or at a router to which all its routes lead."""
+        router, choice = (name, c), self.choose.get((name, c))
+        users = 1
         while choice is None or choice == "chance":
-            ways = self.routes.get(at, [])
+            ways = self.routes.get(router, [])
             if len(ways) != 1 or self.nodes[ways[0][0]].kind != "pass":
                 break
-            at = ways[0][0], ways[0][1]
-            choice = self.choose.get(at)
-            shared = sum(any((n, o) == at for n, o, _ in ways) for ways in self.routes.values())
-        deeper = [n for n, _, _ in self.routes.get(at, []) if self.nodes[n].kind == "pass" and self.choose.get((n, c))]
+            router = ways[0][0], ways[0][1]
+            choice = self.choose.get(router)
+            users = sum(any((node, other) == router for node, other, _ in ways) for ways in self.routes.values())
+        later_routers = [
+            node
+            for node, _, _ in self.routes.get(router, [])
+            if self.nodes[node].kind == "pass" and self.choose.get((node, c))
+        ]
         if choice in (None, "chance"):
-            if deeper and any(self.choose[n, c] != "chance" for n in deeper):
-                raise InputError(f"router {deeper[0]!r} is reached by chance and does not choose by it")
+            if later_routers and any(self.choose[node, c] != "chance" for node in later_routers):
+                raise InputError(f"router {later_routers[0]!r} is reached by chance and does not choose by it")
             return
-        if choice == "in_turn" and shared > 1:
-            raise InputError(f"router {at[0]!r}: turns that several stations share")
-        if len(one["route"][start]) > 1:
-            one["choose"][start] = choice
+        if choice == "in_turn" and users > 1:
+            raise InputError(f"router {router[0]!r}: turns that several stations share")
+        if len(fields["route"][start]) > 1:
+            fields["choose"][start] = choice
 
     def _texts(self, ways: list[Way], c: str) -> dict[str, float]:
         if not ways:
@@ -241,6 +245,6 @@ class Graph:
 
 
 def _plain(name: str) -> str:
-    """Return a name that routes can hold."""
+    """Return a name in a form that routes can use."""
     plain = name.strip()
     return plain.replace(AS, "_as_") if plain not in (IN, OUT) else f"{plain}_"

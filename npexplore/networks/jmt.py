@@ -1,8 +1,8 @@
 """Models of Java Modelling Tools (JMT) as networks: .jsimg and .jsim files (JSIMgraph), node by node.
 
 Bertoli, Casale and Serazzi, ACM SIGMETRICS Performance Evaluation Review 36 (4), 2009. Every element is read, listed as
-irrelevant (jmt_file.py), or an InputError with its line and JMT's name for it. Larger priorities go first in JMT; the
-size of a station counts those in service.
+irrelevant (jmt_file.py), or causes an InputError with its line and JMT's name for it. In JMT, larger priorities go
+first, and the size of a station includes the customers in service.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ ROUTING = {
     "WeightedRoundRobinStrategy": "in_turn", "ShortestQueueLengthRoutingStrategy": "shortest",
     "DisabledRoutingStrategy": "",
 }  # fmt: skip
-SWITCHED = ("ClassSwitch", "Fork", "Scaler", "Transition")  # JMT's reference of a class that only others change into
-DUST = 1e-6  # how far probabilities may be from adding up to 1
+SWITCHED = ("ClassSwitch", "Fork", "Scaler", "Transition")  # JMT's reference of a class without customers of its own
+DUST = 1e-6  # tolerance of sums of probabilities that must be 1
 PASSING = ("ServiceTunnel", "LogTunnel", "ClassSwitch")
-# input, service and output section of a node -> what the node is
+# input, service and output section of a node -> kind of the node
 NODES: dict[tuple[str, ...], str] = {
     ("JobSink",): "sink",
     **{("RandomSource", service, "Router"): "source" for service in PASSING},
@@ -57,8 +57,8 @@ NODES: dict[tuple[str, ...], str] = {
 def read_jsimg(path: Path, left_out: Iterable[str] = ()) -> Network:
     """Return the network of a .jsimg (or .jsim) file.
 
-    left_out: names of elements that the user leaves out knowingly. Raises InputError with file, line, element and what
-    cannot be said.
+    left_out: names of elements that the user wants to ignore. Raises InputError with file, line, element and the
+    unsupported feature.
     """
     root = read_file(path, left_out)
     if root.kind not in ("sim", "archive"):
@@ -74,28 +74,28 @@ def read_jsimg(path: Path, left_out: Iterable[str] = ()) -> Network:
 def _read(graph: Graph, sim: Entry) -> None:
     """Read classes, nodes, connections and regions into a graph."""
     classes, nodes = by_name(sim.every("userClass"), "classes"), by_name(sim.every("node"), "nodes")
-    ranks = {c: one.whole(one.value("@priority", "0"), "priority") for c, one in classes.items()}
-    for c, one in classes.items():
-        graph.classes[c] = kind = _class(one, max(ranks.values()) - ranks[c])
+    priorities = {c: entry.whole(entry.value("@priority", "0"), "priority") for c, entry in classes.items()}
+    for c, entry in classes.items():
+        graph.classes[c] = kind = _class(entry, max(priorities.values()) - priorities[c])
         if kind.reference in SWITCHED and kind.reference not in nodes and not kind.population:
             kind.reference = ""
         elif kind.population is not None or kind.reference:
-            known(one, "referenceSource: node", kind.reference, nodes)
+            known(entry, "referenceSource: node", kind.reference, nodes)
     links = connections(sim, nodes)
-    sinks = [name for name, one in nodes.items() if [part.key for part in one.children] == ["section JobSink"]]
+    sinks = [name for name, entry in nodes.items() if [part.key for part in entry.children] == ["section JobSink"]]
     for name, node in nodes.items():
         _node(graph, node, name, links, sinks)
     for kind in graph.classes.values():
         if kind.population is None and kind.reference and kind.arrivals is None:
             kind.reference = ""
     _joins(graph, nodes)
-    for one in sim.every("blockingRegion"):
-        region(graph, one)
+    for entry in sim.every("blockingRegion"):
+        region(graph, entry)
 
 
 def _class(one: Entry, priority: int) -> Kind:
-    said = one_of(f"{one.place}: type", one.value("@type"), ("open", "closed"))
-    population = one.whole(one.value("@customers"), "customers") if said == "closed" else None
+    kind = one_of(f"{one.place}: type", one.value("@type"), ("open", "closed"))
+    population = one.whole(one.value("@customers"), "customers") if kind == "closed" else None
     return Kind(population, one.value("@referenceSource", ""), priority=priority)
 
 
@@ -182,7 +182,7 @@ def _routes(
 
 
 def _switched(section: Entry, routes: dict[str, list[Way]], classes: Iterable[str]) -> dict[str, list[Way]]:
-    """Return the routes out of a class switch: change the class first, then go on as the new one."""
+    """Return the routes out of a class switch: change the class first, then follow the new class's routes."""
     changed: dict[str, list[Way]] = {}
     for c, row in by_class(section, "matrix", classes).items():
         shares = {other: number_in(part) for other, part in classed(row, classes)}
@@ -193,17 +193,17 @@ def _switched(section: Entry, routes: dict[str, list[Way]], classes: Iterable[st
 
 
 def _forks(graph: Graph, name: str, section: Entry, targets: list[str]) -> None:
-    """Read a fork: as many tasks on every connection, or by class a list of branches."""
+    """Read a fork: an equal number of tasks for every connection, or a list of branches by class."""
     entry, block = plain(section, "block", "-1")
     if math.isfinite(limit_of(entry, block)):
         raise entry.refused(f"a limit of customers between fork and join is not supported, got {block} (supported: -1)")
     entry, simple = plain(section, "isSimplifiedFork", "false")
     simplified = entry.truth(simple)
     entry, tasks = plain(section, "jobsPerLink", "1")
-    each = entry.whole(tasks)
-    if each < 1:
-        raise entry.refused(f"it must be at least 1, got {each}")
-    linked = dict.fromkeys(targets, each)
+    tasks_per_link = entry.whole(tasks)
+    if tasks_per_link < 1:
+        raise entry.refused(f"it must be at least 1, got {tasks_per_link}")
+    linked = dict.fromkeys(targets, tasks_per_link)
     by_class_tasks = []
     for c, strategy in by_class(section, "ForkStrategy", graph.classes).items():
         one_of(f"{strategy.place}: fork", kind_of(strategy), ("ProbabilitiesFork",))
@@ -220,7 +220,7 @@ def _forks(graph: Graph, name: str, section: Entry, targets: list[str]) -> None:
 
 
 def _branches(strategy: Entry, targets: list[str]) -> dict[str, int]:
-    """Return how many tasks each branch gets."""
+    """Return the number of tasks of each branch, by station."""
     branches: dict[str, int] = {}
     for array in strategy.of_kind("subParameter"):
         for path in array.of_kind("subParameter"):
@@ -249,18 +249,18 @@ def _join(graph: Graph, section: Entry) -> None:
 
 
 def _joins(graph: Graph, entries: dict[str, Entry]) -> None:
-    """Note for each fork the join that its branches lead to."""
+    """Set for each fork the join to which its branches lead."""
     for name, node in graph.nodes.items():
         if node.kind != "fork":
             continue
-        after = {
+        branch_targets = {
             target
             for (start, c), ways in graph.routes.items()
             if start == name
             for branch, _, _ in ways
             for target, _, _ in graph.routes.get((branch, c), [])
         }
-        joins = [target for target in after if graph.nodes[target].kind == "join"]
+        joins = [target for target in branch_targets if graph.nodes[target].kind == "join"]
         if len(joins) != 1:
             raise entries[name].refused("a fork whose branches are not single stations before one join")
         node.join = joins[0]

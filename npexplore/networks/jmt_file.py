@@ -1,6 +1,6 @@
-"""The elements of JMT's files (.jsimg, .jsim, .jmva), each accounted for; docs/networks.md has the table of them.
+"""The elements of JMT's files (.jsimg, .jsim, .jmva); docs/networks.md has a table of all of them.
 
-JMT's parameters are elements `parameter` and `subParameter` with a name; a Java class says what strategy one is.
+JMT's parameters are elements `parameter` and `subParameter` with a name; a Java class identifies the kind of strategy.
 """
 
 import math
@@ -61,7 +61,7 @@ IRRELEVANT: dict[str, dict[str, str]] = {
 
 
 def read_file(path: Path, left_out: Iterable[str] = ()) -> Entry:
-    """Return the outermost element of a file, without the parts that the user leaves out."""
+    """Return the outermost element of a file, without the parts that the user wants to ignore."""
     root = read_xml(path, _title)
     ignore(root, left_out)
     return root
@@ -84,23 +84,23 @@ def _title(tag: str, attributes: Mapping[str, str]) -> tuple[str, str, bool]:
 
 
 def known(entry: Entry, what: str, name: str, names: Iterable[str]) -> str:
-    """Return a name that must be one of some; raises InputError with the nearest of them."""
+    """Return a name if it is one of `names`; raises InputError with the nearest of them otherwise."""
     if name not in names:
         raise entry.refused(str(UnknownNameError(what, name, names)))
     return name
 
 
 def by_name(entries: Iterable[Entry], what: str) -> dict[str, Entry]:
-    """Return elements by name; raises InputError for a name that two have."""
+    """Return elements by name; raises InputError for a duplicate name."""
     named: dict[str, Entry] = {}
-    for one in entries:
-        if named.setdefault(one.value("@name"), one) is not one:
-            raise one.refused(f"there are two {what} of this name")
+    for entry in entries:
+        if named.setdefault(entry.value("@name"), entry) is not entry:
+            raise entry.refused(f"there are two {what} of this name")
     return named
 
 
 def connections(sim: Entry, nodes: Iterable[str]) -> dict[str, list[str]]:
-    """Return for each node those that its connections lead to."""
+    """Return for each node the nodes to which its connections lead."""
     links: dict[str, list[str]] = {name: [] for name in nodes}
     for link in sim.every("connection"):
         source, target = (known(link, f"{end}: node", link.value(f"@{end}"), links) for end in ("source", "target"))
@@ -114,12 +114,12 @@ def kind_of(entry: Entry) -> str:
 
 
 def parameter(section: Entry, name: str) -> Entry | None:
-    """Return a section's parameter, None if it has none of this name."""
+    """Return a section's parameter of this name, None without one."""
     return section.optional(f"parameter {name}")
 
 
 def plain(section: Entry, name: str, default: str) -> tuple[Entry, str]:
-    """Return a section's parameter that is one value: where it stands, and its text."""
+    """Return a section's parameter with a single value: its element (without one, the section) and its text."""
     entry = parameter(section, name)
     if entry is None:
         return section, default
@@ -127,30 +127,30 @@ def plain(section: Entry, name: str, default: str) -> tuple[Entry, str]:
 
 
 def value_in(entry: Entry) -> str:
-    """Return the text of the one value inside an element."""
+    """Return the text of the single value inside an element."""
     return entry.one("value").content()
 
 
 def by_class(section: Entry, name: str, classes: Iterable[str]) -> dict[str, Entry]:
-    """Return class -> sub-parameter of a parameter by class; raises InputError for unknown and repeated classes."""
+    """Return the sub-parameters of a parameter by class; raises InputError for unknown and repeated classes."""
     entry = parameter(section, name)
     return {} if entry is None else dict(classed(entry, classes))
 
 
 def classed(entry: Entry, classes: Iterable[str]) -> Iterator[tuple[str, Entry]]:
     """Yield (class, sub-parameter) of an element whose sub-parameters follow the names of their classes."""
-    every, done, c = set(classes), set[str](), ""
+    known_classes, read_classes, c = set(classes), set[str](), ""
     entry.of_kind("refClass")
     entry.of_kind("subParameter")
     for part in entry.children:
         if part.kind == "refClass":
-            c = known(part, "class", part.content(), every)
+            c = known(part, "class", part.content(), known_classes)
         elif part.kind == "subParameter":
             if not c:
                 raise part.refused("a refClass must stand in front of it")
-            if c in done:
+            if c in read_classes:
                 raise part.refused(f"class {c!r} stands twice")
-            done.add(c)
+            read_classes.add(c)
             part.title, part.landmark = f"class {c!r}", True
             yield c, part
             c = ""
@@ -159,7 +159,7 @@ def classed(entry: Entry, classes: Iterable[str]) -> Iterator[tuple[str, Entry]]
 
 
 def limit_of(entry: Entry, text: str) -> float:
-    """Return a limit, infinite for -1; raises InputError for 0 and other negative numbers, which JMT does not offer."""
+    """Return a limit, infinite for -1; raises InputError for 0 and other negative numbers, which JMT does not use."""
     limit = entry.number(text)
     if limit != -1 and not limit > 0:
         raise entry.refused(f"a limit must be -1 (none) or greater than 0, got {text!r}")

@@ -1,9 +1,9 @@
 """Petri nets of JMT's simulator: places (Storage, Linkage) and transitions (Enabling, Timing, Firing) of a .jsimg file.
 
-A place of JMT is one place of the net for each class of tokens (Zhu, Casale, Perez, FGCS 74, 2017: coloured tokens with
-finite colours unfold so); each mode of a transition is a transition. Clocks race; a mode in no time comes before all
-others, the highest firing priority first, then by weight. A source is a transition that takes nothing, a sink keeps
-nothing. Stations among places are refused by name.
+A place of JMT becomes one place of the net per class of tokens (finite colours unfold this way: Zhu, Casale, Perez,
+FGCS 74, 2017); each mode of a transition becomes a transition. Clocks race. Modes without a delay fire before all
+others, by firing priority (highest first), then by weight. A source becomes a transition without inputs; a sink removes
+tokens. Stations among places are refused by name.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from npexplore.toml import typed
 PLACE, TRANSITION = ("Storage", "ServiceTunnel", "Linkage"), ("Enabling", "Timing", "Firing")
 SOURCE, SINK = ("RandomSource", "ServiceTunnel", "Router"), ("JobSink",)
 NODES = {PLACE: "place", TRANSITION: "transition", SOURCE: "source", SINK: "sink"}
-# what JMT's files hold beyond a model; tokens at first (`preload`) count in a net
+# irrelevant elements as for networks, except the initial tokens (`preload`), which a net needs
 IRRELEVANT = {**OF_FILES, "sim": {name: why for name, why in OF_FILES["sim"].items() if name != "preload"}}
 Vectors = dict[str, dict[str, int]]  # node -> class -> tokens
 
 
 def read_jmt_net(path: str | Path, left_out: Iterable[str] = ()) -> Net:
-    """Return the Petri net of a .jsimg file; raises InputError with file, line, element and what cannot be said.
+    """Return the Petri net of a .jsimg file; raises InputError with file, line, element and the unsupported feature.
 
-    left_out: names of elements that the user leaves out knowingly. A place of a file with several classes is called
-    `PLACE CLASS`, a mode of a transition with several modes `TRANSITION MODE`.
+    left_out: names of elements that the user wants to ignore. If a file has several classes, a place is named `PLACE
+    CLASS`; if a transition has several modes, each is named `TRANSITION MODE`.
     """
     path = Path(path)
     root = read_file(path, left_out)
@@ -62,7 +62,7 @@ def read_jmt_net(path: str | Path, left_out: Iterable[str] = ()) -> Net:
 
 
 class _Reader:
-    """Reads classes, nodes and connections; places are numbered as they stand in the file, class by class."""
+    """Reads classes, nodes and connections; places are numbered in the order of the file, then by class."""
 
     def __init__(self, sim: Entry, name: str) -> None:
         self.sim, self.name, self.notes = sim, name, list[str]()
@@ -107,44 +107,46 @@ class _Reader:
         return place if len(self.classes) == 1 else f"{place} {c}"
 
     def marking(self) -> dict[tuple[str, str], int]:
-        """Return the tokens at first: as `preload` says, the rest of a closed class at its reference station."""
+        """Return the initial tokens: those of `preload`, the rest of a closed class at its reference station."""
         tokens = dict.fromkeys(self.numbers, 0)
         preload = self.sim.optional("preload")
         for station in preload.every("stationPopulations") if preload else ():
             place = known(station, "node", station.value("@stationName"), self.kinds)
-            for one in station.every("classPopulation"):
-                c = one.value("@refClass")
+            for entry in station.every("classPopulation"):
+                c = entry.value("@refClass")
                 if (place, c) not in tokens:
-                    raise one.refused(f"no place {place!r} with a class {c!r}")
-                tokens[place, c] += one.whole(one.value("@population"), "population")
-        for c, one in self.classes.items():
-            reference, kind = one.value("@referenceSource", ""), one_of(
-                f"{one.place}: type", one.value("@type"), ("open", "closed")
+                    raise entry.refused(f"no place {place!r} with a class {c!r}")
+                tokens[place, c] += entry.whole(entry.value("@population"), "population")
+        for c, entry in self.classes.items():
+            reference, kind = entry.value("@referenceSource", ""), one_of(
+                f"{entry.place}: type", entry.value("@type"), ("open", "closed")
             )  # fmt: skip
-            one.value("@priority", "0")  # tokens are not in line for a server
+            entry.value("@priority", "0")  # read but not used: tokens do not wait in line for a server
             if kind == "open":
-                one.value("@customers", "0")
+                entry.value("@customers", "0")
                 continue
-            rest = one.whole(one.value("@customers"), "customers") - sum(n for key, n in tokens.items() if key[1] == c)
+            rest = entry.whole(entry.value("@customers"), "customers") - sum(
+                n for key, n in tokens.items() if key[1] == c
+            )
             if rest < 0:
-                raise one.refused(f"preload has {-rest} customers more than the class")
+                raise entry.refused(f"preload has {-rest} customers more than the class")
             if rest and (reference, c) not in tokens:
-                raise one.refused(f"{rest} customers begin at {reference!r}, which is no place")
+                raise entry.refused(f"{rest} customers begin at {reference!r}, which is no place")
             if rest:
                 tokens[reference, c] += rest
         return tokens
 
     def place(self, storage: Entry) -> None:
-        """Read a place; raises InputError if it has a limit."""
+        """Read a place; raises InputError if it has a limit of tokens."""
         entry, total = plain(storage, "totalCapacity", "-1")
         limits = [(entry, entry.whole(total))]
         limits += [(one, whole_in(one)) for _, one in by_class(storage, "capacities", self.classes).items()]
         for entry, limit in limits:
             if limit != -1:
                 raise entry.refused(f"a limit of the tokens in a place is not supported, got {limit} (supported: -1)")
-        for one in by_class(storage, "dropRules", self.classes).values():  # of a place without a limit
+        for one in by_class(storage, "dropRules", self.classes).values():  # unused without a limit
             value_in(one)
-        parameter(storage, "getStrategy")  # which token of a class goes first changes no count
+        parameter(storage, "getStrategy")  # the order of tokens of a class changes no count
         for one in by_class(storage, "putStrategies", self.classes).values():
             kind_of(one)
 
@@ -152,31 +154,31 @@ class _Reader:
         takes = self.modes(enabling, "enablingConditions")
         inhibits = self.modes(enabling, "inhibitingConditions")
         gives = self.modes(firing, "firingOutcomes")
-        modes = [value_in(one) for one in _listed(timing, "modeNames")]
-        servers = [whole_in(one) for one in _listed(timing, "numbersOfServers")]
-        times = [self.delay(one) for one in _listed(timing, "timingStrategies")]
-        priorities = [whole_in(one) for one in _listed(timing, "firingPriorities")]
-        weights = [number_in(one) for one in _listed(timing, "firingWeights")]
+        modes = [value_in(entry) for entry in _listed(timing, "modeNames")]
+        servers = [whole_in(entry) for entry in _listed(timing, "numbersOfServers")]
+        times = [self.delay(entry) for entry in _listed(timing, "timingStrategies")]
+        priorities = [whole_in(entry) for entry in _listed(timing, "firingPriorities")]
+        weights = [number_in(entry) for entry in _listed(timing, "firingWeights")]
         counts = [len(rows) for rows in (modes, servers, times, priorities, weights, takes, inhibits, gives)]
         if len(set(counts)) > 1 or not modes:
             raise timing.refused(f"every mode needs all conditions, got {', '.join(map(str, counts))} entries")
-        fields = []
+        transitions = []
         for k, mode in enumerate(modes):
-            timed, many = times[k], servers[k]
-            if timed is not None and (many == 0 or many < -1):
-                raise timing.refused(f"mode {mode!r}: its servers must be -1 (no limit) or at least 1, got {many}")
+            timed, count = times[k], servers[k]
+            if timed is not None and (count == 0 or count < -1):
+                raise timing.refused(f"mode {mode!r}: its servers must be -1 (no limit) or at least 1, got {count}")
             if timed is None and weights[k] <= 0:
                 raise timing.refused(f"mode {mode!r}: its weight must be greater than 0, got {weights[k]:g}")
-            if timed is not None and not isinstance(timed, Exponential) and many != 1:
+            if timed is not None and not isinstance(timed, Exponential) and count != 1:
                 self.notes.append(f"{name}, {mode}: which of several clocks stops when tokens leave is not JMT's rule")
-            fields.append(Transition(
+            transitions.append(Transition(
                 f"{name} {mode}" if len(modes) > 1 else name,
                 self.arcs(takes[k]), self.arcs(gives[k]), inhibit=self.arcs(inhibits[k]),
                 delay=timed,
                 priority=priorities[k] if timed is None else 0, weight=1.0 if timed is not None else weights[k],
-                servers=None if many < 0 else many,
+                servers=None if count < 0 else count,
             ))  # fmt: skip
-        return fields
+        return transitions
 
     def delay(self, strategy: Entry) -> Distribution | None:
         time = service_of(strategy)
@@ -186,7 +188,7 @@ class _Reader:
         return tuple(Arc(self.numbers[place, c], n) for place, row in vectors.items() for c, n in row.items() if n > 0)
 
     def modes(self, section: Entry, name: str) -> list[Vectors]:
-        """Return for each mode the tokens by node and class; at sinks none."""
+        """Return for each mode the tokens by node and class; sinks are left out."""
         modes = []
         for mode in _listed(section, name):
             vectors: Vectors = {}
@@ -206,8 +208,8 @@ class _Reader:
         return modes
 
     def source(self, name: str, section: Entry, router: Entry) -> list[Transition]:
-        """Return a transition for each class that arrives, into the one place behind the source."""
-        fields = []
+        """Return a transition for each class that arrives, with the only place behind the source as its output."""
+        transitions = []
         targets = self.links[name]
         routing = by_class(router, "RoutingStrategy", self.classes)
         for c, strategy in by_class(section, "ServiceStrategy", self.classes).items():
@@ -222,8 +224,8 @@ class _Reader:
                 raise section.refused(f"a source must lead to one place, got {', '.join(targets) or 'none'}")
             poisson = {"distribution": "exponential", "mean": 1 / arrivals["rate"]} if "rate" in arrivals else None
             time = _time(strategy, poisson or arrivals["interval"])
-            fields.append(Transition(self.called(name, c), (), (Arc(self.numbers[targets[0], c], 1),), delay=time))
-        return fields
+            transitions.append(Transition(self.called(name, c), (), (Arc(self.numbers[targets[0], c], 1),), delay=time))
+        return transitions
 
 
 def _listed(section: Entry, name: str) -> list[Entry]:

@@ -1,7 +1,7 @@
 """JMT's finite capacity regions: limits of customers and of memory, of all, of a class or of a group of classes.
 
-A class counts with its weight toward limits of customers and with its size toward limits of memory. A limit that can
-never be met is dropped; the others must be of all classes that come, with one weight, to be a region of a network file.
+A customer counts with the weight of its class toward limits of customers, and with its size toward limits of memory. A
+limit that cannot be reached is dropped. A network file can only express limits of all classes with equal weights.
 """
 
 import math
@@ -11,33 +11,33 @@ from npexplore.networks.graph import Graph
 from npexplore.networks.jmt_file import known, limit_of
 from npexplore.strict_input import Entry
 
-Limit = tuple[Entry, list[str], dict[str, float], float]  # where it stands, its classes, what each counts, the limit
+Limit = tuple[Entry, list[str], dict[str, float], float]  # element, classes, weight of each class, limit
 
 
 def region(graph: Graph, entry: Entry) -> None:
-    """Add a region to a graph; raises InputError for limits that a network file cannot say."""
+    """Add a region to a graph; raises InputError for limits that a network file cannot express."""
     name = entry.value("@name", "region")
     if name in graph.regions:
         raise entry.refused("there are two regions of this name")
-    stations, every = [], [name for name, one in graph.nodes.items() if one.kind == "station"]
+    stations, known_stations = [], [name for name, one in graph.nodes.items() if one.kind == "station"]
     for node in entry.every("regionNode"):
         node.content()
         station = node.value("@nodeName")
-        stations.append(known(node, "nodeName: station", station, every))
+        stations.append(known(node, "nodeName: station", station, known_stations))
     drops = dict(_of_classes(graph, entry, "dropRules", "@dropThisClass"))
-    there = [c for c in graph.classes if any(c in graph.nodes[station].service for station in stations)]
-    limits = [limit for limit in _limits(graph, entry) if _can_bind(graph, limit, there)]
+    visiting = [c for c in graph.classes if any(c in graph.nodes[station].service for station in stations)]
+    limits = [limit for limit in _limits(graph, entry) if _can_bind(graph, limit, visiting)]
     if not limits:
         return
     capacities = []
     for place, classes, counts, most in limits:
-        here = {counts[c] for c in there}
-        if not set(there) <= set(classes) or len(here) > 1:
+        weights = {counts[c] for c in visiting}
+        if not set(visiting) <= set(classes) or len(weights) > 1:
             raise place.refused(
                 "a limit of some of the classes, or one toward which they count differently, is not supported"
             )
-        capacities.append(math.floor(most / here.pop() + 1e-9))
-    rules = {entry.truth(drops.get(c, (entry, "false"))[1]) for c in there}
+        capacities.append(math.floor(most / weights.pop() + 1e-9))
+    rules = {entry.truth(drops.get(c, (entry, "false"))[1]) for c in visiting}
     if len(rules) > 1:
         raise entry.refused("some classes are dropped, others wait: not supported")
     graph.regions[name] = {
@@ -48,50 +48,50 @@ def region(graph: Graph, entry: Entry) -> None:
 def _of_classes(
     graph: Graph, entry: Entry, tag: str, attribute: str, key: str = "@jobClass"
 ) -> Iterator[tuple[str, tuple[Entry, str]]]:
-    """Yield (class, (element, value)) of elements by class."""
-    done = set()
-    for one in entry.every(tag):
-        c = one.value(key)
+    """Yield (class, (element, value)) of elements that each belong to a class."""
+    read_classes = set()
+    for element in entry.every(tag):
+        c = element.value(key)
         if key == "@jobClass":
-            known(one, "jobClass", c, graph.classes)
-        if c in done:
-            raise one.refused(f"{c!r} stands twice")
-        done.add(c)
-        yield c, (one, one.value(attribute))
+            known(element, "jobClass", c, graph.classes)
+        if c in read_classes:
+            raise element.refused(f"{c!r} stands twice")
+        read_classes.add(c)
+        yield c, (element, element.value(attribute))
 
 
 def _limits(graph: Graph, entry: Entry) -> list[Limit]:
-    """Return every limit of a region that is one (-1: none)."""
-    everyone = list(graph.classes)
-    weights = {c: one.number(text) for c, (one, text) in _of_classes(graph, entry, "classWeight", "@weight")}
-    sizes = {c: one.number(text) for c, (one, text) in _of_classes(graph, entry, "classSize", "@size")}
-    jobs = dict.fromkeys(everyone, 1.0) | weights
-    memory = dict.fromkeys(everyone, 1.0) | sizes
+    """Return the finite limits of a region (-1 is no limit)."""
+    all_classes = list(graph.classes)
+    weights = {c: element.number(text) for c, (element, text) in _of_classes(graph, entry, "classWeight", "@weight")}
+    sizes = {c: element.number(text) for c, (element, text) in _of_classes(graph, entry, "classSize", "@size")}
+    jobs = dict.fromkeys(all_classes, 1.0) | weights
+    memory = dict.fromkeys(all_classes, 1.0) | sizes
     for counts, tag in ((weights, "classWeight"), (sizes, "classSize")):
         for c, count in counts.items():
             if not 0 < count < math.inf:
                 raise entry.refused(f"{tag} of class {c!r} must be finite and greater than 0, got {count:g}")
     groups: dict[str, list[str]] = {}
-    for listed in entry.every("groupClassList"):
-        for one in listed.every("groupClass"):
-            c = known(one, "jobClass", one.value("@jobClass"), graph.classes)
-            groups.setdefault(one.value("@jobGroup"), []).append(c)
+    for group_list in entry.every("groupClassList"):
+        for element in group_list.every("groupClass"):
+            c = known(element, "jobClass", element.value("@jobClass"), graph.classes)
+            groups.setdefault(element.value("@jobGroup"), []).append(c)
     limits: list[Limit] = []
-    for kind, most, counts in (("Constraint", "@maxJobs", jobs), ("MemoryConstraint", "@maxMemory", memory)):
+    for kind, attribute, counts in (("Constraint", "@maxJobs", jobs), ("MemoryConstraint", "@maxMemory", memory)):
         if (limit := entry.optional(f"global{kind}")) is not None:
-            limits.append((limit, everyone, counts, limit_of(limit, limit.value(most))))
-        for c, (one, text) in _of_classes(graph, entry, f"class{kind}", f"{most}PerClass"):
-            limits.append((one, [c], counts, limit_of(one, text)))
-        for group, (one, text) in _of_classes(graph, entry, f"group{kind}", f"{most}PerGroup", "@jobGroup"):
-            limits.append((one, groups[known(one, "jobGroup", group, groups)], counts, limit_of(one, text)))
+            limits.append((limit, all_classes, counts, limit_of(limit, limit.value(attribute))))
+        for c, (element, text) in _of_classes(graph, entry, f"class{kind}", f"{attribute}PerClass"):
+            limits.append((element, [c], counts, limit_of(element, text)))
+        for group, (element, text) in _of_classes(graph, entry, f"group{kind}", f"{attribute}PerGroup", "@jobGroup"):
+            limits.append((element, groups[known(element, "jobGroup", group, groups)], counts, limit_of(element, text)))
     return [limit for limit in limits if math.isfinite(limit[3])]
 
 
-def _can_bind(graph: Graph, limit: Limit, there: list[str]) -> bool:
-    """Whether so many customers of the limited classes can come that the limit is met."""
+def _can_bind(graph: Graph, limit: Limit, visiting: list[str]) -> bool:
+    """Return whether so many customers of the limited classes can be present that they reach the limit."""
     _, classes, counts, most = limit
-    here = [c for c in classes if c in there]
-    if any(graph.classes[c].population is None for c in here):
-        return bool(here)
-    everyone = sum(kind.population or 0 for kind in graph.classes.values())
-    return max((counts[c] for c in here), default=0.0) * everyone > most
+    present = [c for c in classes if c in visiting]
+    if any(graph.classes[c].population is None for c in present):
+        return bool(present)
+    population = sum(kind.population or 0 for kind in graph.classes.values())
+    return max((counts[c] for c in present), default=0.0) * population > most

@@ -1,6 +1,6 @@
-"""Results that JMT stored in its files, beside the answers of our solvers (`npexplore solve FILE --compare-stored`).
+"""Compares results stored in JMT's files with the answers of our solvers (`npexplore solve FILE --compare-stored`).
 
-A .jsimg file has means of a simulation with the interval of the last sample, a .jmva file those of an algorithm.
+A .jsimg file has means of a simulation with the interval of the last sample, a .jmva file has means of an algorithm.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from npexplore.strict_input import Entry
 
 
 class Stored(NamedTuple):
-    """A stored mean. station, class_name: "" for all of them; low, high: its interval, None without one."""
+    """A stored mean. station, class_name: "" for all of them; low, high: its interval, or None."""
 
     station: str
     class_name: str
@@ -34,11 +34,11 @@ OF_CLASSES = {"System Response Time": "mean_response", "System Throughput": "thr
 
 
 def stored_results(path: Path) -> list[Stored]:
-    """Return the means that a file of JMT has, or FILE-result.jsim beside it; raises InputError if there are none."""
+    """Return the means stored in a file of JMT, or in FILE-result.jsim beside it; InputError if there are none."""
     root = read_file(path)
     results = [*_simulated(root), *_solved(root)]
     written = [path.with_name(f"{path.name}-result{suffix}") for suffix in (".jsim", ".jsimg")]
-    for file in written:  # as JMT's command line writes them
+    for file in written:  # written by JMT's command line
         if not results and file.is_file():
             results = [*_written(read_file(file))]
     if not results:
@@ -47,26 +47,26 @@ def stored_results(path: Path) -> list[Stored]:
 
 
 def beside(stored: Sequence[Stored], results: Sequence[NetworkResult], network: Network) -> list[dict[str, Any]]:
-    """Return a row for each stored mean: what was stored, and what each solver says (None: it has no such mean)."""
+    """Return a row for each stored mean with the value of each solver (None: it has no such mean)."""
     return [
-        _row(one, {result.solver: None if result.refused else _ours(one, result, network) for result in results})
-        for one in stored
+        _row(mean, {result.solver: None if result.refused else _ours(mean, result, network) for result in results})
+        for mean in stored
     ]
 
 
 def beside_net(stored: Sequence[Stored], results: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return a row for each mean stored of a Petri net; results: of its solvers, as `to_dict` returns them."""
+    """Return a row for each stored mean of a Petri net; results: of its solvers, from `to_dict`."""
     tables = {"Number of Customers": ("places", "mean"), "Firing Throughput": ("transitions", "throughput")}
     rows = []
-    for one in stored:
-        ours: dict[str, float | None] = {}
-        table, column = tables.get(one.measure, ("", ""))
+    for mean in stored:
+        values: dict[str, float | None] = {}
+        table, column = tables.get(mean.measure, ("", ""))
         for result in results:
             if "places" in result:
-                known = result.get(table) or {}
-                entry = known.get(one.station) or known.get(f"{one.station} {one.class_name}") or {}
-                ours[result["solver"]] = entry.get(column)
-        rows.append(_row(one, ours))
+                entries = result.get(table) or {}
+                entry = entries.get(mean.station) or entries.get(f"{mean.station} {mean.class_name}") or {}
+                values[result["solver"]] = entry.get(column)
+        rows.append(_row(mean, values))
     return rows
 
 
@@ -87,7 +87,7 @@ def _simulated(root: Entry) -> Iterator[Stored]:
         samples = measure.every("sample")
         if not text and not samples:
             continue
-        if samples and not text:  # of a what-if run, one sample a step: the first is of the file's own values
+        if samples and not text:  # a what-if run has one sample per step; the first is for the file's values
             samples = samples[:1]
         value = measure.number(text or samples[-1].value("@meanValue"), "finalValue")
         ends = [samples[-1].value(end, "") if samples else "" for end in ("@lowerBound", "@upperBound")]
@@ -111,39 +111,39 @@ def _written(root: Entry) -> Iterator[Stored]:
 def _solved(root: Entry) -> Iterator[Stored]:
     for solution in root.every("solutions")[:1]:
         for station in solution.every("stationresults"):
-            for one in station.every("classresults"):
-                for measure in one.every("measure"):
+            for results in station.every("classresults"):
+                for measure in results.every("measure"):
                     text = measure.value("@meanValue", "")
                     if text:
                         yield Stored(
-                            station.value("@station"), one.value("@customerclass"), measure.value("@measureType"),
+                            station.value("@station"), results.value("@customerclass"), measure.value("@measureType"),
                             measure.number(text, "meanValue"),
                         )  # fmt: skip
 
 
 def _ours(one: Stored, result: NetworkResult, network: Network) -> float | None:
-    """Return what a solver says of a stored mean; None for one that JMT defines in another way.
+    """Return a solver's value for a stored mean; None for a mean that JMT defines differently.
 
-    JMT counts lost customers in the system's throughput, and takes a customer that changes its class for a new one.
+    JMT includes lost customers in the system's throughput, and counts a customer that changes its class as a new one.
     """
-    only = next(iter(result.classes)) if len(result.classes) == 1 else ""
-    whole = result.classes.get(one.class_name or only)
-    if one.measure in (*OF_CLASSES, "Residence Time") and (network.switches or _field(whole, "loss")):
+    single_class = next(iter(result.classes)) if len(result.classes) == 1 else ""
+    class_result = result.classes.get(one.class_name or single_class)
+    if one.measure in (*OF_CLASSES, "Residence Time") and (network.switches or _field(class_result, "loss")):
         return None
     if one.measure in OF_CLASSES:
-        return _field(whole, OF_CLASSES[one.measure])
-    name = "" if one.class_name == only else one.class_name
-    there = result.station_classes.get(one.station, {}).get(name) if name else result.stations.get(one.station)
+        return _field(class_result, OF_CLASSES[one.measure])
+    name = "" if one.class_name == single_class else one.class_name
+    here = result.station_classes.get(one.station, {}).get(name) if name else result.stations.get(one.station)
     if one.measure == "Residence Time":
-        passes, number = _field(whole, "throughput"), _field(there, "mean_number")
+        passes, number = _field(class_result, "throughput"), _field(here, "mean_number")
         return number / passes if passes and number is not None else None
     if one.measure == "Utilization" and name:
         station, service = network.station.get(one.station), network.classes[name].service.get(one.station)
-        throughput = _field(there, "throughput")
+        throughput = _field(here, "throughput")
         if station is None or service is None or throughput is None or station.rates or station.when_full == "block":
             return None
         return throughput * service.moments()[0] / station.servers
-    return _field(there, AT_STATIONS[one.measure]) if one.measure in AT_STATIONS else None
+    return _field(here, AT_STATIONS[one.measure]) if one.measure in AT_STATIONS else None
 
 
 def _field(record: object, name: str) -> float | None:

@@ -1,4 +1,4 @@
-"""JMT's stations: a Queue section with a server behind it, as the station of a network file."""
+"""Reads JMT's stations: a Queue section and a server section become the station of a network file."""
 
 import math
 from collections.abc import Collection
@@ -19,11 +19,11 @@ VISITS = {"Exhaustive": "exhaustive", "Gated": "gated", "Limited": "limited"}
 SERVING = ("Server", "PSServer", "Delay", "PreemptiveServer", *(f"{how}PollingServer" for how in VISITS))
 RULES = {"drop": "drop", "waiting queue": "wait", "BAS blocking": "block"}
 GET = {"FCFSstrategy": "", **{f"{how}PollingGetStrategy": name for how, name in VISITS.items()}}
-SHARING = {"EPSStrategy": False, "DPSStrategy": True}  # whether weights count
+SHARING = {"EPSStrategy": False, "DPSStrategy": True}  # whether weights are used
 
 
 def station(queue: Entry, server: Entry, classes: Collection[str]) -> Node:
-    """Return the station of a queue section and a serving section; raises InputError for what it cannot say."""
+    """Return the station of a queue section and a server section; raises InputError for unsupported features."""
     kind = server.value("@className")
     disciplines = _puts(queue, classes)
     visits = _visits(queue)
@@ -38,9 +38,9 @@ def station(queue: Entry, server: Entry, classes: Collection[str]) -> Node:
     _once(server, "numberOfVisits", classes, "several visits in a row")
     _once(server, "classParallelism", classes, "a customer that takes several servers")
     fields["servers"] = _server_types(server, list(classes), list(service), fields["servers"])
-    here = {disciplines[c] for c in service if c in disciplines}
-    if (kind == "PreemptiveServer") != bool(here & PREEMPTIVE) and here and kind in ("Server", "PreemptiveServer"):
-        raise server.refused(f"{kind} with the queue policy {', '.join(sorted(here))} is not supported")
+    policy = {disciplines[c] for c in service if c in disciplines}
+    if (kind == "PreemptiveServer") != bool(policy & PREEMPTIVE) and policy and kind in ("Server", "PreemptiveServer"):
+        raise server.refused(f"{kind} with the queue policy {', '.join(sorted(policy))} is not supported")
     if kind == "PreemptiveServer":
         for c, strategy in by_class(server, "PreemptiveStrategy", classes).items():
             if PUT.get(kind_of(strategy), "") != disciplines.get(c):
@@ -54,22 +54,22 @@ def station(queue: Entry, server: Entry, classes: Collection[str]) -> Node:
         fields |= _sharing(server, classes, list(service), fields["servers"])
     elif polling:
         fields |= _polling(server, classes, list(service), visits)
-    elif len(here) > 1:
-        raise queue.refused(f"classes with different queue policies ({', '.join(sorted(here))}) are not supported")
+    elif len(policy) > 1:
+        raise queue.refused(f"classes with different queue policies ({', '.join(sorted(policy))}) are not supported")
     else:
-        fields["discipline"] = here.pop() if here else "fifo"
+        fields["discipline"] = policy.pop() if policy else "fifo"
     if size > 0:
-        said = {rules[c] for c in service if c in rules}
-        if len(said) > 1 or not said <= {"drop", "block"}:
+        action = {rules[c] for c in service if c in rules}
+        if len(action) > 1 or not action <= {"drop", "block"}:
             raise queue.refused(
-                f"a capacity with the rule {', '.join(sorted(said))} is not supported (supported: drop, BAS blocking)"
+                f"a capacity with the rule {', '.join(sorted(action))} is not supported (supported: drop, BAS blocking)"
             )
-        fields |= {"capacity": size, "when_full": said.pop() if said else "drop"}
+        fields |= {"capacity": size, "when_full": action.pop() if action else "drop"}
     return Node("station", fields, service)
 
 
 def check_unused_queue(queue: Entry, classes: Collection[str]) -> None:
-    """Read the queue of a node in which nobody waits; raises InputError if it has a limit or another policy."""
+    """Read the queue of a node without waiting; raises InputError if it has a limit or another policy."""
     _puts(queue, classes)
     _rules(queue, classes)
     if _size(queue) > 0:
@@ -95,7 +95,7 @@ def _size(queue: Entry) -> int:
 
 
 def _rules(queue: Entry, classes: Collection[str]) -> dict[str, str]:
-    """Return what happens to each class at a full station."""
+    """Return the rule of each class for a full station."""
     return {
         c: RULES[one_of(f"{rule.place}: rule of class {c!r}", value_in(rule), RULES)]
         for c, rule in by_class(queue, "dropStrategies", classes).items()
@@ -103,7 +103,7 @@ def _rules(queue: Entry, classes: Collection[str]) -> dict[str, str]:
 
 
 def _visits(queue: Entry) -> tuple[str, int]:
-    """Return how a polling server leaves a class and after how many customers; ('', 1) where none polls."""
+    """Return when a polling server leaves a class, and its limit of customers; ('', 1) without polling."""
     visits = [
         entry
         for entry in queue.children
@@ -114,9 +114,9 @@ def _visits(queue: Entry) -> tuple[str, int]:
         raise visits[1].refused("a queue is left in one way")
     if not visits:
         return "", 1
-    how = GET[one_of(f"{visits[0].place}: how customers leave the queue", kind_of(visits[0]), GET)]
-    most = visits[0].optional("subParameter pollingKValue") if how == "limited" else None
-    return how, whole_in(most) if most else 1
+    visit_kind = GET[one_of(f"{visits[0].place}: how customers leave the queue", kind_of(visits[0]), GET)]
+    limit = visits[0].optional("subParameter pollingKValue") if visit_kind == "limited" else None
+    return visit_kind, whole_in(limit) if limit else 1
 
 
 def _once(server: Entry, name: str, classes: Collection[str], meaning: str) -> None:
@@ -126,43 +126,43 @@ def _once(server: Entry, name: str, classes: Collection[str], meaning: str) -> N
 
 
 def _server_types(server: Entry, classes: list[str], served: list[str], servers: int) -> int:
-    """Return how many servers there are for the classes served here, where types of servers may differ in classes."""
+    """Return the number of servers for the classes served here; types of servers may serve different classes."""
     names, counts, tables = (
         parameter(server, key) for key in ("serverNames", "serversPerServerType", "serverCompatibilities")
     )
     _, policy = plain(server, "schedulingPolicy", "ALIS")
     sizes = [whole_in(entry) for entry in counts.of_kind("subParameter")] if counts else []
     labels = [value_in(entry) for entry in names.of_kind("subParameter")] if names else []
-    fits = []
+    served_by_type = []
     for table in tables.of_kind("subParameter") if tables else []:
         entries = table.of_kind("subParameter")
         if len(entries) != len(classes):
             raise table.refused(f"one entry a class is needed ({len(classes)}), got {len(entries)}")
         by_name = dict(zip(classes, (entry.truth(value_in(entry)) for entry in entries), strict=True))
-        fits.append([by_name[c] for c in served])
+        served_by_type.append([by_name[c] for c in served])
     if tables is None:
         return servers
-    if not len(sizes) == len(labels) == len(fits):
+    if not len(sizes) == len(labels) == len(served_by_type):
         raise tables.refused(
-            f"{len(labels)} types of servers with {len(sizes)} sizes and {len(fits)} tables of classes"
+            f"{len(labels)} types of servers with {len(sizes)} sizes and {len(served_by_type)} tables of classes"
         )
     for entry, size in zip(counts.of_kind("subParameter") if counts else [], sizes, strict=True):
         if size < 1:
             raise entry.refused(f"a type of servers must have at least 1, got {size}")
-    if len(fits) == 1 and all(fits[0]):
-        return servers  # one type, whatever its size: JMT writes 1 where nobody chose types
+    if len(served_by_type) == 1 and all(served_by_type[0]):
+        return servers  # a single type: its size does not matter, JMT writes 1 by default
     if sum(sizes) != servers:
         raise tables.refused(f"the types of servers have {sum(sizes)} servers, maxJobs says {servers}")
-    if any(any(row) and not all(row) for row in fits):
+    if any(any(row) and not all(row) for row in served_by_type):
         raise tables.refused(f"types of servers that serve some classes only are not supported (policy {policy})")
-    usable = sum(size for size, row in zip(sizes, fits, strict=True) if all(row))
+    usable = sum(size for size, row in zip(sizes, served_by_type, strict=True) if all(row))
     if served and not usable:
         raise tables.refused("no server serves the classes that come here")
     return usable
 
 
 def _sharing(server: Entry, classes: Collection[str], served: list[str], servers: int) -> dict[str, Any]:
-    """Return the keys of a station that is shared: equally or by weights, or up to a number of customers at once."""
+    """Return the keys of a processor sharing station: equal shares, weights, or a limit of customers in service."""
     entry, used = plain(server, "PSPriorityUsed", "false")
     if entry.truth(used):
         raise entry.refused("shared servers with priorities are not supported (supported: false)")
@@ -175,15 +175,15 @@ def _sharing(server: Entry, classes: Collection[str], served: list[str], servers
     if most > servers:
         raise entry.refused(f"more customers at once ({most}) than servers ({servers}), but a limit: not supported")
     if most > 0:
-        return {"discipline": "fifo", "servers": most}  # each has a server of its own; the others wait in line
-    here = {shares[c] for c in served if c in shares}
-    if len(here) > 1:
+        return {"discipline": "fifo", "servers": most}  # a server for each customer in service; others wait in line
+    kinds = {shares[c] for c in served if c in shares}
+    if len(kinds) > 1:
         raise server.refused("classes that share in different ways are not supported")
-    return {"discipline": "ps"} | ({"weights": {c: weights.get(c, 1.0) for c in served}} if here == {True} else {})
+    return {"discipline": "ps"} | ({"weights": {c: weights.get(c, 1.0) for c in served}} if kinds == {True} else {})
 
 
 def _polling(server: Entry, classes: Collection[str], served: list[str], visits: tuple[str, int]) -> dict[str, Any]:
-    """Return the keys of a polling station; JMT's switch-over times are of the class that is come to."""
+    """Return the keys of a polling station; JMT's switch-over time belongs to the class that is switched to."""
     fields: dict[str, Any] = {
         "discipline": "polling",
         "switch_over": {},

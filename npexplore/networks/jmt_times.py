@@ -1,4 +1,4 @@
-"""JMT's distributions as those of network files."""
+"""Converts JMT's distributions and arrivals to those of network files."""
 
 from math import exp, expm1
 from pathlib import Path
@@ -17,7 +17,7 @@ ARRIVALS = ("MAPDistr", "MMPP2Distr")
 
 
 def service_of(strategy: Entry) -> dict[str, Any] | None:
-    """Return a service time of a strategy, None where no time passes; raises InputError naming the kind."""
+    """Return the service time of a strategy, None for zero service; raises InputError naming the kind."""
     known = ("ServiceTimeStrategy", "ZeroServiceTimeStrategy")
     if one_of(f"{strategy.place}: strategy", kind_of(strategy), known) == "ZeroServiceTimeStrategy":
         return None
@@ -71,7 +71,7 @@ def _time(kind: Entry, values: Entry) -> dict[str, Any] | None:
 
 
 def arrivals_of(strategy: Entry) -> dict[str, Any] | None:
-    """Return the arrivals of a source's strategy, None if it has none; raises InputError naming the kind."""
+    """Return the arrivals of a source's strategy, None without arrivals; raises InputError naming the kind."""
     known = ("ServiceTimeStrategy", "DisabledServiceTimeStrategy")
     if one_of(f"{strategy.place}: strategy", kind_of(strategy), known) == "DisabledServiceTimeStrategy":
         return None
@@ -85,8 +85,8 @@ def arrivals_of(strategy: Entry) -> dict[str, Any] | None:
         return {"process": "markovian", "quiet": _table(values, "D0"), "arrive": _table(values, "D1")}
     if name == "MMPP2Distr":
         keys = ("lambda0", "lambda1", "sigma0", "sigma1")
-        a, b, up, down = (number_in(values.one(f"subParameter {key}")) for key in keys)
-        return {"process": "markovian", "quiet": [[-a - up, up], [down, -b - down]], "arrive": [[a, 0.0], [0.0, b]]}
+        r0, r1, up, down = (number_in(values.one(f"subParameter {key}")) for key in keys)
+        return {"process": "markovian", "quiet": [[-r0 - up, up], [down, -r1 - down]], "arrive": [[r0, 0.0], [0.0, r1]]}
     interval = _time(kind, values)
     if interval is None:
         raise strategy.refused("arrivals without any time between them")
@@ -94,7 +94,7 @@ def arrivals_of(strategy: Entry) -> dict[str, Any] | None:
 
 
 def _parts(strategy: Entry) -> tuple[Entry, Entry | None]:
-    """Return the distribution's element and the one of its parameters, None for `null`."""
+    """Return the elements of a distribution and of its parameters; None in place of the parameters for `null`."""
     parts = strategy.of_kind("subParameter")
     values = [part for part in parts if part.key == "subParameter distrPar"]
     kinds = [part for part in parts if part.key != "subParameter distrPar"]
@@ -108,7 +108,7 @@ def _parts(strategy: Entry) -> tuple[Entry, Entry | None]:
 
 
 def _table(values: Entry, name: str) -> list[list[float]]:
-    """Return rows of numbers."""
+    """Return a matrix as a list of rows."""
     rows = values.one(f"subParameter {name}").of_kind("subParameter")
     table = [[number_in(entry) for entry in row.of_kind("subParameter")] for row in rows]
     if not table:

@@ -1,7 +1,7 @@
-"""Models of JMT's mean value analysis (.jmva) as product-form networks: service times and visits, whatever the routes.
+"""Models of JMT's mean value analysis (.jmva) as product-form networks: service times and visits without routes.
 
-Stations are `ps` (any order has the same means there), or `delay`. Visits above 1 come again with chance
-1 - 1 / visits; where all visits are below 1, some passes visit nothing.
+Stations become `ps` (other disciplines have the same means in these models) or `delay`. A station with v > 1 visits is
+visited again with probability 1 - 1 / v; if all visits are below 1, some passes visit no station.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STATIONS = ("listation", "delaystation", "ldstation")
 
 
 def read_jmva(path: Path, left_out: Iterable[str] = ()) -> Network:
-    """Return the network of a .jmva file; raises InputError with file, line, element and what cannot be said."""
+    """Return the network of a .jmva file; raises InputError with file, line, element and the unsupported feature."""
     root = read_file(path, left_out)
     if root.kind != "model":
         raise root.refused(f"the outermost element must be 'model', got {root.kind!r}")
@@ -30,28 +30,28 @@ def read_jmva(path: Path, left_out: Iterable[str] = ()) -> Network:
     stations: dict[str, dict[str, Any]] = {}
     times: dict[tuple[str, str], float] = {}
     visits: dict[str, dict[str, float]] = {c: {} for c in classes}
-    for name, one in by_name(_counted(parameters.one("stations"), *STATIONS), "stations").items():
-        _station(name, one, stations, times, visits)
+    for name, entry in by_name(_counted(parameters.one("stations"), *STATIONS), "stations").items():
+        _station(name, entry, stations, times, visits)
     for region in root.every("blockingRegion"):
         raise region.refused("is not supported in a .jmva file")
     root.finish(IRRELEVANT)
     for c, customers in classes.items():
-        there = {s: v for s, v in visits[c].items() if v > 0 and times.get((s, c), 0) > 0}
-        if not there:
+        visited = {s: v for s, v in visits[c].items() if v > 0 and times.get((s, c), 0) > 0}
+        if not visited:
             raise InputError(f"{path.name}: class {c!r} visits no station")
-        customers["service"] = {s: {"distribution": "exponential", "mean": times[s, c]} for s in there}
-        customers["route"] = _in_a_row(there)
+        customers["service"] = {s: {"distribution": "exponential", "mean": times[s, c]} for s in visited}
+        customers["route"] = _in_a_row(visited)
     with told_at(path.name):
         return checked_network({"name": path.stem, "station": stations, "class": classes})
 
 
 def _counted(entry: Entry, *kinds: str) -> list[Entry]:
-    """Return the children of some kinds; raises InputError if the element says another number of them."""
+    """Return the children of some kinds; raises InputError unless their number is the element's attribute `number`."""
     children = entry.every(*kinds)
-    said = entry.value("@number", str(len(children)))
-    if entry.whole(said, "number") not in (len(children), len(children) + entry.omitted):
-        entry.only(IRRELEVANT)  # an unknown kind of child is the reason, not the number
-        raise entry.refused(f"number is {said}, but {len(children)} of {', '.join(kinds)} follow")
+    stated_number = entry.value("@number", str(len(children)))
+    if entry.whole(stated_number, "number") not in (len(children), len(children) + entry.omitted):
+        entry.only(IRRELEVANT)  # report an unknown kind of child rather than the number
+        raise entry.refused(f"number is {stated_number}, but {len(children)} of {', '.join(kinds)} follow")
     return children
 
 
@@ -81,47 +81,47 @@ def _station(
         stations[name]["servers"] = servers
     elif servers != 1:
         raise one.refused(f"servers of a {one.kind} must be 1, got {servers}")
-    for said in one.one("servicetimes").every("servicetime", "servicetimes"):
-        c = known(said, "customerclass", said.value("@customerclass"), visits)
+    for entry in one.one("servicetimes").every("servicetime", "servicetimes"):
+        c = known(entry, "customerclass", entry.value("@customerclass"), visits)
         if (name, c) in times:
-            raise said.refused(f"class {c!r} stands twice")
-        texts = [text for text in said.content().split(";") if text.strip()]
-        values = [said.number(text) for text in texts]
+            raise entry.refused(f"class {c!r} stands twice")
+        texts = [text for text in entry.content().split(";") if text.strip()]
+        values = [entry.number(text) for text in texts]
         if not values or any(not value >= 0 for value in values) or (one.kind != "ldstation" and len(values) > 1):
-            raise said.refused(f"a service time must be a number of at least 0, got {said.content()!r}")
+            raise entry.refused(f"a service time must be a number of at least 0, got {entry.content()!r}")
         times[name, c] = values[0]
         if one.kind == "ldstation" and values[0]:
             if 0.0 in values:
-                raise said.refused(f"a service time of 0 among others is not supported, got {said.content()!r}")
+                raise entry.refused(f"a service time of 0 among others is not supported, got {entry.content()!r}")
             rates = [values[0] / value for value in values]
-            others = stations[name].setdefault("rates", rates)
-            if len(others) != len(rates) or not all(map(math.isclose, others, rates)):
-                raise said.refused("rates that differ between classes are not supported")
-    for said in one.one("visits").every("visit"):
-        c = known(said, "customerclass", said.value("@customerclass"), visits)
+            rates_before = stations[name].setdefault("rates", rates)
+            if len(rates_before) != len(rates) or not all(map(math.isclose, rates_before, rates)):
+                raise entry.refused("rates that differ between classes are not supported")
+    for entry in one.one("visits").every("visit"):
+        c = known(entry, "customerclass", entry.value("@customerclass"), visits)
         if name in visits[c]:
-            raise said.refused(f"class {c!r} stands twice")
-        visits[c][name] = said.number(said.content())
+            raise entry.refused(f"class {c!r} stands twice")
+        visits[c][name] = entry.number(entry.content())
         if not 0 <= visits[c][name] < math.inf:
-            raise said.refused(f"visits must be at least 0, got {said.content()!r}")
+            raise entry.refused(f"visits must be at least 0, got {entry.content()!r}")
 
 
 def _in_a_row(visits: dict[str, float]) -> dict[str, dict[str, float]]:
-    """Return routes with these mean visits: each station is skipped, or entered and seen again, by chance."""
+    """Return routes with these mean visits: each station is skipped or visited, and visited again, at random."""
     names = list(visits)
 
     def onward(k: int) -> dict[str, float]:
-        probabilities, left = {}, 1.0
+        probabilities, remaining = {}, 1.0
         for name in names[k:]:
-            enter = min(visits[name], 1.0)
-            if enter:
-                probabilities[name] = left * enter
-            left *= 1 - enter
-        return probabilities | ({OUT: left} if left > 0 else {})
+            enter_chance = min(visits[name], 1.0)
+            if enter_chance:
+                probabilities[name] = remaining * enter_chance
+            remaining *= 1 - enter_chance
+        return probabilities | ({OUT: remaining} if remaining > 0 else {})
 
     routes: dict[str, dict[str, float]] = {IN: onward(0)}
     for k, name in enumerate(names):
-        again = max(1 - 1 / visits[name], 0.0)
-        after = {target: chance * (1 - again) for target, chance in onward(k + 1).items()}
-        routes[name] = after | ({name: again} if again else {})
+        repeat = max(1 - 1 / visits[name], 0.0)
+        onward_chances = {target: chance * (1 - repeat) for target, chance in onward(k + 1).items()}
+        routes[name] = onward_chances | ({name: repeat} if repeat else {})
     return routes

@@ -1,4 +1,4 @@
-"""Open networks station by station: who comes from where, how irregularly, and how long he waits (solve_queueing)."""
+"""Queueing answers for open networks, station by station, from the variability of the arrival streams."""
 
 import numpy as np
 
@@ -21,14 +21,14 @@ APPROXIMATION = "phases by two moments"
 SHARED = "sharing by the work of one line"
 INSIDE = "flows inside the network by their variability"
 MEETING = "ways that split and meet again as if independent: waits there may be far too short behind bursts"
-LEAST_DIVISOR = 1e-300  # visits that are divided by: none is 0
-MOST_PHASES = 100  # of arrivals x service, of a queue that is solved exactly
+LEAST_DIVISOR = 1e-300  # replaces a divisor of 0
+MOST_PHASES = 100  # phases of arrivals x service up to which a queue is solved exactly
 SHARING = ("ps", "last_preempts")
 
 
 def open_general(flows: Traffic) -> NetworkResult:
-    """Answer an open network of general service or arrivals: each station as a queue by itself (streams.py)."""
-    answers, names = np.zeros(flows.mean.shape), list[str]()
+    """Answer an open network with general service or arrivals, each station as a queue by itself (streams.py)."""
+    answers, approximations = np.zeros(flows.mean.shape), list[str]()
     nodes, alone = nodes_of(flows.file), len(answers) == 1 and bool(np.all(flows.visits == 1))
     for k, (name, station) in enumerate(flows.network.station.items()):
         if station.discipline != "delay" and np.any(flows.rate * flows.visits[k]):
@@ -44,26 +44,26 @@ def open_general(flows: Traffic) -> NetworkResult:
         node = nodes.index(name)
         if node not in lines:
             continue
-        each, approximated = _waits(flows, k, streams, lines[node])
+        visit_waits, approximated = _waits(flows, k, streams, lines[node])
         sharing, variability = station.discipline in SHARING, streams.variability(node)
-        if sharing:  # the same work waits in any order; who shares has 2 / (1 + scv) times less left than a whole one
+        if sharing:  # the work is the same in any order; a shared service has 2 / (1 + scv) of the time of a whole one
             rate, mean = streams.rate[node], streams.mean[node]
-            each = float(rate @ each) / float(rate @ mean) * mean * 2 / (1 + variability)
+            visit_waits = float(rate @ visit_waits) / float(rate @ mean) * mean * 2 / (1 + variability)
             approximated = approximated or (SHARED if variability != 1.0 else "")
         if poisson and approximated == APPROXIMATION and (sharing or variability == 1.0 or station.servers == 1):
             approximated = ""
         for chain in range(len(flows.rate)):
             visits = flows.class_visits[k] * (flows.chains.of == chain)
-            answers[k, chain] = visits @ each / max(float(visits.sum()), LEAST_DIVISOR)
-        names += [approximated] if approximated else []
-    inside = [] if alone else [INSIDE]
+            answers[k, chain] = visits @ visit_waits / max(float(visits.sum()), LEAST_DIVISOR)
+        approximations += [approximated] if approximated else []
+    network_notes = [] if alone else [INSIDE]
     if any(one.arrivals and one.arrivals.dispersion() != 1 for one in _classes(flows)) and too_many_meet(streams):
-        inside.append(MEETING)
-    return by_wait(flows, answers, ", ".join([*dict.fromkeys(names), *inside]) or None)
+        network_notes.append(MEETING)
+    return by_wait(flows, answers, ", ".join([*dict.fromkeys(approximations), *network_notes]) or None)
 
 
 def _waits(flows: Traffic, k: int, streams: Streams, line: Line) -> tuple[Floats, str]:
-    """Return the mean waits (R,) of a visit to station k, and what was approximated."""
+    """Return the mean waits (R,) of a visit to station k, and the approximation in words (empty: exact)."""
     known = _direct(flows, k, list(flows.network.station.values())[k], float(line.chance.max()))
     return (waits(streams, line), APPROXIMATION) if known is None else ((1 - line.chance) * known[0], known[1])
 
@@ -73,21 +73,21 @@ def _classes(flows: Traffic) -> list[CustomerClass]:
 
 
 def _direct(flows: Traffic, k: int, station: Station, again: float) -> tuple[float, str] | None:
-    """Return (wait, what was approximated) where one class comes from outside only and all is known; else None.
+    """Return (wait, approximation) if a single class comes from outside only and its law is known; else None.
 
-    again: the chance to come again, of customers who stay for all of their visits.
+    again: the probability that a customer returns; it stays for all its visits.
     """
-    there = np.flatnonzero(flows.visits[k])
-    if len(there) != 1 or flows.file is not flows.network:
+    visiting = np.flatnonzero(flows.visits[k])
+    if len(visiting) != 1 or flows.file is not flows.network:
         return None
-    name, customers, stays = list(flows.network.station)[k], _classes(flows)[there[0]], 1.0 - again
-    alone = customers.route[IN].get(name) == 1.0 and bool(np.isclose(flows.visits[k, there[0]] * stays, 1.0))
+    name, customers, leaves = list(flows.network.station)[k], _classes(flows)[visiting[0]], 1.0 - again
+    alone = customers.route[IN].get(name) == 1.0 and bool(np.isclose(flows.visits[k, visiting[0]] * leaves, 1.0))
     if not alone or customers.arrivals is None or isinstance(customers.arrivals, Poisson):
         return None
     rate, mean, scv = (
         customers.arrivals.rate,
-        float(flows.mean[k, there[0]]) / stays,
-        float(flows.scv[k, there[0]]) * stays + again,
+        float(flows.mean[k, visiting[0]]) / leaves,
+        float(flows.scv[k, visiting[0]]) * leaves + again,
     )
     if isinstance(customers.arrivals, Batch):
         size, geometric = float(customers.arrivals.size), customers.arrivals.sizes == "geometric"
@@ -104,6 +104,6 @@ def _direct(flows: Traffic, k: int, station: Station, again: float) -> tuple[flo
 
 
 def _all_visits(service: Phases, chance: float) -> Phases:
-    """Return the phases of the service of all visits of customers who come again by a chance."""
+    """Return the phases of the total service of a customer that returns with probability `chance`."""
     ends = -service.rates.sum(axis=1)
     return Phases(service.first, service.rates + chance * np.outer(ends, service.first)) if chance else service

@@ -1,7 +1,8 @@
-"""A polling server as rows of the event engine: a token that goes from line to line, and what its customers do.
+"""A polling server as rows of the event engine: a token for the server, and the rows of its customers.
 
-Who comes counts himself in a global of his class and waits for a unit of `.go.CLASS`; the server takes one off the
-count, hands out the unit, and waits for `.done`. Where no way takes time it waits for `.asked` when nobody is there.
+A customer increments the global of its class and waits for a unit of `.go.CLASS`. The server decrements the global,
+puts the unit, and waits for `.done`. If switching takes no time, the server waits for `.asked` when no customer is
+there.
 """
 
 from npexplore.engine.model import Token
@@ -17,7 +18,7 @@ class Polling:
 
     def __init__(self, network: Network, asm: Assembler) -> None:
         self.network, self.asm = network, asm
-        self.waiting: dict[tuple[str, str], int] = {}  # by station and class: the global that counts them
+        self.waiting: dict[tuple[str, str], int] = {}  # by station and class, the global that counts waiting customers
 
     def declare(self, name: str) -> None:
         """Declare the semaphores and globals of a polling station."""
@@ -28,45 +29,45 @@ class Polling:
         self.asm.declare(Server(f"{name}.asked", units=0))
 
     def ask(self, name: str, c: str) -> None:
-        """Let a customer of class c wait for the server."""
+        """Emit rows in which a customer of class c waits for the server."""
         self.asm.fetch_add(Variable("before"), self.waiting[name, c], 1)
         if not self.network.station[name].switch_over:
             self.asm.put(f"{name}.asked")
         self.asm.consume(f"{name}.go.{c}")
 
     def server(self, name: str) -> Token:
-        """Append the rows of the server of a polling station; returns its token."""
+        """Append the program of the server of a polling station; return its token."""
         asm, station = self.asm, self.network.station[name]
         asm.place_name = f"server of {name}"
         token = Token(len(asm.rows), name=f"server of {name}")
-        around = Label()
-        asm.place(around)
+        cycle = Label()
+        asm.place(cycle)
         for c in self.network.polled(name):
-            waiting, again, onward = self.waiting[name, c], Label(), Label()
+            waiting, next_customer, next_class = self.waiting[name, c], Label(), Label()
             with asm.scope():
                 left = Variable("left")
                 if station.visits == "gated":
                     asm.let(left, asm.read(waiting))
                 else:
                     asm.let(left, station.most_a_visit)
-                asm.place(again)
+                asm.place(next_customer)
                 if station.visits != "exhaustive":
-                    asm.jump(onward, left == 0)
+                    asm.jump(next_class, left == 0)
                     asm.assign(left, left - 1)
                 with asm.scope():
-                    asm.jump(onward, asm.read(waiting) == 0)
+                    asm.jump(next_class, asm.read(waiting) == 0)
                 with asm.scope():
                     asm.fetch_add(Variable("before"), waiting, -1)
                 if not station.switch_over:
                     asm.consume(f"{name}.asked")
                 asm.put(f"{name}.go.{c}")
                 asm.consume(f"{name}.done")
-                asm.jump(again)
-                asm.place(onward)
+                asm.jump(next_customer)
+                asm.place(next_class)
             if c in station.switch_over:
                 nap(asm, station.switch_over[c], f"switch_over.{c}.{name}")
         if not station.switch_over:
             asm.consume(f"{name}.asked")
             asm.put(f"{name}.asked")
-        asm.jump(around)
+        asm.jump(cycle)
         return token

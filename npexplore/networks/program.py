@@ -1,9 +1,9 @@
-"""A network file as a program of the event engine: one token per customer, one resource per station.
+"""Compiles a network file to a program of the event engine: one token per customer, one resource per station.
 
-A station is SERVE (fifo, priority), SHARE (ps; preemptive; any that has rates) or SERVE at unlimited units (delay); a
-polling server is a token (`polling.py`). A capacity is a semaphore `.room`: TRY where a full station drops, TAKE where
-the customer waits at the station before and holds its server meanwhile (blocking after service); a region is one, too.
-What a cache keeps is in globals (`caches.py`).
+A station uses SERVE (fifo, priority), SHARE (ps; preemptive; any with rates) or SERVE with unlimited units (delay); a
+polling server is a token (`polling.py`). A capacity is a semaphore `.room`: TRY at a station that drops; TAKE while the
+customer waits at the station before and holds its server (blocking after service). A region is a semaphore, too. The
+content of a cache is in globals (`caches.py`).
 """
 
 import math
@@ -27,23 +27,23 @@ from npexplore.rows.distributions import Batch
 from npexplore.rows.expressions import Variable
 from npexplore.rows.server import Server
 
-TICKS = 10_000  # in the shortest mean time
-MOST_OUTSIDE = 50_000  # customers from outside, at once; more are taken for a network that never empties,
-MOST_BUSY = 200_000  # beside two for each server, up to so many servers
+TICKS = 10_000  # ticks in the shortest mean time
+MOST_OUTSIDE = 50_000  # customers from outside at once; with more, the network is taken as unstable,
+MOST_BUSY = 200_000  # in addition to two customers per server, for at most so many servers
 MOST_TOKENS = 1 << 20
 START = "start"
-PRIORITIES = 16  # that the engine tells apart
-LONGEST_MEAN = 1 << 48  # ticks, of any time
-LONGEST = 1 << 36  # ticks of a time: work in 2^-20 ticks stays within 64 bits, exponential draws included
+PRIORITIES = 16  # priorities that the engine distinguishes
+LONGEST_MEAN = 1 << 48  # ticks of a mean time
+LONGEST = 1 << 36  # ticks of a time: work in units of 2^-20 ticks stays within 64 bits, also of exponential times
 
 
 class NetworkCompiler:
-    """Assembles the classes' programs, their sources and the stations; `model` is the result."""
+    """Compiles the programs of the classes, their sources and the stations; `model` returns the result."""
 
     def __init__(self, network: Network) -> None:
         self.network = network
-        self.speeds: dict[str, int] = {}  # by station: z of its SHARE, the table of its speeds
-        self.scale: dict[str, float] = {}  # by station with rates: units of work in one of the file's
+        self.speeds: dict[str, int] = {}  # by station, z of its SHARE: the table of its speeds
+        self.scale: dict[str, float] = {}  # by station with rates, the factor of its work and speeds
         means = list(_means(network))
         if max(means) / min(means) * TICKS > LONGEST_MEAN:
             raise RefusedError("times differ too much from the shortest of the file for one clock")
@@ -53,7 +53,7 @@ class NetworkCompiler:
         closed = sum(customers.population or 0 for customers in network.classes.values())
         busy = sum(station.servers for station in network.station.values())
         self.spare_tokens = (MOST_OUTSIDE + 2 * min(busy, MOST_BUSY) if arrivals else 0) + closed * branches
-        self.most = closed + self.spare_tokens  # tokens at once
+        self.most = closed + self.spare_tokens  # largest number of tokens at once
         if max(self.most, *(p.size for p in arrivals if isinstance(p, Batch)), 0) > MOST_TOKENS:
             raise RefusedError(f"more than {MOST_TOKENS} customers at once are too many to simulate")
         self.labels: dict[tuple[str, str], Label] = {}
@@ -76,8 +76,8 @@ class NetworkCompiler:
 
     def _declare(self, name: str, station: Station) -> None:
         if station.discipline in ("random", "last_preempts") or station.weights:
-            how = "weights" if station.weights else f"discipline {station.discipline}"
-            raise RefusedError(f"station {name!r}: {how} is not simulated")
+            feature = "weights" if station.weights else f"discipline {station.discipline}"
+            raise RefusedError(f"station {name!r}: {feature} is not simulated")
         keyed = station.discipline in ("priority", "last")
         discipline = "shared" if station.progressive else "keyed" if keyed else "fifo"
         units = self.most if station.discipline == "delay" else station.servers
@@ -92,7 +92,7 @@ class NetworkCompiler:
             raise RefusedError(f"station {name!r}: times differ too much from the shortest of the file for one clock")
         if station.rates or station.discipline == "preemptive":
             rates = station.rates or [1.0]
-            # work and speed are scaled alike, as far as there is room: the more the finer
+            # work and speeds have the same factor, as large as 64 bits allow, for a finer resolution
             self.scale[name] = 2.0 ** min(math.floor(math.log2(room)), 20)
             speeds = np.round(np.array(rates) * self.scale[name] * (1 << engine.SPEED)).astype(np.int64)
             sharing = self.most if station.discipline == "ps" else 1
@@ -104,7 +104,7 @@ class NetworkCompiler:
     def model(self) -> EngineModel:
         """Return the arrays of the event engine."""
         asm = self.asm
-        built = EngineModel(
+        model = EngineModel(
             rows=rows_of(asm.rows),
             sources=[row.source for row in asm.rows],
             servers=asm.servers,
@@ -117,13 +117,13 @@ class NetworkCompiler:
             counters=asm.counters,
             spare_tokens=self.spare_tokens,
             visits=[row.place for row in asm.rows],
-            classes=len(self.network.classes) + 1,  # the last one counts times of thinking
+            classes=len(self.network.classes) + 1,  # the last class counts think times
         )
-        return check_rows(built)
+        return check_rows(model)
 
 
 class ClassProgram:
-    """The rows of one class: its source or its customers, its visits, its routes."""
+    """The rows of a class: its source or its customers, its visits and routes."""
 
     def __init__(self, compiler: NetworkCompiler, name: str, customers: CustomerClass, number: int) -> None:
         self.compiler, self.network, self.asm = compiler, compiler.network, compiler.asm
@@ -132,11 +132,11 @@ class ClassProgram:
         self.lost = Label()
 
     def label(self, node: str, name: str | None = None) -> Label:
-        """Return the label of a node for a class."""
+        """Return the label of a node for a class (None: this class)."""
         return self.compiler.labels.setdefault((name or self.name, node), Label())
 
     def emit(self) -> None:
-        """Append all rows and the tokens that exist at time 0."""
+        """Append all rows of the class, and its tokens of time 0."""
         asm, begin = self.asm, len(self.asm.rows)
         asm.place_name = f"class {self.name}"
         start = self.label(START)
@@ -151,7 +151,7 @@ class ClassProgram:
         asm.place(start)
         if self.customers.think_time is not None:
             nap(asm, self.customers.think_time, f"think.{self.name}")
-            asm.emit(engine.DONE, (len(self.network.classes), 0))  # a response begins after the thinking
+            asm.emit(engine.DONE, (len(self.network.classes), 0))  # the response time begins after the think time
         if IN in self.routes:
             self._move(IN)
         for node in self.routes:
@@ -182,19 +182,19 @@ class ClassProgram:
         self.compiler.tokens += [Token(begin, name=self.name)] * (self.customers.population or 0)
 
     def _rank(self, name: str) -> None:
-        """Let the engine tell customers of this class from others where they interrupt each other."""
+        """Set the engine's priority of the class, if some station is preemptive."""
         if any(station.discipline == "preemptive" for station in self.network.station.values()):
             rank = self.compiler.ranks.index(self.network.classes[name].priority)
-            self.asm.emit(engine.SET, (rank, 0), x=engine.PRIORITY)  # of the source, too: what it forks inherits it
+            self.asm.emit(engine.SET, (rank, 0), x=engine.PRIORITY)  # sources too: their forked tokens inherit it
 
     def _room(self, node: str, when_full: str) -> str | None:
-        """Return the semaphore of a station with this kind of limit, else None."""
+        """Return the semaphore of a station with a capacity of this kind, else None."""
         station = self.network.station.get(node)
         limited = station is not None and station.capacity is not None and station.when_full == when_full
         return f"{node}.room" if limited else None
 
     def _region(self, node: str) -> str | None:
-        """Return the name of the region that a station is in, else None."""
+        """Return the name of a station's region, else None."""
         return next((name for name, region in self.network.region.items() if node in region.stations), None)
 
     def _visit(self, node: str) -> None:
@@ -215,25 +215,25 @@ class ClassProgram:
             asm.join()
             self._move(node)
             return
-        own = self._room(node, "drop")
-        if own:
+        own_room = self._room(node, "drop")
+        if own_room:
             if region := self._region(node):
                 entered, refused = Label(), Label()
-                asm.try_consume(own, 1, refused)
+                asm.try_consume(own_room, 1, refused)
                 asm.jump(entered)
                 asm.place(refused)
                 asm.put(f"{region}.region")
                 asm.jump(self.lost)
                 asm.place(entered)
             else:
-                asm.try_consume(own, 1, self.lost)
+                asm.try_consume(own_room, 1, self.lost)
         with asm.scope():
             since = asm.now("since")
             self._serve(node, hold=waits_for_room(self.network, self.name, node))
             self._move(node, since)
 
     def _stayed(self, station: str, since: Variable) -> None:
-        """Count a visit of this class and the time it took."""
+        """Count a visit of this class and its time."""
         with self.asm.scope():
             now = self.asm.now()
             self.asm.count(f"stay.{station}.{self.name}", now - since)
@@ -273,9 +273,9 @@ class ClassProgram:
                 asm.emit(engine.SERVE, place, a, b, x=x, y=c, z=key_of, source=source)
 
     def _move(self, node: str, since: Variable | None = None) -> None:
-        """Choose the next node; take room there first, then leave this one."""
+        """Emit the choice of the next node; take a place there before leaving this node."""
         asm, route = self.asm, self.routes[node]
-        own = [room for when_full in ("drop", "block") if (room := self._room(node, when_full))]
+        own_rooms = [room for when_full in ("drop", "block") if (room := self._room(node, when_full))]
         holds = waits_for_room(self.network, self.name, node)
         labels = [Label() for _ in route]
         how = self.customers.choose.get(node, "chance")
@@ -286,7 +286,7 @@ class ClassProgram:
         else:
             targets = [target for target, _, _ in route]
             shortest(asm, self.network.station, targets, labels, f"tie.{self.name}.{node}")
-        for label, (target, other, _) in zip(labels, route, strict=True):
+        for label, (target, new_class, _) in zip(labels, route, strict=True):
             asm.place(label)
             if room := self._room(target, "block"):
                 asm.consume(room)
@@ -294,15 +294,15 @@ class ClassProgram:
                 self._stayed(node, since)
             if holds:
                 asm.put(node)
-            for one in own:
-                asm.put(one)
+            for own_room in own_rooms:
+                asm.put(own_room)
             self._through_regions(node, target)
-            if other != self.name:
-                self._rank(other)
-            asm.jump(self.label(target, other))
+            if new_class != self.name:
+                self._rank(new_class)
+            asm.jump(self.label(target, new_class))
 
     def _through_regions(self, node: str, target: str) -> None:
-        """Leave the region of a node and enter that of the target, if they are not the same."""
+        """Leave the region of a node and enter that of the target, if they differ."""
         here, there = self._region(node), self._region(target)
         if here == there:
             return
@@ -315,7 +315,7 @@ class ClassProgram:
 
 
 def _means(network: Network) -> Iterator[float]:
-    """Return the mean times of a network, those of service at the highest speed."""
+    """Yield the mean times of a network; of services, at the highest speed."""
     for customers in network.classes.values():
         for station, time in customers.service.items():
             yield time.moments()[0] / network.station[station].fastest

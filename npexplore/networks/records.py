@@ -1,8 +1,8 @@
-"""What a user's own queueing network is made of (models/networks/*.toml): stations, classes, forks, regions, caches.
+"""The records of a network file (models/networks/*.toml): stations, classes, forks, regions, caches.
 
-Times are in seconds, rates per second, or have a unit in their name or as text (amounts.py). A customer starts at
-`in`, follows its class's routes and is done at `out`; one of a closed class then thinks and starts again. "disk as
-gold" goes to the disk and on as class gold. docs/networks.md describes every key.
+Times are in seconds and rates per second, unless a unit is in their name or text (amounts.py). A customer starts at
+`in`, follows the routes of its class and ends its pass at `out`; a customer of a closed class then thinks and starts
+again. The target "disk as gold" goes to the disk and changes the class to gold. docs/networks.md describes every key.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from npexplore.toml import Record
 IN, OUT = "in", "out"
 AS = " as "
 HIT, MISS = " hit", " miss"
-MAX_COUNT = 10**9  # of whatever is counted: customers, places, ranks
+MAX_COUNT = 10**9  # largest number of customers, places or ranks
 
 
 def whole(subject: str, got: int) -> None:
@@ -33,10 +33,10 @@ def whole(subject: str, got: int) -> None:
 
 
 class Station(Record, frozen=True, kw_only=True):
-    """A place of service. `capacity` counts those in service, too; `rates`: work a second with 1, 2, ... customers.
+    """A service station. capacity: waiting and served customers; rates: work per second with 1, 2, ... customers.
 
-    A polling server visits the lines of its classes in the file's order, each for as long as `visits` says (limited: to
-    `most_a_visit` customers); switch_over: how long it is on its way from a class to the next.
+    A polling server visits the lines of its classes in the file's order; `visits` says when it leaves a line (limited:
+    after `most_a_visit` customers). switch_over: the time to switch from a class to the next.
 
     Example:
         >>> from npexplore.networks import Station
@@ -85,29 +85,29 @@ class Station(Record, frozen=True, kw_only=True):
 
     @property
     def progressive(self) -> bool:
-        """Say whether work is done at a speed that changes while a customer is there (the engine's SHARE)."""
+        """Whether the speed of a service changes while other customers come and go (the engine's SHARE)."""
         return self.discipline in ("ps", "preemptive", "last_preempts") or self.rates is not None
 
     @property
     def lets_go(self) -> bool:
-        """Say whether a customer frees the server when its service ends, even if the next station is full."""
+        """Whether a customer frees the server when its service ends, even if the next station is full."""
         return self.progressive or self.discipline == "polling"
 
     @property
     def fastest(self) -> float:
-        """Return the most work a second that one customer gets."""
+        """Highest speed, in work per second, at which one customer is served."""
         return max(self.rates) if self.rates else 1.0
 
     @property
     def fullest(self) -> float:
-        """Return the most work a second that the station can do."""
+        """Highest total speed of the station, in work per second."""
         return math.inf if self.discipline == "delay" else max(self.rates) if self.rates else float(self.servers)
 
 
 class CustomerClass(Record, frozen=True, kw_only=True):
-    """Customers that are alike. Either a population (closed) or arrivals (open); a smaller priority goes first.
+    """A class of customers, with a population (closed) or arrivals (open); a smaller priority goes first.
 
-    A class with neither is one that others change into. `choose`: how the next of several targets is found.
+    A class with neither gets its customers from other classes. choose: how a route selects one of several targets.
 
     Example:
         >>> from npexplore.networks import load_network
@@ -125,13 +125,13 @@ class CustomerClass(Record, frozen=True, kw_only=True):
 
 
 class Fork(Record, frozen=True, kw_only=True):
-    """A customer here visits all of `stations` at the same time and goes on when the last visit is over."""
+    """A customer visits all of `stations` at the same time, and goes on when the last visit ends."""
 
     stations: Annotated[list[str], msgspec.Meta(min_length=2)]
 
 
 class Region(Record, frozen=True, kw_only=True):
-    """Stations that together hold at most `capacity` customers; who finds it full is lost or waits outside in line."""
+    """Stations that together hold at most `capacity` customers; when full, others are lost or wait outside in line."""
 
     stations: Annotated[list[str], msgspec.Meta(min_length=1)]
     capacity: int
@@ -139,9 +139,9 @@ class Region(Record, frozen=True, kw_only=True):
 
 
 class Cache(Record, frozen=True, kw_only=True):
-    """Items of which `places` are kept: a customer asks for one and goes on at once from "NAME hit" or "NAME miss".
+    """A cache of `places` items: a customer requests an item and goes on at once from "NAME hit" or "NAME miss".
 
-    `popularity`: the items' shares of requests, or the exponent a of Zipf's law: item i in proportion to i^-a.
+    popularity: the items' shares of requests, or the exponent a of Zipf's law (item i in proportion to i^-a).
     """
 
     items: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
@@ -150,7 +150,7 @@ class Cache(Record, frozen=True, kw_only=True):
     replace: Literal["lru", "fifo", "random"] = "lru"
 
     def chances(self) -> list[float]:
-        """Return the chance of each item."""
+        """Return the request probability of each item."""
         shares = self.popularity
         if isinstance(shares, float):
             shares = [(i + 1) ** -shares for i in range(self.items)]
@@ -189,41 +189,41 @@ class Network(Record, frozen=True, kw_only=True):
 
     @property
     def places(self) -> list[str]:
-        """Return the names of all that a route can lead to but `out`."""
+        """Names of all targets of routes other than `out`."""
         return [*self.station, *self.fork, *self.cache]
 
     @property
     def starts(self) -> list[str]:
-        """Return the names of all that a route can begin with: a cache has two."""
+        """Names of all starts of routes; a cache has two."""
         return [IN, *self.station, *self.fork, *(f"{name}{end}" for name in self.cache for end in (HIT, MISS))]
 
     @property
     def switches(self) -> bool:
-        """Say whether some customer changes its class."""
+        """Whether some customer changes its class."""
         return any(AS in target for c in self.classes.values() for route in c.route.values() for target in route)
 
     def routes(self, name: str) -> dict[str, list[tuple[str, str, float]]]:
-        """Return a class's routes: for each start the (target, class there, probability) of those above 0."""
+        """Return the routes of a class: for each start, (target, class there, probability) of probabilities above 0."""
         routes = {}
         for start, route in self.classes[name].route.items():
             routes[start] = [(*target_of(target, name), chance) for target, chance in route.items() if chance]
         return routes
 
     def polled(self, station: str) -> list[str]:
-        """Return the classes that are served at a station, in the order in which a polling server visits them."""
-        return [name for name, one in self.classes.items() if station in one.service]
+        """Return the classes served at a station, in the order in which a polling server visits them."""
+        return [name for name, customers in self.classes.items() if station in customers.service]
 
     def stations_at(self, node: str) -> list[str]:
-        """Return the stations that a customer at a node is at: one, or those of a fork."""
+        """Return the stations of a node: itself, or those of a fork."""
         return self.fork[node].stations if node in self.fork else [node]
 
 
 def target_of(text: str, name: str) -> tuple[str, str]:
-    """Return the node and the class of a route's target."""
+    """Return the node and the class of a route's target; `name`: the class if the target names none."""
     node, _, other = text.partition(AS)
     return node, other or name
 
 
 def ahead(node: str, network: Network) -> list[str]:
-    """Return where routes go on from behind a target: the node itself, or a cache's two ends."""
+    """Return the starts of routes behind a target: the node itself, or a cache's hit and miss."""
     return [f"{node}{HIT}", f"{node}{MISS}"] if node in network.cache else [node]

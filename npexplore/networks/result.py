@@ -1,4 +1,4 @@
-"""What `npexplore solve` answers: one record per solver, in seconds and per second, None for a number it has not."""
+"""The answers of `npexplore solve`: one record per solver, in seconds and per second; None for unknown values."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class StationClassResult:
 
     @classmethod
     def of(cls, number: float, throughput: float, service: float, station: Station) -> StationClassResult:
-        """Return the row of a class from its mean number and throughput there, and its service time."""
+        """Return the result of a class from its mean number and throughput at a station, and its mean service time."""
         if not throughput:
             return cls(throughput, number)
         response = number / throughput
@@ -51,7 +51,7 @@ class StationClassResult:
 
 @dataclass(frozen=True)
 class ClassResult:
-    """One pass from `in` to `out`, without think time; loss is the share of passes that end at a full station.
+    """Means of passes from `in` to `out`, without think time; loss: share of passes that end at a full station.
 
     Example:
         >>> from npexplore.networks import ClassResult
@@ -69,7 +69,7 @@ class ClassResult:
 
 @dataclass(frozen=True, repr=False)
 class NetworkResult(Result):
-    """One solver's answer. Unless `exact`, `approximation` names the method, or `refused` says why there is none.
+    """One solver's answer. Unless `exact`, `approximation` names the method or `refused` the reason for no answer.
 
     Example:
         >>> from npexplore.networks import load_network, solve_network
@@ -88,19 +88,19 @@ class NetworkResult(Result):
     bottleneck: str | None = None
     station_classes: Mapping[str, Mapping[str, StationClassResult]] = field(default_factory=dict)
     states: int | None = None  # of a Markov chain
-    error: float | None = None  # certified, relative, of every mean of a Markov chain (of small ones in thousandths)
+    error: float | None = None  # certified, relative, of every mean of a Markov chain (below 0.001: relative to 0.001)
 
     UNITS: ClassVar[Mapping[str, str]] = dict.fromkeys(("mean_wait", "mean_response", "p50", "p95", "p99"), "s")
     __hash__ = content_hash
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each station, for each class at it if there are several, and for each class."""
-        several = self.station_classes if len(self.classes) > 1 else {}
+        station_classes = self.station_classes if len(self.classes) > 1 else {}
         rows: list[dict[str, Any]] = []
         for name, station in self.stations.items():
             rows.append({"station": name, "class": None, **vars(station)})
-            rows += [{"station": name, "class": c, **vars(one)} for c, one in several.get(name, {}).items()]
-        return rows + [{"station": None, "class": name, **vars(one)} for name, one in self.classes.items()]
+            rows += [{"station": name, "class": c, **vars(means)} for c, means in station_classes.get(name, {}).items()]
+        return rows + [{"station": None, "class": name, **vars(means)} for name, means in self.classes.items()]
 
     def heading(self) -> str:
         """Return the solver, how exact it is, and the bottleneck."""
@@ -109,7 +109,7 @@ class NetworkResult(Result):
 
 
 def refusal(network: Network, solver: str, reason: str) -> NetworkResult:
-    """Return the answer of a solver that has none."""
+    """Return the answer of a solver that refuses a network, with the reason."""
     stations = {name: StationResult() for name in network.station}
     return NetworkResult(solver, False, stations, {name: ClassResult() for name in network.classes}, refused=reason)
 

@@ -1,4 +1,4 @@
-"""Routes that look before they go, as rows of the event engine: in turn, and where the line is shortest."""
+"""Routing that depends on the state, as rows of the event engine: round robin, and the shortest line."""
 
 from collections.abc import Mapping
 
@@ -10,7 +10,7 @@ from npexplore.rows.expressions import Variable
 
 
 def in_turn(asm: Assembler, shares: list[float], labels: list[Label]) -> None:
-    """Go to the labels one after the other, to each as often in a round as its share says."""
+    """Go to the labels in turn, to each as often per round as its share."""
     counts = turn_of(shares) or []
     with asm.scope():
         turn = Variable("turn")
@@ -26,37 +26,37 @@ def in_turn(asm: Assembler, shares: list[float], labels: list[Label]) -> None:
 def shortest(
     asm: Assembler, stations: Mapping[str, Station], targets: list[str], labels: list[Label], tie: str
 ) -> None:
-    """Go to the label of the station where the fewest are; of several, to each with equal probability.
+    """Go to the label of the station with the fewest customers; ties are broken at random with equal probability.
 
     tie: the name of the source of random numbers.
     """
     with asm.scope():
-        best, chosen, ties = Variable("fewest"), Variable("chosen"), Variable("ties")
-        asm.let(best, 1 << 40)
+        fewest, chosen, ties = Variable("fewest"), Variable("chosen"), Variable("ties")
+        asm.let(fewest, 1 << 40)
         asm.let(chosen, 0)
         asm.let(ties, 0)
         for k, target in enumerate(targets):
             if stations[target].discipline == "polling":
                 raise RefusedError(f"station {target!r}: the shortest line of a polling server is not simulated")
-            fewer, other, take = Label(), Label(), Label()
+            fewer, next_station, choose = Label(), Label(), Label()
             with asm.scope():
-                there = asm.value_of(asm.line(target) - asm.free(target))
+                queued = asm.value_of(asm.line(target) - asm.free(target))
                 units = asm.servers[target][0].units
-                count = asm.value_of(there + units)
-                asm.jump(fewer, count < best)
-                asm.jump(other, count > best)
+                count = asm.value_of(queued + units)
+                asm.jump(fewer, count < fewest)
+                asm.jump(next_station, count > fewest)
                 asm.assign(ties, ties + 1)
                 with asm.scope():
                     chance = Variable("chance")
                     asm.draw(chance, ties, tie)
-                    asm.jump(take, chance == 0)
-                asm.jump(other)
+                    asm.jump(choose, chance == 0)
+                asm.jump(next_station)
                 asm.place(fewer)
                 asm.assign(ties, 1)
-                asm.assign(best, count)
-                asm.place(take)
+                asm.assign(fewest, count)
+                asm.place(choose)
                 asm.assign(chosen, k)
-                asm.place(other)
+                asm.place(next_station)
         for k, label in list(enumerate(labels))[:-1]:
             asm.jump(label, chosen == k)
         asm.jump(labels[-1])

@@ -1,4 +1,4 @@
-"""Queueing answers for a station by itself, passed once: limits, loss, priorities, polling, renewals, batches."""
+"""Queueing answers for a single station visited once per pass: limits, loss, priorities, polling, renewals, batches."""
 
 from dataclasses import replace
 
@@ -16,12 +16,12 @@ from npexplore.solve import queueing
 from npexplore.solve.queueing.inputs import Floats, Ints
 
 SHARES = (0.5, 0.95, 0.99)
-MOST_PLACES = 1_000_000  # states of the chain
-ORDERED = ("fifo", "last", "random")  # one after the other, whoever asks
+MOST_PLACES = 1_000_000  # largest capacity: states of the chain
+ORDERED = ("fifo", "last", "random")  # disciplines that order customers without regard to their service times
 
 
 def _single(flows: Traffic, feature: str, servers: int | None = None) -> str:
-    """Return the name of the only station, passed once by Poisson arrivals; raises RefusedError naming the feature."""
+    """Return the name of the only station, visited once, by Poisson arrivals; else RefusedError naming the feature."""
     (name, station), *others = flows.network.station.items()
     classes = flows.network.classes.values()
     if others or not np.all(flows.visits == 1) or not all(isinstance(c.arrivals, Poisson) for c in classes):
@@ -32,7 +32,7 @@ def _single(flows: Traffic, feature: str, servers: int | None = None) -> str:
 
 
 def limited(flows: Traffic) -> NetworkResult:
-    """Answer M/M/c/K that drops whom it has no room for, and M/G/c/c."""
+    """Answer M/M/c/K with a capacity that drops, and M/G/c/c."""
     name = _single(flows, "a station of limited capacity")
     station = flows.network.station[name]
     if station.capacity is None or station.when_full == "block":
@@ -53,14 +53,14 @@ def limited(flows: Traffic) -> NetworkResult:
     if station.discipline == "fifo" and not station.rates:
         quantiles = named(queueing.mmck_quantiles(SHARES, rate, mean, station.servers, station.capacity))
     wait = None if station.rates else response - mean
-    waits = None if station.rates or station.discipline == "ps" else float(p[station.servers : -1].sum()) / (1 - loss)
-    result = StationResult(throughput * mean / station.fullest, throughput, number, wait, response, waits)
-    alike = np.ones(len(flows.rate))
-    return _with_loss(flows, name, result, loss, response * alike, mean * alike, **quantiles)
+    p_wait = None if station.rates or station.discipline == "ps" else float(p[station.servers : -1].sum()) / (1 - loss)
+    result = StationResult(throughput * mean / station.fullest, throughput, number, wait, response, p_wait)
+    ones = np.ones(len(flows.rate))
+    return _with_loss(flows, name, result, loss, response * ones, mean * ones, **quantiles)
 
 
 def _loss(flows: Traffic, name: str, servers: int) -> NetworkResult:
-    """Answer M/G/c/c: the loss is insensitive to the distributions of service."""
+    """Answer M/G/c/c: the loss depends only on the means of the service times."""
     station = flows.network.station[name]
     rate = float(flows.rate.sum())
     mean = float(flows.rate @ flows.mean[0]) / rate
@@ -73,7 +73,7 @@ def _loss(flows: Traffic, name: str, servers: int) -> NetworkResult:
 def _with_loss(
     flows: Traffic, name: str, result: StationResult, loss: float, response: Floats, service: Floats, **quantiles: float
 ) -> NetworkResult:
-    """Return the answer of a station that turns away a share of all, from responses and services (R,)."""
+    """Return the answer of a station that drops a share of all customers, from responses and services (R,)."""
     classes, rows = {}, {}
     for r, (c, x) in enumerate(zip(flows.network.classes, (flows.rate * (1 - loss)).tolist(), strict=True)):
         classes[c] = ClassResult(x, float(response[r]), loss=loss, **quantiles)
@@ -94,19 +94,19 @@ def priority(flows: Traffic) -> NetworkResult:
     rate, mean, square = (
         np.array([values[levels == level].sum() for level in order])
         for values in (flows.rate, flows.rate * flows.mean[0], flows.rate * flows.mean[0] ** 2 * (1 + flows.scv[0]))
-    )  # classes of one level wait in one line
+    )  # classes of equal priority share a line
     preemptive, at = station.discipline == "preemptive", np.searchsorted(order, levels)
     scv = np.maximum(square * rate / mean**2 - 1, 0.0)  # equal constant times round to just below 0
     solution = queueing.mg1_priority(rate, mean / rate, scv, preemptive=preemptive)
     wait = solution.mean_wait[at]
-    if preemptive:  # who is interrupted depends on the class's own service
+    if preemptive:  # interruptions depend on the service time of the class
         above = (np.cumsum(mean) - mean)[at]
         wait = wait + (flows.mean[0] - (mean / rate)[at]) * above / (1 - above)
     return by_wait(flows, wait[None], None)
 
 
 def renewal(flows: Traffic, general: list[int]) -> NetworkResult | None:
-    """Answer one class at one station passed once: GI/M/c, or batches at one server; None for anything else."""
+    """Answer one class at one station visited once: GI/M/c, or batches at one server; None for other networks."""
     (station, *others), classes = flows.network.station.values(), list(flows.network.classes.values())
     if others or len(classes) > 1 or flows.visits[0, 0] != 1 or station.rates or station.discipline not in ORDERED:
         return None
@@ -118,24 +118,24 @@ def renewal(flows: Traffic, general: list[int]) -> NetworkResult | None:
     interval = None if arrivals is None else interval_of(arrivals)
     if interval is None or general:
         return None
-    solution, waits = queueing.gmc(lambda s: transform(interval, s), rate, mean, station.servers)
+    solution, p_wait = queueing.gmc(lambda s: transform(interval, s), rate, mean, station.servers)
     answer = by_wait(flows, solution.mean_wait.reshape(1, 1), None)
     name = next(iter(flows.network.station))
-    return replace(answer, stations={name: replace(answer.stations[name], p_wait=waits)})
+    return replace(answer, stations={name: replace(answer.stations[name], p_wait=p_wait)})
 
 
 def polling(flows: Traffic) -> NetworkResult:
-    """Answer a polling server: exhaustive and gated visits exactly, those limited to one customer exactly if alike."""
+    """Answer a polling server: exactly for exhaustive and gated visits, and limited to 1 with equal classes."""
     name = _single(flows, "a polling server")
     station, classes = flows.network.station[name], flows.network.classes
     if station.capacity is not None or flows.file is not flows.network:
-        what = "a capacity" if station.capacity is not None else "customers that change their class"
-        raise RefusedError(f"station {name!r}: polling together with {what}")
+        feature = "a capacity" if station.capacity is not None else "customers that change their class"
+        raise RefusedError(f"station {name!r}: polling together with {feature}")
     if station.visits == "limited" and station.most_a_visit > 1:
         raise RefusedError(f"station {name!r}: visits limited to more than one customer have no closed form")
-    ways = [station.switch_over[c].moments() if c in station.switch_over else (0.0, 0.0) for c in classes]
+    times = [station.switch_over[c].moments() if c in station.switch_over else (0.0, 0.0) for c in classes]
     solution = queueing.polling(
-        flows.rate, flows.mean[0], flows.scv[0], [mean for mean, _ in ways], [scv for _, scv in ways], station.visits
+        flows.rate, flows.mean[0], flows.scv[0], [mean for mean, _ in times], [scv for _, scv in times], station.visits
     )
     if not np.all(np.isfinite(solution.mean_wait)):
         raise RefusedError(f"station {name!r}: times without a variance")
@@ -143,15 +143,15 @@ def polling(flows: Traffic) -> NetworkResult:
 
 
 def speeds(station: Station, customers: Ints) -> Floats:
-    """Return the work a second that a station does with so many customers."""
+    """Return the total speed of a station, in work per second, with these numbers of customers."""
     if station.rates:
         return np.asarray(np.array(station.rates)[np.minimum(customers, len(station.rates)) - 1])
     return np.minimum(customers, station.servers).astype(float)
 
 
 def exponential_alike(flows: Traffic, k: int) -> bool:
-    """Say whether all classes have the same exponential service at station k."""
+    """Return whether all classes that visit station k have the same exponential service."""
     name = list(flows.network.station)[k]
-    there = flows.visits[k] > 0
-    times = [c.service[name] for c, comes in zip(flows.network.classes.values(), there, strict=True) if comes]
+    visits_here = flows.visits[k] > 0
+    times = [c.service[name] for c, visits in zip(flows.network.classes.values(), visits_here, strict=True) if visits]
     return all(isinstance(time, Exponential) for time in times) and len({t.moments()[0] for t in times}) <= 1

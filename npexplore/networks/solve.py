@@ -1,4 +1,4 @@
-"""Answers a network file by the solvers asked for: bounds, queueing, its Markov chain, simulation."""
+"""Answers a network file with the requested solvers: bounds, queueing, its Markov chain, simulation."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def solve_network(
     progress: Callable[[int], None] | None = None,
     most_states: int = MOST_STATES,
 ) -> list[NetworkResult]:
-    """Return one answer per method, in the order asked for.
+    """Return one answer per method, in the given order.
 
-    customers: passes that each seed's simulation measures; `progress` is called with each seed that is done.
-    network: what `load_network` returned. methods: of bounds, queueing, ctmc, simulation. seeds: one simulation
-    each. progress: called after each seed. most_states: cap on the states of the Markov chain.
-    Raises UnknownNameError for a method, InputError for an unstable network or one that customers cannot leave.
+    network: as `load_network` returns it. methods: of bounds, queueing, ctmc, simulation. seeds: one simulation each.
+    customers: measured passes of each simulation. progress: called with each seed that has finished. most_states: cap
+    on the states of the Markov chain. Raises UnknownNameError for a method, InputError for an unstable network or one
+    that customers cannot leave.
     """
     for method in methods:
         one_of("method", method, METHODS)

@@ -1,12 +1,13 @@
-"""Waits at all stations of an open network together: each station hears of others by the streams that come from them.
+"""Mean waits at all stations of an open network, with the variability of the streams between the stations.
 
-    W_r = V + sum over r' of s_r' G_rr'         a customer of class r waits for more than the mean work V by those of
-    V = sum of rate s^2 (1 + c^2) / 2 + rho W   class r' that came before; Brumelle, J. Appl. Prob. 8, 1971
-    t = rho / V (1 - load of the others)        what came u ago still matters with exp(-t u)
+    W_r = V + sum over r' of s_r' G_rr'         a class waits for the mean work V, plus the work of customers that come
+    V = sum of rate s^2 (1 + c^2) / 2 + rho W   before it more often than on average; Brumelle, J. Appl. Prob. 8, 1971
+    t = rho / V (1 - load of the others)        discount rate: arrivals u seconds before have the weight exp(-t u)
 
-Exact for Poisson arrivals of any classes, batches and GI/M/1, where V has the exponential tail of rate t; near for
-several streams that each forget at their own arrivals. Who comes again to a station counts as who stays for all his
-visits (Whitt and You, INFORMS J. Computing 34, 2022):
+G_rr' is the discounted excess of class r' before an arrival of class r (solve/queueing/departures.py). Exact for
+Poisson arrivals of any classes, batches and GI/M/1, where V has an exponential tail of rate t; a good approximation for
+several streams that each lose their memory at their own arrivals. A customer that returns to a station is modelled as
+one that stays for the service of all its visits (Whitt and You, INFORMS J. Computing 34, 2022):
 
     service of all visits: mean s / (1 - q), scv (1 - q) c^2 + q          wait of a visit: (1 - q) W of first visits
 """
@@ -28,26 +29,26 @@ from npexplore.solve.queueing.phase_queue import FEWEST_SCV, of_several, two_mom
 from npexplore.solve.queueing.renewal import mxgc
 
 MOST_ROUNDS, TOLERANCE, LEAST_DIVISOR, LEAST_CHANCE, ROUNDING = 500, 1e-11, 1e-300, 1e-9, 1e-9
-MOST_TYPES = 40  # nodes x classes, up to which ways that meet again are followed
-SCALES = 3.0  # departures are looked at for this many times 1 / t: the best of 1, 3 and 9 for random networks
+MOST_TYPES = 40  # nodes x classes up to which streams that split and merge again are modelled
+SCALES = 3.0  # time scale of departures in multiples of 1 / t: the best of 1, 3 and 9 for random networks
 
 
 @dataclass(frozen=True)
 class Streams:
-    """Customers a second between N nodes by R classes of the file, and their service as at one quick server."""
+    """Customers per second of R classes of the file between N nodes, and the service of nodes as one quick server."""
 
     rate: Floats  # (N, R)
-    external: Floats  # (N, R), of them from outside
-    excess: dict[tuple[int, int], Callable[[Floats], Floats]]  # G of those from outside, by (node, class)
-    edges: dict[tuple[int, int], Floats]  # chances (R, R) to go on as a class, by (node, next node)
-    mean: Floats  # (N, R), seconds, over the servers
+    external: Floats  # (N, R), the part of the rate that comes from outside
+    excess: dict[tuple[int, int], Callable[[Floats], Floats]]  # G of arrivals from outside, by (node, class)
+    edges: dict[tuple[int, int], Floats]  # probabilities (R, R) from class to class, by (node, next node)
+    mean: Floats  # (N, R), seconds, divided by the number of servers
     scv: Floats  # (N, R)
     servers: Floats  # (N,)
     line: Booleans  # (N,), nodes where customers wait
 
     @property
     def load(self) -> Floats:
-        """Return the load of a server by each class (N, R), 0 where nobody waits."""
+        """Return the load of a server by each class (N, R); 0 at nodes without waiting."""
         return np.where(self.line[:, None], self.rate * self.mean, 0.0)
 
     def variability(self, node: int) -> float:
@@ -59,10 +60,11 @@ class Streams:
 
 @dataclass
 class Line:
-    """A station's customers, as if who comes again stayed, by the `chance` (R,) of that.
+    """The queue of a station, in which a returning customer stays for all its visits.
 
-    The rest is what they meet: work, how much more each class (R,), and the discount of what came before (R,), per
-    second; `passes`: how much of it varies as it came to each node before, (R, N).
+    chance: (R,), probability to return. work: V in seconds. more: (R,), seconds of excess work before a customer of
+    each class. discount: (R,), t per second. passes: (R, N), weight with which departures of a node vary as its
+    arrivals do.
     """
 
     node: int
@@ -74,14 +76,14 @@ class Line:
     more: Floats
     discount: Floats
     passes: Floats
-    external: Floats  # share (N, R) of those on the way to it who come from outside
-    back: dict[tuple[int, int], Floats]  # where they come from: chances (R, R) by edge
+    external: Floats  # (N, R), share that comes from outside
+    back: dict[tuple[int, int], Floats]  # probabilities (R, R) of their previous class, by edge
     pairs: Floats  # as in `_met`
-    seen: Floats  # (R, N, R, R), G before those on the way who are to be a class here: (at a node, class, others)
+    seen: Floats  # (R, N, R, R): by discount of a class here, node, class, other class: G at the node
 
     @property
     def own(self) -> float:
-        """Return the work (seconds) of Poisson arrivals but for waiting: rate s^2 (1 + c^2) / 2 over all classes."""
+        """Return the work (seconds) of Poisson arrivals without waiting: rate s^2 (1 + c^2) / 2 over all classes."""
         return float(self.rate @ (self.mean**2 * (1 + self.scv))) / 2
 
 
@@ -108,25 +110,25 @@ def streams_of(flows: Traffic) -> Streams:
 
 
 def _excess(arrivals: AnyArrivals, share: float) -> Callable[[Floats], Floats]:
-    """Return G of a share of arrivals as a function of the discounts."""
+    """Return G of a randomly chosen share of arrivals, as a function of the discount rates."""
     if isinstance(arrivals, Batch):
-        inside = (arrivals.dispersion() - 1.0) / 2.0
-        return lambda discount: np.full(discount.shape, share * inside)
-    ways = None if isinstance(arrivals, Poisson) else arrival_phases(arrivals)
-    if ways is not None:
-        return lambda discount: share * phase_excess(*ways, discount)
+        batch_excess = (arrivals.dispersion() - 1.0) / 2.0
+        return lambda discount: np.full(discount.shape, share * batch_excess)
+    phase_rates = None if isinstance(arrivals, Poisson) else arrival_phases(arrivals)
+    if phase_rates is not None:
+        return lambda discount: share * phase_excess(*phase_rates, discount)
     return lambda discount: share * renewal_excess(1 / arrivals.rate, arrivals.dispersion(), discount)
 
 
 def lines_of(streams: Streams) -> dict[int, Line]:
-    """Return the lines by node, of those nodes where customers wait."""
+    """Return the queue of each node where customers wait, by node."""
     lines = {node: _line(streams, node) for node, load in enumerate(streams.load) if load.any()}
     _settle(streams, lines)
     return lines
 
 
 def _table(streams: Streams, left_out: int | None = None) -> Floats:
-    """Return the chances to go on, (N R, N R), from all nodes but one."""
+    """Return the routing probabilities, (N R, N R), without those out of one node."""
     n, r = streams.rate.shape
     table = np.zeros((n, r, n, r))
     for (i, m), chances in streams.edges.items():
@@ -136,14 +138,14 @@ def _table(streams: Streams, left_out: int | None = None) -> Floats:
 
 
 def _chance(streams: Streams, node: int) -> Floats:
-    """Return the chances (R,) to come to a node again as the same class; 0 for all if some come as others."""
+    """Return the probabilities (R,) to return to a node as the same class; all 0 if some return as another class."""
     (n, r), table = streams.rate.shape, _table(streams)
     at = slice(node * r, (node + 1) * r)
     leave, come = table[at].copy(), table[:, at].copy()
     table[at], table[:, at], come[at] = 0.0, 0.0, np.eye(r)
-    again = leave @ np.linalg.solve(np.eye(n * r) - table, come)
-    changed = np.any(again - np.diag(np.diag(again)) > LEAST_CHANCE)
-    return np.zeros(len(again)) if changed else np.clip(np.diag(again), 0.0, 1.0)
+    returns = leave @ np.linalg.solve(np.eye(n * r) - table, come)
+    changed = np.any(returns - np.diag(np.diag(returns)) > LEAST_CHANCE)
+    return np.zeros(len(returns)) if changed else np.clip(np.diag(returns), 0.0, 1.0)
 
 
 def _line(streams: Streams, node: int) -> Line:
@@ -151,7 +153,7 @@ def _line(streams: Streams, node: int) -> Line:
     stays = 1.0 - chance
     left_out = node if chance.any() else None
     rate = streams.rate.copy()
-    if left_out is not None:  # who has been there does not count any more
+    if left_out is not None:  # only customers that have not been there
         rate[:] = np.linalg.solve(np.eye(n * r) - _table(streams, node).T, streams.external.ravel()).reshape(n, r)
     back = {
         (i, m): (rate[i][:, None] * chances / np.maximum(rate[m], LEAST_DIVISOR)).T
@@ -168,13 +170,13 @@ def _line(streams: Streams, node: int) -> Line:
 
 
 def _settle(streams: Streams, lines: dict[int, Line]) -> None:
-    """Let all lines hear of each other until nothing changes."""
+    """Iterate over all queues until their work and excess no longer change."""
     total = np.maximum(streams.rate.sum(axis=1), LEAST_DIVISOR)
     share, load = streams.rate / total[:, None], streams.load.sum(axis=1)
     nodes = range(len(load))
     variability = np.array([streams.variability(node) if node in lines else 1.0 for node in nodes])
     several = np.array([_several(streams, lines[node]) if node in lines else 1.0 for node in nodes])
-    steady = {edge: _steady(streams, edge, variability[edge[0]]) for edge in streams.edges}
+    spacing = {edge: _steady(streams, edge, variability[edge[0]]) for edge in streams.edges}
     meeting = meets_again(streams) and streams.rate.size <= MOST_TYPES
     for _ in range(MOST_ROUNDS):
         work = np.array([lines[node].work if node in lines else 1.0 for node in nodes]) * several
@@ -185,33 +187,33 @@ def _settle(streams: Streams, lines: dict[int, Line]) -> None:
             line.discount = own.sum() / line.work * (1 - own.sum() + own)
             tau = SCALES / 2 * pace / line.discount[:, None]
             line.passes = np.where(load > 0, departure_weight(tau), 1.0)
-            regular = np.array([renewal_excess(*pair, line.discount) for pair in zip(
+            service_excess = np.array([renewal_excess(*pair, line.discount) for pair in zip(
                 streams.servers / total, variability, strict=True)]).T  # fmt: skip
-            left = line.passes[..., None, None] * line.seen
-            left += ((1 - line.passes) * regular)[..., None, None] * share[:, None, :]
+            departures = line.passes[..., None, None] * line.seen
+            departures += ((1 - line.passes) * service_excess)[..., None, None] * share[:, None, :]
             seen = np.zeros_like(line.seen)
             for (n, r), excess in streams.excess.items():
                 seen[:, n, r, r] = line.external[n, r] * excess(line.discount)
             for (i, m), back in line.back.items():
-                goes = left[:, i]
-                if steady[i, m] and i in lines:
-                    goes = goes + steady[i, m] * (_spaced(line, lines[i], share[i]) - goes)
-                seen[:, m] += back @ goes @ streams.edges[i, m]
+                departing = departures[:, i]
+                if spacing[i, m] and i in lines:
+                    departing = departing + spacing[i, m] * (_spaced(line, lines[i], share[i]) - departing)
+                seen[:, m] += back @ departing @ streams.edges[i, m]
             if meeting:
-                seen += _met(streams, line, left)
+                seen += _met(streams, line, departures)
             classes = np.arange(len(own))
             line.more = np.maximum(seen[classes, line.node, classes] @ line.mean, -line.work)
-            new = max((line.own + own @ line.more) / (1 - own.sum()), line.own)
-            change = max(change, float(np.max(np.abs(seen - line.seen))), abs(new / line.work - 1))
-            line.seen, line.work = (seen + line.seen) / 2, (new * line.work) ** 0.5
+            new_work = max((line.own + own @ line.more) / (1 - own.sum()), line.own)
+            change = max(change, float(np.max(np.abs(seen - line.seen))), abs(new_work / line.work - 1))
+            line.seen, line.work = (seen + line.seen) / 2, (new_work * line.work) ** 0.5
         if change < TOLERANCE:
             break
 
 
 def _met(streams: Streams, line: Line, left: Floats) -> Floats:
-    """Return what G before those who come to each node has of the same stream by way of other nodes, as `Line.seen`.
+    """Return the part of G that two branches of one stream cause when they meet again, shaped as `Line.seen`.
 
-    line.pairs: G before who leaves a node of who leaves another; behind the nodes are the sources of who comes.
+    line.pairs: G between customers that leave two different nodes; external sources are numbered after the nodes.
     """
     (n, r), count = streams.rate.shape, streams.rate.size
     back, onward, alone = np.eye(2 * count), np.eye(2 * count), np.zeros((r, 2 * count, 2 * count))
@@ -228,15 +230,15 @@ def _met(streams: Streams, line: Line, left: Floats) -> Floats:
     if line.pairs.shape != alone.shape:
         line.pairs = np.zeros_like(alone)
     staying = np.concatenate([np.repeat(line.passes, r, axis=1), np.ones((r, count))], axis=1)
-    apart = np.kron(1 - np.eye(2 * n), np.ones((r, r)))
-    come = back @ (alone + line.pairs) @ onward
+    different_nodes = np.kron(1 - np.eye(2 * n), np.ones((r, r)))
+    pair_excess = back @ (alone + line.pairs) @ onward
     met = back @ line.pairs @ onward
-    line.pairs = (line.pairs + apart * staying[:, :, None] * staying[:, None, :] * come) / 2
+    line.pairs = (line.pairs + different_nodes * staying[:, :, None] * staying[:, None, :] * pair_excess) / 2
     return np.stack([met[:, i * r : i * r + r, i * r : i * r + r] for i in range(n)], axis=1)
 
 
 def _steady(streams: Streams, edge: tuple[int, int], variability: float) -> float:
-    """Return how far those who waited at a node wait less at the next: 1 of one constant server that feeds one node."""
+    """Return in 0..1 how much waits at a node shorten the next wait: 1 for a constant server that feeds one node."""
     (i, m), total = edge, np.maximum(streams.rate.sum(axis=1), LEAST_DIVISOR)
     flow = float((streams.rate[i] @ streams.edges[edge]).sum())
     alone = streams.line[i] and streams.servers[i] == 1
@@ -244,66 +246,67 @@ def _steady(streams: Streams, edge: tuple[int, int], variability: float) -> floa
 
 
 def _spaced(line: Line, before: Line, share: Floats) -> Floats:
-    """Return G before those who leave a constant server for a line: who waited there waits so much less here.
+    """Return G before customers that leave a constant server for a line: a wait there shortens the wait here.
 
-    The wait in a row of constant servers is that at the slowest (Friedman, Operations Research 13, 1965).
+    The wait in a series of constant servers is the wait at the slowest one (Friedman, Operations Research 13, 1965).
     """
     mean, load = float(share @ line.mean), float(line.rate @ line.mean)
     seen = line.seen[:, before.node]
     waited = (before.work - before.own) / float(before.rate @ before.mean)
-    ahead = seen @ line.mean
-    less = ahead - np.maximum(ahead - waited * (1 - load), -load * mean / 2)
-    return np.asarray(seen - less[..., None] * share / max(mean, LEAST_DIVISOR))
+    excess_work = seen @ line.mean
+    reduction = excess_work - np.maximum(excess_work - waited * (1 - load), -load * mean / 2)
+    return np.asarray(seen - reduction[..., None] * share / max(mean, LEAST_DIVISOR))
 
 
 def _several(streams: Streams, line: Line) -> float:
-    """Return the wait at the station's servers over that at one as quick as all, of Poisson arrivals."""
+    """Return the wait at the station's servers relative to one server of their total speed, for Poisson arrivals."""
     rate, load, c = float(line.rate.sum()), float(streams.load[line.node].sum()), int(streams.servers[line.node])
     return (mmc(rate, load / rate * c, c).mean_wait / mmc(rate, load / rate, 1).mean_wait).item()
 
 
 def waits(streams: Streams, line: Line) -> Floats:
-    """Return the mean waits (R,) of a visit.
+    """Return the mean waits (R,) of a visit, in seconds.
 
-    Who waits has as much to do as who comes first, and finds of the work that of one visit each: V is shared alike.
+    V contains the service of all remaining visits of the customers ahead, of which a visit waits for one; every visit
+    has the same share of V.
     """
-    own, c = streams.load[line.node], int(streams.servers[line.node])
-    rate, load, stays = float(line.rate.sum()), float(own.sum()), 1 - line.chance
-    mean, visits = load / rate, float(np.sum(own / stays))
+    loads, c = streams.load[line.node], int(streams.servers[line.node])
+    rate, load, stays = float(line.rate.sum()), float(loads.sum()), 1 - line.chance
+    mean, visits = load / rate, float(np.sum(loads / stays))
     each = np.maximum(line.work * load / visits + stays * line.more, 0.0)
-    total = float(own @ line.more) / load / mean
+    total = float(loads @ line.more) / load / mean
     if total > -ROUNDING:
-        several = 1.0 if c == 1 else (
+        server_ratio = 1.0 if c == 1 else (
             mxgc(rate, mean * c, 1.0, c, 1 + total, True) / mxgc(rate, mean, 1.0, 1, 1 + total, True)
         )  # fmt: skip
-        return each * several
-    discount = np.array([own @ line.discount / load])  # regular: as independent times of the same G
+        return each * server_ratio
+    discount = np.array([loads @ line.discount / load])  # regular arrivals: independent times with the same G
 
     def gap(scv: float) -> float:
         return renewal_excess(1 / rate, scv, discount).item() - total
 
     scv = 0.0 if gap(0.0) >= 0 else brentq(gap, 0.0, 1.0, xtol=1e-12)
     served = max(2 * line.own * rate / load**2 - 1, 0.0)
-    each = np.maximum(each + (wait(rate, mean, scv, served) * load - float(own / stays @ each)) / visits, 0.0)
+    each = np.maximum(each + (wait(rate, mean, scv, served) * load - float(loads / stays @ each)) / visits, 0.0)
     return each * of_several(two_moments(1 / rate, max(scv, FEWEST_SCV)), mean * c, c)
 
 
 def too_many_meet(streams: Streams) -> bool:
-    """Say whether ways meet again in a network too large to follow them."""
+    """Return whether streams split and merge again in a network too large to model this."""
     return streams.rate.size > MOST_TYPES and meets_again(streams)
 
 
 def meets_again(streams: Streams) -> bool:
-    """Say whether some stream splits and comes together again at a station by way of different nodes."""
-    (n, r), comes = streams.rate.shape, streams.external > 0
+    """Return whether some stream splits and its parts merge again at a station."""
+    (n, r), has_external = streams.rate.shape, streams.external > 0
     for m in np.flatnonzero(streams.line):
         reach = np.linalg.inv(np.eye(n * r) - _table(streams, int(m))) > LEAST_CHANCE
-        passed, begun = np.zeros(n * r), np.zeros(r)  # feeders of m that a stream passes before, or begins towards
-        for (i, to), chances in streams.edges.items():
-            if to == m and i != m:
+        passing, beginning = np.zeros(n * r), np.zeros(r)  # nodes before m that each stream passes, or begins before
+        for (i, target), chances in streams.edges.items():
+            if target == m and i != m:
                 before = reach[:, i * r + np.flatnonzero(chances.any(axis=1))].any(axis=1).reshape(n, r)
                 before = before & (streams.rate > 0) & (np.arange(n) != m)[:, None]
-                passed, begun = passed + before.ravel(), begun + (before & comes).any(axis=0)
-        if passed.max() > 1 or np.max(begun + comes[m]) > 1:
+                passing, beginning = passing + before.ravel(), beginning + (before & has_external).any(axis=0)
+        if passing.max() > 1 or np.max(beginning + has_external[m]) > 1:
             return True
     return False

@@ -1,7 +1,7 @@
-"""Random times that networks have beyond those of machines, and the phases of all of them.
+"""Distributions of times that only networks have, and the phases of all distributions.
 
-Phase-type times (Neuts, Matrix-Geometric Solutions in Stochastic Models, 1981, chapter 2): exponential phases with a
-way among them, T the rates between phases, a the chances of the first. Moments: E X^n = (-1)^n n! a T^-n 1.
+Phase-type times (Neuts, Matrix-Geometric Solutions in Stochastic Models, 1981, chapter 2) consist of exponential
+phases: T the rates between phases, a the probabilities of the first. Moments: E X^n = (-1)^n n! a T^-n 1.
 """
 
 import math
@@ -19,7 +19,7 @@ Row = list[float]
 
 
 class Coxian(Distribution, frozen=True, tag="coxian"):
-    """Exponential phases one after the other; after each it goes on to the next with a probability, else it is over."""
+    """Exponential phases in series; after each, the next follows with a probability, else the time ends."""
 
     means: Annotated[list[float], msgspec.Meta(min_length=1, max_length=200)]
     go_on: list[float]
@@ -33,7 +33,7 @@ class Coxian(Distribution, frozen=True, tag="coxian"):
         return max(self.means)
 
     def check(self, place: str) -> None:
-        """Refuse means that are not above 0, chances outside 0..1, and other than one chance less than means."""
+        """Raise InputError for means or probabilities out of range, or unless there is one probability less."""
         for mean in self.means:
             positive(f"{place}: each of means", mean)
         if len(self.go_on) != len(self.means) - 1:
@@ -46,7 +46,7 @@ class Coxian(Distribution, frozen=True, tag="coxian"):
 
 
 class PhaseType(Distribution, frozen=True, tag="phase_type"):
-    """Phases with chances to begin with and rates from each to each other; the rest of the diagonal ends the time."""
+    """Exponential phases: probabilities of the first, rates between them; what a row lacks to 0 ends the time."""
 
     first: Annotated[Row, msgspec.Meta(min_length=1, max_length=200)]
     rates: list[Row]
@@ -56,11 +56,11 @@ class PhaseType(Distribution, frozen=True, tag="phase_type"):
         return phases_of(self).moments()
 
     def longest(self) -> float:
-        """Return the largest mean stay in a phase."""
+        """Return the largest mean time in a phase."""
         return max(-1 / self.rates[i][i] for i in range(len(self.rates)))
 
     def check(self, place: str) -> None:
-        """Refuse probabilities that do not add up to 1, negative rates, and phases without an exit."""
+        """Raise InputError unless probabilities add up to 1, rates are valid, and every phase leads to the end."""
         if not all(0 <= chance <= 1 for chance in self.first) or abs(math.fsum(self.first) - 1) > DUST:
             raise InputError(f"{place}: first must be chances that add up to 1, got {self.first}")
         check_rates(f"{place}: rates", self.rates, len(self.first))
@@ -74,7 +74,7 @@ class PhaseType(Distribution, frozen=True, tag="phase_type"):
 
 
 class Gamma(Distribution, frozen=True, tag="gamma"):
-    """Gamma with a mean and a shape; 1 / shape is its squared coefficient of variation."""
+    """Gamma distribution by mean and shape; its squared coefficient of variation is 1 / shape."""
 
     mean: float
     shape: float
@@ -84,13 +84,13 @@ class Gamma(Distribution, frozen=True, tag="gamma"):
         return self.mean, 1 / self.shape
 
     def check(self, place: str) -> None:
-        """Refuse a mean or shape that is not above 0."""
+        """Raise InputError for a mean or shape that is not above 0."""
         super().check(place)
         positive(f"{place}: shape", self.shape)
 
 
 class Pareto(Distribution, frozen=True, tag="pareto"):
-    """At least `minimum`; longer than t with probability (minimum / t)^shape."""
+    """Pareto distribution: at least `minimum`, longer than t with probability (minimum / t)^shape."""
 
     minimum: float
     shape: float
@@ -101,14 +101,14 @@ class Pareto(Distribution, frozen=True, tag="pareto"):
         return self.minimum * s / (s - 1), 1 / (s * (s - 2)) if s > 2 else math.inf
 
     def check(self, place: str) -> None:
-        """Refuse a minimum that is not above 0, and a shape without a mean."""
+        """Raise InputError for a minimum that is not above 0, and for a shape without a finite mean."""
         positive(f"{place}: minimum", self.minimum)
         if not (self.shape > 1 and math.isfinite(self.shape)):
             raise InputError(f"{place}: shape must be greater than 1 (else there is no mean), got {self.shape}")
 
 
 class Lognormal(Distribution, frozen=True, tag="lognormal"):
-    """The exponential of a normal number, by mean and squared coefficient of variation."""
+    """Lognormal distribution by mean and squared coefficient of variation."""
 
     mean: float
     scv: float
@@ -118,24 +118,24 @@ class Lognormal(Distribution, frozen=True, tag="lognormal"):
         return self.mean, self.scv
 
     def check(self, place: str) -> None:
-        """Refuse a mean or scv that is not above 0."""
+        """Raise InputError for a mean or scv that is not above 0."""
         super().check(place)
         positive(f"{place}: scv", self.scv)
 
 
 class Weibull(Distribution, frozen=True, tag="weibull"):
-    """Longer than t with probability exp(-(t / scale)^shape)."""
+    """Weibull distribution: longer than t with probability exp(-(t / scale)^shape)."""
 
     scale: float
     shape: float
 
     def moments(self) -> tuple[float, float]:
         """Return scale G(1 + 1 / shape) and G(1 + 2 / shape) / G(1 + 1 / shape)^2 - 1, G the gamma function."""
-        once, twice = math.gamma(1 + 1 / self.shape), math.gamma(1 + 2 / self.shape)
-        return self.scale * once, twice / once**2 - 1
+        first_moment, second_moment = math.gamma(1 + 1 / self.shape), math.gamma(1 + 2 / self.shape)
+        return self.scale * first_moment, second_moment / first_moment**2 - 1
 
     def check(self, place: str) -> None:
-        """Refuse a scale or shape that is not above 0."""
+        """Raise InputError for a scale that is not above 0 or a shape below 0.05."""
         positive(f"{place}: scale", self.scale)
         positive(f"{place}: shape", self.shape)
         if self.shape < 0.05:
@@ -143,7 +143,7 @@ class Weibull(Distribution, frozen=True, tag="weibull"):
 
 
 class Trace(Distribution, frozen=True, tag="trace"):
-    """Times that were measured, in their order and then from the first again."""
+    """Measured times in their order, repeated from the first after the last."""
 
     values: Annotated[Row, msgspec.Meta(min_length=1, max_length=1_000_000)]
 
@@ -157,7 +157,7 @@ class Trace(Distribution, frozen=True, tag="trace"):
         return max(self.values)
 
     def check(self, place: str) -> None:
-        """Refuse negative values and a mean of 0."""
+        """Raise InputError for negative values and a mean of 0."""
         for value in self.values:
             positive(f"{place}: each of values", value, zero=True)
         super().check(place)
@@ -167,7 +167,7 @@ AnyTime = Time | Coxian | PhaseType | Gamma | Pareto | Lognormal | Weibull | Tra
 
 
 def phases(time: AnyTime) -> Phases | None:
-    """Return the phases of a time, None where it has none."""
+    """Return the phases of a time; None if it is not of phase type."""
     match time:
         case Gamma() if time.shape == round(time.shape) and time.shape <= 200:
             return erlang(time.mean, round(time.shape))
@@ -178,14 +178,14 @@ def phases(time: AnyTime) -> Phases | None:
 
 
 def phases_of(time: Coxian | PhaseType) -> Phases:
-    """Return the phases of a time that is described by them."""
+    """Return the phases of a Coxian or phase-type time."""
     if isinstance(time, Coxian):
         return in_a_row(time.means, time.go_on)
     return Phases(np.array(time.first), np.array(time.rates))
 
 
 def check_rates(place: str, rates: list[Row], size: int) -> None:
-    """Refuse a table of another size, rates that are negative, and rows that add up to more than 0."""
+    """Raise InputError for a table of another size, rates of the wrong sign, and rows that add up to more than 0."""
     if len(rates) != size or any(len(row) != size for row in rates):
         raise InputError(f"{place} must be a table of {size} x {size} numbers")
     for i, row in enumerate(rates):

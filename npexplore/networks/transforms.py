@@ -1,4 +1,4 @@
-"""Laws of random times: Laplace transforms E exp(-s X), from phases where there are any, and quantiles."""
+"""Laplace transforms E exp(-s X) and quantiles of random times."""
 
 import itertools
 import math
@@ -14,10 +14,12 @@ from npexplore.solve.queueing.inputs import Floats
 
 def transform(time: AnyTime, s: float) -> float:
     """Return the Laplace transform E exp(-s X) of a time."""
-    ways = phases(time)
-    if ways is not None:
-        m = len(ways.first)
-        return float(ways.first @ np.linalg.solve(s * np.eye(m) - ways.rates, -ways.rates.sum(axis=1)))
+    phase_time = phases(time)
+    if phase_time is not None:
+        m = len(phase_time.first)
+        return float(
+            phase_time.first @ np.linalg.solve(s * np.eye(m) - phase_time.rates, -phase_time.rates.sum(axis=1))
+        )
     if isinstance(time, Deterministic):
         return math.exp(-s * time.mean)
     if isinstance(time, Gamma):
@@ -30,10 +32,10 @@ def transform(time: AnyTime, s: float) -> float:
     from scipy.integrate import quad
 
     law = _law(time)
-    spots = law.ppf([0.0, 0.5, 0.9, 0.99, 0.9999, 1 - 1e-9])
+    quantiles = law.ppf([0.0, 0.5, 0.9, 0.99, 0.9999, 1 - 1e-9])
     parts = [
-        quad(lambda x: law.pdf(x) * math.exp(-s * x), a, b, epsabs=1e-13, epsrel=1e-11, limit=200)[0]
-        for a, b in itertools.pairwise(spots)
+        quad(lambda x: law.pdf(x) * math.exp(-s * x), low_end, high_end, epsabs=1e-13, epsrel=1e-11, limit=200)[0]
+        for low_end, high_end in itertools.pairwise(quantiles)
     ]
     return math.fsum(parts)
 
