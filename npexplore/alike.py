@@ -1,6 +1,6 @@
-"""Which rows of several columns of integers are alike: by rank in each column, then by the ranks together.
+"""Groups equal rows of several columns of integers: by the rank in each column, then by the ranks together.
 
-Ranks of numbers that lie close together are counted, others sorted: rows themselves are never compared.
+Ranks in a column with a small range of values are found by counting, others by sorting; whole rows are never compared.
 """
 
 from collections.abc import Iterable
@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
-SPREAD = 4  # times as many numbers as rows may a column reach over to be counted
+SPREAD = 4  # largest range of a column's values, in multiples of its rows, for ranks by counting
 
 
 class Alike(NamedTuple):
-    """number: of each row, which of the distinct ones it is, in the order of the columns; first, counts: of each."""
+    """number: of each row's group, groups sorted by the columns; first, counts: first row and size of each group."""
 
     number: Integers
     first: Integers
@@ -22,7 +22,7 @@ class Alike(NamedTuple):
 
 
 def alike(columns: Iterable[NDArray[np.integer]], rows: int) -> Alike:
-    """Return which of `rows` rows are alike, as np.unique(axis=0) numbers them."""
+    """Return the groups of equal rows among `rows` rows, numbered as by np.unique(axis=0)."""
     number, distinct = np.zeros(rows, np.int64), min(rows, 1)
     for column in columns:
         rank, ranks = _ranks(column)
@@ -38,14 +38,14 @@ def alike(columns: Iterable[NDArray[np.integer]], rows: int) -> Alike:
 
 
 def _ranks(column: NDArray[np.integer]) -> tuple[Integers, int]:
-    """Return the rank of each number among the distinct ones, and how many these are."""
+    """Return the rank of each number among the distinct ones, and the number of distinct ones."""
     if not len(column):
         return np.zeros(0, np.int64), 0
-    least, most = int(column.min()), int(column.max())
-    if most - least > SPREAD * len(column):
+    low, high = int(column.min()), int(column.max())
+    if high - low > SPREAD * len(column):
         values, rank = np.unique(column, return_inverse=True)
         return rank.astype(np.int64, copy=False), len(values)
-    place = column.astype(np.int64) - least
-    present = np.zeros(most - least + 1, np.bool_)
-    present[place] = True
-    return (np.cumsum(present) - 1)[place], int(np.count_nonzero(present))
+    offset = column.astype(np.int64) - low
+    present = np.zeros(high - low + 1, np.bool_)
+    present[offset] = True
+    return (np.cumsum(present) - 1)[offset], int(np.count_nonzero(present))

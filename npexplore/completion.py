@@ -1,11 +1,11 @@
-"""Completion in IPython and JupyterLab of what their own completers cannot know: words inside quotes, and knobs.
+"""Completion in IPython and JupyterLab for words inside quotes and for knobs, which their own completers do not know.
 
     npx.design("ix<TAB>        designs                     m.with_(thr<TAB>           knobs of the design m
     npx.workload(mix="<TAB>    mixes                       m.with_(scheme="<TAB>      choices of a knob
     npx.grid(m, solver="<TAB>  values of a Literal         npx.grid(m, ban<TAB>       knobs of the design m
 
-The shell's completer calls `matcher` with the text before the cursor. Only names, attributes, constants, and calls of
-`design` and `with_` are evaluated: completing never runs anything else.
+The shell's completer calls `matcher` with the text before the cursor. Completion evaluates only names, attributes,
+constants, and calls of `design` and `with_`; it never runs other code.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ FILE_MATCHER = "IPCompleter.file_matcher"
 
 
 class Call(NamedTuple):
-    """The innermost call that the cursor stands in."""
+    """The innermost call around the cursor."""
 
-    callee: str  # source of what is called
-    arguments: list[str]  # source of its arguments so far, the one at the cursor last
-    quoted: str | None  # the string that the cursor stands in, so far (None: in no string)
+    callee: str  # source of the called function
+    arguments: list[str]  # source of its arguments so far; the last one is at the cursor
+    quoted: str | None  # the string up to the cursor (None: the cursor is in no string)
 
 
 def register() -> None:
@@ -36,7 +36,7 @@ def register() -> None:
     get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
     completer: Any = getattr(get_ipython(), "Completer", None)
     matchers: list[Any] | None = getattr(completer, "custom_matchers", None)
-    if matchers is not None and not any(getattr(one, "matcher_identifier", "") == IDENTIFIER for one in matchers):
+    if matchers is not None and not any(getattr(known, "matcher_identifier", "") == IDENTIFIER for known in matchers):
 
         def complete(context: Any) -> dict[str, Any]:
             return matcher(context, completer.namespace)
@@ -55,14 +55,14 @@ def matcher(context: Any, namespace: Mapping[str, Any]) -> dict[str, Any]:
 
     lines = context.full_text.split("\n")[: context.cursor_line + 1]
     text = "\n".join([*lines[:-1], lines[-1][: context.cursor_position]])
-    begun, names, files_fit = completions(text, namespace)
-    items = [SimpleCompletion(name, type="param" if name.endswith("=") else "value") for name in names]
+    typed, words, files_fit = completions(text, namespace)
+    items = [SimpleCompletion(name, type="param" if name.endswith("=") else "value") for name in words]
     files = {FILE_MATCHER} if files_fit else set()
-    return {"completions": items, "suppress": bool(items), "do_not_suppress": files, "matched_fragment": begun}
+    return {"completions": items, "suppress": bool(items), "do_not_suppress": files, "matched_fragment": typed}
 
 
 def completions(text: str, namespace: Mapping[str, Any]) -> tuple[str, list[str], bool]:
-    """Return what is typed of a word at the end of a text, the words that it may become, and whether files fit too."""
+    """Return the typed part of the word at the end of a text, its possible completions, and whether files fit too."""
     call = innermost_call(text)
     if call is None:
         return "", [], True
@@ -75,37 +75,37 @@ def completions(text: str, namespace: Mapping[str, Any]) -> tuple[str, list[str]
     words: Iterable[str]
     files_fit = False
     if call.quoted is not None:
-        begun, (words, files_fit) = call.quoted, _values(function, call, namespace)
+        typed, (words, files_fit) = call.quoted, _values(function, call, namespace)
     else:
         match = re.fullmatch(r"\s*(\w*)", call.arguments[-1])
-        begun = match[1] if match else ""
+        typed = match[1] if match else ""
         words = [f"{name}=" for name in _knobs(function, call, namespace)] if match else []
-    return begun, [word for word in words if word.startswith(begun)], files_fit
+    return typed, [word for word in words if word.startswith(typed)], files_fit
 
 
 def innermost_call(text: str) -> Call | None:
-    """Return the call that the end of a text stands in, None if it stands in none."""
+    """Return the innermost call that is open at the end of a text, None without one."""
     stack: list[tuple[str, int, list[int]]] = []  # opener, its place, where its arguments begin
-    quote, since, k = "", 0, 0
+    quote, quoted_from, k = "", 0, 0
     while k < len(text):
-        mark = text[k]
+        character = text[k]
         if quote:
-            if mark == "\\":
+            if character == "\\":
                 k += 1
             elif text.startswith(quote, k):
                 k += len(quote) - 1
                 quote = ""
-        elif mark in "'\"":
-            quote = mark * 3 if text.startswith(mark * 3, k) else mark
+        elif character in "'\"":
+            quote = character * 3 if text.startswith(character * 3, k) else character
             k += len(quote) - 1
-            since = k + 1
-        elif mark == "#":
+            quoted_from = k + 1
+        elif character == "#":
             k = text.find("\n", k) if "\n" in text[k:] else len(text)
-        elif mark in OPENERS:
-            stack.append((mark, k, [k + 1]))
-        elif mark in OPENERS.values() and stack:
+        elif character in OPENERS:
+            stack.append((character, k, [k + 1]))
+        elif character in OPENERS.values() and stack:
             stack.pop()
-        elif mark == "," and stack:
+        elif character == "," and stack:
             stack[-1][2].append(k + 1)
         k += 1
     while stack and stack[-1][0] != "(":  # a list or mapping in an argument
@@ -116,11 +116,11 @@ def innermost_call(text: str) -> Call | None:
     ends = [start - 1 for start in starts[1:]] + [len(text)]
     arguments = [text[a:b] for a, b in zip(starts, ends, strict=True)]
     callee = _expression_before(text[:place])
-    return Call(callee, arguments, text[since:] if quote else None) if callee else None
+    return Call(callee, arguments, text[quoted_from:] if quote else None) if callee else None
 
 
 def _expression_before(text: str) -> str:
-    """Return the dotted names, calls and subscripts that a text ends with."""
+    """Return the dotted names, calls and subscripts at the end of a text."""
     k = len(text)
     while k:
         if text[k - 1] in ")]":
@@ -138,9 +138,9 @@ def _expression_before(text: str) -> str:
 
 
 def evaluated(node: ast.expr, namespace: Mapping[str, Any]) -> Any:
-    """Return the value of names, attributes of our own objects and modules, constants, and calls of design and with_.
+    """Return the value of an expression of names, constants, our objects' attributes, and calls of design and with_.
 
-    Raises ValueError for anything else.
+    Raises ValueError for any other expression.
     """
     match node:
         case ast.Constant(value=value):
@@ -169,66 +169,66 @@ def evaluated(node: ast.expr, namespace: Mapping[str, Any]) -> Any:
 
 
 def _is_ours(thing: Any) -> bool:
-    """Return whether a module, function or class is of this package."""
+    """Return whether a module, function or class belongs to this package."""
     name = thing.__name__ if inspect.ismodule(thing) else getattr(thing, "__module__", None)
     return str(name).partition(".")[0] == __name__.partition(".")[0]
 
 
 def _knobs(function: Callable[..., Any], call: Call, namespace: Mapping[str, Any]) -> list[str]:
-    """Return the names of knobs that a call takes as keywords and has not yet."""
+    """Return the names of knobs that a call takes as keywords and does not have yet."""
     parameters = inspect.signature(function).parameters
     present = {match[1] for text in call.arguments[:-1] if (match := re.match(r"\s*(\w+)\s*=", text))}
     if getattr(function, "__name__", "") == "with_":
         return [name for name in parameters if name not in present]
-    if not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()) or len(call.arguments) < 2:
+    if not any(entry.kind is inspect.Parameter.VAR_KEYWORD for entry in parameters.values()) or len(call.arguments) < 2:
         return []
     design = _design(call.arguments[0], namespace)
     return [] if design is None else [name for name in design.parameters if name not in present]
 
 
 def _design(source: str, namespace: Mapping[str, Any]) -> Any:
-    """Return the design that an argument stands for: a variable, or the name of a listed one; None if it is none."""
+    """Return the design that an argument refers to, by a variable or a listed name; None if there is none."""
     from npexplore.designs import Design, design
 
     try:
         value = evaluated(ast.parse(source.strip(), mode="eval").body, namespace)
         return value if isinstance(value, Design) else design(value) if isinstance(value, str) else None
-    except Exception:  # whatever is wrong with it, it cannot be completed
+    except Exception:  # any error: no completion
         return None
 
 
 def _values(function: Callable[..., Any], call: Call, namespace: Mapping[str, Any]) -> tuple[list[str], bool]:
-    """Return the words that the quoted argument may be, and whether it may be a file."""
+    """Return the possible words of the quoted argument, and whether it may be a file."""
     parameters = inspect.signature(function).parameters
     name = re.match(r"\s*(\w+)\s*=[^=]", call.arguments[-1])
     by_place = list(parameters)[: len(call.arguments)]
-    wanted = name[1] if name else by_place[-1] if len(by_place) == len(call.arguments) else ""
-    knob = getattr(function, "knobs", {}).get(wanted)
-    if knob is None and wanted not in parameters and len(call.arguments) > 1:
+    parameter = name[1] if name else by_place[-1] if len(by_place) == len(call.arguments) else ""
+    knob = getattr(function, "knobs", {}).get(parameter)
+    if knob is None and parameter not in parameters and len(call.arguments) > 1:
         design = _design(call.arguments[0], namespace)
-        knob = None if design is None else design.parameters.file.parameter.get(wanted)
+        knob = None if design is None else design.parameters.file.parameter.get(parameter)
     if knob is not None:
         return [str(choice) for choice in knob.choices], False
-    if wanted in DESIGN_ARGUMENTS:
+    if parameter in DESIGN_ARGUMENTS:
         from npexplore.designs import known_designs
 
         return known_designs(), True
-    if wanted in PACKET_ARGUMENTS:
+    if parameter in PACKET_ARGUMENTS:
         from npexplore.machine.mixes import mix_names
 
-        return mix_names(), wanted != "mix"
-    annotation = parameters[wanted].annotation if wanted in parameters else ""
+        return mix_names(), parameter != "mix"
+    annotation = parameters[parameter].annotation if parameter in parameters else ""
     return literals(annotation, getattr(inspect.unwrap(function), "__globals__", {})), False
 
 
 def literals(annotation: Any, namespace: Mapping[str, Any]) -> list[str]:
-    """Return the texts of all Literal types in an annotation, itself source text; names are looked up."""
+    """Return the texts of all Literal types in an annotation (perhaps source text); names are looked up."""
     if not isinstance(annotation, str):
         return [word for word in get_args(annotation) if isinstance(word, str)]
-    listed: list[str] = []
+    words: list[str] = []
     for node in ast.walk(ast.parse(annotation, mode="eval")):
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == "Literal":
-            listed += [str(one.value) for one in ast.walk(node.slice) if isinstance(one, ast.Constant)]
+            words += [str(constant.value) for constant in ast.walk(node.slice) if isinstance(constant, ast.Constant)]
         elif isinstance(node, ast.Name) and get_origin(alias := namespace.get(node.id)) is Literal:
-            listed += get_args(alias)
-    return listed
+            words += get_args(alias)
+    return words

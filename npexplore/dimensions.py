@@ -1,8 +1,8 @@
-"""Dimensions of formulas: each number with its unit; sums of unlike ones are refused, results are converted.
+"""Dimensions of formulas: each number has a unit; sums of different dimensions are refused, results are converted.
 
-A parameter with a unit is a quantity: value x scale is what it is in seconds, bits and counts. Products add exponents;
-sums and comparisons need equal ones. A plain number in a sum has the other's unit. A literal factor that equals the
-ratio of two units is the conversion that the writer did by hand (`p.clock_mhz * 1e6`), so it is not done twice.
+A parameter with a unit is a quantity: value x scale is its amount in seconds, bits and counts. Products add exponents;
+sums and comparisons need equal ones. A plain number in a sum gets the unit of the other operand. A literal factor that
+equals the ratio of two units is a conversion written by hand (`p.clock_mhz * 1e6`) and is not applied a second time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from npexplore.errors import InputError, UnknownNameError
 from npexplore.units import SPOKEN, UNITS, split
 from npexplore.units import quantity as spoken_in
 
-# dimension of units.UNITS -> exponents of time and data, what is counted, factor of data to bits
+# dimension in units.UNITS -> exponents of time and data, counted thing, factor of data to bits
 DIMENSIONS: dict[str, tuple[int, int, str, float]] = {
     "time": (1, 0, "", 1.0), "frequency": (-1, 0, "", 1.0), "bit rate": (-1, 1, "", 1.0), "bytes": (0, 1, "", 8.0),
     "bit": (0, 1, "", 1.0), "packet rate": (-1, 0, "", 1.0), "cycles": (0, 0, "cycles", 1.0),
@@ -27,15 +27,15 @@ DIMENSIONS: dict[str, tuple[int, int, str, float]] = {
 NAMES = {(1, 0): "time", (-1, 0): "frequency or rate", (-1, 1): "bit rate", (0, 1): "bytes or bits", (2, 0): "time^2",
          (1, 1): "time x bytes", (1, -1): "time per bit", (0, 0): "a plain number"}  # fmt: skip
 BARE = "1"  # the unit of plain numbers
-AS_WRITTEN = "as written"  # in place of a unit: the number, whatever its unit
-RATIO_TOLERANCE = 1e-9  # relative, between a literal and a ratio of units that it stands for
+AS_WRITTEN = "as written"  # in place of a unit: accept a number of any unit unchanged
+RATIO_TOLERANCE = 1e-9  # relative difference between a literal and the ratio of units that it represents
 
 
 @dataclass(frozen=True)
 class Unit:
-    """What a number is in: scale x 1 s^time bit^data; `counted` names what a count is of.
+    """The unit of a number: scale x 1 s^time bit^data; `counted` names the things that a count is of.
 
-    literal: the product of literal factors. loose: it was multiplied by a number whose unit nobody knows.
+    literal: the product of literal factors. loose: the number was multiplied by a number of unknown unit.
     """
 
     time: int
@@ -47,12 +47,12 @@ class Unit:
 
     @property
     def like(self) -> tuple[int, int]:
-        """The exponents."""
+        """The exponents of time and data."""
         return self.time, self.data
 
     @property
     def sure(self) -> bool:
-        """Whether no factor could have changed what the number is of."""
+        """Whether the dimension is certain: no factor may have changed it."""
         return self.literal == 1.0 and not self.loose
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ class Unit:
 
 @lru_cache(maxsize=256)
 def unit_named(name: str | None) -> Unit | None:
-    """Return the unit of a name of units.UNITS; None for names that formulas compute with as plain numbers."""
+    """Return the unit of a name in units.UNITS; None for names whose numbers formulas treat as plain."""
     name = SPOKEN.get(name or "", name or "")
     if name not in UNITS or UNITS[name][0] not in DIMENSIONS:
         return None
@@ -80,17 +80,17 @@ def _reflected(apply: Callable[[Any, Any], Any]) -> Callable[[Quantity, Any], An
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Quantity:
-    """A number, or an expression of what differs between packets, in a unit."""
+    """A number, or an expression of values that differ between packets, in a unit."""
 
     value: Any
     unit: Unit
     text: str = ""
-    named: str = ""  # the unit's name, where a user wrote it
+    named: str = ""  # the unit's name as the user wrote it
 
     def to(self, unit: str) -> Any:
-        """Return the number in another unit by its name; raises InputError that shows both dimensions."""
-        wanted = unit_named(unit)
-        if wanted is None:
+        """Return the number in the named unit; raises InputError that shows both dimensions."""
+        target = unit_named(unit)
+        if target is None:
             raise UnknownNameError("unit", unit, [name for name in UNITS if unit_named(name)])
         return in_unit_of(self, unit, "a quantity")
 
@@ -121,15 +121,15 @@ class Quantity:
 def quantity(value: str | float, unit: str = "") -> Quantity:
     """Return a number with its unit, for programs and machines in Python.
 
-    Products make dimensions, sums need equal ones; an operand of a visit is converted to the unit that its name tells.
+    Products combine dimensions, sums need equal ones; an operand of a visit is converted to the unit in its name.
 
     Args:
         value: a text such as `322 MHz`, or a number.
-        unit: the unit of the number, such as `cycles`; for a text, the unit in which it is kept (by default its own).
+        unit: the unit of the number, such as `cycles`; for a text, the unit in which it is stored (default: its own).
 
     Raises:
-        InputError: a text without a known unit, or a unit of another kind.
-        UnknownNameError: a unit that no formula knows.
+        InputError: a text without a known unit, or a unit of another dimension.
+        UnknownNameError: a unit that formulas cannot use.
 
     Example:
         >>> from npexplore.machine import quantity
@@ -142,19 +142,19 @@ def quantity(value: str | float, unit: str = "") -> Quantity:
     name = unit or (parsed[1] if parsed else "")
     known = unit_named(name)
     if known is None:
-        raise UnknownNameError("unit", name, [one for one in UNITS if unit_named(one)])
+        raise UnknownNameError("unit", name, [known_name for known_name in UNITS if unit_named(known_name)])
     number = spoken_in(f"quantity {value!r}", value, name) if isinstance(value, str) else value
     return Quantity(number, known, str(value) if isinstance(value, str) else f"{value:g} {name}", name)
 
 
 def _of_numbers(operate: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
-    """Return an operator of quantities and numbers; NotImplemented for others, such as expressions."""
-    if not all(isinstance(one, Quantity | int | float) for one in (left, right)):
+    """Return the result of an operator on quantities and numbers; NotImplemented for others, such as expressions."""
+    if not all(isinstance(operand, Quantity | int | float) for operand in (left, right)):
         return NotImplemented
     value = applied(operate, left, right, literal=True)
     by_one = right == 1 or (operate is operator.mul and left == 1)
     if operate in (operator.mul, operator.truediv) and isinstance(value, Quantity) and by_one:
-        return replace(value, unit=replace(value.unit, loose=True))  # it may be one of anything, such as cycles a byte
+        return replace(value, unit=replace(value.unit, loose=True))  # the 1 may have a unit, such as cycles per byte
     return value
 
 
@@ -164,7 +164,7 @@ def value_of(operand: Any) -> Any:
 
 
 def product(left: Any, right: Any, operate: Callable[[Any, Any], Any], *, divided: bool, literal: bool) -> Any:
-    """Return a product or quotient. literal: one of the two is written as a number in the formula."""
+    """Return a product or quotient. literal: one of the operands is a number written in the formula."""
     value = operate(value_of(left), value_of(right))
     one = left.unit if isinstance(left, Quantity) else None
     other = right.unit if isinstance(right, Quantity) else None
@@ -184,12 +184,12 @@ def product(left: Any, right: Any, operate: Callable[[Any, Any], Any], *, divide
         return Quantity(value, _settled(replace(one, literal=one.literal * factor, loose=one.loose or not literal)))
     assert other is not None
     factor = float(value_of(left)) * other.literal**sign if literal else 1.0
-    turned = Unit(sign * other.time, sign * other.data, "" if divided else other.counted, other.scale**sign)
-    return Quantity(value, _settled(replace(turned, literal=factor, loose=other.loose or not literal)))
+    unit = Unit(sign * other.time, sign * other.data, "" if divided else other.counted, other.scale**sign)
+    return Quantity(value, _settled(replace(unit, literal=factor, loose=other.loose or not literal)))
 
 
 def _settled(unit: Unit) -> Unit:
-    """Return a unit whose literal factors are taken as its conversion to seconds and bits or bytes, if they are one."""
+    """Return a unit whose literal factors, if they convert to seconds and bits or bytes, are its conversion."""
     bases = (1.0, 8.0**unit.data)
     if unit.literal == 1.0 or any(_near(unit.scale, base) for base in bases):
         return unit
@@ -200,7 +200,7 @@ def _settled(unit: Unit) -> Unit:
 
 
 def _in_bytes(unit: Unit) -> bool:
-    """Whether a unit of data counts bytes: 8 bits, by powers of 10 or 1024."""
+    """Return whether a unit of data is bytes or a multiple by a power of 10 or 1024."""
     powers = [math.log(unit.scale / 8, base) for base in (10, 1024)]
     return unit.data != 0 and any(abs(power - round(power)) < RATIO_TOLERANCE for power in powers)
 
@@ -210,23 +210,23 @@ def _near(one: float, other: float) -> bool:
 
 
 def aligned(left: Any, right: Any, doing: str) -> tuple[Any, Any, Unit | None]:
-    """Return two operands in one unit, and the unit; raises InputError that shows both dimensions if there is none."""
-    one = left.unit if isinstance(left, Quantity) else None
-    other = right.unit if isinstance(right, Quantity) else None
+    """Return two operands in one unit, and the unit; raises InputError that shows both dimensions if they differ."""
+    first = left.unit if isinstance(left, Quantity) else None
+    second = right.unit if isinstance(right, Quantity) else None
     a, b = value_of(left), value_of(right)
-    if one is None or other is None:
-        return a, b, one or other
-    same = one.like == other.like and (not one.counted or not other.counted or one.counted == other.counted)
+    if first is None or second is None:
+        return a, b, first or second
+    same = first.like == second.like and (not first.counted or not second.counted or first.counted == second.counted)
     if not same:
-        if one.sure and other.sure and not _plain(one) and not _plain(other):
+        if first.sure and second.sure and not _plain(first) and not _plain(second):
             raise InputError(f"{doing} {_described(left)} and {_described(right)}: their dimensions differ")
-        return a, b, one if one.sure and not other.sure else other if other.sure and not one.sure else None
-    ratio = other.scale / one.scale
-    if _near(ratio, 1.0) or _near(other.literal, ratio):
-        return a, b, replace(one, loose=one.loose or other.loose)
-    if _near(one.literal, 1 / ratio):
-        return a, b, replace(other, literal=1.0)
-    return a, _by(b, ratio), replace(one, loose=one.loose or other.loose)
+        return a, b, first if first.sure and not second.sure else second if second.sure and not first.sure else None
+    ratio = second.scale / first.scale
+    if _near(ratio, 1.0) or _near(second.literal, ratio):
+        return a, b, replace(first, loose=first.loose or second.loose)
+    if _near(first.literal, 1 / ratio):
+        return a, b, replace(second, literal=1.0)
+    return a, _by(b, ratio), replace(first, loose=first.loose or second.loose)
 
 
 def _plain(unit: Unit) -> bool:
@@ -239,7 +239,7 @@ def _described(operand: Any) -> str:
 
 
 def _by(value: Any, factor: float) -> Any:
-    """Return a value times a factor, by an exact power of ten where it is one."""
+    """Return a value times a factor; a factor that is a power of ten is applied exactly."""
     power = math.log10(factor)
     if abs(power - round(power)) < RATIO_TOLERANCE and not hasattr(value, "__dict__"):
         return value * 10.0 ** round(power) if power > 0 else value / 10.0 ** -round(power)
@@ -247,38 +247,37 @@ def _by(value: Any, factor: float) -> Any:
 
 
 def in_unit_of(operand: Any, wanted: str | None, place: str) -> Any:
-    """Return an operand as a plain number in a unit by its name, where a quantity of that unit is meant.
+    """Return an operand as a plain number in the named unit.
 
-    wanted: None where a number of turns, units or members is meant: how many bytes, cycles or words there are, but no
-    time, clock or rate; BARE: no bytes either, but bits. Raises InputError that shows both dimensions where it is of
-    another kind.
+    wanted: None for a number of iterations, units or members, which accepts bytes, cycles or words but no time, clock
+    or rate; BARE also refuses bytes, but accepts bits. Raises InputError that shows both dimensions if they differ.
     """
     if not isinstance(operand, Quantity):
         return operand
-    own, target = operand.unit, unit_named(wanted)
+    unit, target = operand.unit, unit_named(wanted)
     if target is None:
-        bytes_of_bare = wanted == BARE and own.data and own.scale != 1.0
-        if own.sure and (own.time or bytes_of_bare) and wanted != AS_WRITTEN:
+        bytes_of_bare = wanted == BARE and unit.data and unit.scale != 1.0
+        if unit.sure and (unit.time or bytes_of_bare) and wanted != AS_WRITTEN:
             raise InputError(f"{place} must be a plain number, got {_described(operand)}")
-        return operand.value if not _plain(own) or _near(own.scale, own.literal) else _by(operand.value, own.scale)
-    if own.like == target.like and (not own.counted or not target.counted or own.counted == target.counted):
-        ratio = own.scale / target.scale
-        return operand.value if _near(ratio, 1.0) or _near(own.literal, ratio) else _by(operand.value, ratio)
-    turned = own.data == target.data and own.time * target.time < 0 and not own.loose
-    if _plain(own) or not (own.sure or turned):
+        return operand.value if not _plain(unit) or _near(unit.scale, unit.literal) else _by(operand.value, unit.scale)
+    if unit.like == target.like and (not unit.counted or not target.counted or unit.counted == target.counted):
+        ratio = unit.scale / target.scale
+        return operand.value if _near(ratio, 1.0) or _near(unit.literal, ratio) else _by(operand.value, ratio)
+    is_reciprocal = unit.data == target.data and unit.time * target.time < 0 and not unit.loose
+    if _plain(unit) or not (unit.sure or is_reciprocal):
         return operand.value
     raise InputError(f"{place} must be in {wanted} ({target}), got {_described(operand)}")
 
 
 def number_in(value: Any, subject: str, *units: str) -> Any:
-    """Return a quantity as a number in the one of these units that is of its dimension, anything else as it is.
+    """Return a quantity as a number in that one of these units that has its dimension; other values unchanged.
 
-    Raises InputError that shows both dimensions where none is.
+    Raises InputError that shows both dimensions if no unit has it.
     """
     if not isinstance(value, Quantity):
         return value
-    alike = [name for name in units if getattr(unit_named(name), "like", None) == value.unit.like]
-    return in_unit_of(value, (alike or units)[0], subject)
+    same_dimension = [name for name in units if getattr(unit_named(name), "like", None) == value.unit.like]
+    return in_unit_of(value, (same_dimension or units)[0], subject)
 
 
 ADDITIVE = {operator.add: "adding", operator.sub: "subtracting", operator.mod: "a remainder of"}
@@ -286,29 +285,29 @@ COMPARING = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, op
 
 
 def applied(operate: Callable[[Any, Any], Any], left: Any, right: Any, *, literal: bool = False) -> Any:
-    """Return an operator of two operands, either of which may be a quantity; raises InputError for unlike ones."""
+    """Return the result of an operator on two operands, also quantities; raises InputError for different dimensions."""
     if not isinstance(left, Quantity) and not isinstance(right, Quantity):
         return operate(left, right)
     if operate in (operator.mul, operator.truediv):
         return product(left, right, operate, divided=operate is operator.truediv, literal=literal)
     if operate is operator.floordiv:
         return whole_times(operate, left, right)
-    a, b, unit = aligned(left, right, ADDITIVE.get(operate, "comparing"))
-    value = operate(a, b)
+    left_value, right_value, unit = aligned(left, right, ADDITIVE.get(operate, "comparing"))
+    value = operate(left_value, right_value)
     return value if unit is None or operate in COMPARING else Quantity(value, unit)
 
 
 def whole_times(operate: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
-    """Return how often one quantity goes into another; a plain number of times."""
+    """Return how many times one quantity fits into another, as a plain number."""
     both = isinstance(left, Quantity) and isinstance(right, Quantity)
     if both and left.unit.like == right.unit.like:
-        a, b, _ = aligned(left, right, "dividing")
-        return operate(a, b)
+        left_value, right_value, _ = aligned(left, right, "dividing")
+        return operate(left_value, right_value)
     return operate(value_of(left), value_of(right))
 
 
 def between(function: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
-    """Return the smaller or larger of two, in one unit."""
-    a, b, unit = aligned(left, right, "comparing")
-    value = function(a, b)
+    """Return the smaller or larger of two operands, in one unit."""
+    left_value, right_value, unit = aligned(left, right, "comparing")
+    value = function(left_value, right_value)
     return value if unit is None else Quantity(value, unit)

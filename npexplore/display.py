@@ -1,4 +1,4 @@
-"""How results look when a notebook or a terminal shows them: tables as HTML and as text, numbers of a few digits."""
+"""How notebooks and terminals show results: tables as HTML and as text, numbers with few digits."""
 
 import math
 import reprlib
@@ -6,27 +6,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, Self
 
-MAX_HEIGHT_PX = 420  # of a shown table, beyond which it scrolls: some machines have hundreds of resources
-DIGITS = 4  # significant ones of a number in a table
-PAGE_DIGITS = 3  # of a number on a page, whose interval may say more
+MAX_HEIGHT_PX = 420  # height beyond which a table scrolls: some machines have hundreds of resources
+DIGITS = 4  # significant digits of a number in a table
+PAGE_DIGITS = 3  # significant digits of a number on a page, unless its interval requires more
 
 
 def cell(value: object) -> str:
-    """Return a value as the text of a cell: few digits, a dash for None."""
+    """Return the text of a table cell for a value: few digits, a dash for None."""
     if value is None:
         return "-"
     if isinstance(value, float):
         return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.{DIGITS}g}"
     if isinstance(value, Mapping):
-        return ", ".join(f"{name} {cell(one)}" for name, one in value.items()) or "-"
+        return ", ".join(f"{name} {cell(item)}" for name, item in value.items()) or "-"
     return str(value)
 
 
 def significant(value: float | None, half: float | None = None) -> str:
-    """Return a number with three significant digits, or as many as the first digit of its interval says.
+    """Return a number with three significant digits, or up to the first digit of its interval if that is more.
 
-    half: half of the interval's width, in the unit of value; None or 0: there is no interval. Digits before the point
-    stay. 102.84 is 103, with half 0.7 it is 102.8.
+    half: half of the interval's width, in the unit of value (None or 0: no interval). Digits before the point are
+    kept: 102.84 becomes 103, with half 0.7 it becomes 102.8.
 
     >>> significant(102.84), significant(102.84, 0.7), significant(51193.0), significant(None)
     ('103', '102.8', '51,193', '-')
@@ -44,10 +44,10 @@ def significant(value: float | None, half: float | None = None) -> str:
 
 
 def html_table(head: Sequence[str], rows: Iterable[Sequence[object]], title: str = "") -> str:
-    """Return rows under a heading as an HTML table that scrolls if it is high; no rows: the title alone."""
+    """Return rows under a heading as an HTML table that scrolls if it is high; without rows, only the title."""
 
     def line(cells: Iterable[object], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(cell(one))}</{tag}>" for one in cells) + "</tr>"
+        return "<tr>" + "".join(f"<{tag}>{escape(cell(value))}</{tag}>" for value in cells) + "</tr>"
 
     heading = f"<b>{escape(title)}</b>" if title else ""
     body = "".join(line(row, "td") for row in rows)
@@ -59,25 +59,25 @@ def html_table(head: Sequence[str], rows: Iterable[Sequence[object]], title: str
 
 
 def html_records(records: Sequence[Mapping[str, Any]], title: str = "") -> str:
-    """Return records with the same keys as an HTML table; the keys are the heading."""
+    """Return records as an HTML table; the keys are the heading."""
     head = list(dict.fromkeys(key for record in records for key in record))
     return html_table(head, [[record.get(key) for key in head] for record in records], title)
 
 
 def text_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return rows under a heading as lines of text in aligned columns."""
+    """Return rows under a heading as lines of text with aligned columns."""
     lines = [tuple(head), *(tuple(map(cell, row)) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
 
 class ShownByArguments:
-    """Gives a class a `repr` that shows the arguments that an object was made with."""
+    """Base of classes whose `repr` shows the arguments with which an object was created."""
 
     _arguments: tuple[tuple[object, ...], dict[str, object]]
 
     def __new__(cls, *args: object, **kwargs: object) -> Self:
-        """Return an object that remembers its arguments."""
+        """Return an object that stores its arguments."""
         instance = super().__new__(cls)
         object.__setattr__(instance, "_arguments", (args, kwargs))
         return instance

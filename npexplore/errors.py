@@ -1,13 +1,13 @@
-"""The errors users meet: each names its subject, the rule, the value got and, where names are known, the nearest ones.
+"""The errors that users see; each names its subject, the rule, the value and, for names, the nearest known ones.
 
 NpexploreError
 ├── InputError        wrong usage or unreadable input (command line: exit status 2)
 │   ├── UnknownNameError  a name that is not in a list; carries the nearest known names
-│   ├── FaultsError       several faults of one file, each a line of its own
+│   ├── FaultsError       several faults of one file, one line each
 │   ├── ModelError        a machine, program or network that cannot work (refused before it runs)
 │   └── TableFullError    a forwarding table of fixed size has no room; nothing was changed
-├── DamagedInputError readable in part; the good part is kept by the raiser (exit status 3)
-├── RefusedError      a solver says: this model is outside what I can answer truthfully
+├── DamagedInputError input that is readable in part; the raiser keeps the good part (exit status 3)
+├── RefusedError      a solver has no correct answer for this model
 └── SimulationError   a run that makes no progress: deadlock, stall, saturation, leak, endless instant
 """
 
@@ -22,11 +22,11 @@ __all__ = [
     "DamagedInputError", "FaultsError", "InputError", "ModelError", "NpexploreError", "RefusedError", "SimulationError",
     "TableFullError", "UnknownNameError",
 ]  # fmt: skip
-MAX_MESSAGE = 2000  # characters; values of a damaged file may be megabytes
+MAX_MESSAGE = 2000  # characters of a message; values of a damaged file may have megabytes
 
 
 class NpexploreError(Exception):
-    """Base of every error that npexplore raises on purpose; catch it to catch them all."""
+    """Base of every error that npexplore raises deliberately; catching it catches all of them."""
 
     def __str__(self) -> str:
         text = shown(super().__str__())
@@ -36,9 +36,9 @@ class NpexploreError(Exception):
 
 
 class InputError(NpexploreError):
-    """A value, file or command line that cannot be used; the message is one line and states the rule that is broken."""
+    """An unusable value, file or command line; the message is one line that states the violated rule."""
 
-    rest: Any = None  # of a file with faults: what could be read all the same
+    rest: Any = None  # for a file with faults: the part that could be read
 
 
 class UnknownNameError(InputError):
@@ -57,7 +57,7 @@ class UnknownNameError(InputError):
 
 
 class FaultsError(InputError):
-    """Several faults of one file, told together; `faults`: one line each."""
+    """Several faults of one file, reported together; `faults` has one line for each."""
 
     def __init__(self, faults: Iterable[str]) -> None:
         self.faults = list(faults)
@@ -68,7 +68,7 @@ class FaultsError(InputError):
 
 
 class ModelError(InputError):
-    """A description without syntax errors, of a machine, program or network that cannot work."""
+    """A description of a machine, program or network that has no syntax errors but cannot work."""
 
 
 class TableFullError(InputError):
@@ -76,7 +76,7 @@ class TableFullError(InputError):
 
 
 class DamagedInputError(NpexploreError):
-    """Input that is readable up to a point; `offset` is the byte where the damage starts."""
+    """Input that is readable up to some byte; `offset` is the byte where the damage starts."""
 
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(f"{message} at offset {offset}")
@@ -85,11 +85,11 @@ class DamagedInputError(NpexploreError):
 
 
 class RefusedError(NpexploreError):
-    """A solver has no correct answer for this model; the message names the feature that it cannot handle."""
+    """A solver has no correct answer for this model; the message names the unsupported feature."""
 
 
 class SimulationError(NpexploreError):
-    """A run that cannot go on; `kind` is deadlock, stall, saturation, leak or endless instant; the text tells why."""
+    """A run that cannot go on; `kind` is deadlock, stall, saturation, leak or endless instant; the text says why."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(f"{kind}: {message}")
@@ -97,16 +97,16 @@ class SimulationError(NpexploreError):
 
 
 def shown(name: str | os.PathLike[str]) -> str:
-    r"""Return a file's name, or a text with names in it, as text that can be written anywhere.
+    r"""Return a file's name, or a text that contains names, as text that can be written to any output.
 
-    The bytes of a name that are no UTF-8 come from the system as lone surrogates (PEP 383), which neither a page nor
-    JSON nor a strict terminal takes; they are written out here, as in caf\xe9.pcap. So are the characters that command
-    a terminal (all controls but tab and line end) and that change the direction of what follows (UAX #9), as in \x1b.
+    Bytes of a name that are not UTF-8 are lone surrogates in Python (PEP 383), which pages, JSON and strict terminals
+    reject; they are written as escapes, as in caf\xe9.pcap. The same holds for characters that control a terminal (all
+    controls except tab and line end) or change the text direction (UAX #9), as in \x1b.
     """
     return UNPRINTED.sub(lambda match: _written_out(ord(match[0])), os.fspath(name))
 
 
-# surrogates, controls (C0, DEL, C1) but tab and line end, line separators, marks and overrides of direction
+# surrogates, controls (C0, DEL, C1) except tab and line end, line separators, direction marks and overrides
 UNPRINTED = re.compile("[\ud800-\udfff\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
@@ -116,12 +116,12 @@ def _written_out(code: int) -> str:
 
 
 def likely_meant(got: str, names: Iterable[str]) -> str | None:
-    """Return the name that is misspelt by a letter or two in `got`, None if there is none so near."""
+    """Return the name that `got` misspells by a letter or two, None if there is no such name."""
     return next(iter(get_close_matches(got, list(names), n=1, cutoff=0.85)), None)
 
 
 def one_of(subject: str, got: str, known: Iterable[str]) -> str:
-    """Return `got` if it is among `known`, else raise UnknownNameError that proposes the nearest names."""
+    """Return `got` if it is among `known`; otherwise raise UnknownNameError with the nearest names."""
     names = list(known)
     if got not in names:
         raise UnknownNameError(subject, got, names)
@@ -129,7 +129,7 @@ def one_of(subject: str, got: str, known: Iterable[str]) -> str:
 
 
 def positive(subject: str, got: float, *, zero: bool = False) -> float:
-    """Return `got` if it is a finite number above zero (or zero, if allowed), else raise InputError."""
+    """Return `got` if it is a finite number above zero (or zero, if allowed); otherwise raise InputError."""
     rule = "at least 0" if zero else "greater than 0"
     if not (got == got and abs(got) != float("inf") and (got > 0 or (zero and got == 0))):
         raise InputError(f"{subject} must be {rule} and finite, got {got!r}")
@@ -138,7 +138,7 @@ def positive(subject: str, got: float, *, zero: bool = False) -> float:
 
 @contextmanager
 def told_at(place: str) -> Iterator[None]:
-    """Prefix errors with the place of the fault: whatever is raised inside becomes InputError `place: ...`."""
+    """Prefix errors with the place of the fault: an NpexploreError in the block becomes InputError `place: ...`."""
     try:
         yield
     except NpexploreError as error:
@@ -146,14 +146,14 @@ def told_at(place: str) -> Iterator[None]:
 
 
 class Faults:
-    """Collects all faults of a file, to report them together: `with faults.one(): ...`, then `tell()`."""
+    """Collects all faults of a file to report them together: `with faults.one(): ...`, then `tell()`."""
 
     def __init__(self) -> None:
-        self.by_text: dict[str, NpexploreError] = {}  # by what they say: what several meet is told once
+        self.by_text: dict[str, NpexploreError] = {}  # by message, so that equal faults are reported once
 
     @contextmanager
     def one(self) -> Iterator[None]:
-        """Record an error that is raised inside, and continue after the block."""
+        """Record an error raised in the block, and continue after the block."""
         try:
             yield
         except FaultsError as error:
@@ -162,7 +162,7 @@ class Faults:
             self.by_text[str(error)] = error
 
     def tell(self, place: str = "") -> None:
-        """Raise what was found: one fault as it is, several as FaultsError; `place` is put in front of each."""
+        """Raise the recorded faults: one unchanged, several as FaultsError; `place` is put in front of each."""
         if len(self.by_text) == 1 and not place:
             raise next(iter(self.by_text.values())) from None
         lines = [

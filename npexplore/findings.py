@@ -1,4 +1,4 @@
-"""What a check of an installation or of a stored file reports: one finding for each thing checked.
+"""Findings: the results of checks of an installation or of stored files, one for each checked thing.
 
 `npexplore doctor` (npexplore/cli/doctor.py) lists the checks, runs them and prints their findings.
 """
@@ -16,8 +16,8 @@ GOOD, REPAIRED, BROKEN = "good", "repaired", "broken"
 class Finding:
     """The state of one checked thing.
 
-    subject: what was checked (a file, a folder, a library). state: GOOD, REPAIRED (it was broken, and works now) or
-    BROKEN (it still is). note: one sentence that says what is wrong, what was done, or what the user can do.
+    subject: the checked file, folder or library. state: GOOD, REPAIRED (it was broken and works now) or BROKEN (it
+    still is). note: one sentence that says what is wrong, what was done, or what the user can do.
     """
 
     subject: str
@@ -25,5 +25,5 @@ class Finding:
     note: str
 
 
-# A check takes the files and folders to look at (those that concern it), and whether it may repair.
+# A check gets the files and folders to look at (it skips those of other checks), and whether it may repair.
 Check = Callable[[Sequence[Path], bool], list[Finding]]

@@ -1,15 +1,15 @@
-"""What processes of our own go without, because to import it takes longer than all that follows."""
+"""Skips imports in our own processes that take longer than the work that follows."""
 
 import sys
 from typing import Any
 
 
 def spare_iri_grammar() -> None:
-    """Go without `rfc3987_syntax` in this process: to import it builds a parser, which takes a second.
+    """Make `rfc3987_syntax` appear uninstalled in this process; importing it builds a parser, which takes a second.
 
-    It comes with JupyterLab. jsonschema, which whatever shows a figure imports by way of nbformat, checks the format
-    "iri" with it, which no schema of notebooks has, and does without it where it is not installed. For processes that
-    are ours alone: the command, and the kernels in which a report runs its notebooks.
+    JupyterLab installs it. Showing a figure imports nbformat, which imports jsonschema, which uses it to check the
+    format "iri". No schema of notebooks has this format, and jsonschema works without the module. Only for processes of
+    our own: the command, and the kernels in which a report runs its notebooks.
     """
     modules: dict[str, Any] = sys.modules
-    modules.setdefault("rfc3987_syntax", None)  # an import of it fails
+    modules.setdefault("rfc3987_syntax", None)  # its import now fails

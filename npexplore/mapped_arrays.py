@@ -1,7 +1,8 @@
 """Arrays with a value for each packet: in memory, or in unnamed files whose pages leave memory part by part.
 
-Within `arrays_in_files(folder)`, `empty` maps each array to a file of its own that has no name (mmap(2), MAP_SHARED);
-`release_pages` lets the pages of all these arrays go (madvise(2), MADV_DONTNEED): their values stay in the file.
+Within `arrays_in_files(folder)`, `empty` maps each array to an unnamed file of its own (mmap(2), MAP_SHARED);
+`release_pages` removes the pages of all these arrays from memory (madvise(2), MADV_DONTNEED), while the files keep the
+values.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-PART_ROWS = 1 << 18  # rows that are worked on at a time
-MIN_FILE_BYTES = 1 << 20  # smaller arrays are in memory
+PART_ROWS = 1 << 18  # rows that are processed at a time
+MIN_FILE_BYTES = 1 << 20  # smaller arrays stay in memory
 
 _folder: ContextVar[Path | None] = ContextVar("folder of mapped arrays", default=None)
 _maps: WeakSet[mmap.mmap] = WeakSet()
@@ -32,7 +33,7 @@ _lock = Lock()
 
 @contextmanager
 def arrays_in_files(folder: Path | None) -> Iterator[None]:
-    """Context manager: arrays made by `empty` are mapped to files in a folder (None: they are in memory)."""
+    """Within the block, map arrays created by `empty` to files in a folder (None: keep them in memory)."""
     before = _folder.set(folder)
     try:
         yield
@@ -41,12 +42,12 @@ def arrays_in_files(folder: Path | None) -> Iterator[None]:
 
 
 def in_files() -> bool:
-    """Return whether `empty` maps arrays to files at present."""
+    """Return whether `empty` currently maps arrays to files."""
     return _folder.get() is not None
 
 
 def empty(shape: int | tuple[int, ...], dtype: DTypeLike = np.int64) -> NDArray[Any]:
-    """Return an array without values; raises OSError where the folder's disk has no room for it."""
+    """Return an uninitialised array; raises OSError if the folder's disk has no room for it."""
     folder, size = _folder.get(), prod(np.atleast_1d(shape).tolist()) * np.dtype(dtype).itemsize
     if folder is None or size < MIN_FILE_BYTES:
         return np.empty(shape, dtype)
@@ -55,28 +56,28 @@ def empty(shape: int | tuple[int, ...], dtype: DTypeLike = np.int64) -> NDArray[
 
 
 def named(path: Path, shape: tuple[int, ...], dtype: DTypeLike = np.int64) -> NDArray[Any]:
-    """Return an array, which is not empty, in a file with a name: its values are those of an older file of that size.
+    """Return a non-empty array in a file with a name; its values are those of the file, if it exists with that size.
 
-    Raises OSError where the disk has no room for it.
+    Raises OSError if the disk has no room for it.
     """
     with open(path, "r+b" if path.exists() else "w+b") as file:
         return _mapped(file, prod(shape) * np.dtype(dtype).itemsize, dtype).reshape(shape)
 
 
 def _mapped(file: IO[bytes], size: int, dtype: DTypeLike) -> NDArray[Any]:
-    """Give a file so many bytes, and return it as an array of one dimension."""
+    """Set the size of a file to `size` bytes; return it as an array of one dimension."""
     file.truncate(size)
     if hasattr(os, "posix_fallocate"):
-        try:  # a full disk is an error here, and a signal when the array is written
+        try:  # raise an error for a full disk here: later, writing to the array would cause a signal
             os.posix_fallocate(file.fileno(), 0, size)
         except OSError as error:
-            if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # a file system that cannot do so
+            if error.errno not in (errno.EINVAL, errno.EOPNOTSUPP):  # unsupported by the file system
                 raise
     return mapped_file(file.fileno(), dtype)
 
 
 def resized(array: NDArray[Any], rows: int) -> NDArray[Any]:
-    """Return an array of one dimension with so many rows, in place if it is in memory; new rows have no values."""
+    """Return a one-dimensional array with `rows` rows, resized in place if in memory; new rows are uninitialised."""
     if array.flags.owndata and not in_files():
         array.resize(rows, refcheck=False)
         return array
@@ -89,7 +90,7 @@ def resized(array: NDArray[Any], rows: int) -> NDArray[Any]:
 
 
 def mapped_file(file: int, dtype: DTypeLike = np.uint8) -> NDArray[Any]:
-    """Return the contents of an open file (its descriptor), which is not empty, as an array of one dimension."""
+    """Return the contents of an open, non-empty file (its descriptor) as an array of one dimension."""
     pages = mmap.mmap(file, 0)
     with _lock:
         _maps.add(pages)
@@ -97,7 +98,7 @@ def mapped_file(file: int, dtype: DTypeLike = np.uint8) -> NDArray[Any]:
 
 
 def release_pages() -> None:
-    """Let the pages of mapped arrays leave this process's memory, where the system can do so."""
+    """Remove the pages of mapped arrays from this process's memory, if the system supports it."""
     if hasattr(mmap, "MADV_DONTNEED"):
         with _lock:
             for pages in list(_maps):
@@ -105,7 +106,7 @@ def release_pages() -> None:
 
 
 def parts(rows: int, part_rows: int | None = None) -> Iterator[slice]:
-    """Yield slices that make up `rows` rows, and release the pages of mapped arrays after each.
+    """Yield slices that together cover `rows` rows, and release the pages of mapped arrays after each.
 
     part_rows: rows of a slice (None: PART_ROWS).
     """
@@ -116,33 +117,33 @@ def parts(rows: int, part_rows: int | None = None) -> Iterator[slice]:
 
 
 def copied(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the values in an array of `empty`."""
+    """Return a copy of the values, in an array created by `empty`."""
     return computed(len(values), lambda part: values[part], values.dtype)
 
 
 def chosen(values: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the values at some rows, in their order."""
+    """Return the values at the given rows, in their order."""
     return computed(len(rows), lambda part: values[rows[part]], values.dtype)
 
 
 def cycled(values: NDArray[Any], rows: int) -> NDArray[Any]:
-    """Return so many rows of values, over and over from the first on."""
+    """Return `rows` rows of the values, repeated from the first."""
     return computed(rows, lambda part: values[np.arange(part.start, part.stop) % len(values)], values.dtype)
 
 
 def extremes(values: NDArray[Any]) -> tuple[int, int]:
-    """Return the smallest and the largest of whole numbers, of which there is at least one."""
+    """Return the smallest and the largest of one or more whole numbers."""
     ends = [(int(values[part].min()), int(values[part].max())) for part in parts(len(values))]
     return min(low for low, _ in ends), max(high for _, high in ends)
 
 
 def is_ascending(values: NDArray[Any]) -> bool:
-    """Return whether no value is smaller than the one before it."""
+    """Return whether no value is smaller than its predecessor."""
     return not any((np.diff(values[max(part.start - 1, 0) : part.stop]) < 0).any() for part in parts(len(values)))
 
 
 def stacked(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
-    """Return columns of shape n beside each other, shape (n, columns)."""
+    """Return columns of shape (n,) side by side, shape (n, columns)."""
     table = empty((len(columns[0]), len(columns)))
     for part in parts(len(table)):
         table[part] = np.stack([column[part] for column in columns], axis=1)
@@ -150,7 +151,7 @@ def stacked(columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
 
 
 def computed(rows: int, values: Callable[[slice], Any], dtype: DTypeLike = np.int64) -> NDArray[Any]:
-    """Return an array of `rows` values of which `values` computes each part; it sees the same parts in every mode."""
+    """Return an array of `rows` values; `values` computes each part, with the same parts in memory and in files."""
     result = empty(rows, dtype)
     for part in parts(rows):
         result[part] = values(part)

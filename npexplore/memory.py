@@ -1,7 +1,7 @@
-"""How much memory this process may still take, checked before work begins and not in the middle of it.
+"""Checks before work begins whether the memory that it needs is available to this process.
 
-available = min(MemAvailable of /proc/meminfo, what control groups leave, address space that ulimit -v leaves)
-Pages that only cache files count as available everywhere: the system gives them back.
+available = min(MemAvailable of /proc/meminfo, remainder of control groups, remainder of the address space (ulimit -v))
+Pages that only cache files count as available, because the system releases them when necessary.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from pathlib import Path
 from npexplore.errors import InputError
 
 _MEMINFO, _GROUPS, _OWN_GROUPS = Path("/proc/meminfo"), Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
-# Controller of a line of /proc/self/cgroup -> folder, files of limit and use, prefix in memory.stat; "": version 2.
+# controller in a line of /proc/self/cgroup -> folder, files of limit and use, prefix in memory.stat; "": version 2
 _LAYOUTS = {
     "": ("", "memory.max", "memory.current", ""),
     "memory": ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_"),
@@ -19,7 +19,7 @@ _LAYOUTS = {
 
 
 def available() -> int | None:
-    """Return the bytes of memory that this process may still take, None if the system does not say."""
+    """Return the bytes of memory that are available to this process, None if the system does not say."""
     limits: list[int] = []
     with suppress(OSError, ValueError, StopIteration):
         line = next(line for line in _MEMINFO.read_bytes().splitlines() if line.startswith(b"MemAvailable:"))
@@ -37,29 +37,29 @@ def available() -> int | None:
 
 
 def _left_by_groups() -> Iterator[int]:
-    """Yield what each control group with a limit leaves, of this process's and those around it."""
+    """Yield the remaining bytes of each control group with a limit that contains this process."""
     for line in _OWN_GROUPS.read_text(encoding="utf-8").splitlines():
         _, controller, path = line.split(":", 2)
         if controller not in _LAYOUTS:
             continue
         folder, limit, used, prefix = _LAYOUTS[controller]
-        own = Path(path).relative_to("/")
-        for group in (own, *own.parents):  # the whole path is not there where a container shows its own group alone
-            at = _GROUPS / folder / group
+        own_group = Path(path).relative_to("/")
+        for group in (own_group, *own_group.parents):  # in a container, the full path may not exist
+            group_folder = _GROUPS / folder / group
             with suppress(OSError, ValueError):  # without a limit, or "max"
-                left = int((at / limit).read_bytes()) - int((at / used).read_bytes())
-                words = (at / "memory.stat").read_text(encoding="utf-8").split()
-                held = dict(zip(words[::2], words[1::2], strict=True))
-                yield left + sum(int(held.get(f"{prefix}{kind}_file", 0)) for kind in ("active", "inactive"))
+                remaining = int((group_folder / limit).read_bytes()) - int((group_folder / used).read_bytes())
+                words = (group_folder / "memory.stat").read_text(encoding="utf-8").split()
+                statistics = dict(zip(words[::2], words[1::2], strict=True))
+                yield remaining + sum(int(statistics.get(f"{prefix}{kind}_file", 0)) for kind in ("active", "inactive"))
 
 
 def check_fits(needed_bytes: float, what: str, instead: str, limit_bytes: float | None = None) -> None:
-    """Raise InputError if that much memory is not available, or not allowed; `instead` says what needs less."""
-    there = available()
+    """Raise InputError if the memory is not available or exceeds the limit; `instead`: what needs less memory."""
+    free = available()
     if limit_bytes is not None and needed_bytes > limit_bytes:
         needed, allowed = needed_bytes / 1e9, limit_bytes / 1e9
         raise InputError(f"{what} needs about {needed:.3g} GB of memory, {allowed:.3g} GB are allowed; {instead}")
-    if there is not None and needed_bytes > there:
+    if free is not None and needed_bytes > free:
         raise InputError(
-            f"{what} needs about {needed_bytes / 1e9:.1f} GB of memory, {there / 1e9:.1f} GB are there; {instead}"
+            f"{what} needs about {needed_bytes / 1e9:.1f} GB of memory, {free / 1e9:.1f} GB are there; {instead}"
         )

@@ -1,4 +1,4 @@
-"""Public names of a package, imported when they are first used, so that the package itself loads at once (PEP 562).
+"""Imports public names of a package on first use, so that importing the package itself is fast (PEP 562).
 
 A package lists its names once, as imports that type checkers read and Python does not run:
 
@@ -20,12 +20,12 @@ _functions: dict[str, str] = {}  # method -> module:function of a higher storey
 
 
 def register_functions(functions: Mapping[str, str]) -> None:
-    """Register functions (`module:name`) of higher storeys by the methods of lower ones that call them."""
+    """Register functions (`module:name`) of higher storeys under the methods of lower storeys that call them."""
     _functions.update(functions)
 
 
 def registered_function(method: str) -> Callable[..., Any]:
-    """Return the function that is registered for a method, imported now; raises KeyError if there is none."""
+    """Import and return the function registered for a method; raises KeyError without one."""
     module, _, name = _functions[method].partition(":")
     function: Callable[..., Any] = getattr(import_module(module), name)
     return function
@@ -34,10 +34,10 @@ def registered_function(method: str) -> Callable[..., Any]:
 def on_demand(
     package: str, extra: Mapping[str, str] | None = None
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
-    """Return `__all__`, and the functions `__getattr__` and `__dir__` that import a package's names when they are used.
+    """Return `__all__`, and the functions `__getattr__` and `__dir__` that import a package's names on first use.
 
-    package: the module that lists its names as imports under `if TYPE_CHECKING:`. extra: a library that the package can
-    do without until then -> the extra of npexplore that installs it.
+    package: the module that lists its names as imports under `if TYPE_CHECKING:`. extra: an optional library -> the
+    extra of npexplore that installs it.
     """
     homes = listed_imports(Path(modules[package].__file__ or "").read_text(encoding="utf-8"))
     public = sorted(homes)
@@ -67,7 +67,7 @@ def on_demand(
 def listed_imports(source: str) -> dict[str, tuple[str, str]]:
     """Return the names that a module imports under `if TYPE_CHECKING:`: name -> (module, its name there).
 
-    A `*` stands for the names in `__all__` of the package behind it, or, where there is none, for those it imports.
+    A `*` stands for the names in `__all__` of that package, or, without `__all__`, for the names that it imports.
     """
     blocks = [
         node.body for node in ast.parse(source).body
@@ -81,8 +81,8 @@ def _imports(block: Iterable[ast.stmt]) -> Iterator[tuple[str, tuple[str, str]]]
         for alias in node.names if isinstance(node, ast.ImportFrom) else ():
             module = getattr(node, "module", None) or ""
             if alias.name == "*":
-                place = getattr(find_spec(module), "origin", None) or ""
-                body = ast.parse(Path(place).read_text(encoding="utf-8")).body
+                file = getattr(find_spec(module), "origin", None) or ""
+                body = ast.parse(Path(file).read_text(encoding="utf-8")).body
                 public = [ast.literal_eval(node.value) for node in body if _is_all(node)]
                 yield from ((name, (module, name)) for name in public[0]) if public else _imports(body)
             else:

@@ -1,4 +1,4 @@
-"""Where models, data and notebooks are: inside an installed wheel, or beside the package in a checkout."""
+"""Finds models, data and notebooks: inside an installed wheel, or beside the package in a checkout."""
 
 import csv
 from pathlib import Path
@@ -21,13 +21,13 @@ def share(*parts: str) -> Path:
 
 
 def bundled_path(name: str) -> Path:
-    """Return the path of a file or folder that npexplore brings: its machines, parts, mixes, captures, measurements.
+    """Return the path of a file or folder of npexplore: machines, parts, mixes, captures, measurements.
 
     Args:
         name: the path below the installation's `models`, `data` or `notebooks`, with `/` between folders.
 
     Raises:
-        UnknownNameError: there is no such file; names the nearest ones of its folder.
+        UnknownNameError: there is no such file; names the nearest ones in its folder.
 
     Example:
         >>> import npexplore as npx
@@ -35,7 +35,7 @@ def bundled_path(name: str) -> Path:
         'smartnic.toml'
     """
     *folders, last = name.split("/")
-    for depth in range(len(folders) + 1):  # the first part of the path that is missing, among its neighbours
+    for depth in range(len(folders) + 1):  # find the first missing part of the path, with the names beside it
         within = [share(part) for part in ("data", "models", "notebooks")]
         beside = sorted(share(*folders[:depth]).iterdir()) if depth else within
         one_of(f"{name}: file or folder", [*folders, last][depth], [path.name for path in beside])
@@ -46,7 +46,7 @@ MAX_INPUT_BYTES = 1 << 26
 
 
 def content(path: Path, limit: int = MAX_INPUT_BYTES) -> bytes:
-    """Return the bytes of an input file; raises InputError beyond the limit (a device may have no end), OSError."""
+    """Return the bytes of an input file; raises InputError beyond the limit (a device may be endless), OSError."""
     with path.open("rb") as file:
         data = file.read(limit + 1)
     if len(data) > limit:
@@ -55,7 +55,7 @@ def content(path: Path, limit: int = MAX_INPUT_BYTES) -> bytes:
 
 
 def input_content(path: str | Path) -> bytes:
-    """Return the bytes of an input file; raises InputError, which names the file, beyond the limit or if unreadable."""
+    """Return the bytes of an input file; raises InputError naming it if it is too large or unreadable."""
     try:
         return content(Path(path))
     except OSError as error:
@@ -63,13 +63,13 @@ def input_content(path: str | Path) -> bytes:
 
 
 def table_rows(path: Path) -> list[dict[str, str]]:
-    """Return the lines of a CSV table by its column names; lines that begin with # say where they come from."""
+    """Return the lines of a CSV table by column names, without lines that begin with # (sources)."""
     with path.open(newline="", encoding="utf-8") as lines:
         return list(csv.DictReader(line for line in lines if not line.startswith("#")))
 
 
 def stems(*folders: str) -> list[str]:
-    """Return the names of the TOML files in a shared folder, without their endings."""
+    """Return the names of the TOML files in a shared folder, without suffix."""
     return sorted(path.stem for path in share(*folders).glob("*.toml"))
 
 
@@ -100,7 +100,7 @@ SAMPLE = "sample:"
 
 
 def capture(path: str) -> str:
-    """Return the path of a capture; `sample:zeek_wikipedia` is one that the package brings. Raises UnknownNameError."""
+    """Return the path of a capture; `sample:NAME` is a capture of the package. Raises UnknownNameError."""
     if not path.startswith(SAMPLE):
         return path
     files = {file.name.partition(".")[0]: file for file in share("data", "captures").glob("*.pcap*")}

@@ -1,8 +1,8 @@
-"""What long work is doing: a bar on a terminal or in a notebook, elsewhere a line before two seconds of silence.
+"""Shows the progress of long work: a bar on a terminal or in a notebook, elsewhere a line at least every two seconds.
 
 Work opens a `Task` and counts in it. `reporting` starts a thread that writes a line after `MAX_SILENCE_S` without one,
-so that no command is silent whatever it waits for: an import, the compiler, one long simulation.
-`TQDM_DISABLE=1` in the environment switches bars and lines off.
+so that no command is silent while it waits for an import, the compiler or a long simulation. `TQDM_DISABLE=1` in the
+environment switches bars and lines off.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from types import TracebackType
 from typing import Any, Self
 
 MAX_SILENCE_S = 1.5
-CLEAR_LINE = "\r\x1b[K"  # of a terminal
+CLEAR_LINE = "\r\x1b[K"  # clears the current line of a terminal
 
 _tasks: list[Task] = []  # open tasks; the last one is reported
 _lock = threading.RLock()
 _last_line_s = 0.0
-_reporting = 0  # blocks of `reporting` that are open
-_status_shown = False  # whether the terminal's last line is a status of ours
-if hasattr(os, "register_at_fork"):  # a copy of this process must not begin in the middle of a line
+_reporting = 0  # number of open blocks of `reporting`
+_status_shown = False  # whether the last line on the terminal is our status
+if hasattr(os, "register_at_fork"):  # a forked process must not begin in the middle of a line
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 class Task:
-    """A piece of work, used as a context manager: a bar, or what the next line on standard error reports.
+    """A piece of work, used as a context manager; a bar or the next line on standard error reports it.
 
     Args:
-        label: what is being done.
-        unit: what is counted, singular; "B" counts bytes; "" counts nothing, and draws no bar.
-        total: how many there will be (None: unknown).
-        initial: how many were there before the work began.
-        keep_bar: whether the bar stays on the terminal after the end.
+        label: the work in words.
+        unit: the counted thing, singular; "B" counts bytes; "" counts nothing and shows no bar.
+        total: the final count (None: unknown).
+        initial: the count before the work begins.
+        keep_bar: whether the bar remains on the terminal after the end.
     """
 
     def __init__(
@@ -63,18 +63,18 @@ class Task:
                 self._bar.close()
 
     def advance(self, count: int = 1) -> None:
-        """Count so many more."""
+        """Increase the count."""
         self.reach(self.done + count, self.total)
 
     def reach(self, done: int, total: int | None = None) -> None:
-        """Set how many are done, and of how many."""
+        """Set the count and the final count."""
         self.done, self.total = done, total
         if self._bar is not None:
             self._bar.total = total
             self._bar.update(done - self._bar.n)
 
     def describe(self, label: str) -> None:
-        """Say what is being done now."""
+        """Set the label."""
         if label != self.label:
             self.label = label
             if self._bar is not None:
@@ -93,7 +93,7 @@ class Task:
 
 @contextmanager
 def reporting(command: str) -> Iterator[None]:
-    """Report the open task on standard error while the block runs, at most `MAX_SILENCE_S` after the last line."""
+    """Within the block, report the open task on standard error, at most `MAX_SILENCE_S` after the last line."""
     if _switched_off():
         yield
         return
@@ -114,13 +114,13 @@ def reporting(command: str) -> Iterator[None]:
 
 
 def is_reporting() -> bool:
-    """Say whether a thread reports what is being done."""
+    """Return whether a thread reports progress."""
     return _reporting > 0
 
 
 @contextmanager
 def printing() -> Iterator[None]:
-    """Print inside the block without disturbing a bar or status on the terminal."""
+    """Within the block, print without disturbing a bar or status on the terminal."""
     with _lock:
         _clear_status()
         if "tqdm" in sys.modules and _on_terminal():
@@ -133,7 +133,7 @@ def printing() -> Iterator[None]:
 
 
 def written(now_s: float | None = None) -> None:
-    """Note that standard error was written to; the next line of progress waits its time."""
+    """Record that standard error was written to; the next progress line waits MAX_SILENCE_S from now."""
     global _last_line_s
     _last_line_s = monotonic() if now_s is None else now_s
 
@@ -142,7 +142,7 @@ def _report(command: str, began_s: float, ended: threading.Event) -> None:
     while not ended.wait(max(0.05, _last_line_s + MAX_SILENCE_S - monotonic())):
         if monotonic() - _last_line_s < MAX_SILENCE_S:
             continue
-        with _lock, suppress(OSError, ValueError):  # nobody reads standard error any more, or it is closed
+        with _lock, suppress(OSError, ValueError):  # standard error is closed
             if not ended.is_set():
                 _write_line(command, began_s)
         written()
@@ -177,7 +177,7 @@ def _on_terminal() -> bool:
 
 
 def _bar_type() -> Any:
-    """Return the class of bars that can be drawn here; None where none can."""
+    """Return the class of progress bars for this output; None if it has no bars."""
     if "ipykernel" in sys.modules and not _switched_off():
         from tqdm.auto import tqdm as notebook_bar
 

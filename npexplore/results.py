@@ -1,4 +1,4 @@
-"""What results have in common: a plain document as the commands print it, a table with units, a look in notebooks."""
+"""Base of results: a plain document as the commands print it, a table with units, and a view for notebooks."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ SHARES = ("loss", "share", "busy", "blocked", "gain", "elasticity")
 
 
 class Result(ABC):
-    """Gives a result a document (`to_dict`), a table (`to_frame`) and a look in notebooks, out of its `records`."""
+    """Gives a result a document (`to_dict`), a table (`to_frame`) and a notebook view, made from its `records`."""
 
-    UNITS: ClassVar[Mapping[str, str]] = {}  # of columns of the table whose names do not end with one
+    UNITS: ClassVar[Mapping[str, str]] = {}  # units of columns whose names do not end with a unit
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result in JSON's own types."""
+        """Return the result in JSON's types."""
         return {field.name: plain(getattr(self, field.name)) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
 
     @abstractmethod
@@ -39,14 +39,14 @@ class Result(ABC):
 
     def _repr_html_(self) -> str:
         rows = self.records()
-        more = len(rows) - MAX_ROWS_SHOWN
+        hidden = len(rows) - MAX_ROWS_SHOWN
         present = {name for row in rows for name, value in row.items() if value is not None and value == value}
         shown_rows = [
             {name.replace("_", " "): value for name, value in _readable(row, self.UNITS).items() if name in present}
             for row in rows[:MAX_ROWS_SHOWN]
         ]
         table = html_records(shown_rows, self.heading())
-        return table + (f"<p>{more:,} more rows: to_frame()</p>" if more > 0 else "")
+        return table + (f"<p>{hidden:,} more rows: to_frame()</p>" if hidden > 0 else "")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.heading()})"
@@ -57,7 +57,7 @@ class Result(ABC):
 
 
 def plain(value: Any) -> Any:
-    """Return `value` in JSON's own types: NaN and infinities become null, arrays lists, records objects, keys text."""
+    """Return `value` in JSON's types: NaN and infinities become null, arrays lists, records objects, keys texts."""
     if isinstance(value, str | os.PathLike):
         return shown(value)
     if isinstance(value, bool | int | None):
@@ -78,7 +78,7 @@ def plain(value: Any) -> Any:
 
 
 def frame_of(records: Sequence[Mapping[str, Any]], units: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """Return records as a table, the units of its columns in `attrs["units"]`."""
+    """Return records as a table, with the units of its columns in `attrs["units"]`."""
     import pandas as pd
 
     frame = pd.DataFrame(list(records))
@@ -89,14 +89,14 @@ def frame_of(records: Sequence[Mapping[str, Any]], units: Mapping[str, str] | No
 
 
 def units_of(names: Iterable[str]) -> dict[str, str]:
-    """Return the unit of each column whose name tells it (`latency_mean_ns`: ns; "1" is a share)."""
+    """Return the unit of each column whose name contains it (`latency_mean_ns`: ns; "1" for shares)."""
     known = {name: "bit/s" if name.endswith("_bps") else unit_of(name) for name in names}
     shares = {name: "1" for name in known if name in SHARES or name.startswith("utilization")}
     return {name: unit for name, unit in known.items() if unit} | shares
 
 
 def _readable(row: Mapping[str, Any], units: Mapping[str, str]) -> dict[str, Any]:
-    """Return a row whose numbers in SI base units are texts with units of sensible size."""
+    """Return a row in which numbers in SI base units are texts with a unit of suitable size."""
     return {
         name: readable(value, units[name]) if isinstance(value, float) and units.get(name) in SHOWN else value
         for name, value in row.items()

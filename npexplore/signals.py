@@ -1,4 +1,4 @@
-"""What ends a process: SIGTERM and SIGHUP as Ctrl-C does, so that what is finished is stored; its parent's end.
+"""Ends of processes: SIGTERM and SIGHUP act as Ctrl-C, so that finished work is stored; workers end with their parent.
 
 The exit status is 128 + the signal's number, as a shell reports it: 130 for Ctrl-C, 143 for SIGTERM.
 """
@@ -21,58 +21,58 @@ _own_process = False
 
 
 def take_process() -> None:
-    """Note that this process runs one command of ours and nothing else."""
+    """Record that this process runs one command of ours and nothing else."""
     global _own_process
     _own_process = True
 
 
 def is_own_process() -> bool:
-    """Say whether this process runs a command of ours and nothing else."""
+    """Return whether this process runs a command of ours and nothing else."""
     return _own_process
 
 
 def note(number: int) -> None:
-    """Note the signal that ends this process."""
+    """Record the signal that ends this process."""
     _received[0] = number
 
 
 def status() -> int:
-    """Return the exit status of a process that was stopped: by Ctrl-C, where no other signal was noted."""
+    """Return the exit status of a stopped process: that of Ctrl-C, if no other signal was recorded."""
     return STATUS_BASE + _received[0]
 
 
 @contextmanager
 def as_interrupts() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP raise KeyboardInterrupt during the block, unless they are ignored or handled already."""
+    """Within the block, SIGTERM and SIGHUP raise KeyboardInterrupt, unless they are ignored or have a handler."""
     note(signal.SIGINT)
-    before = {number: signal.getsignal(number) for number in OTHERS} if _in_main_thread() else {}
-    ours = [number for number, handler in before.items() if handler is signal.SIG_DFL]
+    handlers = {number: signal.getsignal(number) for number in OTHERS} if _in_main_thread() else {}
+    default_signals = [number for number, handler in handlers.items() if handler is signal.SIG_DFL]
 
     def stop(number: int, frame: FrameType | None) -> None:
         note(number)
         raise KeyboardInterrupt
 
-    for number in ours:
+    for number in default_signals:
         signal.signal(number, stop)
     try:
         yield
     finally:
-        for number in ours:
+        for number in default_signals:
             signal.signal(number, signal.SIG_DFL)
 
 
 @contextmanager
 def noted() -> Iterator[threading.Event]:
-    """Give an event that Ctrl-C, SIGTERM or SIGHUP sets, once; a second one has its usual effect at once.
+    """Yield an event that the first Ctrl-C, SIGTERM or SIGHUP sets; a second signal has its usual effect at once.
 
-    In another thread than the main one it is never set; a signal that is ignored stays so.
+    Outside the main thread the event is never set; ignored signals remain ignored.
     """
     stop_requested = threading.Event()
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, *OTHERS)} if _in_main_thread() else {}
-    before = {number: one for number, one in before.items() if callable(one) or one is signal.SIG_DFL}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, *OTHERS)} if _in_main_thread() else {}
+    handlers = {number: usual for number, usual in handlers.items() if callable(usual) or usual is signal.SIG_DFL}
 
     def set_event(number: int, frame: FrameType | None) -> None:
-        usual: Any = before[number]
+        usual: Any = handlers[number]
         if stop_requested.is_set() and callable(usual):
             usual(number, frame)
         elif stop_requested.is_set():
@@ -81,17 +81,17 @@ def noted() -> Iterator[threading.Event]:
         note(number)
         stop_requested.set()
 
-    for number in before:
+    for number in handlers:
         signal.signal(number, set_event)
     try:
         yield stop_requested
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
 
 
 def end_after(wait: Callable[[], object]) -> None:
-    """End this process at once when a call returns that waits, in a thread of its own, for the end of its parent."""
+    """Call `wait` in a thread; when it returns, because the parent has ended, end this process at once."""
 
     def watch() -> None:
         wait()
@@ -101,21 +101,21 @@ def end_after(wait: Callable[[], object]) -> None:
 
 
 def end_now(number: int) -> NoReturn:
-    """End this process with an exit status once its output is written, without taking the interpreter apart.
+    """End this process with an exit status after flushing its output, without shutting the interpreter down.
 
-    Threads of libraries (Arrow, BLAS, forked workers' queues) that a signal caught at work abort the process when the
-    interpreter goes down under them.
+    Library threads (Arrow, BLAS, queues of forked workers) that a signal interrupted could abort the process during an
+    interpreter shutdown.
     """
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # nobody reads any more, or it is closed
+        with suppress(OSError, ValueError):  # the stream is closed
             stream.flush()
     os._exit(number)
 
 
 def begin_worker() -> None:
-    """Leave Ctrl-C to the parent of a process of multiprocessing, and end when the parent does, however it ends.
+    """In a multiprocessing worker: leave Ctrl-C to the parent process, and end when the parent ends in any way.
 
-    Other signals end it, but those that are ignored: a forked process begins with its parent's handlers.
+    Other signals end the worker unless they are ignored; a forked process begins with its parent's handlers.
     """
     from multiprocessing import connection, parent_process
 
@@ -125,7 +125,7 @@ def begin_worker() -> None:
             signal.signal(number, signal.SIG_DFL)
     parent = parent_process()
     assert parent is not None
-    end_after(lambda: connection.wait([parent.sentinel]))  # a pipe whose other end only the parent holds
+    end_after(lambda: connection.wait([parent.sentinel]))  # a pipe; only the parent holds its other end
 
 
 def _in_main_thread() -> bool:

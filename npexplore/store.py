@@ -1,9 +1,9 @@
-"""SQLite files that lose nothing: whole transactions, a schema that is migrated, one writer, errors that name the file.
+"""SQLite files that lose no data: whole transactions, a schema with migrations, one writer, errors that name the file.
 
-Write-ahead log and synchronous=FULL (SQLite documentation, "Write-Ahead Logging", "PRAGMA synchronous"): what a
-transaction wrote is on the disk when it ends, and a process killed in it leaves the file as it was before. Readers in
-other processes see the last finished transaction while a writer works. On a file system without shared memory SQLite
-uses a rollback journal instead: as safe, but a reader may have to wait.
+Write-ahead log and synchronous=FULL (SQLite documentation, "Write-Ahead Logging", "PRAGMA synchronous"): the data of a
+transaction are on the disk when it ends, and a process killed during it leaves the file as it was before. Readers in
+other processes see the last finished transaction while a writer works. On a file system without shared memory, SQLite
+uses a rollback journal instead, which is as safe, but a reader may have to wait.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from threading import RLock
 
 from npexplore.errors import InputError
 
-BUSY_TIMEOUT_S = 10.0  # that a transaction waits for the end of another process's
+BUSY_TIMEOUT_S = 10.0  # how long a transaction waits for another process's transaction
 DISK_FULL_ERRORS = (
     "SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_FSYNC", "SQLITE_IOERR_TRUNCATE", "SQLITE_IOERR_SHMSIZE"
 )  # fmt: skip
@@ -27,14 +27,14 @@ NO_ACCESS_ERRORS = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM", "SQLITE
 
 
 class DamagedStoreError(InputError):
-    """A database that SQLite can no longer read."""
+    """A database that SQLite cannot read."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """What a kind of database holds.
+    """The kind of a database.
 
-    name: for messages. application_id: the number in its header that tells it from other programs' databases.
+    name: for messages. application_id: the number in its header that distinguishes it from other programs' databases.
     migrations: for each schema version from 0 (empty) on, the SQL statements that lead to the next one; only ever
     appended to.
     """
@@ -45,11 +45,11 @@ class Form:
 
 
 class Database:
-    """An open database of one form; created, or migrated to the newest schema, unless `read_only`.
+    """An open database of one form; it is created, or migrated to the newest schema, unless `read_only`.
 
-    May be used by several threads. `version`: of the schema; 0 for an empty file that is opened `read_only`. Raises
-    InputError naming the file: another program's database, one of a newer npexplore, a folder that takes no files, a
-    full disk; DamagedStoreError if SQLite cannot read it.
+    Several threads may use it. version: of the schema; 0 for an empty file that is opened `read_only`. Raises
+    InputError naming the file for another program's database, one of a newer npexplore, a folder without write access,
+    or a full disk; DamagedStoreError if SQLite cannot read it.
     """
 
     def __init__(self, path: Path, form: Form, *, read_only: bool = False) -> None:
@@ -68,7 +68,7 @@ class Database:
 
     @classmethod
     def of_cache(cls, path: Path, form: Form) -> Database:
-        """Open a database of what can be computed again; a damaged one is set aside with a warning, and begun anew."""
+        """Open a database of recomputable data; a damaged one is moved away with a warning, and a new one created."""
         try:
             return cls(path, form)
         except DamagedStoreError as error:
@@ -77,20 +77,20 @@ class Database:
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Run statements together: all are on the disk at the end of the block, none if it raises."""
+        """Run statements together: all are on the disk at the end of the block, or none if it raises."""
         with self._lock, errors_named(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
                 self._connection.execute("COMMIT")
             except BaseException:
-                with suppress(sqlite3.Error):  # what failed may have ended the transaction itself
+                with suppress(sqlite3.Error):  # the error may have ended the transaction already
                     self._connection.execute("ROLLBACK")
                 raise
 
     @contextmanager
     def snapshot(self) -> Iterator[sqlite3.Connection]:
-        """Read what the last finished transaction left; it does not change during the block."""
+        """Read the state after the last finished transaction; it does not change during the block."""
         with self._lock, errors_named(self.path):
             self._connection.execute("BEGIN")
             try:
@@ -100,18 +100,18 @@ class Database:
                     self._connection.execute("ROLLBACK")
 
     def close(self) -> None:
-        """Close the database; its log is written back into it if nobody else reads it."""
+        """Close the database; SQLite writes its log back if no other process reads it."""
         with self._lock, suppress(sqlite3.Error):
             self._connection.close()
 
     def remove(self) -> None:
-        """Close the database and delete it with its log; one that another process still reads is left as it is."""
+        """Close the database and delete it with its log, unless another process still reads it."""
         with self._lock:
-            alone = False
-            with suppress(sqlite3.Error):  # leaving the write-ahead log needs the file for oneself, and deletes the log
-                alone = self._connection.execute("PRAGMA journal_mode = DELETE").fetchone()[0] != "wal"
+            exclusive = False
+            with suppress(sqlite3.Error):  # leaving WAL mode needs exclusive access, and deletes the log
+                exclusive = self._connection.execute("PRAGMA journal_mode = DELETE").fetchone()[0] != "wal"
             self.close()
-            if alone:
+            if exclusive:
                 with suppress(OSError):
                     self.path.unlink()
 
@@ -119,13 +119,13 @@ class Database:
         version = self._checked_version()
         if read_only:
             return version
-        with suppress(sqlite3.OperationalError):  # no shared memory here: the rollback journal stays
+        with suppress(sqlite3.OperationalError):  # without shared memory, the rollback journal remains
             self._connection.execute("PRAGMA journal_mode = WAL").fetchone()
         self._connection.execute("PRAGMA synchronous = FULL")
         if version == len(self.form.migrations):
             return version
         with self.transaction() as connection:
-            for statements in self.form.migrations[self._checked_version() :]:  # another may have been quicker
+            for statements in self.form.migrations[self._checked_version() :]:  # read again: others may migrate, too
                 for statement in statements:
                     connection.execute(statement)
             connection.execute(f"PRAGMA application_id = {self.form.application_id}")
@@ -133,7 +133,7 @@ class Database:
         return len(self.form.migrations)
 
     def _checked_version(self) -> int:
-        """Return the version of the schema; raises InputError if it is not one of this form's."""
+        """Return the version of the schema; raises InputError if this form does not have it."""
         (application,) = self._connection.execute("PRAGMA application_id").fetchone()
         (version,) = self._connection.execute("PRAGMA user_version").fetchone()
         (tables,) = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -146,7 +146,7 @@ class Database:
 
 
 def set_aside(path: Path) -> Path:
-    """Move a damaged file, and SQLite's log of it, out of the way; return its new name."""
+    """Rename a damaged file and SQLite's logs of it; return its new name."""
     aside = path.with_name(f"{path.name}.damaged")
     for ending in ("", "-wal", "-shm"):
         with suppress(FileNotFoundError):
@@ -158,14 +158,14 @@ def set_aside(path: Path) -> Path:
 def only_writer(path: Path, refusal: InputError) -> Iterator[None]:
     """Hold the lock file `path` during the block; raises `refusal` if another process or thread holds it.
 
-    The lock is SQLite's write lock on an empty database: the system releases it when the process ends, in whatever way.
-    The file is deleted at the end.
+    The lock is SQLite's write lock on an empty database, which the system releases whenever the process ends. The file
+    is deleted at the end.
     """
     connection = _locked(path, refusal)
     try:
         yield
     finally:
-        with suppress(OSError):  # a system that deletes no open file
+        with suppress(OSError):  # systems that cannot delete open files
             path.unlink()
         connection.close()
 
@@ -178,7 +178,7 @@ def _locked(path: Path, refusal: InputError) -> sqlite3.Connection:
             connection = _connect(path, "rw", 0.0)
         try:
             with errors_named(path, refusal):
-                connection.execute("PRAGMA journal_mode = MEMORY")  # nothing is ever written: no journal beside it
+                connection.execute("PRAGMA journal_mode = MEMORY")  # nothing is written, so no journal file is needed
                 connection.execute("BEGIN IMMEDIATE")
             with suppress(FileNotFoundError):
                 if os.path.samestat(before, path.stat()):
@@ -186,14 +186,14 @@ def _locked(path: Path, refusal: InputError) -> sqlite3.Connection:
         except BaseException:
             connection.close()
             raise
-        connection.close()  # its last holder has just deleted it: lock the next one
+        connection.close()  # the last holder has deleted this file: lock a new one
 
 
 @contextmanager
 def errors_named(path: Path, busy: InputError | None = None) -> Iterator[None]:
-    """Turn SQLite's errors, and the system's without a name, into one line that names the file.
+    """Turn errors of SQLite, and of the system without a file name, into one line that names the file.
 
-    busy: the error if another process holds the lock.
+    busy: the error to raise if another process holds the lock.
     """
     try:
         yield
@@ -222,9 +222,9 @@ def _named(path: Path, error: sqlite3.Error, busy: InputError | None) -> InputEr
 
 def _connect(path: Path, mode: str, timeout_s: float) -> sqlite3.Connection:
     if mode == "ro" and os.access(path, os.W_OK) and os.access(path.parent, os.W_OK):
-        mode = "rw"  # what a killed process left half done is first brought to an end, by whoever reads
+        mode = "rw"  # a reader first completes or rolls back the work of a killed process
     elif mode == "ro" and not path.with_name(f"{path.name}-wal").exists():
-        mode = "ro&immutable=1"  # where SQLite cannot note that it reads; nobody can write there either
+        mode = "ro&immutable=1"  # SQLite cannot lock the file, but no process can write it either
     return sqlite3.connect(
         f"{path.absolute().as_uri()}?mode={mode}", timeout_s, isolation_level=None, check_same_thread=False, uri=True
     )

@@ -1,8 +1,8 @@
-"""Input that is read in full: each named part of it is read, declared irrelevant, or refused with its place.
+"""Strict input: each named part is read, declared irrelevant, or refused with its place in the file.
 
-A reader asks an `Entry` for the parts that it knows by name. `Entry.finish` then raises InputError for the first part
-that nobody asked for: its file and line or path, its name, and the nearest names that the reader did ask for.
-`IRRELEVANT` tables of readers list the parts that change no answer, each with its reason (docs/inputs.md).
+A reader requests from an `Entry` the parts that it knows, by name. `Entry.finish` then raises InputError for the first
+part that was not requested, with its file and line or path, its name, and the nearest requested names. The `IRRELEVANT`
+tables of readers list parts that do not affect the answer, each with the reason (docs/inputs.md).
 """
 
 from __future__ import annotations
@@ -20,30 +20,29 @@ from xml.parsers import expat
 from npexplore.errors import InputError
 from npexplore.paths import input_content
 
-# kind or key of an entry ("*": any) -> name of a part ("*": every part) -> why it changes no answer
+# kind or key of an entry ("*": any) -> name of a part ("*": every part) -> why it does not affect the answer
 Irrelevant = Mapping[str, Mapping[str, str]]
-MAX_NAMES = 12  # of the names that a message lists
-MAX_DEPTH = 200  # entries inside each other
-
+MAX_NAMES = 12  # names that a message lists
+MAX_DEPTH = 200  # nested entries
 
 _WHOLE = re.compile(r"0|[1-9][0-9]*|0[xX][0-9a-fA-F]+", re.ASCII)
 
 
 def whole_number(text: str, *, hexadecimal: bool = True) -> int | None:
-    """Return a number of decimal digits, or of 0x and hexadecimal ones; None for anything else.
+    """Return a decimal or 0x-prefixed hexadecimal number; None for any other text.
 
-    Decimal digits that begin with 0 are ambiguous: some read them as octal.
+    Decimal numbers with a leading 0 are refused as ambiguous, because some programs read them as octal.
     """
     return int(text, 0) if _WHOLE.fullmatch(text) and (hexadecimal or text.isdigit()) else None
 
 
 @dataclass(eq=False, repr=False)
 class Entry:
-    """One place of an input with named parts: an XML element with attributes and children, or the like.
+    """One place of an input with named parts, such as an XML element with attributes and children.
 
-    kind: what it is, as the format calls it. key: the name it is asked for by. title: how messages name it; messages
-    about what is inside a landmark name it, too. line: where it begins (0: unknown).
-    values: texts by name, such as attributes. children: entries inside, each under the name it is asked for by.
+    kind: its name in the format. key: the name by which readers request it. title: its name in messages; messages about
+    parts inside a landmark also contain the landmark's title. line: where it begins (0: unknown). values: texts by
+    name, such as attributes. children: entries inside, in order.
     """
 
     kind: str
@@ -58,11 +57,11 @@ class Entry:
     text: str = ""
     requested: dict[str, None] = field(default_factory=dict)
     text_is_read: bool = False
-    omitted: int = 0  # children that the user left out
+    omitted: int = 0  # number of children that the user chose to ignore
 
     @property
     def place(self) -> str:
-        """File, line, landmarks around it and title, as they stand in front of messages."""
+        """File, line, titles of enclosing landmarks, and title: the beginning of messages."""
         titles, entry = [self.title], self.parent
         while entry is not None:
             titles += [entry.title] if entry.landmark else []
@@ -70,7 +69,7 @@ class Entry:
         return f"{self.file}{f':{self.line}' if self.line else ''}: {': '.join(reversed(titles))}"
 
     def refused(self, rule: str) -> InputError:
-        """Return the error of a fault in this entry."""
+        """Return the error for a fault in this entry."""
         return InputError(f"{self.place}: {rule}")
 
     def value(self, name: str, default: str | None = None) -> str:
@@ -82,35 +81,35 @@ class Entry:
         return text
 
     def every(self, *names: str) -> list[Entry]:
-        """Return the children of these names, in the order of the file."""
+        """Return the children with these names, in the order of the file."""
         self.requested.update(dict.fromkeys(names))
         return [child for child in self.children if child.key in names]
 
     def of_kind(self, kind: str) -> list[Entry]:
-        """Return all children of a kind, whatever their names are."""
+        """Return all children of a kind, with any name."""
         return self.every(*(child.key for child in self.children if child.kind == kind), kind)
 
     def optional(self, name: str) -> Entry | None:
-        """Return the one child of a name, None if there is none; raises InputError for a second one."""
-        several = self.every(name)
-        if len(several) > 1:
-            raise several[1].refused(f"stands twice in {self.title} (first in line {several[0].line})")
-        return several[0] if several else None
+        """Return the child of a name, None without one; raises InputError if there are several."""
+        matches = self.every(name)
+        if len(matches) > 1:
+            raise matches[1].refused(f"stands twice in {self.title} (first in line {matches[0].line})")
+        return matches[0] if matches else None
 
     def one(self, name: str) -> Entry:
-        """Return the one child of a name; raises InputError unless there is exactly one."""
+        """Return the only child of a name; raises InputError unless there is exactly one."""
         child = self.optional(name)
         if child is None:
             raise self.refused(f"{name} is missing")
         return child
 
     def content(self) -> str:
-        """Return the text inside, without blanks around it."""
+        """Return the text inside, without surrounding blanks."""
         self.text_is_read = True
         return self.text.strip()
 
     def skip(self) -> None:
-        """Take everything inside as read: another place accounts for it, such as a note that the answer shows."""
+        """Mark all parts inside as read, because another place accounts for them, such as a note in the answer."""
         self.text_is_read = True
         self.requested.update(dict.fromkeys(self.values))
         for child in self.of_every_kind():
@@ -121,9 +120,9 @@ class Entry:
         return self.every(*(child.key for child in self.children))
 
     def number(self, text: str, what: str = "the value") -> float:
-        """Return a text as a number; raises InputError that names this entry, also for NaN."""
+        """Return a text as a number; raises InputError naming this entry for other texts and NaN."""
         try:
-            number = float(text) if text.isascii() and "_" not in text else math.nan  # not Python's own 1_000
+            number = float(text) if text.isascii() and "_" not in text else math.nan  # refuse Python's 1_000
         except ValueError:
             number = math.nan
         if math.isnan(number):
@@ -131,20 +130,20 @@ class Entry:
         return number
 
     def whole(self, text: str, what: str = "the value") -> int:
-        """Return a text as a whole number (2.0 is one); raises InputError that names this entry."""
+        """Return a text as a whole number (2.0 is accepted); raises InputError naming this entry."""
         number = self.number(text, what)
         if not number.is_integer():
             raise self.refused(f"{what} must be a whole number, got {text!r}")
         return int(number)
 
     def truth(self, text: str, what: str = "the value") -> bool:
-        """Return `true` or `false` as a truth value; raises InputError that names this entry."""
+        """Return `true` or `false` as a bool; raises InputError naming this entry."""
         if text.lower() not in ("true", "false"):
             raise self.refused(f"{what} must be true or false, got {text!r}")
         return text.lower() == "true"
 
     def unread(self, irrelevant: Irrelevant) -> Iterator[InputError]:
-        """Yield an error for each part, here and inside, that was neither asked for nor listed as irrelevant."""
+        """Yield an error for each part, here and inside, that was neither requested nor listed as irrelevant."""
         listed = {part for place in (self.kind, self.key, "*") for part in irrelevant.get(place, ())}
         if "*" in listed:
             return
@@ -160,12 +159,12 @@ class Entry:
                 yield self._unsupported(child)
 
     def finish(self, irrelevant: Irrelevant) -> None:
-        """Raise InputError for the first part that nobody read."""
+        """Raise InputError for the first part that was not read."""
         for error in self.unread(irrelevant):
             raise error
 
     def only(self, irrelevant: Irrelevant) -> None:
-        """Raise InputError for the first child that was neither asked for nor listed, whatever is inside the others."""
+        """Raise InputError for the first child that was neither requested nor listed; does not look inside children."""
         listed = {part for place in (self.kind, self.key, "*") for part in irrelevant.get(place, ())}
         for child in self.children:
             if not {child.key, child.kind} & {*self.requested, *listed}:
@@ -179,23 +178,23 @@ class Entry:
         return f"{'attribute' if mark else 'keyword'} {name!r} is not supported{self._nearest(mark + name)}"
 
     def _nearest(self, name: str) -> str:
-        known = [other for other in self.requested if other.startswith("@") == name.startswith("@")]
+        known = [requested for requested in self.requested if requested.startswith("@") == name.startswith("@")]
         close = get_close_matches(name, known, n=3, cutoff=0.5)
-        shown = [other.lstrip("@") for other in close or known[:MAX_NAMES]]
+        shown = [requested.lstrip("@") for requested in close or known[:MAX_NAMES]]
         return f" ({'nearest' if close else 'supported here'}: {', '.join(shown)})" if shown else ""
 
     def without(self, name: str) -> bool:
-        """Leave out, here and inside, whatever has this name, kind or title; return whether anything had."""
-        used = [key for key in self.values if name in (key, key.lstrip("@"))]
-        for key in used:
+        """Remove all parts with this name, kind or title, here and inside; return whether there were any."""
+        removed_keys = [key for key in self.values if name in (key, key.lstrip("@"))]
+        for key in removed_keys:
             del self.values[key]
-        left = [one for one in self.children if name not in (one.key, one.kind, one.title, *one.named())]
-        self.omitted += len(self.children) - len(left)
-        omitted = bool(used) or len(left) < len(self.children)
-        self.children = left
-        for child in left:
-            omitted = child.without(name) or omitted
-        return omitted
+        remaining = [e for e in self.children if name not in (e.key, e.kind, e.title, *e.named())]
+        self.omitted += len(self.children) - len(remaining)
+        removed = bool(removed_keys) or len(remaining) < len(self.children)
+        self.children = remaining
+        for child in remaining:
+            removed = child.without(name) or removed
+        return removed
 
     def named(self) -> list[str]:
         """Return the name in the title, such as Q of `node 'Q'`."""
@@ -203,14 +202,14 @@ class Entry:
 
 
 def ignore(root: Entry, names: Iterable[str]) -> None:
-    """Leave parts out of an input because the user says so; raises InputError for a name that no part has."""
+    """Remove parts that the user wants to ignore; raises InputError for a name that no part has."""
     for name in names:
         if not root.without(name):
             raise InputError(f"{root.file}: --ignore {name!r}: no part of the file has this name")
 
 
 def ignore_keys(tables: dict[str, Any], names: Iterable[str], file: str) -> dict[str, Any]:
-    """Return tables of a TOML file without the keys of these names, or of these dotted paths.
+    """Return tables of a TOML file without the keys with these names or dotted paths.
 
     Raises InputError for a name that no key has.
     """
@@ -242,12 +241,11 @@ Title = Callable[[str, Mapping[str, str]], tuple[str, str, bool]]
 
 
 def read_xml(path: Path, title: Title) -> Entry:
-    """Return an XML file as entries with lines; attributes are values named `@name`.
+    """Return an XML file as entries with lines; attributes become values named `@name`.
 
-    title: returns, for a tag and its attributes, the name that a child is asked for by, the title in messages, and
-    whether it is a landmark. Names of another namespace than the outermost element's keep it, as `{uri}tag`.
-    Raises InputError for a file that is not there or not XML, and for a document type: its entities may stand for
-    anything.
+    title: returns, for a tag and its attributes, the key and the title of an entry, and whether it is a landmark. Names
+    in a namespace other than the root element's have the form `{uri}tag`. Raises InputError for a missing file, invalid
+    XML, and a document type, whose entities could stand for anything.
     """
     reader = _XmlReader(path.name, title)
     data = input_content(path)
@@ -261,7 +259,7 @@ def read_xml(path: Path, title: Title) -> Entry:
 
 
 class _XmlReader:
-    """Builds entries from the events of expat; comments and processing instructions are not reported."""
+    """Creates entries from expat events; comments and processing instructions are not reported."""
 
     root: Entry
 
@@ -284,10 +282,10 @@ class _XmlReader:
             tag = f"{{{uri}}}{tag}"
         if len(self.open) >= MAX_DEPTH:
             raise InputError(f"{self.file}:{self.parser.CurrentLineNumber}: more than {MAX_DEPTH} elements deep")
-        own = {f"@{'{' if '}' in key else ''}{key}": value for key, value in attributes.items()}
+        values = {f"@{'{' if '}' in key else ''}{key}": value for key, value in attributes.items()}
         key, title, landmark = self.title(tag, attributes)
         parent = self.open[-1] if self.open else None
-        entry = Entry(tag, key, title, self.file, self.parser.CurrentLineNumber, landmark, parent, own)
+        entry = Entry(tag, key, title, self.file, self.parser.CurrentLineNumber, landmark, parent, values)
         if parent is not None:
             parent.children.append(entry)
         else:

@@ -1,7 +1,6 @@
-"""Python text as a syntax tree, one thread at a time: CPython before 3.12 counts the depth of all threads together.
+"""Parses Python text one thread at a time, because CPython before 3.12 counts the nesting of all threads together.
 
-Formulas, filters, identities and programs as text are read here. A text is read once and its tree kept; nobody changes
-a tree.
+Formulas, filters, identities and programs given as text are parsed here. Trees are cached by text and never modified.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ def statements(text: str | bytes) -> tuple[ast.stmt, ...]:
 
 @lru_cache(maxsize=4096)
 def expression(text: str) -> ast.expr:
-    """Return the one expression that a text is, blanks around it aside; raises SyntaxError or ValueError."""
+    """Return the single expression in a text, ignoring surrounding blanks; raises SyntaxError or ValueError."""
     with _reading:
         return _checked(ast.parse(text.strip(), mode="eval")).body
 
 
 def _checked(tree: Tree) -> Tree:
-    """Return a tree; raises SyntaxError for an operand that a call names twice, which only Python's compiler sees."""
+    """Return a tree; raises SyntaxError for a repeated keyword argument, which only Python's compiler detects."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue

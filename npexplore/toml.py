@@ -1,4 +1,4 @@
-"""TOML files as typed records: faults name file, place, rule, value got and the nearest known keys."""
+"""Reads TOML files as typed records; errors name file, place, rule, value and the nearest known keys."""
 
 from __future__ import annotations
 
@@ -16,13 +16,12 @@ import msgspec
 from npexplore.errors import Faults, InputError, UnknownNameError
 from npexplore.paths import plain_text
 
-FILLED = "?"  # in place of a text that is missing
-MAX_FAULTS = 20  # faults of a file that are told at once
-STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")  # of a place such as port[0].mtu
-ONE_AT_A_TIME = threading.Lock()  # two threads that need the same record for the first time crash msgspec 0.22
+FILLED = "?"  # in place of a missing text
+MAX_FAULTS = 20  # faults of a file that are reported together
+STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")  # a step of a place such as port[0].mtu
+ONE_AT_A_TIME = threading.Lock()  # msgspec 0.22 crashes if two threads use the same record type for the first time
 T = TypeVar("T")
 
-# what keys say that a file is, and who takes it
 TYPES = {
     "int": "a whole number",
     "float": "a number",
@@ -31,8 +30,9 @@ TYPES = {
     "array": "a list",
     "object": "a table",
     "null": "nothing",
-}  # as msgspec names them -> as people say
+}  # name in msgspec -> words for messages
 SIGNS = {">=": "of at least", "<=": "of at most", ">": "above", "<": "below"}
+# kind of a file, and the command that takes it -> keys by which the kind is recognised
 OTHERS = {
     "a machine, which `npexplore explain` takes": {"resource", "pool"},
     "a part, which a machine names as the `type` of a resource": {"visits"},
@@ -44,7 +44,7 @@ OTHERS = {
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Base of the records a TOML file is made of: fields by name, unknown keys refused."""
+    """Base of the records of TOML files: fields by name; unknown keys are refused."""
 
 
 def decode(text: bytes, kind: type[Any], path: Path) -> Any:
@@ -53,7 +53,7 @@ def decode(text: bytes, kind: type[Any], path: Path) -> Any:
 
 
 def _any_of(kinds: list[str]) -> str:
-    """Return types in words; a number may be whole anyway."""
+    """Return types in words, without `int` beside `float`."""
     return " or ".join(TYPES[kind] for kind in kinds if kind != "int" or "float" not in kinds)
 
 
@@ -63,18 +63,18 @@ def parsed(text: bytes, path: Path) -> dict[str, Any]:
         raise InputError(f"{path.name}: is empty")
     try:
         return tomllib.loads(plain_text(text, path.name))
-    except (ValueError, RecursionError) as error:  # not TOML, or numbers of thousands of digits, or tables as deep
+    except (ValueError, RecursionError) as error:  # invalid, or thousands of digits in a number, or of nested tables
         raise InputError(f"{path.name}: not valid TOML: {error}") from None
 
 
 def typed(value: Any, kind: type[T]) -> T:
-    """Return a value as what it must be; raises msgspec.ValidationError for another. Safe for threads."""
+    """Return a value converted to a type; raises msgspec.ValidationError if it does not fit. Thread-safe."""
     with ONE_AT_A_TIME:
         return msgspec.convert(value, kind)
 
 
 def in_words(rule: str) -> str:
-    """Return a rule that msgspec tells with the names of Python's types and signs (`int` >= 1) in words."""
+    """Return a rule of msgspec's messages with words instead of Python's types and signs (`int` >= 1)."""
     for sign, word in SIGNS.items():
         rule = rule.replace(f" {sign} ", f" {word} ")
     kinds = "|".join(TYPES)
@@ -87,36 +87,36 @@ def in_words(rule: str) -> str:
 def convert(data: dict[str, Any], kind: type[Any], path: Path) -> Any:
     """Return tables as a record of a schema; raises InputError, or FaultsError for several.
 
-    What is at fault is left out, what is missing filled in, and the rest is looked at again, until nothing is wrong
-    with what is left: this is the error's `rest`, in which others look for more faults.
+    After each fault, the faulty part is removed or the missing part filled in, and the rest is checked again, until no
+    fault is left. The resulting record is the error's `rest`, in which other checks look for more faults.
     """
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        known = {field.encode_name for field in msgspec.structs.fields(kind)}
-        for what, keys in OTHERS.items():
-            if keys <= data.keys() and not keys & known:
-                raise InputError(f"{path.name} is {what}; known here are {', '.join(sorted(known))}")
-    faults, left, gone, record = Faults(), data, _Gone(), None
+        field_names = {field.encode_name for field in msgspec.structs.fields(kind)}
+        for kind_of_file, keys in OTHERS.items():
+            if keys <= data.keys() and not keys & field_names:
+                raise InputError(f"{path.name} is {kind_of_file}; known here are {', '.join(sorted(field_names))}")
+    faults, remaining, removed, record = Faults(), data, _Gone(), None
     while len(faults.by_text) < MAX_FAULTS:
         filled = False
         try:
-            record = typed(left, kind)
+            record = typed(remaining, kind)
         except msgspec.ValidationError as error:
-            left = deepcopy(data) if left is data else left
+            remaining = deepcopy(data) if remaining is data else remaining
             rule, _, place = str(error).partition(" - at `$.")
-            where = _named("." + place.rstrip("`"), left, kind)[1:] if place else ""
+            where = _named("." + place.rstrip("`"), remaining, kind)[1:] if place else ""
             steps = [int(number) if number else name for number, name in STEP.findall(where)]
-            lost = rule.split("`")[1] if "`" in rule else ""
+            key = rule.split("`")[1] if "`" in rule else ""
             if "unknown field" in rule:
-                fault, steps = _fault(rule, where, gone.shown(steps), left, kind), [*steps, lost]
+                fault, steps = _fault(rule, where, removed.shown(steps), remaining, kind), [*steps, key]
             elif rule.startswith("Object missing required field"):
-                fault = "" if gone.has([*steps, lost]) else _fault(rule, where, gone.shown(steps), left, kind)
-                filled = _fill(left, steps, lost, kind)
+                fault = "" if removed.has([*steps, key]) else _fault(rule, where, removed.shown(steps), remaining, kind)
+                filled = _fill(remaining, steps, key, kind)
             else:
-                fault = _fault(rule, where, gone.shown(steps), left, kind)
+                fault = _fault(rule, where, removed.shown(steps), remaining, kind)
             if fault:
                 with faults.one():
                     raise InputError(f"{path.name}: {fault}") from None
-            if not filled and not gone.take(left, steps):
+            if not filled and not removed.take(remaining, steps):
                 break
         else:
             break
@@ -129,7 +129,7 @@ def convert(data: dict[str, Any], kind: type[Any], path: Path) -> Any:
 
 
 def _fill(data: Any, steps: list[str | int], lost: str, kind: Any) -> bool:
-    """Put any value of its type in the place of a key that is missing; False where no value will do."""
+    """Insert a value of the right type for a missing key; return False if no value fits."""
     hints = [
         field.type for schema in _structs(kind) for field in msgspec.structs.fields(schema)
         if field.encode_name == lost and field.required
@@ -151,13 +151,13 @@ def _fill(data: Any, steps: list[str | int], lost: str, kind: Any) -> bool:
 
 
 class _Gone:
-    """What was left out of tables, by the place where it stood."""
+    """The parts removed from tables, by their original place."""
 
     def __init__(self) -> None:
         self.places: list[list[str | int]] = []
 
     def real(self, steps: list[str | int]) -> list[str | int]:
-        """Return a place as it was before anything was left out of lists."""
+        """Return the place that a part had before entries of lists were removed."""
         place_before: list[str | int] = []
         for step in steps:
             for place in sorted(p for p in self.places if p[:-1] == place_before and isinstance(p[-1], int)):
@@ -167,17 +167,17 @@ class _Gone:
         return place_before
 
     def shown(self, steps: list[str | int]) -> str:
-        """Return a place as people read it: `port[0].mtu`."""
+        """Return a place in the form `port[0].mtu`."""
         return "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in self.real(steps)).removeprefix(".")
 
     def has(self, steps: list[str | int]) -> bool:
-        """Whether the key at this place was left out, or one that may have been meant for it."""
+        """Return whether the key at this place, or a misspelling of it, was removed."""
         real = self.real(steps)
-        beside = [str(place[-1]) for place in self.places if place[:-1] == real[:-1]]
-        return bool(get_close_matches(str(real[-1]), beside, n=1, cutoff=0.5))
+        removed_keys = [str(place[-1]) for place in self.places if place[:-1] == real[:-1]]
+        return bool(get_close_matches(str(real[-1]), removed_keys, n=1, cutoff=0.5))
 
     def take(self, data: Any, steps: list[str | int]) -> bool:
-        """Leave a place out; False if there is none."""
+        """Remove the part at a place; return False if there is none."""
         real = self.real(steps)
         try:
             for step in steps[:-1]:
@@ -190,23 +190,23 @@ class _Gone:
 
 
 def _fault(rule: str, where: str, shown: str, data: Any, kind: Any) -> str:
-    """Return a fault as a line: the rule, the place, the value got, the nearest names."""
-    at = f" in {shown}" if shown else ""
+    """Return a fault as a line: the rule, the place, the value, the nearest names."""
+    suffix = f" in {shown}" if shown else ""
     if "unknown field" in rule:
         unknown = rule.split("`")[1]
-        lacking = [s.__struct_encode_fields__ for s in _structs(kind) if unknown not in s.__struct_encode_fields__]
-        rule = str(UnknownNameError("key", unknown, {name for fields in lacking for name in fields}))
+        field_lists = [s.__struct_encode_fields__ for s in _structs(kind) if unknown not in s.__struct_encode_fields__]
+        rule = str(UnknownNameError("key", unknown, {name for fields in field_lists for name in fields}))
     elif rule.startswith(("Invalid value '", "Invalid enum value '")):
         field = where.rpartition(".")[2]
         if known := _choices(kind, field):
             rule = str(UnknownNameError(field, rule.split("'", 1)[1].removesuffix("'"), known))
     elif value := _got(where, data):
-        rule, at = rule.partition(", got `")[0], at + value
-    return f"{in_words(rule)}{at}"
+        rule, suffix = rule.partition(", got `")[0], suffix + value
+    return f"{in_words(rule)}{suffix}"
 
 
 def _named(place: str, data: Any, kind: Any) -> str:
-    """Return the place of a fault with the names of the entries, which the decoder leaves out."""
+    """Return the place of a fault with the names of table entries, which msgspec's message omits."""
     if place.startswith("[...]") and get_origin(kind) is dict:
         for name, entry in data.items():
             try:
@@ -222,7 +222,7 @@ def _named(place: str, data: Any, kind: Any) -> str:
 
 
 def _got(place: str, data: Any) -> str:
-    """Return the value at a place such as `port[0].mtu` as words, nothing if it is a table or is not found."""
+    """Return the value at a place such as `port[0].mtu` in words; empty for a table or list, or without a value."""
     for step in STEP.findall(place):
         try:
             data = data[int(step[0])] if step[0] else data[step[1]]
@@ -232,28 +232,28 @@ def _got(place: str, data: Any) -> str:
 
 
 def _choices(kind: Any, field: str) -> list[str]:
-    """Return the words that a field of this name may be, in any of the records that a type is made of."""
+    """Return the allowed words of a field of this name, in any of the records of a type."""
     choices: list[str] = []
     for schema in _structs(kind):
         config = schema.__struct_config__
         if config.tag_field == field:
             choices.append(str(config.tag))
-        for one in msgspec.structs.fields(schema):
-            if one.encode_name == field:
-                choices += [word for word in literals(one.type) if isinstance(word, str)]
+        for struct_field in msgspec.structs.fields(schema):
+            if struct_field.encode_name == field:
+                choices += [word for word in literals(struct_field.type) if isinstance(word, str)]
     return list(dict.fromkeys(choices))
 
 
 def literals(hint: Any) -> list[Any]:
-    """Return the words that a value of this type may be."""
+    """Return the literal values that a type allows."""
     if get_origin(hint) is Literal:
         return list(get_args(hint))
     return [word for part in get_args(hint) for word in literals(part)]
 
 
 def _structs(kind: Any, deep: bool = True) -> list[type[msgspec.Struct]]:
-    """Return the records that a type is made of, with those inside them if `deep`."""
+    """Return the record types in a type; deep: also those of their fields."""
     if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
         return [schema for part in get_args(kind) for schema in _structs(part, deep)]
-    inside = [schema for field in msgspec.structs.fields(kind) for schema in _structs(field.type)] if deep else []
-    return [kind, *inside]
+    nested = [schema for field in msgspec.structs.fields(kind) for schema in _structs(field.type)] if deep else []
+    return [kind, *nested]

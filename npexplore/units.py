@@ -1,8 +1,8 @@
-"""Unit names as they stand in tables, TOML files and on command lines, and their factors to SI base units.
+"""Names of units in tables, TOML files and command lines, and their factors to SI base units.
 
-Inside the package everything is a float in SI base units (seconds, bit/s, packets/s, bytes, ratio 1); this table is
-used where numbers enter or leave: the ledger, TOML files, command-line rates. A number of a TOML file carries its unit
-in its name (`word_s`, `clock_hz`) or is a text with it ("0.625 ns"); `quantity` is the one reader of such texts.
+Inside the package, every number is a float in SI base units (seconds, bit/s, packets/s, bytes, ratio 1). This table is
+used where numbers enter or leave: the ledger, TOML files, rates on the command line. A number in a TOML file has its
+unit in its name (`word_s`, `clock_hz`) or is a text with a unit ("0.625 ns"); only `quantity` reads such texts.
 """
 
 import math
@@ -12,7 +12,7 @@ from functools import cache
 
 from npexplore.errors import InputError, UnknownNameError, positive
 
-FOREVER_NS = 1 << 62  # 146 years: no two times of a capture are as far apart
+FOREVER_NS = 1 << 62  # 146 years, longer than any capture
 
 # unit -> (dimension, factor to the base unit of that dimension)
 UNITS: dict[str, tuple[str, float]] = {
@@ -61,12 +61,12 @@ UNITS: dict[str, tuple[str, float]] = {
     "person-years": ("work", 52.0),
 }
 
-# how people also write them; tables have one name for each unit
+# other spellings of units that users may write; tables use one name for each unit
 SPOKEN = {f"{prefix}bps": f"{prefix}b/s" for prefix in "kMGT"} | {f"{prefix}bit/s": f"{prefix}b/s" for prefix in "kMGT"}
 SPOKEN |= {"bps": "bit/s", "b/s": "bit/s", "B/s": "bytes/s", "B": "bytes", "byte": "bytes", "cycle": "cycles"}
 SPOKEN |= {"\u00b5s": "us", "\u03bcs": "us", "KiB": "KB", "MiB": "MB", "GiB": "GB"}
 
-# how names of keys end, and the unit that this tells
+# ending of a key's name -> unit
 ENDINGS = {
     "bytes_per_s": "bytes/s", "s": "s", "seconds": "s", "ms": "ms", "us": "us", "ns": "ns", "ps": "ps",
     "hz": "Hz", "khz": "kHz", "mhz": "MHz", "ghz": "GHz",
@@ -74,15 +74,15 @@ ENDINGS = {
     "bytes": "bytes", "cycles": "cycles", "words": "words",
 }  # fmt: skip
 
-# by unit: what a packet machine can have, from..to, and what is usual; beyond it a number was meant in another unit
+# by unit: lowest, highest and usual value in packet machines; a number outside was probably meant in another unit
 CREDIBLE = {"s": (1e-14, 1.0, 1e-8), "Hz": (1e5, 1e12, 1e9), "bytes/s": (1e3, 1e15, 1e10)}
 
 _QUANTITY = re.compile(r"\s*([-+]?[0-9][0-9_]*\.?[0-9]*(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z%/1\u00b5\u03bc-]*)\s*")
-QUANTITY = "^\\s*[-+]?[0-9][0-9._eE+-]*\\s*[A-Za-z%/\u00b5\u03bc]+$"  # the pattern of such a text in a JSON Schema
+QUANTITY = "^\\s*[-+]?[0-9][0-9._eE+-]*\\s*[A-Za-z%/\u00b5\u03bc]+$"  # pattern of a number with a unit in a JSON Schema
 
 
 class UnitWarning(UserWarning):
-    """An implausible number, such as a clock of 600 Hz, or one that a simulation's time step must round."""
+    """An implausible number, such as a clock of 600 Hz, or a number that a simulation's time step must round."""
 
 
 def factor(unit: str) -> float:
@@ -97,7 +97,7 @@ def to_unit(value: float, unit: str) -> float:
     return value / factor(unit)
 
 
-# units in which values are shown, by the base unit; the largest first
+# base unit -> units in which values are shown, largest first
 SHOWN = {
     "s": ("s", "ms", "us", "ns", "ps"),
     "packets/s": ("Mpps", "kpps", "packets/s"),
@@ -105,26 +105,26 @@ SHOWN = {
     "Hz": ("GHz", "MHz", "kHz", "Hz"),
     "bytes": ("GB", "MB", "KB", "bytes"),
 }
-DIGITS = 4  # significant ones of a shown value
+DIGITS = 4  # significant digits of a shown value
 
 
 def readable(value: float | None, unit: str, half_width: float | None = None, digits: int = DIGITS) -> str:
-    """Return a value in an SI base unit as text in a unit of sensible size: 4.45e-7 s is `445 ns`; None is a dash.
+    """Return a value in an SI base unit as text in a unit of suitable size: 4.45e-7 s is `445 ns`; None is a dash.
 
-    half_width: of its interval, shown behind it in the same unit.
+    half_width: of its interval, shown after the value in the same unit.
     """
     if value is None or value != value:
         return "-"
     sizes = [(name, UNITS[name][1]) for name in SHOWN.get(unit, (unit,))]
     if abs(value) == float("inf"):
         return f"{value} {unit}"
-    name, scale = next((one for one in sizes if abs(value) >= one[1] * (1 - 1e-9)), sizes[-1] if value else sizes[0])
+    name, scale = next((size for size in sizes if abs(value) >= size[1] * (1 - 1e-9)), sizes[-1] if value else sizes[0])
     plus = "" if not half_width else f" \u00b1 {_rounded(half_width / scale, 2)}"
     return f"{_rounded(value / scale, digits)}{plus} {name}"
 
 
 def _rounded(number: float, digits: int) -> str:
-    """Return a number with at least so many significant digits, thousands apart, without an exponent if it can be."""
+    """Return a number with at least `digits` significant digits and with thousands separators."""
     text = f"{number:,.0f}" if abs(number) >= 10 ** (digits - 1) else f"{number:.{digits}g}"
     return text.replace("e-0", "e-")
 
@@ -139,16 +139,16 @@ def split(text: str) -> tuple[float, str] | None:
 def quantity(subject: str, text: str, unit: str) -> float:
     """Return a text such as `0.625 ns`, `5Gbps` or `200 MHz` as a number in `unit`.
 
-    Raises InputError, naming the subject, for a text without a known unit and for a unit of another kind of thing.
+    Raises InputError, naming the subject, for a text without a known unit and for a unit of another dimension.
     """
     parsed, unit = split(text), SPOKEN.get(unit, unit)
     if unit not in UNITS or parsed is None:
-        alike = [name for name, (what, _) in UNITS.items() if what == UNITS.get(unit, ("",))[0]]
-        hint = f" ({UNITS[unit][0]}: {', '.join(alike)})" if alike else ""
+        same_dimension = [name for name, (dimension, _) in UNITS.items() if dimension == UNITS.get(unit, ("",))[0]]
+        hint = f" ({UNITS[unit][0]}: {', '.join(same_dimension)})" if same_dimension else ""
         raise InputError(f"{subject} must be a number{f' in {unit}' if unit else ''}, got {text!r}{hint}")
     if UNITS[parsed[1]][0] != UNITS[unit][0]:
-        wanted = f"in {unit} or another unit of {UNITS[unit][0]}"
-        raise InputError(f"{subject} must be {wanted}, got {text!r} ({UNITS[parsed[1]][0]})")
+        allowed = f"in {unit} or another unit of {UNITS[unit][0]}"
+        raise InputError(f"{subject} must be {allowed}, got {text!r} ({UNITS[parsed[1]][0]})")
     return converted(*parsed, unit)
 
 
@@ -158,19 +158,19 @@ def converted(number: float, from_unit: str, unit: str) -> float:
         return number
     ratio = UNITS[from_unit][1] / UNITS[unit][1]
     power = math.log10(ratio)
-    if abs(power - round(power)) < 1e-9:  # by a power of ten, exactly: 312.5 ps is 0.3125 ns to the last digit
+    if abs(power - round(power)) < 1e-9:  # apply a power of ten exactly: 312.5 ps is 0.3125 ns to the last digit
         return number * 10.0 ** round(power) if power > 0 else number / 10.0 ** -round(power)
     return number * ratio
 
 
 @cache
 def unit_of(name: str) -> str | None:
-    """Return the unit that a name of a key ends with (`latency_s`: s); None if it tells none."""
-    return next((unit for end, unit in ENDINGS.items() if name == end or name.endswith(f"_{end}")), None)
+    """Return the unit at the end of a key's name (`latency_s`: s); None if there is none."""
+    return next((unit for ending, unit in ENDINGS.items() if name == ending or name.endswith(f"_{ending}")), None)
 
 
 def in_unit(subject: str, value: object, unit: str | None) -> object:
-    """Return a value of a TOML file as it is, or, if it is a text with a unit, as a number in `unit`."""
+    """Return a value of a TOML file; a text with a unit becomes a number in `unit`, other values are unchanged."""
     if not isinstance(value, str) or unit is None or not _QUANTITY.fullmatch(value):
         return value
     return quantity(subject, value, unit)
@@ -179,13 +179,13 @@ def in_unit(subject: str, value: object, unit: str | None) -> object:
 def doubt(subject: str, value: float, unit: str, credible: tuple[float, float, float] | None = None) -> None:
     """Warn if a number above 0 is outside its plausible range, and name the unit in which it would be plausible.
 
-    credible: from, to and usual value in `unit` (None: of any number in this unit).
+    credible: lowest, highest and usual value in `unit` (None: those for any number in this unit).
     """
     span = credible or CREDIBLE.get(unit)
     if span is None or not 0 < value < float("inf") or span[0] <= value <= span[1]:
         return
     (low, high, usual), (dimension, scale) = span, UNITS[unit]
-    others = {name: value * own / scale for name, (what, own) in UNITS.items() if what == dimension}
+    others = {name: value * size / scale for name, (kind, size) in UNITS.items() if kind == dimension}
     others = {name: number for name, number in others.items() if low <= number <= high}
     likely = min(others, key=lambda name: abs(math.log(others[name] / usual)), default=None)
     meant = f"; is it '{value:g} {likely}'?" if likely else ""

@@ -1,4 +1,4 @@
-"""Zstandard (RFC 8878): the standard library's since Python 3.14, before that its backport, with the same names."""
+"""Zstandard (RFC 8878): the standard library's module since Python 3.14, before that a backport with the same names."""
 
 import sys
 

@@ -1,7 +1,7 @@
-"""The one decorator kernels are compiled with: at the first call, kept on disk, without the interpreter lock.
+"""The decorator for kernels: numba compiles them at the first call and keeps them on disk; they run without the GIL.
 
-numba is imported at the first call, too: reading a kernel file's constants costs nothing. A kernel whose name begins
-with an underscore is a part of other kernels, and is kept within them: where Python calls it, it runs as written.
+numba itself is imported at the first call, so reading the constants of a kernel file is cheap. A kernel whose name
+begins with an underscore is a part of other kernels and is compiled into them; called from Python, it is interpreted.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COMPILE = (
 
 
 class Kernel:
-    """A function that numba compiles for the argument types of its calls, or for the declared ones alone."""
+    """A function that numba compiles: for the declared argument types, or, without these, for those of its calls."""
 
     def __init__(self, function: Callable[..., Any], declared: Types | None, options: dict[str, Any]) -> None:
         update_wrapper(self, function)
@@ -43,18 +43,18 @@ class Kernel:
         self._dispatcher: Any = None
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Call the compiled function. Raises TypeError for arguments that the declared types do not admit."""
+        """Call the compiled function; raises TypeError for arguments that do not match the declared types."""
         if self.is_part:
             return self.py_func(*arguments, **named)
         return (self._dispatcher or self.dispatcher)(*arguments, **named)
 
     def __reduce__(self) -> str:
-        """Pickle by name, as functions are."""
+        """Pickle by name, as Python pickles functions."""
         return str(self.py_func.__qualname__)
 
     @property
     def dispatcher(self) -> Any:
-        """numba's object for this function, built when it is first needed."""
+        """numba's dispatcher of this function, created on first use."""
         with _BUILDING:
             if self._dispatcher is None:
                 from npexplore.jit.dispatch import Dispatcher
@@ -64,48 +64,49 @@ class Kernel:
 
     @property
     def _numba_type_(self) -> Any:
-        """What other kernels see of this one when they are compiled."""
+        """The type by which other kernels refer to this one when they are compiled."""
         return self.dispatcher._numba_type_
 
     def is_ready(self, *arguments: Any) -> bool:
-        """Say whether a call with these arguments compiles nothing."""
+        """Return whether a call with these arguments needs no compilation."""
         return bool(self.dispatcher.is_ready(arguments))
 
     def compile_elsewhere(self, *arguments: Any) -> Popen[bytes] | None:
-        """Begin to compile for these arguments in another process, which keeps the code on disk; None if it cannot.
+        """Start another process that compiles for these arguments and keeps the code on disk; None if none can start.
 
-        The process ends with this one, however this one ends: the pipe to it is then closed.
+        The other process ends when this one does, in any way, because the pipe between them is then closed.
         """
         from subprocess import DEVNULL, PIPE, Popen
 
         if not any(map(can_write, writable())):
             return None
-        wanted = self.py_func.__module__, self.py_func.__name__, self.dispatcher.types_of(arguments)
+        request = self.py_func.__module__, self.py_func.__name__, self.dispatcher.types_of(arguments)
         try:
             compiler = Popen([sys.executable, "-c", COMPILE], stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL)
             assert compiler.stdin is not None
-            compiler.stdin.write(pickle.dumps(wanted))
+            compiler.stdin.write(pickle.dumps(request))
             compiler.stdin.flush()
         except OSError:
             return None
         return compiler
 
     def parts(self) -> set[Kernel]:
-        """Return this kernel and all that it calls, directly or not."""
-        reached, left = {self}, [self]
-        while left:
-            function = left.pop().py_func
+        """Return this kernel and all kernels that it calls, directly or indirectly."""
+        reached, unexplored = {self}, [self]
+        while unexplored:
+            function = unexplored.pop().py_func
             called = [function.__globals__.get(name) for name in function.__code__.co_names]
-            new = {one for one in called if isinstance(one, Kernel)} - reached
+            new = {callee for callee in called if isinstance(callee, Kernel)} - reached
             reached |= new
-            left += new
+            unexplored += new
         return reached
 
 
 def kernel(declared: Types | None = None, **options: Any) -> Callable[[F], F]:
-    """Make a function a kernel; `declared`: its signature, any other argument types are refused.
+    """Return the decorator that makes a function a kernel.
 
-    `options` are numba's. With NUMBA_DISABLE_JIT=1 kernels run as they are written.
+    declared: its only signature (None: compiled for the types of each call). options: numba's. With
+    NUMBA_DISABLE_JIT=1, kernels are interpreted.
     """
 
     def decorate(function: F) -> F:
@@ -117,7 +118,7 @@ def kernel(declared: Types | None = None, **options: Any) -> Callable[[F], F]:
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the function that runs a kernel and its parts as they are written, with integers that wrap as compiled."""
+    """Return a function that interprets a kernel and its parts; integers wrap around as in compiled code."""
 
     def interpreted(*arguments: Any) -> Any:
         import numpy as np
@@ -129,7 +130,7 @@ def plain(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Types:
-    """numba's types, written as numba writes them (`types.int64[::1]`) and looked up when a kernel is compiled."""
+    """numba's types in numba's notation (`types.int64[::1]`), looked up when a kernel is compiled."""
 
     def __init__(self, find: Callable[[], Any]) -> None:
         self.find = find
@@ -145,7 +146,7 @@ class Types:
 
 
 def _resolved(argument: Any) -> Any:
-    """Return an argument of a type with the types in it looked up."""
+    """Return an argument of a type after looking up the types in it."""
     if isinstance(argument, Types):
         return argument.find()
     return tuple(map(_resolved, argument)) if type(argument) is tuple else argument

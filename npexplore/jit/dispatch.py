@@ -1,7 +1,7 @@
-"""numba's dispatcher for kernels: declared types at the first call, a cache of our own, notice of long compilation.
+"""numba's dispatcher for kernels: declared types, a cache of our own, and reports of long compilations.
 
-Kernels are compiled for this processor. Code for any processor of its kind (target `generic`, as platform wheels carry
-it) serves as well: it is looked for second.
+Kernels are compiled for this processor. Code for any processor of this kind (target `generic`, in platform wheels) also
+works and is looked for second.
 """
 
 import os
@@ -26,11 +26,11 @@ from numba.core.sigutils import normalize_signature
 
 from npexplore.jit import files, notice
 
-config: Any = _config  # its settings are set when it is imported
+config: Any = _config  # it gets its attributes when it is imported
 
 
 class Dispatcher(CPUDispatcher):
-    """Compiles one kernel at its first call, or takes it from the cache."""
+    """Compiles one kernel at its first call, or loads it from the cache."""
 
     kernel: Any  # npexplore.jit.Kernel, which imports this module
     _cache: Any
@@ -38,16 +38,16 @@ class Dispatcher(CPUDispatcher):
     @classmethod
     def of(cls, kernel: Any) -> "Dispatcher":
         """Return the dispatcher of a kernel."""
-        # Doors for C are never used, doors for Python only of what is more than a part of its callers.
-        doors = {"no_cfunc_wrapper": True, "no_cpython_wrapper": kernel.is_part}
-        options = {"nopython": True, "nogil": True, "error_model": "numpy", **doors, **kernel.options}
+        # Wrappers for C are never used, wrappers for Python only for kernels that are no parts of others.
+        wrappers = {"no_cfunc_wrapper": True, "no_cpython_wrapper": kernel.is_part}
+        options = {"nopython": True, "nogil": True, "error_model": "numpy", **wrappers, **kernel.options}
         dispatcher: Any = cls(kernel.py_func, targetoptions=options)
         dispatcher.kernel = kernel
         dispatcher._cache = Cache(kernel, options)
         return cast(Dispatcher, dispatcher)
 
     def compile(self, sig: Any) -> Any:
-        """Compile for a signature, or for the declared one and no other; return the entry point."""
+        """Compile for a signature, or for the declared one only; return the entry point."""
         with global_compiler_lock, notice.part(self.kernel):
             if self.kernel.declared is None:
                 return super().compile(sig)
@@ -62,12 +62,12 @@ class Dispatcher(CPUDispatcher):
         return tuple(map(self.typeof_pyval, arguments))
 
     def is_ready(self, arguments: tuple[Any, ...]) -> bool:
-        """Say whether code for arguments is in memory or kept on disk."""
+        """Return whether code for arguments is in memory or on disk."""
         types = self.types_of(arguments) if self.kernel.declared is None else self.kernel.declared.find()
         return tuple(normalize_signature(types)[0]) in self.overloads or self._cache.has(types, self.targetctx)
 
     def _compile_for_args(self, *arguments: Any, **named: Any) -> Any:
-        """Return what numba calls for arguments of new types: this again, once the declared types are compiled."""
+        """Return the callable for arguments of new types: this dispatcher, after compiling the declared types."""
         if self.kernel.declared is None:
             return super()._compile_for_args(*arguments, **named)  # type: ignore[misc]
         self.compile(None)
@@ -75,11 +75,12 @@ class Dispatcher(CPUDispatcher):
 
 
 class Cache(NullCache):
-    """Keeps compiled code in files, but for parts, which are within their callers.
+    """Keeps compiled code in files, except for parts, which are compiled into their callers.
 
-    numba imports and registers all that compiled code could call before it looks: half of a first call's time. Code
-    that is compiled already needs of it only the functions that make and release arrays. (It would need the seeds of
-    text hashes, too, if a kernel hashed text; none does, and `numba.cpython.hashing` would then have to be imported.)
+    Before it looks into a cache, numba imports and registers everything that compiled code could call, which takes half
+    of the time of a first call. Code that is already compiled needs only the functions that allocate and release
+    arrays. (Kernels that hash text would also need the seeds of text hashes, from `numba.cpython.hashing`; there are
+    none.)
     """
 
     def __init__(self, kernel: Any, options: dict[str, Any]) -> None:
@@ -88,7 +89,7 @@ class Cache(NullCache):
         self.used = kernel.source is not None and not kernel.is_part
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled code for a signature, None where it is not kept."""
+        """Return the compiled code for a signature, None if it is not on disk."""
         rtsys.initialize(target_context)
         if self.used:
             for target in _targets(target_context):
@@ -100,21 +101,21 @@ class Cache(NullCache):
         return None
 
     def has(self, sig: Any, target_context: Any) -> bool:
-        """Say whether there is an entry for a signature."""
+        """Return whether there is an entry for a signature."""
         return self.used and any(
             files.has(self.kernel.name, self._key(sig, target)) for target in _targets(target_context)
         )
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Keep compiled code, without the annotated source, which is long and names the building machine's folders."""
+        """Store compiled code without the annotated source, which is long and contains folders of this machine."""
         if self.used and not data.lifted and not data.library.has_dynamic_globals:
             target = data.target_context.codegen().magic_tuple()
             files.write(self.kernel.name, self._key(sig, target), dumps(data._replace(type_annotation="")._reduce()))
 
     def _key(self, sig: Any, target: tuple[str, str, str]) -> str:
-        """Return the text of all that the code depends on."""
+        """Return a text with everything that the code depends on."""
         triple, processor, features = target
-        triple = re.sub(r"(darwin)[0-9.]+", r"\1", triple)  # a Mac's triple ends with the version of its system
+        triple = re.sub(r"(darwin)[0-9.]+", r"\1", triple)  # on macOS, the triple ends with the system's version
         arguments, _ = normalize_signature(sig)
         versions = f"numba {numba.__version__} llvmlite {llvmlite.__version__} numpy {np.__version__}"
         return "\n".join([
@@ -129,7 +130,7 @@ class Cache(NullCache):
 
 
 def forget_folders() -> None:
-    """Let code that is compiled from now on name source files by their place in a package: for other machines."""
+    """Make code that is compiled from now on name source files by their path in the package, for other machines."""
     from numba.core.ir import Loc
 
     begin: Any = Loc.__init__
@@ -143,17 +144,17 @@ def forget_folders() -> None:
 
 
 def _targets(target_context: Any) -> list[tuple[str, str, str]]:
-    """Return this processor as a target, then any of its kind."""
-    own = target_context.codegen().magic_tuple()
-    return list(dict.fromkeys([own, (own[0], "generic", "")]))
+    """Return two targets: this processor, then any processor of its kind."""
+    this_processor = target_context.codegen().magic_tuple()
+    return list(dict.fromkeys([this_processor, (this_processor[0], "generic", "")]))
 
 
 @cache
 def load_arrays() -> None:
-    """Load numba's functions on arrays without scipy's linear algebra, which they import to look whether it is there.
+    """Load numba's functions on arrays without scipy's linear algebra, for whose presence they check on import.
 
-    No kernel needs it, and it takes longer than all the rest of a first call. Whoever compiles `np.dot` himself gets
-    it then: numba asks again.
+    No kernel needs linear algebra, and importing it takes longer than the rest of a first call. A user's function that
+    needs it, such as one with `np.dot`, still gets it, because numba checks again.
     """
     linalg: Any = import_module("numba.np.linalg")
     ensure_blas = linalg.ensure_blas

@@ -1,8 +1,8 @@
-"""Compiled kernels on disk: found by the content they were compiled from, whole or not at all, shared by processes.
+"""Compiled kernels on disk: each is found by the content it was compiled from, written as a whole, shared by processes.
 
-An entry's name holds the hash of its key, the text of all that its code depends on; so a file is never out of date, and
-copies of the package share a folder. It begins with a hash of key and code: what is torn, foreign or cannot be read
-counts as missing, is told in one line, and is written anew.
+The name of an entry contains the hash of its key, a text with everything that its code depends on. A file is therefore
+never out of date, and several copies of the package can share a folder. An entry begins with a hash of key and code. A
+truncated, foreign or unreadable entry is reported in one line, treated as missing, and written again.
 """
 
 import hashlib
@@ -19,8 +19,8 @@ from threading import get_ident
 from npexplore.progress import printing
 
 KERNELS = Path(__file__).resolve().parents[1] / "_kernels"
-SHIPPED = KERNELS / "compiled"  # what a platform wheel carries, and what `make` builds in a checkout
-ONLY = "NPEXPLORE_KERNELS"  # names the one folder that is read and written; for building wheels, and for an empty cache
+SHIPPED = KERNELS / "compiled"  # entries of a platform wheel, or built by `make` in a checkout
+ONLY = "NPEXPLORE_KERNELS"  # variable with the only folder to read and write; for building wheels or an empty cache
 SUFFIX = ".kernel"
 MAGIC = b"npexplore kernel 1\n"
 HASH_BYTES = 32
@@ -29,7 +29,7 @@ used: set[Path] = set()  # entries that this process read or wrote
 
 
 def read(name: str, key: str) -> bytes | None:
-    """Return the code kept for a kernel's key, None where there is none that is whole."""
+    """Return the code stored for a kernel's key, None without an undamaged entry."""
     file = _file(name, key)
     for folder in readable():
         path = folder / file
@@ -38,7 +38,7 @@ def read(name: str, key: str) -> bytes | None:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
-            if os.access(folder, os.R_OK | os.X_OK):  # a folder that is closed to this user holds nothing for him
+            if os.access(folder, os.R_OK | os.X_OK):  # a folder without access counts as empty
                 _tell_damage(path, str(error.strerror or error))
             continue
         if fault := fault_of(content, key):
@@ -50,12 +50,12 @@ def read(name: str, key: str) -> bytes | None:
 
 
 def has(name: str, key: str) -> bool:
-    """Say whether there is an entry for a key, whole or not."""
+    """Return whether there is an entry for a key, damaged or not."""
     return any(os.path.exists(folder / _file(name, key)) for folder in readable())
 
 
 def write(name: str, key: str, code: bytes) -> None:
-    """Keep a kernel's code in the first folder that can be written; other processes see all of it or nothing."""
+    """Store a kernel's code in the first writable folder; other processes see the whole file or none."""
     text = key.encode()
     body = len(text).to_bytes(4, "big") + text + code
     for folder in writable():
@@ -76,7 +76,7 @@ def write(name: str, key: str, code: bytes) -> None:
 
 
 def fault_of(content: bytes, key: str | None = None) -> str | None:
-    """Say what is wrong with the content of an entry, None if nothing; with `key`, also whether it is that one's."""
+    """Return what is wrong with the content of an entry, None if nothing; key: also check that it has this key."""
     start = len(MAGIC) + HASH_BYTES
     if not content:
         return "it is empty"
@@ -90,18 +90,18 @@ def fault_of(content: bytes, key: str | None = None) -> str | None:
 
 
 def key_of(content: bytes) -> str:
-    """Return the key in the content of a whole entry."""
+    """Return the key in the content of an undamaged entry."""
     start = len(MAGIC) + HASH_BYTES + 4
     return content[start : start + int.from_bytes(content[start - 4 : start], "big")].decode()
 
 
 def source_of(content: bytes) -> str:
-    """Return the hash of the kernel files that a whole entry was compiled from."""
+    """Return the hash of the kernel files from which an undamaged entry was compiled."""
     return next((line.split()[1] for line in key_of(content).splitlines() if line.startswith("sources ")), "")
 
 
 def can_write(folder: Path) -> bool:
-    """Say whether a folder, created if need be, takes a file."""
+    """Return whether a file can be written in a folder, which is created if necessary."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=folder):
@@ -111,21 +111,21 @@ def can_write(folder: Path) -> bool:
 
 
 def readable() -> list[Path]:
-    """Return the folders in which an entry is looked for, in this order."""
+    """Return the folders to search for an entry, in this order."""
     return [*writable(), *([] if os.environ.get(ONLY) else [SHIPPED])]
 
 
 def writable() -> list[Path]:
-    """Return the folders for new entries; the first that lets itself be written takes one."""
-    if only := os.environ.get(ONLY):
-        return [Path(only)]
-    if own := os.environ.get("NUMBA_CACHE_DIR"):
-        return [Path(own) / "npexplore"]
+    """Return the folders for new entries; the first writable one is used."""
+    if only_folder := os.environ.get(ONLY):
+        return [Path(only_folder)]
+    if cache_folder := os.environ.get("NUMBA_CACHE_DIR"):
+        return [Path(cache_folder) / "npexplore"]
     return [*_user_folders(), KERNELS / "__pycache__"]
 
 
 def _user_folders() -> Iterator[Path]:
-    """Yield the folder for what programs keep of a user's, where there is one on this system."""
+    """Yield the folder for caches of the user, if there is one on this system."""
     with suppress(RuntimeError):  # no home
         home = {"win32": "~/AppData/Local", "darwin": "~/Library/Caches"}.get(sys.platform, "~/.cache")
         root = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME")
@@ -133,7 +133,7 @@ def _user_folders() -> Iterator[Path]:
 
 
 def source_digest(file: str) -> str | None:
-    """Return a hash of a kernel file and of all kernel files that it imports; None where there is no file."""
+    """Return a hash of a kernel file and all kernel files that it imports; None if there is no file."""
     try:
         stamp = os.stat(file)
     except OSError:
@@ -143,19 +143,19 @@ def source_digest(file: str) -> str | None:
 
 @cache
 def _digest(file: str, _changed: int, _size: int) -> str:
-    """Hash the contents: a kernel file that imports another may call its kernels and use its constants."""
+    """Hash the contents of a kernel file and of its imports, whose kernels and constants it may use."""
     contents: dict[str, bytes] = {}
-    left = [Path(file)]
-    while left:
-        path = left.pop()
+    unread = [Path(file)]
+    while unread:
+        path = unread.pop()
         if path.stem not in contents:
             contents[path.stem] = path.read_bytes()
-            left += [KERNELS / f"{name}.py" for name in imported(contents[path.stem].decode())]
+            unread += [KERNELS / f"{name}.py" for name in imported(contents[path.stem].decode())]
     return hashlib.sha256(repr(sorted(contents.items())).encode()).hexdigest()
 
 
 def imported(source: str) -> list[str]:
-    """Return the kernel files that a source imports, by name."""
+    """Return the names of the kernel files that a source imports."""
     lines = re.findall(r"^\s*(?:from|import) npexplore\._kernels[^\n(]*(?:\([^)]*\))?", source, re.MULTILINE)
     words = {word for line in lines for word in re.findall(r"\w+", line)}
     return sorted(word for word in words if (KERNELS / f"{word}.py").exists())
@@ -173,8 +173,8 @@ _reported: set[str] = set()
 
 
 def _tell(kind: str, text: str) -> None:
-    """Print a note on standard error, one of each kind in a process."""
+    """Print a note on standard error, at most one of each kind per process."""
     if kind not in _reported:
         _reported.add(kind)
-        with suppress(OSError, ValueError), printing():  # nobody reads standard error, or it is closed
+        with suppress(OSError, ValueError), printing():  # standard error is closed
             print(f"npexplore: {text}", file=sys.stderr, flush=True)

@@ -1,6 +1,6 @@
-"""Reports kernels that are compiled as a task, so that no long first call is silent (npexplore/progress.py).
+"""Reports the compilation of kernels as a task, so that a long first call is not silent (npexplore/progress.py).
 
-numba's lock is held meanwhile: one thread at a time goes through here.
+numba's lock is held during this, so that only one thread at a time runs this code.
 """
 
 from collections.abc import Iterator
@@ -16,18 +16,18 @@ class Kernel(Protocol):
     name: str
 
     def parts(self) -> set[Any]:
-        """Return the kernel and all that it calls."""
+        """Return the kernel and all kernels that it calls."""
 
 
-_open: list[Kernel] = []  # kernels whose code is asked for, each called by the one before
-_ready: set[Kernel] = set()  # parts of the outermost one that have it
+_open: list[Kernel] = []  # kernels that are being compiled, each called by the previous one
+_ready: set[Kernel] = set()  # compiled parts of the outermost kernel
 _reported = ExitStack()
 _task: Task | None = None
 
 
 @contextmanager
 def part(kernel: Kernel) -> Iterator[None]:
-    """Count a kernel as ready when this ends; the outermost one ends the report."""
+    """Count a kernel as ready at the end of the block; the end of the outermost one ends the report."""
     global _task
     _open.append(kernel)
     try:
@@ -43,7 +43,7 @@ def part(kernel: Kernel) -> Iterator[None]:
 
 
 def missing(kernel: Kernel) -> None:
-    """Begin to report: a kernel is not kept and will be compiled."""
+    """Begin the report: a kernel is not on disk and will be compiled."""
     global _task
     if _task is None:
         if not is_reporting():  # in a user's own program

@@ -1,6 +1,6 @@
-"""Platform wheels: a pure wheel of the package, with compiled kernels added and the tags of this Python and system.
+"""Platform wheels: a pure wheel of the package with compiled kernels and the tags of this Python and system.
 
-The format is that of PEP 427: a zip archive with WHEEL, the tags it is for, and RECORD, a hash of every file.
+The format is that of PEP 427: a zip archive with WHEEL (its tags) and RECORD (a hash of every file).
 """
 
 import base64
@@ -14,13 +14,14 @@ from pathlib import Path
 from npexplore.errors import InputError
 from npexplore.jit.files import KERNELS
 
-INSIDE = "npexplore/_kernels"  # of the archive
+INSIDE = "npexplore/_kernels"  # folder of the kernels in the archive
 
 
 def add_kernels(pure: Path, entries: Iterable[Path]) -> Path:
     """Write the platform wheel beside a pure one and return its path.
 
-    Raises InputError where the wheel's kernels are not those of this installation: the compiled ones would be missed.
+    Raises InputError if the wheel's kernels differ from those of this installation, whose compiled code would not be
+    used.
     """
     name, version, *_ = pure.stem.split("-")
     systems = _systems()
@@ -29,7 +30,7 @@ def add_kernels(pure: Path, entries: Iterable[Path]) -> Path:
     if not zipfile.is_zipfile(pure):
         raise InputError(f"{pure} is no wheel")
     with zipfile.ZipFile(pure) as old:
-        sources = {one.split("/")[-1]: old.read(one) for one in old.namelist() if one.startswith(f"{INSIDE}/")}
+        sources = {name.split("/")[-1]: old.read(name) for name in old.namelist() if name.startswith(f"{INSIDE}/")}
         if sources != {path.name: path.read_bytes() for path in KERNELS.glob("*.py")}:
             raise InputError(f"{pure} holds other kernels than this installation ({KERNELS}); install this wheel first")
         records = []
@@ -57,6 +58,6 @@ def add_kernels(pure: Path, entries: Iterable[Path]) -> Path:
 
 
 def _systems() -> list[str]:
-    """Return the systems that a compiled kernel runs on: those of the compiler's own wheel."""
+    """Return the platform tags for which compiled kernels work: those of llvmlite's own wheel."""
     lines = (distribution("llvmlite").read_text("WHEEL") or "").splitlines()
     return sorted({line.rpartition("-")[2] for line in lines if line.startswith("Tag:")})

@@ -1,8 +1,7 @@
-"""The audit: every identity between printed numbers recomputed with interval arithmetic, contradictions explained.
+"""The audit: checks every identity between printed numbers with interval arithmetic, and explains contradictions.
 
-A printed number is the interval of values that are printed like it. An identity is `inconsistent` if no choice of
-values inside all intervals satisfies it, `undecidable` if a number it needs is withheld or has no interval, else
-`consistent`.
+A printed number stands for the interval of values that round to it. An identity is `inconsistent` if no values inside
+the intervals satisfy it, `undecidable` if a number that it needs is withheld or has no interval, else `consistent`.
 """
 
 import math
@@ -26,10 +25,10 @@ UNEXPLAINED = "No choice of values inside the printed intervals satisfies the fo
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One identity with its outcome; `reading` is what it assumes.
+    """One identity with its verdict; reading: what the identity assumes.
 
-    `printed` and `recomputed` are the two sides at the printed points, `low` and `high` the ends of the right side's
-    interval, all in `unit` (SI base units where the left side is an expression); null where a number is held back.
+    printed, recomputed: the left and right side at the printed points. low, high: ends of the right side's interval.
+    All are in `unit` (SI base units if the left side is an expression), and null if a number is withheld.
 
     Example:
         >>> from npexplore.ledger import audit
@@ -64,7 +63,7 @@ def audit(
     ledger: Ledger | None = None,
     formulas: Iterable[Identity] | None = None,
 ) -> list[Finding]:
-    """Judge the identities of the named papers (default: all); raises UnknownNameError for a paper or key not known.
+    """Judge the identities of the named papers; raises UnknownNameError for an unknown paper or key.
 
     papers: names of papers (None: all). ledger: the published rows (None: those of the package). formulas: the
     identities to judge (None: those of the package).
@@ -78,8 +77,8 @@ def judge(identity: Identity, ledger: Ledger) -> Finding:
     """Return the finding on one identity."""
     left, relation, right = identity.sides
     rows = {key: _row(identity, key, ledger) for key in identity.keys}
-    alone = rows.get(left.strip("{}"))  # the left side is one printed number: the finding speaks its unit
-    ends = {key: _ends(row, identity.within if row is alone else None) for key, row in rows.items()}
+    left_row = rows.get(left.strip("{}"))  # if the left side is one printed number, the finding has its unit
+    ends = {key: _ends(row, identity.within if row is left_row else None) for key, row in rows.items()}
     points = {key: _point(row) for key, row in rows.items()}
     try:
         lhs, rhs = _side(left, ends), _side(right, ends)
@@ -91,7 +90,7 @@ def judge(identity: Identity, ledger: Ledger) -> Finding:
         held_back = ", ".join(row.key for key, row in rows.items() if ends[key] is None)
         explanation = f"Needs what the ledger holds back: {held_back}."
 
-    factor = 1.0 if alone is None else alone.si(1.0)
+    factor = 1.0 if left_row is None else left_row.si(1.0)
 
     def shown(x: float | None) -> float | None:
         return None if x is None or not math.isfinite(x) else x / factor
@@ -106,7 +105,7 @@ def judge(identity: Identity, ledger: Ledger) -> Finding:
         recomputed=shown(recomputed.middle if recomputed else None),
         low=shown(rhs.lo if rhs else None),
         high=shown(rhs.hi if rhs else None),
-        unit="" if alone is None else alone.unit,
+        unit="" if left_row is None else left_row.unit,
         verdict=verdict,
         explanation=explanation,
     )
@@ -130,7 +129,7 @@ def _holds(relation: str, lhs: Interval, rhs: Interval) -> bool:
             return lhs.at_most(rhs)
         case ">=":
             return rhs.at_most(lhs)
-        case _:  # !=: exact numbers that would be equal by chance alone
+        case _:  # !=: only two equal exact numbers violate it
             return not (lhs == rhs and lhs.lo == lhs.hi)
 
 
@@ -143,7 +142,7 @@ def _row(identity: Identity, key: str, ledger: Ledger) -> Row:
 
 
 def _ends(row: Row, within: float | None) -> Interval | None:
-    """The row's interval in SI base units, None where it has none."""
+    """Return the row's interval in SI base units; None if it has none."""
     if within is not None and row.point is not None:
         point = row.si(row.point)
         return Interval(point - abs(point) * within, point + abs(point) * within)
@@ -153,7 +152,7 @@ def _ends(row: Row, within: float | None) -> Interval | None:
 
 
 def _point(row: Row) -> Interval | None:
-    """The row's point in SI base units, or the middle of its interval, as an interval of no width."""
+    """Return the row's point, or the middle of its interval, in SI base units, as an interval of width 0."""
     if row.point is not None:
         return Interval.at(row.si(row.point))
     ends = _ends(row, None)
@@ -161,7 +160,7 @@ def _point(row: Row) -> Interval | None:
 
 
 def _side(expression: str, values: Mapping[str, Interval | None]) -> Interval | None:
-    """Evaluate one side of a formula, or return None if a value it names is not known."""
+    """Evaluate one side of a formula; None if a value in it is unknown."""
     if any(value is None and "{" + key + "}" in expression for key, value in values.items()):
         return None
     return evaluate(expression, {key: value for key, value in values.items() if value is not None})

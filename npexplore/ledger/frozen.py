@@ -1,6 +1,7 @@
-"""Frozen predictions (data/published/frozen.csv): what was predicted for the blind rows before their values were known.
+"""Frozen predictions (data/published/frozen.csv) of blind rows, made before the values of the rows were known.
 
-Every blind row has one and every one a blind row, so that no value turns blind that was known when it was predicted.
+Each blind row must have exactly one frozen prediction and each prediction a blind row, so that a value that was known
+when it was predicted cannot become blind.
 """
 
 import re
@@ -15,19 +16,19 @@ from npexplore.ledger.records import Frozen, Row, finite
 FILE = "frozen.csv"
 COLUMNS = ("key", *Frozen.__struct_fields__)
 SOLVERS = ("bounds", "queueing", "simulated")
-LABELS = ("predicted", "post_hoc", "arithmetic")  # of a row that nobody could have fitted to
+LABELS = ("predicted", "post_hoc", "arithmetic")  # labels of a row that no parameter was fitted to
 
 _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 
 
 def joined(rows: Iterable[Row], lines: Iterable[tuple[str, int, Mapping[str, str]]]) -> Iterator[Row]:
-    """Yield the rows, the blind ones with their frozen predictions; raises InputError, which names file and line.
+    """Yield the rows, blind rows with their frozen predictions; raises InputError naming file and line.
 
     lines: (place, number, cells by column) of the frozen predictions.
     """
-    known = list(rows)
-    blind = {row.key: row for row in known if row.role == "blind"}
-    others = {row.key: row.role for row in known if row.role != "blind"}
+    all_rows = list(rows)
+    blind = {row.key: row for row in all_rows if row.role == "blind"}
+    others = {row.key: row.role for row in all_rows if row.role != "blind"}
     predictions: dict[str, Frozen] = {}
     for place, _, cells in lines:
         key = cells["key"]
@@ -37,7 +38,7 @@ def joined(rows: Iterable[Row], lines: Iterable[tuple[str, int, Mapping[str, str
         if key in predictions:
             raise InputError(f"{place}: column 'key' must be unique, got {key!r} twice")
         predictions[key] = _frozen(place, cells, blind[key])
-    for row in known:
+    for row in all_rows:
         if row.role == "blind" and row.key not in predictions:
             rule = f"a blind row must have a frozen prediction in {FILE}, got none"
             raise InputError(f"{row.paper}.csv:{row.line}: {rule} (row {row.key!r})")

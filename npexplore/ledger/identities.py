@@ -1,7 +1,7 @@
 """Identities between printed numbers: formulas over ledger keys, read from data/published/identities/PAPER.toml.
 
-A formula relates two expressions by =, <=, >= or !=. A key stands in braces, without the paper's prefix; its value is
-the printed interval in SI base units. Allowed beside + - * / ** and numbers: min, max, mean, ceil.
+A formula relates two expressions by =, <=, >= or !=. A key is in braces, without the paper's prefix; its value is the
+printed interval in SI base units. Besides numbers and + - * / **, the functions min, max, mean and ceil are allowed.
 """
 
 import ast
@@ -38,12 +38,12 @@ _FUNCTIONS: dict[str, Callable[..., Interval]] = {
 
 
 class Identity(msgspec.Struct, frozen=True, kw_only=True):
-    """One formula with its reading: what it assumes of the printed words.
+    """One formula with its reading: what it assumes about the published words.
 
-    `explanation` is for when it fails, `remark` for when it holds. `within` replaces the left key's interval by its
-    point and this relative margin, where the ledger's interval was set wide by hand. `hypothesis`: it is asked what
-    would hold if a number were printed wrongly, so that the numbers as they stand do not follow from it. `returned`:
-    what it gives is an input that every model gives back, whatever it models.
+    explanation: used if the formula fails; remark: used if it holds. within: replaces the interval of the left key by
+    its point with this relative margin, where the ledger's interval was set wide by hand. hypothesis: the formula tests
+    the assumption that a number is misprinted, so the printed numbers do not follow from it. returned: the number that
+    it determines is an input that every model returns unchanged.
     """
 
     paper: str
@@ -58,18 +58,18 @@ class Identity(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sides(self) -> tuple[str, str, str]:
-        """Left expression, relation, right expression."""
+        """The left expression, the relation, the right expression."""
         left, relation, right = _RELATION.split(self.formula)
         return left.strip(), relation, right.strip()
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys named, each once, without the paper's prefix."""
+        """The keys in the formula, each once, without the paper's prefix."""
         return tuple(dict.fromkeys(_KEY.findall(self.formula)))
 
 
 def evaluate(expression: str, values: Mapping[str, Interval]) -> Interval:
-    """Return the interval of an expression; raises InputError on anything but the documented grammar."""
+    """Return the interval of an expression; raises InputError unless it follows the grammar above."""
     keys: list[str] = []
 
     def name(match: re.Match[str]) -> str:
@@ -100,7 +100,7 @@ def evaluate(expression: str, values: Mapping[str, Interval]) -> Interval:
 
 
 def exponents(expression: str) -> dict[str, float] | None:
-    """Return the power of each key in an expression that is a product of powers of keys; None for any other."""
+    """Return the exponent of each key in an expression that is a product of powers of keys, else None."""
     keys = _KEY.findall(expression)
     numbers = iter(range(len(keys)))
     tree = syntax.expression(_KEY.sub(lambda _: f"_{next(numbers)}", expression))
@@ -112,10 +112,10 @@ def exponents(expression: str) -> dict[str, float] | None:
             case ast.Name(id=variable):
                 return {keys[int(variable[1:])]: 1.0}
             case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):
-                one, other, sign = walk(left), walk(right), 1.0 if isinstance(op, ast.Mult) else -1.0
-                if one is None or other is None:
+                lefts, rights, sign = walk(left), walk(right), 1.0 if isinstance(op, ast.Mult) else -1.0
+                if lefts is None or rights is None:
                     return None
-                return {key: one.get(key, 0.0) + sign * other.get(key, 0.0) for key in {**one, **other}}
+                return {key: lefts.get(key, 0.0) + sign * rights.get(key, 0.0) for key in {**lefts, **rights}}
             case ast.BinOp(left=left, op=ast.Pow(), right=ast.Constant(value=int() | float() as power)):
                 base = walk(left)
                 return None if base is None else {key: power * value for key, value in base.items()}
@@ -125,7 +125,7 @@ def exponents(expression: str) -> dict[str, float] | None:
 
 
 def read(file: Path) -> Iterator[Identity]:
-    """Yield the identities of one paper; `each` repeats one with words <name> replaced. Raises InputError."""
+    """Yield the identities of one paper; `each` repeats an identity with words <name> replaced. Raises InputError."""
     try:
         tables = tomllib.loads(text_content(file))
     except (OSError, tomllib.TOMLDecodeError) as error:

@@ -1,6 +1,6 @@
 """Interval arithmetic over floats: the set of results when each operand may be anywhere in its interval.
 
-R. E. Moore, Interval Analysis (1966): lo and hi of an operation are its extremes over the operands' ends. A quantity
+R. E. Moore, Interval Analysis (1966): the ends of a result are the extremes over the ends of the operands. A quantity
 that occurs twice is treated as two, so results may be too wide, never too narrow (apart from float rounding).
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
-SLACK = 1e-9  # relative; decimal texts scaled by unit factors differ from their value by far less
+SLACK = 1e-9  # relative tolerance; far above the rounding errors of decimal texts scaled by unit factors
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Interval:
 
     @property
     def middle(self) -> float:
-        """The point halfway; infinite or NaN where an end is infinite."""
+        """The point halfway between the ends; infinite or NaN if an end is infinite."""
         return (self.lo + self.hi) / 2
 
     def __add__(self, other: "Interval") -> "Interval":
@@ -56,15 +56,15 @@ class Interval:
         return _over_ends(math.pow, self, other)
 
     def ceil(self) -> "Interval":
-        """Return the interval of the least integers not below; float dust above an integer does not count."""
+        """Return the interval of the values rounded up; rounding errors above an integer are ignored."""
         return Interval(*(float(math.ceil(end - abs(end) * SLACK)) for end in (self.lo, self.hi)))
 
     def meets(self, other: "Interval") -> bool:
-        """Whether the two have a point in common."""
+        """Return whether the two intervals have a point in common."""
         return self.at_most(other) and other.at_most(self)
 
     def at_most(self, other: "Interval") -> bool:
-        """Whether some point of self is at most some point of other."""
+        """Return whether some point of this interval is at most some point of the other."""
         return self.lo <= other.hi or math.isclose(self.lo, other.hi, rel_tol=SLACK)
 
 
@@ -85,5 +85,5 @@ def mean(*intervals: Interval) -> Interval:
 
 
 def _over_ends(f: Callable[[float, float], float], x: Interval, y: Interval) -> Interval:
-    values = [f(a, b) for a, b in product((x.lo, x.hi), (y.lo, y.hi))]
+    values = [f(left, right) for left, right in product((x.lo, x.hi), (y.lo, y.hi))]
     return Interval(min(values), max(values))

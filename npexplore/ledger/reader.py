@@ -1,6 +1,6 @@
-"""Reading data/published/*.csv and data/measured/*.csv into the ledger: one file per paper or set, and frozen.csv.
+"""Reads data/published/*.csv and data/measured/*.csv into the ledger: one file per paper or set, and frozen.csv.
 
-Measured files have no columns kind, point and same_as: every value there is a number. A fault is one line that names
+Measured files have no columns kind, point and same_as, because every value there is a number. Errors are one line with
 file, line, column, rule and value.
 """
 
@@ -25,7 +25,7 @@ MEASURED = tuple(name for name in COLUMNS if name not in ("kind", "point", "same
 
 
 def load(folder: Path | None = None) -> Ledger:
-    """Read every CSV file of `folder` (default: what is installed, read once); raises InputError."""
+    """Return the ledger of every CSV file in `folder` (None: the installed ones, read once); raises InputError."""
     return _installed() if folder is None else _read(folder)
 
 
@@ -63,17 +63,18 @@ def _read(*folders: Path) -> Ledger:
         files = sorted(file for file in folder.glob("*.csv") if file.name != frozen.FILE)
         if not files:
             raise InputError(f"{folder}: a ledger folder must hold CSV files, got none")
-        knobs, every = _knobs(folder / "knobs.toml")
-        before = folder / frozen.FILE
-        lines = cells(before, frozen.COLUMNS) if before.exists() else ()
-        rows += frozen.joined((row for file in files for row in _rows(file, knobs, every)), lines)
+        knobs, common_conditions = _knobs(folder / "knobs.toml")
+        frozen_file = folder / frozen.FILE
+        lines = cells(frozen_file, frozen.COLUMNS) if frozen_file.exists() else ()
+        rows += frozen.joined((row for file in files for row in _rows(file, knobs, common_conditions)), lines)
     return Ledger(rows)
 
 
 def _knobs(file: Path) -> tuple[Mapping[str, Knobs], Mapping[str, str]]:
-    """Read the knob names conditions may use: a line of text for a numeric knob, or `{about, values}` for words.
+    """Return the allowed knobs of conditions, by key prefix: name -> allowed words, none for a numeric knob.
 
-    Returns also, by prefix, what every row has (`knob=value;...`), from knobs with `every`.
+    In the file, a knob is a line of text (numeric) or `{about, values}` (words). Also returns, by prefix, the
+    conditions that every row has (`knob=value;...`), from knobs with `every`.
     """
     try:
         tables = tomllib.loads(text_content(file))
@@ -83,17 +84,17 @@ def _knobs(file: Path) -> tuple[Mapping[str, Knobs], Mapping[str, str]]:
         prefix: {name: tuple(knob.get("values", ())) if isinstance(knob, dict) else () for name, knob in table.items()}
         for prefix, table in tables.items()
     }
-    every = {
+    common_conditions = {
         prefix: ";".join(
             f"{name}={knob['every']}" for name, knob in table.items() if isinstance(knob, dict) and "every" in knob
         )
         for prefix, table in tables.items()
     }
-    return words, every
+    return words, common_conditions
 
 
 def _rows(file: Path, knobs: Mapping[str, Knobs], every: Mapping[str, str]) -> Iterator[Row]:
-    """Yield the records of one file; its keys all start with one prefix, which knobs.toml has a table for."""
+    """Yield the records of one file; all its keys must have the same prefix, for which knobs.toml has a table."""
     prefix = None
     for place, line, row in cells(file, COLUMNS, MEASURED):
         if "kind" not in row:
@@ -109,9 +110,9 @@ def _rows(file: Path, knobs: Mapping[str, Knobs], every: Mapping[str, str]) -> I
 def cells(
     file: Path, columns: Sequence[str], others: Sequence[str] | None = None
 ) -> Iterator[tuple[str, int, dict[str, str]]]:
-    """Yield (place, line, cells by column) of a CSV file that must have just these columns; raises InputError.
+    """Yield (place, line, cells by column) of a CSV file that must have exactly these columns; raises InputError.
 
-    others: the columns that it may have instead.
+    others: alternative columns, for another kind of file.
     """
     try:
         reader = csv.reader(io.StringIO(text_content(file), newline=""), strict=True)
@@ -126,7 +127,7 @@ def cells(
     for name in header:
         one_of(f"{file.name}:1: column", name, columns)
     if sorted(header) != sorted(columns):
-        missing = [c for c in columns if c not in header] or header
+        missing = [name for name in columns if name not in header] or header
         raise InputError(f"{file.name}:1: must have each of the {len(columns)} columns once, got {missing} wrong")
     for line, row in lines[1:]:
         place = f"{file.name}:{line}"

@@ -1,7 +1,7 @@
-"""One published number as a typed, frozen record: what was printed, the interval it stands for, and who may read it.
+"""A published number as a typed, frozen record: the printed value, the interval it stands for, and who may read it.
 
-A printed number is an interval: `10.03` to two places means 10.025 to 10.035. Comparisons use that interval, errors the
-point. Columns, kinds and roles are explained in docs/ledger.md.
+A printed number is an interval: `10.03` to two places means 10.025 to 10.035. Comparisons use the interval, errors the
+point. docs/ledger.md explains columns, kinds and roles.
 """
 
 import copyreg
@@ -19,15 +19,15 @@ from npexplore.ledger.rules import rule
 
 KINDS = ("number", "bound", "ordinal", "shape", "text")
 ROLES = ("input", "calibration", "check", "withheld", "blind", "context")
-READABLE = ("input", "calibration")  # the roles a model may obtain
+READABLE = ("input", "calibration")  # roles of rows that models may read
 CLOSE, IDLE_ABOVE = rule("verdict.close"), rule("verdict.idle_above")
-SHARES = ("utilization", "mean utilization")  # quantities that have an idle share
+SHARES = ("utilization", "mean utilization")  # quantities with an idle share, 1 - value
 
 Verdict = Literal["inside", "close", "off", "withheld"]
 Knobs = Mapping[str, tuple[str, ...]]  # knob -> allowed words; empty where any number or range is allowed
 
 _KEY = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_-]+)+")
-_BAND = re.compile(r"\bband\b|\bcut off\b")  # in a note: how wide the interval is was set by hand
+_BAND = re.compile(r"\bband\b|\bcut off\b")  # words in a note: the width of the interval was set by hand
 _RANGE = re.compile(r"\d+(\.\d+)?\.\.\d+(\.\d+)?")
 
 
@@ -35,12 +35,12 @@ def _read_only(values: dict[str, str | float]) -> MappingProxyType[str, str | fl
     return MappingProxyType(values)
 
 
-# Rows travel to worker processes; pickle does not know how to send a read-only view.
+# Rows are sent to worker processes; pickle cannot send a read-only view by itself.
 copyreg.pickle(MappingProxyType, lambda view: (_read_only, (dict(view),)))
 
 
 class Frozen(msgspec.Struct, frozen=True, kw_only=True):
-    """What was predicted for a blind row before its value was known: `predicted` in `unit`, by `solver` at `commit`.
+    """The prediction of a blind row, made before its value was known: `predicted` in `unit`, by `solver` at `commit`.
 
     Example:
         >>> from npexplore.ledger import Frozen
@@ -57,7 +57,7 @@ class Frozen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of a file in data/published; `point`, `lo` and `hi` are in `unit`, None where the row prints none.
+    """A row of a file in data/published; `point`, `lo` and `hi` are in `unit`, None if the row has none.
 
     Example:
         >>> from npexplore.ledger import load
@@ -85,7 +85,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def frozen_value(self) -> float | None:
-        """The frozen prediction in the row's unit, None unless the row is blind."""
+        """The frozen prediction in the row's unit; None unless the row is blind."""
         if self.frozen is None:
             return None
         same = self.frozen.unit == self.unit
@@ -93,7 +93,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def design(self) -> str:
-        """The design the row speaks of: its `design` condition, else the first part of its key."""
+        """The design that the row is about: its `design` condition, else the first part of its key."""
         return str(self.conditions.get("design", self.key.split(".", 1)[0]))
 
     @property
@@ -103,7 +103,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def numeric(self) -> bool:
-        """Whether a prediction of the row is a number; else the row is a claim that holds or does not."""
+        """Whether a prediction of the row is a number; otherwise the row is a claim that holds or does not."""
         return self.kind in ("number", "bound") or self.lo is not None or self.hi is not None
 
     def si(self, x: float) -> float:
@@ -115,7 +115,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         return units.to_unit(x, self.unit)
 
     def inside(self, x: float) -> bool:
-        """Whether `x` (in `unit`) lies in lo..hi up to float dust; a missing end is open, InputError where both are."""
+        """Return whether `x` (in `unit`) is in lo..hi within rounding; a missing end is open, both: InputError."""
         if self.lo is None and self.hi is None:
             raise InputError(f"ledger row {self.key!r} ({self.role}, {self.kind}) has no interval to compare with")
         lo = -math.inf if self.lo is None else self.lo
@@ -123,16 +123,16 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         return lo <= x <= hi or any(math.isclose(x, end, rel_tol=1e-9) for end in (self.lo, self.hi) if end is not None)
 
     def relative_error(self, x: float) -> float | None:
-        """Return (x - point) / abs(point); None for withheld, one-sided, banded and non-numeric rows and for 0."""
+        """Return (x - point) / abs(point); None unless the row is a number whose point is not 0."""
         if self.kind != "number" or not self.point:
             return None
         return (x - self.point) / abs(self.point)
 
     def verdict(self, x: float | bool) -> Verdict:
-        """Judge a prediction: a number in `unit`, or for a claim without an interval whether it holds.
+        """Judge a prediction: a number in `unit`, or, for a claim without an interval, whether it holds.
 
-        `inside` the interval; `close` when within 5 % of the point of a number (of a high utilization: of the idle
-        share too); else `off`. A band has no margin: its ends are where it was wide already.
+        Returns `inside` the interval; `close` within 5 % of the point of a number (for a high utilization, also within
+        5 % of the idle share); else `off`. A band has no further margin, because its ends are wide already.
         """
         if self.role == "withheld":
             return "withheld"
@@ -145,7 +145,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         return "close" if self.kind == "number" and self._close(x) else "off"
 
     def _close(self, x: float) -> bool:
-        """Whether `x` misses the point by little, and the idle share above the point of a high utilization too."""
+        """Return whether `x` is close to the point, and for a high utilization also to its idle share."""
         assert self.point is not None
         allowed, full = CLOSE.value * abs(self.point), self.from_si(1.0)
         if self.quantity in SHARES and self.point > IDLE_ABOVE.value * full:
@@ -153,11 +153,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
         return bool(abs(x - self.point) <= allowed)
 
 
-COLUMNS = Row.__struct_fields__[:-3]  # as they stand in the files; `paper` and `line` say where that is
+COLUMNS = Row.__struct_fields__[:-3]  # columns of the files; `paper` and `line` are the place of the row
 
 
 def parse_conditions(text: str, knobs: Knobs, place: str) -> Mapping[str, str | float]:
-    """Parse `knob=value;...` against the paper's knobs; `baseline_KNOB` is the value on the other side."""
+    """Parse `knob=value;...` with the paper's knobs; `baseline_KNOB` is the value on the other side of a comparison."""
     conditions: dict[str, str | float] = {}
     for pair in filter(None, text.split(";")):
         name, equals, value = pair.partition("=")
@@ -174,7 +174,7 @@ def parse_conditions(text: str, knobs: Knobs, place: str) -> Mapping[str, str | 
 
 
 def parse_row(cells: Mapping[str, str], knobs: Knobs, paper: str, place: str, line: int) -> Row:
-    """Build the record of one CSV row, or raise a one-line InputError that starts with `place`."""
+    """Return the record of one CSV row; raises a one-line InputError that starts with `place`."""
     if not _KEY.fullmatch(cells["key"]):
         raise InputError(f"{place}: column 'key' must be lower-case words joined by dots, got {cells['key']!r}")
     for column in ("where", "quantity"):
@@ -207,7 +207,7 @@ def parse_row(cells: Mapping[str, str], knobs: Knobs, paper: str, place: str, li
 
 
 def _fault(row: Row) -> str | None:
-    """Return the first rule a row breaks, in words that end with the value got."""
+    """Return the first rule that a row violates, in words that end with the value; None if there is none."""
     lo, hi, point = row.lo, row.hi, row.point
     if row.role == "withheld":
         if row.value or (point, lo, hi) != (None, None, None):
@@ -223,8 +223,8 @@ def _fault(row: Row) -> str | None:
         return "a bound must have lo or hi, got neither"
     if row.role == "blind" and not row.numeric:
         return f"a blind row must be a number or have an interval, got kind {row.kind!r}"
-    met = row.kind == "number" or (row.kind == "bound" and row.value[0] not in "<>")  # a bound like <4 is not reached
-    if met and point is not None and not row.inside(point):
+    closed = row.kind == "number" or (row.kind == "bound" and row.value[0] not in "<>")  # <4 excludes its point
+    if closed and point is not None and not row.inside(point):
         return f"column 'point' must lie in lo..hi, got {point!r} outside {lo!r}..{hi!r}"
     if row.kind == "number" and not _BAND.search(row.note) and _too_wide(row):
         return (
@@ -234,21 +234,21 @@ def _fault(row: Row) -> str | None:
 
 
 def _too_wide(row: Row) -> bool:
-    """Whether lo..hi is more than the printed digits leave open: half of the last one that is not a nought at the end.
+    """Return whether lo..hi exceeds the printed digits: half a unit of the last digit that is no trailing zero.
 
-    What is printed in words leaves open what its writer says.
+    Values printed in words have no such limit.
     """
     digits = re.search(r"\d[\d ,]*\.?\d*", row.value)
     if digits is None or row.point is None or row.lo is None or row.hi is None:
         return False
-    whole, _, after = re.sub(r"[ ,]", "", digits[0]).partition(".")
-    ends = len(whole) - len(whole.rstrip("0")) if whole.strip("0") and not after else 0
-    half = 10.0 ** (ends - len(after)) / 2 + 1e-9 * abs(row.point)
+    whole, _, decimals = re.sub(r"[ ,]", "", digits[0]).partition(".")
+    trailing_zeros = len(whole) - len(whole.rstrip("0")) if whole.strip("0") and not decimals else 0
+    half = 10.0 ** (trailing_zeros - len(decimals)) / 2 + 1e-9 * abs(row.point)
     return row.lo < row.point - half or row.hi > row.point + half
 
 
 def finite(text: str, place: str) -> float:
-    """Return the int or float that a cell holds; raises InputError, which starts with `place`, unless it is finite."""
+    """Return the int or float in a cell; raises InputError, which starts with `place`, unless it is finite."""
     try:
         number = int(text) if re.fullmatch(r"-?\d+", text) else float(text)
     except ValueError:

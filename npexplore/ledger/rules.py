@@ -1,7 +1,7 @@
-"""The rules of scoring, models/scoring.toml: constants that say what counts as a peak, as saturated, as close.
+"""The rules of scoring, models/scoring.toml: constants that define a peak, saturation, a close prediction, and so on.
 
-They are assumptions like any other: each has a source, says which rows were known when it was chosen, and leaves a
-trace when it is read. `others` are values it might as well have had; `replaced` sets them for a while.
+They are assumptions like others: each has a source, names the rows that were known when it was chosen, and is recorded
+as read (npexplore/reads.py). `others` are values that would have been equally justified; `replaced` sets other values.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class Rule:
 
     @property
     def value(self) -> Any:
-        """The value, which is noted as read; several are a tuple."""
-        instead = _instead.get() or {}
-        value = instead.get(self.name, self.record.value)
-        hashable = tuple(value) if isinstance(value, list) else value
-        note(Read(f"rule {self.name}", "rule", hashable, "scoring.toml", usual=value == self.record.value,
+        """The value, recorded as read; a list as a tuple."""
+        replacements = _instead.get() or {}
+        value = replacements.get(self.name, self.record.value)
+        result = tuple(value) if isinstance(value, list) else value
+        note(Read(f"rule {self.name}", "rule", result, "scoring.toml", usual=value == self.record.value,
                   chosen_after=tuple(self.record.chosen_after)))  # fmt: skip
-        return hashable
+        return result
 
 
 @cache
@@ -70,13 +70,13 @@ def rules() -> dict[str, Rule]:
 
 
 def rule(name: str) -> Rule:
-    """Return a rule; raises UnknownNameError, when the module that needs it is loaded, if the file has none."""
+    """Return a rule; raises UnknownNameError if the file has none. Modules call it when they are imported."""
     return rules()[one_of("rule of scoring (models/scoring.toml)", name, rules())]
 
 
 @contextmanager
 def replaced(values: Mapping[str, Value]) -> Iterator[None]:
-    """Let rules have other values within."""
+    """Replace the values of rules within the block."""
     token = _instead.set({**(_instead.get() or {}), **values})
     try:
         yield

@@ -1,7 +1,7 @@
-"""The ledger of published numbers as a table of records, and the view of it that models get.
+"""The ledger of published numbers as a table of records, and the view of it for models.
 
-A Ledger has every row: for checks, audits and plots. Facts has the rows a model may read (inputs and calibration
-measurements); asking it for any other row is an error that names the row's role.
+A Ledger has every row, for checks, audits and plots. Facts has the rows that a model may read (input and calibration);
+a request for any other row raises an error that names the row's role.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Ledger:
-    """All rows in file order; `ledger[key]` finds one, `select` some, `facts()` the part that models may see.
+    """All rows in file order. `ledger[key]` returns one, `select` some, `facts()` those that models may read.
 
     Example:
         >>> from npexplore.ledger import load
@@ -55,7 +55,7 @@ class Ledger:
 
     @property
     def papers(self) -> tuple[str, ...]:
-        """The papers' names, which are the names of their files."""
+        """The names of the papers, equal to the names of their files."""
         return tuple(self._prefixes)
 
     def prefix(self, paper: str) -> str:
@@ -63,7 +63,7 @@ class Ledger:
         return self._prefixes[one_of("paper", paper, self._prefixes)]
 
     def paper(self, name: str) -> str:
-        """Return the paper called `name`: a file's name, or the first part of its keys (`ixp2400`)."""
+        """Return the paper named `name`: a file's name, or the first part of the paper's keys (`ixp2400`)."""
         aliases = {prefix: paper for paper, prefix in self._prefixes.items()}
         return aliases.get(name) or one_of("paper", name, self.papers)
 
@@ -76,7 +76,7 @@ class Ledger:
         quantity: str | None = None,
         distinct: bool = False,
     ) -> list[Row]:
-        """Return the rows that match; with `distinct`, one row per measurement (the one the others name in same_as)."""
+        """Return the rows that match; distinct: one row per measurement (the row that others name in same_as)."""
         wanted = [one_of("role", role, ROLES) for role in roles]
         name = self.paper(paper) if paper is not None else None
         return [
@@ -90,7 +90,7 @@ class Ledger:
         ]
 
     def measurement(self, key: str) -> str:
-        """Return the key of the row that stands for the measurement of row `key`: the end of its same_as chain."""
+        """Return the key of the row that represents the measurement of row `key`: the end of its same_as chain."""
         row = self[key]
         while row.same_as:
             row = self[row.same_as]
@@ -102,7 +102,7 @@ class Ledger:
         return self._facts
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return the rows as a table with a file's columns, `paper` and `frozen` (in `unit`); conditions as text."""
+        """Return the rows as a table: the columns of files, `paper`, `frozen` (in `unit`); conditions as text."""
         import pandas as pd
 
         columns = (*COLUMNS, "paper", "frozen")
@@ -113,18 +113,18 @@ class Ledger:
         return frame.astype(dict.fromkeys(("point", "lo", "hi", "frozen"), "float64"))
 
     def _check_same(self, row: Row) -> None:
-        """Follow same_as once around: it must end, at the same measurement, and never join a model's rows to others."""
+        """Check same_as: its chain must end, at the same measurement, and must not join a model's rows to others."""
         if row.same_as is None:
             return
         place = f"{_place(row)}: column 'same_as' of {row.key!r}"
-        seen, other = {row.key}, row
+        chain, other = {row.key}, row
         while other.same_as:
             if other.same_as not in self._rows:
                 raise UnknownNameError(place, other.same_as, self._rows)
             other = self._rows[other.same_as]
-            if other.key in seen:
-                raise InputError(f"{place} must not lead in a circle, got {' -> '.join([*sorted(seen), other.key])}")
-            seen.add(other.key)
+            if other.key in chain:
+                raise InputError(f"{place} must not lead in a circle, got {' -> '.join([*sorted(chain), other.key])}")
+            chain.add(other.key)
         if _side(row) != _side(other):
             got = f"{row.role!r} -> {other.role!r} ({other.key!r})"
             rule = "must join readable rows to readable, withheld ones to withheld and blind ones to blind"
@@ -137,7 +137,7 @@ class Ledger:
 
 
 class Facts:
-    """The rows a model may read. It holds no other row's value, only the roles, so that it can say why it refuses.
+    """The rows that a model may read; of other rows, only the roles, so that an error can give the reason.
 
     Example:
         >>> from npexplore.ledger import facts
@@ -158,7 +158,7 @@ class Facts:
         if key not in self._rows:
             raise UnknownNameError("ledger row", key, self._rows)
         row = self._rows[key]
-        fitted = (key,) if row.role == "calibration" else ()  # to read a calibration row is to be fitted to it
+        fitted = (key,) if row.role == "calibration" else ()  # a value of a calibration row counts as fitted to it
         note(Read(key, f"row: {row.role}", row.value, f"{row.paper}.csv", row.unit, fitted_to=fitted, row=key))
         return row
 
@@ -175,7 +175,7 @@ class Facts:
         return f"Facts({len(self)} readable rows, {len(self._hidden)} hidden)"
 
     def value(self, key: str) -> float:
-        """Return the point of a row in SI base units; raises InputError if it is hidden, unknown or has no point."""
+        """Return the point of a row in SI base units; raises InputError if it is hidden, unknown or has none."""
         row = self[key]
         if row.point is None:
             raise InputError(f"ledger row {key!r} must have a point to be read as a number, got {row.value!r}")
@@ -187,12 +187,12 @@ def _place(row: Row) -> str:
 
 
 def _side(row: Row) -> str:
-    """Who may know the row's measurement, and since when: rows of two sides never print the same one."""
+    """Return who may know the row's measurement, and since when; rows of different sides must not share one."""
     return "readable" if row.readable else row.role if row.role in ("withheld", "blind") else "unreadable"
 
 
 def _agree(row: Row, other: Row) -> bool:
-    """Whether two rows can print one measurement: intervals that meet, or one reading given as two rates or ratios."""
+    """Return whether two rows can print one measurement: intervals that meet, or one reading as two rates or ratios."""
     if not (row.numeric and other.numeric):
         return row.kind == other.kind
     dimensions = {units.UNITS[r.unit][0] for r in (row, other)}

@@ -1,10 +1,10 @@
-"""Which printed numbers follow from which others, by the identities that hold between them.
+"""Determines which printed numbers follow from others, by the identities between them.
 
-A product of powers is a linear equation in logarithms. What is known K fixes ln x_r if r is zero in the null space of
-these equations without the columns of K. Any other equation gives the one number of it that is not known; where it has
-min, max or ceil, only the side that is a number alone. An order says whether a claim (`up to`, `more than`) holds whose
-other side is known; a band fixes no other number. A formula that the audit finds inconsistent ties nothing, nor does
-one that it cannot decide yet and has an explanation for, nor a hypothesis.
+A product of powers is a linear equation in logarithms. With known numbers K, ln x_r is fixed if r is zero in the null
+space of these equations without the columns of K. Any other equation fixes its only unknown number; if it has min, max
+or ceil, only a side that is a single number. An order decides a claim (`up to`, `more than`) whose other side is known;
+a band fixes no other number. Not used are formulas that the audit finds inconsistent, undecidable formulas with an
+explanation for failing, and hypotheses.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DUST = 1e-9
 
 
 class Ties:
-    """The identities of a ledger's papers as ties between measurements (the ends of same_as chains)."""
+    """The identities of a ledger's papers as relations between measurements (the ends of same_as chains)."""
 
     def __init__(self, ledger: Ledger, formulas: Iterable[Identity] | None = None) -> None:
         self.ledger = ledger
@@ -33,9 +33,9 @@ class Ties:
         self._followed: dict[frozenset[str], frozenset[str]] = {}
 
     def follow(self, known: Iterable[str]) -> frozenset[str]:
-        """Return the measurements that are known if those of some keys are, these included.
+        """Return the measurements that are determined by those of the known keys, including these.
 
-        `KEY / KEY` is a ratio that is known without its two sides. Names of no row (`prototype`) say nothing.
+        `KEY / KEY` is a known ratio of two unknown numbers. Names that are no row (`prototype`) are ignored.
         """
         known_keys = frozenset(known)
         if known_keys not in self._followed:
@@ -48,22 +48,22 @@ class Ties:
         return all(f"{self.ledger.prefix(identity.paper)}.{key}" in self.ledger for key in identity.keys)
 
     def _closed(self, known_keys: frozenset[str]) -> frozenset[str]:
-        rows = [[self.ledger.measurement(key) for key in keys_of(one) if key in self.ledger] for one in known_keys]
+        rows = [[self.ledger.measurement(key) for key in keys_of(name) if key in self.ledger] for name in known_keys]
         derived = {row[0] for row in rows if len(row) == 1}
         ratios = [{row[0]: 1.0, row[1]: -1.0} for row in rows if len(row) == 2]
         while True:
             fixed = {key for key in derived if self.ledger[key].kind == "number"}
-            more = self._by_products(fixed, ratios) | self._one_by_one(fixed)
-            if more <= derived:
+            new = self._by_products(fixed, ratios) | self._one_by_one(fixed)
+            if new <= derived:
                 return frozenset(derived)
-            derived |= more
+            derived |= new
 
     def _key(self, identity: Identity, key: str) -> str:
         return self.ledger.measurement(f"{self.ledger.prefix(identity.paper)}.{key}")
 
     @cached_property
     def _products(self) -> list[dict[str, float]]:
-        """The powers of measurements in each equation between products."""
+        """The exponents of measurements in each equation between products of powers."""
         rows = []
         for identity in self._holding:
             left, relation, right = identity.sides
@@ -83,20 +83,20 @@ class Ties:
 
     @cached_property
     def _solvable(self) -> list[tuple[set[str], set[str]]]:
-        """The measurements of each identity, and those of them that follow if all others are known."""
+        """For each identity, its measurements, and those that follow if all others are known."""
         solvable = []
         for identity in self._holding:
             left, relation, right = identity.sides
-            alone = left.strip("{}") if left.count("{") == 1 and left[0] == "{" and left[-1] == "}" else None
+            left_key = left.strip("{}") if left.count("{") == 1 and left[0] == "{" and left[-1] == "}" else None
             names = {key: self._key(identity, key) for key in identity.keys}
             smooth = relation == "=" and not any(word in right for word in ROUGH)
-            ends = {
+            solvable_names = {
                 name for key, name in names.items()
                 if identity.formula.count(f"{{{key}}}") == 1 and list(names.values()).count(name) == 1
-                and (smooth or (key == alone and (relation == "=" or _claims(self.ledger[name], relation))))
+                and (smooth or (key == left_key and (relation == "=" or _claims(self.ledger[name], relation))))
             }  # fmt: skip
-            if ends:
-                solvable.append((set(names.values()), ends))
+            if solvable_names:
+                solvable.append((set(names.values()), solvable_names))
         return solvable
 
     def _one_by_one(self, known: set[str]) -> set[str]:
@@ -104,28 +104,28 @@ class Ties:
 
 
 def _parts(rows: Iterable[Mapping[str, float]]) -> list[list[Mapping[str, float]]]:
-    """Return equations in groups that have no unknown in common."""
+    """Return the equations in groups that share no unknown."""
     parts: list[tuple[set[str], list[Mapping[str, float]]]] = []
     for row in rows:
         names, members = set(row), [row]
-        apart = []
+        separate = []
         for part in parts:
             if part[0].isdisjoint(row):
-                apart.append(part)
+                separate.append(part)
             else:
                 names |= part[0]
                 members += part[1]
-        parts = [*apart, (names, members)]
+        parts = [*separate, (names, members)]
     return [members for _, members in parts]
 
 
 def _fixed(rows: Sequence[Mapping[str, float]], known: set[str]) -> list[str]:
-    """Return the unknowns that these equations fix."""
+    """Return the unknowns that these equations determine."""
     names = sorted({name for row in rows for name in row} - known)
     if not names:
         return []
     _, sizes, basis = np.linalg.svd(np.array([[row.get(name, 0.0) for name in names] for row in rows]))
-    free = basis[int(np.sum(sizes > DUST)) :]  # motions of what is not known that keep all equations
+    free = basis[int(np.sum(sizes > DUST)) :]  # changes of the unknowns that satisfy all equations
     return [name for place, name in enumerate(names) if np.all(np.abs(free[:, place]) < DUST)]
 
 
@@ -136,12 +136,12 @@ def _holds(identity: Identity, verdict: str) -> bool:
 
 
 def _claims(row: Row, relation: str) -> bool:
-    """Whether a row says of the other side of an order that it is not above (`up to`), or not below, its number."""
+    """Return whether a row claims that the other side of an order is not above (`up to`), or not below, its number."""
     if row.kind != "bound":
         return False
     return row.hi is not None if relation == ">=" else relation == "<=" and row.hi is None and row.lo is not None
 
 
 def keys_of(fitted: str) -> list[str]:
-    """Return the keys of what something was fitted to: one row, or the ratio of two."""
+    """Return the keys that something was fitted to: of one row, or of the ratio of two."""
     return fitted.split(" / ")
