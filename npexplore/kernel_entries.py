@@ -49,8 +49,8 @@ def _check_folder(folder: Path, repair: bool) -> Finding:
     if still_damaged:
         return Finding(str(folder), BROKEN, f"{note}; {len(still_damaged)} damaged ({'; '.join(still_damaged[:3])})")
     if removed:
-        done = f"removed: {len(damaged)} damaged, {len(outdated)} old"
-        return Finding(str(folder), REPAIRED, f"{note}; {done}")
+        actions = f"removed: {len(damaged)} damaged, {len(outdated)} old"
+        return Finding(str(folder), REPAIRED, f"{note}; {actions}")
     return Finding(str(folder), GOOD, note)
 
 

@@ -54,8 +54,8 @@ def on_demand(
             missing = error.name or ""
             if missing not in (extra or {}):
                 raise
-            wanted = (extra or {})[missing]
-            raise ImportError(f"{package} needs {missing}: install npexplore with its extra `{wanted}`") from error
+            extra_name = (extra or {})[missing]
+            raise ImportError(f"{package} needs {missing}: install npexplore with its extra `{extra_name}`") from error
 
     def names() -> list[str]:
         special = {name for name in vars(modules[package]) if name.startswith("__") and name.endswith("__")}

@@ -36,9 +36,9 @@ def bundled_path(name: str) -> Path:
     """
     *folders, last = name.split("/")
     for depth in range(len(folders) + 1):  # find the first missing part of the path, with the names beside it
-        within = [share(part) for part in ("data", "models", "notebooks")]
-        beside = sorted(share(*folders[:depth]).iterdir()) if depth else within
-        one_of(f"{name}: file or folder", [*folders, last][depth], [path.name for path in beside])
+        top_names = [share(part) for part in ("data", "models", "notebooks")]
+        siblings = sorted(share(*folders[:depth]).iterdir()) if depth else top_names
+        one_of(f"{name}: file or folder", [*folders, last][depth], [path.name for path in siblings])
     return share(*folders, last)
 
 

@@ -147,11 +147,11 @@ class Database:
 
 def set_aside(path: Path) -> Path:
     """Rename a damaged file and SQLite's logs of it; return its new name."""
-    aside = path.with_name(f"{path.name}.damaged")
+    new_path = path.with_name(f"{path.name}.damaged")
     for ending in ("", "-wal", "-shm"):
         with suppress(FileNotFoundError):
-            os.replace(f"{path}{ending}", f"{aside}{ending}")
-    return aside
+            os.replace(f"{path}{ending}", f"{new_path}{ending}")
+    return new_path
 
 
 @contextmanager

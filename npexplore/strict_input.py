@@ -223,18 +223,18 @@ def ignore_keys(tables: dict[str, Any], names: Iterable[str], file: str) -> dict
 def _without_key(value: Any, name: str, path: str) -> tuple[bool, Any]:
     if isinstance(value, list):
         parts = [_without_key(item, name, path) for item in value]
-        return any(used for used, _ in parts), [rest for _, rest in parts]
+        return any(used for used, _ in parts), [remaining for _, remaining in parts]
     if not isinstance(value, dict):
         return False, value
-    removed, rest = False, {}
+    removed, remaining = False, {}
     for key, item in value.items():
         place = f"{path}.{key}".lstrip(".")
         if name in (key, place):
             removed = True
             continue
-        used, rest[key] = _without_key(item, name, place)
+        used, remaining[key] = _without_key(item, name, place)
         removed = removed or used
-    return removed, rest
+    return removed, remaining
 
 
 Title = Callable[[str, Mapping[str, str]], tuple[str, str, bool]]

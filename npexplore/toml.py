@@ -103,16 +103,16 @@ def convert(data: dict[str, Any], kind: type[Any], path: Path) -> Any:
         except msgspec.ValidationError as error:
             remaining = deepcopy(data) if remaining is data else remaining
             rule, _, place = str(error).partition(" - at `$.")
-            where = _named("." + place.rstrip("`"), remaining, kind)[1:] if place else ""
-            steps = [int(number) if number else name for number, name in STEP.findall(where)]
+            at = _named("." + place.rstrip("`"), remaining, kind)[1:] if place else ""
+            steps = [int(number) if number else name for number, name in STEP.findall(at)]
             key = rule.split("`")[1] if "`" in rule else ""
             if "unknown field" in rule:
-                fault, steps = _fault(rule, where, removed.shown(steps), remaining, kind), [*steps, key]
+                fault, steps = _fault(rule, at, removed.shown(steps), remaining, kind), [*steps, key]
             elif rule.startswith("Object missing required field"):
-                fault = "" if removed.has([*steps, key]) else _fault(rule, where, removed.shown(steps), remaining, kind)
+                fault = "" if removed.has([*steps, key]) else _fault(rule, at, removed.shown(steps), remaining, kind)
                 filled = _fill(remaining, steps, key, kind)
             else:
-                fault = _fault(rule, where, removed.shown(steps), remaining, kind)
+                fault = _fault(rule, at, removed.shown(steps), remaining, kind)
             if fault:
                 with faults.one():
                     raise InputError(f"{path.name}: {fault}") from None

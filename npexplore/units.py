@@ -185,9 +185,9 @@ def doubt(subject: str, value: float, unit: str, credible: tuple[float, float, f
     if span is None or not 0 < value < float("inf") or span[0] <= value <= span[1]:
         return
     (low, high, usual), (dimension, scale) = span, UNITS[unit]
-    others = {name: value * size / scale for name, (kind, size) in UNITS.items() if kind == dimension}
-    others = {name: number for name, number in others.items() if low <= number <= high}
-    likely = min(others, key=lambda name: abs(math.log(others[name] / usual)), default=None)
+    plausible = {name: value * size / scale for name, (kind, size) in UNITS.items() if kind == dimension}
+    plausible = {name: number for name, number in plausible.items() if low <= number <= high}
+    likely = min(plausible, key=lambda name: abs(math.log(plausible[name] / usual)), default=None)
     meant = f"; is it '{value:g} {likely}'?" if likely else ""
     warnings.warn(f"{subject} is {value:g} {unit}, outside {low:g}..{high:g} {unit}{meant}", UnitWarning, stacklevel=2)
 

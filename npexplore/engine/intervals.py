@@ -47,9 +47,9 @@ def quantiles(
         spread = float((counts * (low + (width - 1) / 2))[~atom].sum())
         place = min(max((total_ticks - spread - float((counts * low)[atom].sum())) / atom_ticks, 0.0), 1.0)
     cumulative = np.cumsum(counts)
-    wanted = np.array(shares) * total
-    chosen = np.minimum(np.searchsorted(cumulative, wanted * (1 - 1e-12)), len(bins) - 1)
-    inside = np.where(atom[chosen], place, (wanted - (cumulative[chosen] - counts[chosen])) / counts[chosen])
+    target_counts = np.array(shares) * total
+    chosen = np.minimum(np.searchsorted(cumulative, target_counts * (1 - 1e-12)), len(bins) - 1)
+    inside = np.where(atom[chosen], place, (target_counts - (cumulative[chosen] - counts[chosen])) / counts[chosen])
     return [float(x) * tick for x in low[chosen] + np.clip(inside, 0.0, 1.0) * (width[chosen] - 1)]
 
 

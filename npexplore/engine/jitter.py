@@ -24,23 +24,18 @@ def jittered(
 
     visits: per row, the name of its visit, such as `me.compute`.
     """
-    new_rows, new_sources = rows.copy(), list(sources)
+    result, names = rows.copy(), list(sources)
     width = 3**0.5 * jitter
-    for operation, least, low_register, most, high_register in (
+    for operation, low, low_register, high, high_register in (
         (engine.SERVE, engine.B, engine.RB, engine.C, engine.RC),
         (engine.WAIT, engine.A, engine.RA, engine.B, engine.RB),
     ):
         constant = (rows[:, engine.OP] == operation) & (rows[:, engine.X] == engine.FIXED)
-        constant &= (rows[:, low_register] == 0) & (rows[:, least] > 0)
+        constant &= (rows[:, low_register] == 0) & (rows[:, low] > 0)
         for k in np.flatnonzero(constant).tolist():
             if "." in visits[k]:  # a visit of a resource
-                ticks = int(rows[k, least])
+                ticks = int(rows[k, low])
                 spread = round(width * ticks)
-                new_rows[k, [engine.X, least, most, high_register]] = (
-                    engine.UNIFORM,
-                    ticks - spread,
-                    ticks + spread,
-                    0,
-                )
-                new_sources[k] = f"jitter {visits[k]}"
-    return new_rows, new_sources
+                result[k, [engine.X, low, high, high_register]] = engine.UNIFORM, ticks - spread, ticks + spread, 0
+                names[k] = f"jitter {visits[k]}"
+    return result, names

@@ -42,9 +42,9 @@ def check(
     gap = little_gap(model, shots[0], shots[-1])
     if gap is not None:
         laws["little_gap"] = gap
-    least = least_busy(machine, workload, model, shots)
-    if least is not None:
-        laws["least_busy"], laws["least_busy_at"] = least
+    smallest = least_busy(machine, workload, model, shots)
+    if smallest is not None:
+        laws["least_busy"], laws["least_busy_at"] = smallest
     return laws
 
 
@@ -91,8 +91,8 @@ def stands_for(workload: Workload, model: EngineModel, shots: Sequence[Snapshot]
     packets, rows = int((shots[-1].done - shots[0].done)[:, engine.D_COUNT].sum()), len(workload.packet_bytes)
     counts = dict(zip(model.counters, (shots[-1].counters - shots[0].counters).tolist(), strict=True))
     lost = any(amount for name, amount in counts.items() if name.startswith("drop."))
-    whole = packets >= rows and abs(packets / rows - round(packets / rows)) * rows <= 0.01 * packets
-    return packets >= MIN_PACKETS_FOR_MEAN and (rows == 1 or (not lost and (whole or not workload.ordered)))
+    whole_passes = packets >= rows and abs(packets / rows - round(packets / rows)) * rows <= 0.01 * packets
+    return packets >= MIN_PACKETS_FOR_MEAN and (rows == 1 or (not lost and (whole_passes or not workload.ordered)))
 
 
 def shortfall(model: EngineModel, d: UnderLoad, shots: Sequence[Snapshot]) -> tuple[float, str] | None:

@@ -75,8 +75,8 @@ def _outside(values: Integers, below: Integers | int) -> Flags:
 def _place(model: EngineModel, number: int) -> str:
     op = int(model.rows[number, engine.OP])
     name = engine.OPERATIONS[op] if 0 <= op < len(engine.OPERATIONS) else f"operation {op}"
-    where = model.visits[number] if number < len(model.visits) and model.visits[number] else "program"
-    return f"{where} (row {number}, {name})"
+    visit = model.visits[number] if number < len(model.visits) and model.visits[number] else "program"
+    return f"{visit} (row {number}, {name})"
 
 
 def _members(model: EngineModel, shared: Shared) -> Iterator[int]:

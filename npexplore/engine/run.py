@@ -49,7 +49,7 @@ class Run:
     def finish(self, state: State, accounts: bool) -> None:
         """Copy from the final state the values that no snapshot holds."""
         self.longest_line = state.S[:, engine.S_MAX_LINE].copy()
-        self.longest_queue = {name: int(state.G[most]) for name, (_, most) in self.model.queues.items()}
+        self.longest_queue = {name: int(state.G[longest]) for name, (_, longest) in self.model.queues.items()}
         self.tally = state.tallied() if accounts else None
         self.log = state.log[: int(state.clock[engine.K_LOG])].copy()
 
@@ -162,8 +162,8 @@ def _is_over(state: State, status: int, packets: int, timed: bool) -> bool:
         )  # fmt: skip
     over = status == engine.FINISHED or (status == engine.DEADLOCK and _arrivals_over(state))
     if status in KINDS and not over:
-        where = f"{state.error_place()}; " if status >= engine.SATURATION else ""
-        raise SimulationError(KINDS[status], where + state.who_waits())
+        place = f"{state.error_place()}; " if status >= engine.SATURATION else ""
+        raise SimulationError(KINDS[status], place + state.who_waits())
     return over
 
 

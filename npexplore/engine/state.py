@@ -112,8 +112,8 @@ class State:
         self.D_at = np.cumsum([0, *map(len, blocks)], dtype=i64)[:-1]
         self.D = np.concatenate([*blocks, np.zeros(1, dtype=i64)])
         self.orders = np.zeros((1 + log_rows * bool(blocks), 4), dtype=i64)
-        most = max([n_tokens, *self.capacity.tolist(), *(capacity for capacity, _ in model.rings)])
-        self.slice = (1 << 62) // most  # ticks after which no integral has grown by more than 62 bits
+        largest_count = max([n_tokens, *self.capacity.tolist(), *(capacity for capacity, _ in model.rings)])
+        self.slice = (1 << 62) // largest_count  # ticks after which no integral has grown by more than 62 bits
         self.before = np.zeros((3, len(self.S)), dtype=i64)  # integrals modulo 2^64 at the last carry
         self.carried: npt.NDArray[np.object_] | None = None  # integrals up to the last carry, as Python integers
 

@@ -71,8 +71,8 @@ def write(name: str, key: str, code: bytes) -> None:
                 part.unlink()
             continue
         return
-    where = "set NUMBA_CACHE_DIR to a folder that can be written"
-    _tell("nowhere", f"compiled kernels cannot be kept, so every process compiles them again; {where}")
+    advice = "set NUMBA_CACHE_DIR to a folder that can be written"
+    _tell("nowhere", f"compiled kernels cannot be kept, so every process compiles them again; {advice}")
 
 
 def fault_of(content: bytes, key: str | None = None) -> str | None:

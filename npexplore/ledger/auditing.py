@@ -69,8 +69,8 @@ def audit(
     identities to judge (None: those of the package).
     """
     ledger = load() if ledger is None else ledger
-    wanted = set(ledger.papers) if papers is None else {ledger.paper(name) for name in papers}
-    return [judge(i, ledger) for i in (identities() if formulas is None else formulas) if i.paper in wanted]
+    chosen = set(ledger.papers) if papers is None else {ledger.paper(name) for name in papers}
+    return [judge(i, ledger) for i in (identities() if formulas is None else formulas) if i.paper in chosen]
 
 
 def judge(identity: Identity, ledger: Ledger) -> Finding:

@@ -28,12 +28,12 @@ def joined(rows: Iterable[Row], lines: Iterable[tuple[str, int, Mapping[str, str
     """
     all_rows = list(rows)
     blind = {row.key: row for row in all_rows if row.role == "blind"}
-    others = {row.key: row.role for row in all_rows if row.role != "blind"}
+    other_roles = {row.key: row.role for row in all_rows if row.role != "blind"}
     predictions: dict[str, Frozen] = {}
     for place, _, cells in lines:
         key = cells["key"]
-        if key in others:
-            raise InputError(f"{place}: column 'key' must name a blind row, got {key!r} with role {others[key]!r}")
+        if key in other_roles:
+            raise InputError(f"{place}: column 'key' must name a blind row, got {key!r} with role {other_roles[key]!r}")
         one_of(f"{place}: column 'key'", key, blind)
         if key in predictions:
             raise InputError(f"{place}: column 'key' must be unique, got {key!r} twice")

@@ -241,9 +241,9 @@ def _too_wide(row: Row) -> bool:
     digits = re.search(r"\d[\d ,]*\.?\d*", row.value)
     if digits is None or row.point is None or row.lo is None or row.hi is None:
         return False
-    whole, _, decimals = re.sub(r"[ ,]", "", digits[0]).partition(".")
-    trailing_zeros = len(whole) - len(whole.rstrip("0")) if whole.strip("0") and not decimals else 0
-    half = 10.0 ** (trailing_zeros - len(decimals)) / 2 + 1e-9 * abs(row.point)
+    integer, _, decimals = re.sub(r"[ ,]", "", digits[0]).partition(".")
+    zeros = len(integer) - len(integer.rstrip("0")) if integer.strip("0") and not decimals else 0
+    half = 10.0 ** (zeros - len(decimals)) / 2 + 1e-9 * abs(row.point)
     return row.lo < row.point - half or row.hi > row.point + half
 
 

@@ -63,9 +63,9 @@ def rules() -> dict[str, Rule]:
     for name, record in records.items():
         if not record.source.strip():
             raise InputError(f"{path.name}: rule {name!r} has no source")
-        for other in record.others:
-            if type(other) is not type(record.value):
-                raise InputError(f"{path.name}: rule {name!r}: others must be like its value, got {other!r}")
+        for alternative in record.others:
+            if type(alternative) is not type(record.value):
+                raise InputError(f"{path.name}: rule {name!r}: others must be like its value, got {alternative!r}")
     return {name: Rule(name, record) for name, record in records.items()}
 
 

@@ -77,12 +77,12 @@ class Ledger:
         distinct: bool = False,
     ) -> list[Row]:
         """Return the rows that match; distinct: one row per measurement (the row that others name in same_as)."""
-        wanted = [one_of("role", role, ROLES) for role in roles]
+        chosen_roles = [one_of("role", role, ROLES) for role in roles]
         name = self.paper(paper) if paper is not None else None
         return [
             row
             for row in self
-            if row.role in wanted
+            if row.role in chosen_roles
             and name in (None, row.paper)
             and quantity in (None, row.quantity)
             and design in (None, row.design)
@@ -117,22 +117,22 @@ class Ledger:
         if row.same_as is None:
             return
         place = f"{_place(row)}: column 'same_as' of {row.key!r}"
-        chain, other = {row.key}, row
-        while other.same_as:
-            if other.same_as not in self._rows:
-                raise UnknownNameError(place, other.same_as, self._rows)
-            other = self._rows[other.same_as]
-            if other.key in chain:
-                raise InputError(f"{place} must not lead in a circle, got {' -> '.join([*sorted(chain), other.key])}")
-            chain.add(other.key)
-        if _side(row) != _side(other):
-            got = f"{row.role!r} -> {other.role!r} ({other.key!r})"
+        chain, target = {row.key}, row
+        while target.same_as:
+            if target.same_as not in self._rows:
+                raise UnknownNameError(place, target.same_as, self._rows)
+            target = self._rows[target.same_as]
+            if target.key in chain:
+                raise InputError(f"{place} must not lead in a circle, got {' -> '.join([*sorted(chain), target.key])}")
+            chain.add(target.key)
+        if _side(row) != _side(target):
+            got = f"{row.role!r} -> {target.role!r} ({target.key!r})"
             rule = "must join readable rows to readable, withheld ones to withheld and blind ones to blind"
             raise InputError(f"{place} {rule}, got {got}")
-        if not _agree(row, other):
+        if not _agree(row, target):
             raise InputError(
                 f"{place} must print the same measurement, got {row.value!r} {row.unit} "
-                f"against {other.value!r} {other.unit} ({other.key!r})"
+                f"against {target.value!r} {target.unit} ({target.key!r})"
             )
 
 

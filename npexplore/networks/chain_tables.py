@@ -83,13 +83,13 @@ class ChainTables:
         self.limit_names: list[str] = []
         self.station = np.zeros((K, kernel.T_COLUMNS), np.int64)
         self.station[:, kernel.T_VARIABLE :] = -1
-        for k, (name, one) in enumerate(network.station.items()):
+        for k, (name, record) in enumerate(network.station.items()):
             self.station[k, : kernel.T_VARIABLE] = (
-                KINDS[one.discipline], one.servers, VISITS[one.visits], one.most_a_visit,
+                KINDS[record.discipline], record.servers, VISITS[record.visits], record.most_a_visit,
             )  # fmt: skip
-            if one.capacity is not None:
+            if record.capacity is not None:
                 self.station[k, kernel.T_LIMIT] = len(limits)
-                limits.append((one.capacity, kernel.BLOCK if one.when_full == "block" else kernel.DROP))
+                limits.append((record.capacity, kernel.BLOCK if record.when_full == "block" else kernel.DROP))
                 self.limit_names.append(name)
         self.station[K - 1, : kernel.T_VISIT] = kernel.DELAY, 1
         for name, region in network.region.items():
@@ -99,13 +99,13 @@ class ChainTables:
             self.limit_names.append(name)
         self.limit = np.array(limits, np.int64).reshape(-1, kernel.M_COLUMNS)
         levels = max([1, *(len(s.rates) if s.rates else s.servers for s in network.station.values())])
-        here = np.arange(min(levels, self.most * self.branches) + 1)
-        self.speed = np.ones((K, len(here)))
-        for k, one in enumerate(network.station.values()):
-            self.speed[k, 0], self.speed[k, 1:] = 0.0, speeds(one, here[1:])
+        counts = np.arange(min(levels, self.most * self.branches) + 1)
+        self.speed = np.ones((K, len(counts)))
+        for k, record in enumerate(network.station.values()):
+            self.speed[k, 0], self.speed[k, 1:] = 0.0, speeds(record, counts[1:])
         self.weight = np.ones((K, self.R))
-        for k, one in enumerate(network.station.values()):
-            for name, weight in one.weights.items():
+        for k, record in enumerate(network.station.values()):
+            for name, weight in record.weights.items():
                 self.weight[k, self.names.index(name)] = weight
 
     def _phases(self, time: AnyTime, what: str) -> int:
@@ -135,15 +135,15 @@ class ChainTables:
     def _polling(self) -> None:
         """Create the variables of each polling server; with switch-over times, it begins switching from a class."""
         self.switch = np.full((self.K, self.R), -1, np.int64)
-        for k, (name, one) in enumerate(self.network.station.items()):
-            if one.discipline != "polling":
+        for k, (name, station) in enumerate(self.network.station.items()):
+            if station.discipline != "polling":
                 continue
-            for c, time in one.switch_over.items():
+            for c, time in station.switch_over.items():
                 r = self.names.index(c)
                 self.switch[k, r] = self._phases(time, f"switch_over from {c!r} at {name!r}")
                 start = [r, 1 + int(np.argmax(self.times[-1].first)), 0]
             self.station[k, kernel.T_VARIABLE] = len(self.variables)
-            self.variables += start if one.switch_over else [0] * kernel.P_COLUMNS
+            self.variables += start if station.switch_over else [0] * kernel.P_COLUMNS
 
     def _caches(self) -> None:
         self.cache = np.zeros((self.H, kernel.H_COLUMNS), np.int64)
@@ -171,18 +171,18 @@ class ChainTables:
         for r, name in enumerate(self.names):
             for start, route in network.routes(name).items():
                 waits_for_room(network, name, start)
-                how = self.classes[r].choose.get(start, "chance")
+                choice = self.classes[r].choose.get(start, "chance")
                 row = self.node[starts[start] * R + r]
                 row[kernel.N_BEGIN] = len(all_branches)
-                branches = [(targets[node], self.names.index(other), chance) for node, other, chance in route]
-                if how == "in_turn" and len(branches) > 1:
+                branches = [(targets[node], self.names.index(next_class), chance) for node, next_class, chance in route]
+                if choice == "in_turn" and len(branches) > 1:
                     counts = turn_of([chance for _, _, chance in route]) or []
                     branches = [branch for branch, n in zip(branches, counts, strict=True) for _ in range(n)]
                     row[kernel.N_VARIABLE] = len(self.variables)
                     self.variables.append(0)
                 all_branches += branches
                 row[kernel.N_END] = len(all_branches)
-                row[kernel.N_HOW] = HOWS[how] if len(branches) > 1 else kernel.CHANCE
+                row[kernel.N_HOW] = HOWS[choice] if len(branches) > 1 else kernel.CHANCE
         self.target_node = np.array([branch[0] for branch in all_branches], np.int64)
         self.target_class = np.array([branch[1] for branch in all_branches], np.int64)
         self.target_chance = np.array([branch[2] for branch in all_branches])
@@ -194,19 +194,19 @@ class ChainTables:
         self.arrival = np.full((self.R, 2), -1, np.int64)
         begin, next_phases, rates, arrives = [0], [], [], []
         closed = chains_of(self.network).closed_classes
-        for r, (name, one) in enumerate(zip(self.names, self.classes, strict=True)):
+        for r, (name, record) in enumerate(zip(self.names, self.classes, strict=True)):
             self.klass[r, kernel.C_CLOSED] = closed[r]
             self.klass[r, kernel.C_SIZE] = 1
-            if one.arrivals is None:
+            if record.arrivals is None:
                 continue
-            phase_type = arrival_phases(one.arrivals)
+            phase_type = arrival_phases(record.arrivals)
             if phase_type is None:
                 raise RefusedError(
-                    f"arrivals of {name!r}: a chain needs times of exponential phases, got {_tag(one.arrivals)}"
+                    f"arrivals of {name!r}: a chain needs times of exponential phases, got {_tag(record.arrivals)}"
                 )
-            if isinstance(one.arrivals, Batch):
-                self.klass[r, kernel.C_SIZE] = one.arrivals.size
-                self.klass[r, kernel.C_GEOMETRIC] = one.arrivals.sizes == "geometric" and one.arrivals.size > 1
+            if isinstance(record.arrivals, Batch):
+                self.klass[r, kernel.C_SIZE] = record.arrivals.size
+                self.klass[r, kernel.C_GEOMETRIC] = record.arrivals.sizes == "geometric" and record.arrivals.size > 1
             quiet, arrive = phase_type
             self.arrival[r, 0] = len(begin) - 1
             if len(quiet) > 1:

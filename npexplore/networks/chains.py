@@ -56,8 +56,8 @@ def chains_of(network: Network) -> Chains:
     empty_passes = np.zeros((R, R))  # passes without visits: class before, class after
     for r, routes in enumerate(class_routes):
         for start, route in routes.items():
-            for target, other, chance in route:
-                to_class = names.index(other)
+            for target, next_class, chance in route:
+                to_class = names.index(next_class)
                 if target == OUT and start == IN:
                     empty_passes[r, to_class] += chance
                     continue
@@ -85,8 +85,8 @@ def chains_of(network: Network) -> Chains:
             except InputError as error:
                 raise InputError(f"class.{names[r]}: {error}") from None
         customers = [network.classes[names[r]] for r in members]
-        populated = [one.population is not None for one in customers]
-        arriving = [one.arrivals is not None for one in customers]
+        populated = [entry.population is not None for entry in customers]
+        arriving = [entry.arrivals is not None for entry in customers]
         if any(populated) and any(arriving):
             raise InputError(
                 f"class.{names[members[arriving.index(True)]]}: an open class must not become a closed one, or back"
@@ -97,7 +97,7 @@ def chains_of(network: Network) -> Chains:
         if closed[-1]:
             begin_shares = _shares(members, visits_from, leave, empty_passes, names)
         else:
-            begin_shares = np.array([one.arrivals.rate if one.arrivals else 0.0 for one in customers])
+            begin_shares = np.array([entry.arrivals.rate if entry.arrivals else 0.0 for entry in customers])
             begin_shares = begin_shares / begin_shares.sum()
         for r, begin_share in zip(members.tolist(), begin_shares, strict=True):
             begins[r] = begin_share
@@ -122,8 +122,8 @@ def _connected(names: list[str], class_routes: list[dict[str, list[tuple[str, st
     of = np.arange(len(names))
     for r, routes in enumerate(class_routes):
         for route in routes.values():
-            for _, other, _ in route:
-                chain, other_chain = of[r], of[names.index(other)]
+            for _, next_class, _ in route:
+                chain, other_chain = of[r], of[names.index(next_class)]
                 of[of == max(chain, other_chain)] = min(chain, other_chain)
     return np.unique(of, return_inverse=True)[1]
 

@@ -53,21 +53,21 @@ def solve_chain(network: Network, most_states: int = MOST_STATES, most_bytes: in
     closed = sum(customers.population or 0 for customers in network.classes.values())
     if not any(customers.arrivals for customers in network.classes.values()):
         return _solve(network, closed, most_states, most_bytes)
-    most, best, before = FIRST_CUT, None, (0, 1.0)
+    cut, best, before = FIRST_CUT, None, (0, 1.0)
     while True:
         try:
-            solved = _solve(network, closed + most, most_states, most_bytes)
+            solved = _solve(network, closed + cut, most_states, most_bytes)
         except RefusedError:
             if best is None:
                 raise
             break
         best, share = solved, _cut(solved)
-        if share <= NEXT_TO_NOBODY or most >= MOST_CUT:
+        if share <= NEXT_TO_NOBODY or cut >= MOST_CUT:
             break
         # the share of arrivals that find no room decreases about geometrically with the room
-        decay = (np.log(share) - np.log(before[1])) / (most - before[0])
-        needed = most + np.log(NEXT_TO_NOBODY / share) / decay if decay < 0 else np.inf
-        before, most = (most, share), int(min(max(1.1 * needed, most + 8), 3 * most, MOST_CUT))
+        decay = (np.log(share) - np.log(before[1])) / (cut - before[0])
+        needed = cut + np.log(NEXT_TO_NOBODY / share) / decay if decay < 0 else np.inf
+        before, cut = (cut, share), int(min(max(1.1 * needed, cut + 8), 3 * cut, MOST_CUT))
     if _cut(best) > LARGEST_CUT:
         raise RefusedError(
             f"open classes have no end of states: with {best.tables.most} customers ({len(best.states)} states) "
@@ -137,8 +137,8 @@ def describe(tables: ChainTables, row: Array) -> str:
             place += 1
             name = tables.names[code & (kernel.CLASSES - 1)]
             if k < tables.K:
-                where = [*tables.stations, "think_time"][k]
-                customers.append(f"{name} at {where!r}" + (" (done)" if code & kernel.HELD else ""))
+                station = [*tables.stations, "think_time"][k]
+                customers.append(f"{name} at {station!r}" + (" (done)" if code & kernel.HELD else ""))
             else:
                 customers.append(f"{name} waits for room at {tables.limit_names[k - tables.K]!r}")
                 place += 1
@@ -195,13 +195,13 @@ def _result(network: Network, solved: Solved) -> NetworkResult:
 
 def _lost_at_once(network: Network) -> bool:
     """Return whether customers are lost only before their first visit: Little's law then gives the others' response."""
-    drops = {name for name, one in network.station.items() if one.capacity is not None and one.when_full == "drop"}
+    drops = {name for name, s in network.station.items() if s.capacity is not None and s.when_full == "drop"}
     drops |= {name for region in network.region.values() if region.when_full == "drop" for name in region.stations}
     for name in network.classes:
         for start, route in network.routes(name).items():
             if start in network.station or start in network.fork:
                 inside = [region.stations for region in network.region.values() if start in region.stations]
-                if any(target in drops and not any(target in one for one in inside) for target, _, _ in route):
+                if any(target in drops and not any(target in region for region in inside) for target, _, _ in route):
                     return False
     return True
 
@@ -212,5 +212,5 @@ def _service(network: Network, name: str, station: str) -> float:
 
 
 def _mean_service(network: Network, station: str, flow: Floats) -> float:
-    means = [_service(network, c, station) if station in one.service else 0.0 for c, one in network.classes.items()]
+    means = [_service(network, c, station) if station in k.service else 0.0 for c, k in network.classes.items()]
     return float(flow @ np.array(means) / flow.sum())

@@ -96,19 +96,19 @@ class Graph:
         probabilities: dict[tuple[str, str], float] = {}
         if depth > LONGEST_WAY:
             raise InputError(f"class {c!r} goes round {name!r} without any time passing")
-        for node, other, chance in self.routes.get((name, c), []):
+        for node, next_class, chance in self.routes.get((name, c), []):
             if chance <= 0:
                 continue
-            ends_pass = self._is_end(node, other)
+            ends_pass = self._is_end(node, next_class)
             if ends_pass:
-                ways = [(OUT, other, 1.0)]
-            elif self._takes_time(node, other):
-                ways = [(node, other, 1.0)]
+                ways = [(OUT, next_class, 1.0)]
+            elif self._takes_time(node, next_class):
+                ways = [(node, next_class, 1.0)]
             else:
-                ways = self._ways(node, other, depth + 1)
+                ways = self._ways(node, next_class, depth + 1)
             for target, later_class, share in ways:
                 probabilities[target, later_class] = probabilities.get((target, later_class), 0.0) + chance * share
-        return [(node, other, share) for (node, other), share in probabilities.items()]
+        return [(node, next_class, share) for (node, next_class), share in probabilities.items()]
 
     def _is_end(self, node: str, c: str) -> bool:
         kind = self.classes[c]
@@ -128,7 +128,7 @@ class Graph:
         todo = []
         for c, kind in self.classes.items():
             if kind.population or kind.arrivals:
-                todo += [(node, other) for node, other, _ in self._starts(c)]
+                todo += [(node, later_class) for node, later_class, _ in self._starts(c)]
         reached: set[tuple[str, str]] = set()
         while todo:
             node, c = todo.pop()
@@ -140,8 +140,8 @@ class Graph:
                     todo += [(next_node, next_class) for next_node, next_class, _ in self._starts(c)]
                 continue
             reached.add((node, c))
-            for start, other in self._onward(node, c):
-                todo += [(next_node, next_class) for next_node, next_class, _ in self._ways(start, other)]
+            for start, later_class in self._onward(node, c):
+                todo += [(next_node, next_class) for next_node, next_class, _ in self._ways(start, later_class)]
             if self.nodes[node].kind == "fork":
                 reached |= {(branch, c) for branch in self._branches(node)}
         return reached
@@ -158,9 +158,9 @@ class Graph:
         """Return the stations of a fork's branches, each visited once before the join."""
         fork, branches = self.nodes[name], []
         for c in self.classes:
-            for node, other, _ in self.routes.get((name, c), []):
-                onward = self.routes.get((node, other), [])
-                single = len(onward) == 1 and onward[0][0] == fork.join and onward[0][1] == c == other
+            for node, next_class, _ in self.routes.get((name, c), []):
+                onward = self.routes.get((node, next_class), [])
+                single = len(onward) == 1 and onward[0][0] == fork.join and onward[0][1] == c == next_class
                 if self.nodes[node].kind != "station" or not single:
                     raise InputError(f"fork {name!r}: a branch must be one station, {node!r} goes on elsewhere")
                 if self.nodes[node].service.get(c) is None:
@@ -233,12 +233,12 @@ class Graph:
         if abs(total - 1) > 1e-6:
             raise InputError(f"class {c!r}: probabilities must add up to 1, got {total:.9g}")
         probabilities: dict[str, float] = {}
-        for node, other, share in ways:
+        for node, next_class, share in ways:
             target = node if node == OUT else _plain(node)
             text = (
                 target
-                if other == c or (node == OUT and self.classes[other].population is None)
-                else (f"{target}{AS}{_plain(other)}")
+                if next_class == c or (node == OUT and self.classes[next_class].population is None)
+                else (f"{target}{AS}{_plain(next_class)}")
             )
             probabilities[text] = probabilities.get(text, 0.0) + share / total
         return probabilities

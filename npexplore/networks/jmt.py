@@ -185,10 +185,10 @@ def _switched(section: Entry, routes: dict[str, list[Way]], classes: Iterable[st
     """Return the routes out of a class switch: change the class first, then follow the new class's routes."""
     changed: dict[str, list[Way]] = {}
     for c, row in by_class(section, "matrix", classes).items():
-        shares = {other: number_in(part) for other, part in classed(row, classes)}
+        shares = {new_class: number_in(part) for new_class, part in classed(row, classes)}
         if any(share < 0 for share in shares.values()) or abs(sum(shares.values()) - 1) > DUST:
             raise row.refused(f"chances of class {c!r} must be at least 0 and add up to 1, got {list(shares.values())}")
-        changed[c] = [(n, o, s * p) for other, s in shares.items() if s for n, o, p in routes.get(other, [])]
+        changed[c] = [(n, o, s * p) for new_class, s in shares.items() if s for n, o, p in routes.get(new_class, [])]
     return changed
 
 

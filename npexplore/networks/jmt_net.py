@@ -125,15 +125,15 @@ class _Reader:
             if kind == "open":
                 entry.value("@customers", "0")
                 continue
-            rest = entry.whole(entry.value("@customers"), "customers") - sum(
+            remaining = entry.whole(entry.value("@customers"), "customers") - sum(
                 n for key, n in tokens.items() if key[1] == c
             )
-            if rest < 0:
-                raise entry.refused(f"preload has {-rest} customers more than the class")
-            if rest and (reference, c) not in tokens:
-                raise entry.refused(f"{rest} customers begin at {reference!r}, which is no place")
-            if rest:
-                tokens[reference, c] += rest
+            if remaining < 0:
+                raise entry.refused(f"preload has {-remaining} customers more than the class")
+            if remaining and (reference, c) not in tokens:
+                raise entry.refused(f"{remaining} customers begin at {reference!r}, which is no place")
+            if remaining:
+                tokens[reference, c] += remaining
         return tokens
 
     def place(self, storage: Entry) -> None:
@@ -151,15 +151,15 @@ class _Reader:
             kind_of(one)
 
     def transition(self, name: str, enabling: Entry, timing: Entry, firing: Entry) -> list[Transition]:
-        takes = self.modes(enabling, "enablingConditions")
+        inputs = self.modes(enabling, "enablingConditions")
         inhibits = self.modes(enabling, "inhibitingConditions")
-        gives = self.modes(firing, "firingOutcomes")
+        outputs = self.modes(firing, "firingOutcomes")
         modes = [value_in(entry) for entry in _listed(timing, "modeNames")]
         servers = [whole_in(entry) for entry in _listed(timing, "numbersOfServers")]
         times = [self.delay(entry) for entry in _listed(timing, "timingStrategies")]
         priorities = [whole_in(entry) for entry in _listed(timing, "firingPriorities")]
         weights = [number_in(entry) for entry in _listed(timing, "firingWeights")]
-        counts = [len(rows) for rows in (modes, servers, times, priorities, weights, takes, inhibits, gives)]
+        counts = [len(rows) for rows in (modes, servers, times, priorities, weights, inputs, inhibits, outputs)]
         if len(set(counts)) > 1 or not modes:
             raise timing.refused(f"every mode needs all conditions, got {', '.join(map(str, counts))} entries")
         transitions = []
@@ -173,7 +173,7 @@ class _Reader:
                 self.notes.append(f"{name}, {mode}: which of several clocks stops when tokens leave is not JMT's rule")
             transitions.append(Transition(
                 f"{name} {mode}" if len(modes) > 1 else name,
-                self.arcs(takes[k]), self.arcs(gives[k]), inhibit=self.arcs(inhibits[k]),
+                self.arcs(inputs[k]), self.arcs(outputs[k]), inhibit=self.arcs(inhibits[k]),
                 delay=timed,
                 priority=priorities[k] if timed is None else 0, weight=1.0 if timed is not None else weights[k],
                 servers=None if count < 0 else count,
@@ -192,12 +192,12 @@ class _Reader:
         modes = []
         for mode in _listed(section, name):
             vectors: Vectors = {}
-            for vector in (one for array in mode.of_kind("subParameter") for one in array.of_kind("subParameter")):
+            for vector in (part for array in mode.of_kind("subParameter") for part in array.of_kind("subParameter")):
                 node = known(vector, "node", value_in(vector.one("subParameter stationName")), self.kinds)
-                entries = [one for one in vector.of_kind("subParameter") if one.key != "subParameter stationName"]
+                entries = [part for part in vector.of_kind("subParameter") if part.key != "subParameter stationName"]
                 if len(entries) != 1 or node in vectors:
                     raise vector.refused(f"one list of tokens is needed for {node!r}, got {len(entries)}")
-                row = {c: whole_in(one) for c, one in classed(entries[0], self.classes)}
+                row = {c: whole_in(part) for c, part in classed(entries[0], self.classes)}
                 if wrong := [tokens for tokens in row.values() if not 0 <= tokens <= MOST_TOKENS]:
                     raise vector.refused(f"tokens must be 0 to {MOST_TOKENS}, got {wrong[0]}")
                 if self.kinds[node] == "place":

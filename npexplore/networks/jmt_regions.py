@@ -19,7 +19,7 @@ def region(graph: Graph, entry: Entry) -> None:
     name = entry.value("@name", "region")
     if name in graph.regions:
         raise entry.refused("there are two regions of this name")
-    stations, known_stations = [], [name for name, one in graph.nodes.items() if one.kind == "station"]
+    stations, known_stations = [], [name for name, node in graph.nodes.items() if node.kind == "station"]
     for node in entry.every("regionNode"):
         node.content()
         station = node.value("@nodeName")
@@ -30,13 +30,13 @@ def region(graph: Graph, entry: Entry) -> None:
     if not limits:
         return
     capacities = []
-    for place, classes, counts, most in limits:
+    for place, classes, counts, limit_value in limits:
         weights = {counts[c] for c in visiting}
         if not set(visiting) <= set(classes) or len(weights) > 1:
             raise place.refused(
                 "a limit of some of the classes, or one toward which they count differently, is not supported"
             )
-        capacities.append(math.floor(most / weights.pop() + 1e-9))
+        capacities.append(math.floor(limit_value / weights.pop() + 1e-9))
     rules = {entry.truth(drops.get(c, (entry, "false"))[1]) for c in visiting}
     if len(rules) > 1:
         raise entry.refused("some classes are dropped, others wait: not supported")
@@ -89,9 +89,9 @@ def _limits(graph: Graph, entry: Entry) -> list[Limit]:
 
 def _can_bind(graph: Graph, limit: Limit, visiting: list[str]) -> bool:
     """Return whether so many customers of the limited classes can be present that they reach the limit."""
-    _, classes, counts, most = limit
+    _, classes, counts, limit_value = limit
     present = [c for c in classes if c in visiting]
     if any(graph.classes[c].population is None for c in present):
         return bool(present)
     population = sum(kind.population or 0 for kind in graph.classes.values())
-    return max((counts[c] for c in present), default=0.0) * population > most
+    return max((counts[c] for c in present), default=0.0) * population > limit_value

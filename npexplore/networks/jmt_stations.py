@@ -171,11 +171,11 @@ def _sharing(server: Entry, classes: Collection[str], served: list[str], servers
     for c, strategy in by_class(server, "PSStrategy", classes).items():
         shares[c] = SHARING[one_of(f"{strategy.place}: sharing of class {c!r}", kind_of(strategy), SHARING)]
     entry, running = plain(server, "maxRunning", "-1")
-    most = entry.whole(running) if math.isfinite(limit_of(entry, running)) else -1
-    if most > servers:
-        raise entry.refused(f"more customers at once ({most}) than servers ({servers}), but a limit: not supported")
-    if most > 0:
-        return {"discipline": "fifo", "servers": most}  # a server for each customer in service; others wait in line
+    limit = entry.whole(running) if math.isfinite(limit_of(entry, running)) else -1
+    if limit > servers:
+        raise entry.refused(f"more customers at once ({limit}) than servers ({servers}), but a limit: not supported")
+    if limit > 0:
+        return {"discipline": "fifo", "servers": limit}  # a server for each customer in service; others wait in line
     kinds = {shares[c] for c in served if c in shares}
     if len(kinds) > 1:
         raise server.refused("classes that share in different ways are not supported")

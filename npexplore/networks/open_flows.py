@@ -81,8 +81,8 @@ def _direct(flows: Traffic, k: int, station: Station, again: float) -> tuple[flo
     if len(visiting) != 1 or flows.file is not flows.network:
         return None
     name, customers, leaves = list(flows.network.station)[k], _classes(flows)[visiting[0]], 1.0 - again
-    alone = customers.route[IN].get(name) == 1.0 and bool(np.isclose(flows.visits[k, visiting[0]] * leaves, 1.0))
-    if not alone or customers.arrivals is None or isinstance(customers.arrivals, Poisson):
+    first_only = customers.route[IN].get(name) == 1.0 and bool(np.isclose(flows.visits[k, visiting[0]] * leaves, 1.0))
+    if not first_only or customers.arrivals is None or isinstance(customers.arrivals, Poisson):
         return None
     rate, mean, scv = (
         customers.arrivals.rate,

@@ -45,15 +45,15 @@ class Polling:
         for c in self.network.polled(name):
             waiting, next_customer, next_class = self.waiting[name, c], Label(), Label()
             with asm.scope():
-                left = Variable("left")
+                quota = Variable("left")
                 if station.visits == "gated":
-                    asm.let(left, asm.read(waiting))
+                    asm.let(quota, asm.read(waiting))
                 else:
-                    asm.let(left, station.most_a_visit)
+                    asm.let(quota, station.most_a_visit)
                 asm.place(next_customer)
                 if station.visits != "exhaustive":
-                    asm.jump(next_class, left == 0)
-                    asm.assign(left, left - 1)
+                    asm.jump(next_class, quota == 0)
+                    asm.assign(quota, quota - 1)
                 with asm.scope():
                     asm.jump(next_class, asm.read(waiting) == 0)
                 with asm.scope():

@@ -278,10 +278,10 @@ class ClassProgram:
         own_rooms = [room for when_full in ("drop", "block") if (room := self._room(node, when_full))]
         holds = waits_for_room(self.network, self.name, node)
         labels = [Label() for _ in route]
-        how = self.customers.choose.get(node, "chance")
-        if len(route) == 1 or how == "chance":
+        choice = self.customers.choose.get(node, "chance")
+        if len(route) == 1 or choice == "chance":
             choose(asm, [chance for _, _, chance in route], labels, f"route.{self.name}.{node}")
-        elif how == "in_turn":
+        elif choice == "in_turn":
             in_turn(asm, [chance for _, _, chance in route], labels)
         else:
             targets = [target for target, _, _ in route]
@@ -303,15 +303,15 @@ class ClassProgram:
 
     def _through_regions(self, node: str, target: str) -> None:
         """Leave the region of a node and enter that of the target, if they differ."""
-        here, there = self._region(node), self._region(target)
-        if here == there:
+        region, next_region = self._region(node), self._region(target)
+        if region == next_region:
             return
-        if here:
-            self.asm.put(f"{here}.region")
-        if there and self.network.region[there].when_full == "drop":
-            self.asm.try_consume(f"{there}.region", 1, self.lost)
-        elif there:
-            self.asm.consume(f"{there}.region")
+        if region:
+            self.asm.put(f"{region}.region")
+        if next_region and self.network.region[next_region].when_full == "drop":
+            self.asm.try_consume(f"{next_region}.region", 1, self.lost)
+        elif next_region:
+            self.asm.consume(f"{next_region}.region")
 
 
 def _means(network: Network) -> Iterator[float]:

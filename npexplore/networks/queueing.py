@@ -65,8 +65,8 @@ def _refuse_features(network: Network) -> None:
         if len(set(station.weights.values()) | ({1.0} if len(station.weights) < len(network.classes) else set())) > 1:
             raise RefusedError(f"station {name!r}: customers that share by different weights")
     for name, customers in network.classes.items():
-        for node, how in customers.choose.items():
-            if how == "shortest" and len(customers.route[node]) > 1:
+        for node, choice in customers.choose.items():
+            if choice == "shortest" and len(customers.route[node]) > 1:
                 raise RefusedError(f"class {name!r}: the shortest line is chosen behind {node!r}")
 
 
@@ -74,7 +74,7 @@ def _named_further(network: Network, result: NetworkResult) -> NetworkResult:
     """Add the approximations of round robin, caches and constant times, whose outcomes are taken as independent."""
     assumptions = []
     for customers in network.classes.values():
-        if any(how == "in_turn" and len(customers.route[node]) > 1 for node, how in customers.choose.items()):
+        if any(choice == "in_turn" and len(customers.route[node]) > 1 for node, choice in customers.choose.items()):
             assumptions = ["turns taken as chance"]
     for name in network.cache:
         if any(station.discipline != "delay" for station in network.station.values()):
@@ -128,8 +128,8 @@ def _unlimited(flows: Traffic) -> NetworkResult:
     if not flows.population.any():
         return renewal(flows, general) or open_general(flows)
     if flows.rate.any():
-        what = f"fifo service at {names[general[0]]!r}" if general else "arrivals that are not Poisson"
-        raise RefusedError(f"{what} outside product form together with both open and closed classes")
+        feature = f"fifo service at {names[general[0]]!r}" if general else "arrivals that are not Poisson"
+        raise RefusedError(f"{feature} outside product form together with both open and closed classes")
     return _constant_cycle(flows) or _closed_general(flows, general)
 
 

@@ -104,8 +104,8 @@ class NetworkResult(Result):
 
     def heading(self) -> str:
         """Return the solver, how exact it is, and the bottleneck."""
-        how = f"refused: {self.refused}" if self.refused else "exact" if self.exact else self.approximation
-        return f"{self.solver} ({how}), bottleneck {self.bottleneck or 'none'}"
+        exactness = f"refused: {self.refused}" if self.refused else "exact" if self.exact else self.approximation
+        return f"{self.solver} ({exactness}), bottleneck {self.bottleneck or 'none'}"
 
 
 def refusal(network: Network, solver: str, reason: str) -> NetworkResult:

@@ -13,9 +13,9 @@ def in_turn(asm: Assembler, shares: list[float], labels: list[Label]) -> None:
     """Go to the labels in turn, to each as often per round as its share."""
     counts = turn_of(shares) or []
     with asm.scope():
-        turn = Variable("turn")
-        asm.fetch_add(turn, asm.new_global(), 1)
-        place = asm.value_of(turn % sum(counts))
+        passes = Variable("turn")
+        asm.fetch_add(passes, asm.new_global(), 1)
+        place = asm.value_of(passes % sum(counts))
         below = 0
         for label, count in list(zip(labels, counts, strict=True))[:-1]:
             below += count

@@ -83,8 +83,8 @@ def _warm_up(network: Network, batch: int) -> int:
 
 def _refuse_overflow(one: Run) -> None:
     """Raise RefusedError if a time integral of units may have exceeded 64 bits."""
-    most = max(server.units for server, _ in one.model.servers.values())
-    if one.snapshots[-1].now * most >= 1 << 63:
+    max_units = max(server.units for server, _ in one.model.servers.values())
+    if one.snapshots[-1].now * max_units >= 1 << 63:
         raise RefusedError("times differ too much from the shortest of the file for one clock")
 
 
@@ -212,9 +212,9 @@ def _quantiles(
     quantiles of few customers are too small.
     """
     tick = runs[0].model.tick
-    pairs = [(one.snapshots[0], one.snapshots[-1]) for one in runs]
-    whole = sum(b.histogram[number] - a.histogram[number] for a, b in pairs)
-    points = dict(zip(SHARES, quantiles(np.asarray(whole), tuple(SHARES.values()), tick), strict=True))
+    pairs = [(seed_run.snapshots[0], seed_run.snapshots[-1]) for seed_run in runs]
+    histogram = sum(b.histogram[number] - a.histogram[number] for a, b in pairs)
+    points = dict(zip(SHARES, quantiles(np.asarray(histogram), tuple(SHARES.values()), tick), strict=True))
     if len(runs) == 1:
         pairs = list(itertools.pairwise(runs[0].snapshots))
     parts = [quantiles(b.histogram[number] - a.histogram[number], tuple(SHARES.values()), tick) for a, b in pairs]

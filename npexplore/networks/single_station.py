@@ -22,9 +22,9 @@ ORDERED = ("fifo", "last", "random")  # disciplines that order customers without
 
 def _single(flows: Traffic, feature: str, servers: int | None = None) -> str:
     """Return the name of the only station, visited once, by Poisson arrivals; else RefusedError naming the feature."""
-    (name, station), *others = flows.network.station.items()
+    (name, station), *other_stations = flows.network.station.items()
     classes = flows.network.classes.values()
-    if others or not np.all(flows.visits == 1) or not all(isinstance(c.arrivals, Poisson) for c in classes):
+    if other_stations or not np.all(flows.visits == 1) or not all(isinstance(c.arrivals, Poisson) for c in classes):
         raise RefusedError(f"{feature} is solved at a single station with one visit and Poisson arrivals only")
     if servers is not None and station.servers != servers:
         raise RefusedError(f"{feature} is solved at {servers} server only, {name!r} has {station.servers}")

@@ -141,9 +141,9 @@ def _chance(streams: Streams, node: int) -> Floats:
     """Return the probabilities (R,) to return to a node as the same class; all 0 if some return as another class."""
     (n, r), table = streams.rate.shape, _table(streams)
     at = slice(node * r, (node + 1) * r)
-    leave, come = table[at].copy(), table[:, at].copy()
-    table[at], table[:, at], come[at] = 0.0, 0.0, np.eye(r)
-    returns = leave @ np.linalg.solve(np.eye(n * r) - table, come)
+    leave, arrive = table[at].copy(), table[:, at].copy()
+    table[at], table[:, at], arrive[at] = 0.0, 0.0, np.eye(r)
+    returns = leave @ np.linalg.solve(np.eye(n * r) - table, arrive)
     changed = np.any(returns - np.diag(np.diag(returns)) > LEAST_CHANCE)
     return np.zeros(len(returns)) if changed else np.clip(np.diag(returns), 0.0, 1.0)
 
@@ -183,8 +183,8 @@ def _settle(streams: Streams, lines: dict[int, Line]) -> None:
         pace = np.where(load > 0, (1 - load) * load / np.maximum(work, LEAST_DIVISOR), np.inf)
         change = 0.0
         for line in lines.values():
-            own = streams.load[line.node]
-            line.discount = own.sum() / line.work * (1 - own.sum() + own)
+            loads = streams.load[line.node]
+            line.discount = loads.sum() / line.work * (1 - loads.sum() + loads)
             tau = SCALES / 2 * pace / line.discount[:, None]
             line.passes = np.where(load > 0, departure_weight(tau), 1.0)
             service_excess = np.array([renewal_excess(*pair, line.discount) for pair in zip(
@@ -201,9 +201,9 @@ def _settle(streams: Streams, lines: dict[int, Line]) -> None:
                 seen[:, m] += back @ departing @ streams.edges[i, m]
             if meeting:
                 seen += _met(streams, line, departures)
-            classes = np.arange(len(own))
+            classes = np.arange(len(loads))
             line.more = np.maximum(seen[classes, line.node, classes] @ line.mean, -line.work)
-            new_work = max((line.own + own @ line.more) / (1 - own.sum()), line.own)
+            new_work = max((line.own + loads @ line.more) / (1 - loads.sum()), line.own)
             change = max(change, float(np.max(np.abs(seen - line.seen))), abs(new_work / line.work - 1))
             line.seen, line.work = (seen + line.seen) / 2, (new_work * line.work) ** 0.5
         if change < TOLERANCE:
@@ -216,22 +216,22 @@ def _met(streams: Streams, line: Line, left: Floats) -> Floats:
     line.pairs: G between customers that leave two different nodes; external sources are numbered after the nodes.
     """
     (n, r), count = streams.rate.shape, streams.rate.size
-    back, onward, alone = np.eye(2 * count), np.eye(2 * count), np.zeros((r, 2 * count, 2 * count))
+    back, onward, single_excess = np.eye(2 * count), np.eye(2 * count), np.zeros((r, 2 * count, 2 * count))
     back[:count], onward[:, :count] = 0.0, 0.0
     for (i, m), chances in line.back.items():
-        here, there = slice(i * r, i * r + r), slice(m * r, m * r + r)
-        back[there, here], onward[here, there] = chances, streams.edges[i, m]
+        at_node, at_next = slice(i * r, i * r + r), slice(m * r, m * r + r)
+        back[at_next, at_node], onward[at_node, at_next] = chances, streams.edges[i, m]
     for i in range(n):
-        alone[:, i * r : i * r + r, i * r : i * r + r] = left[:, i]
+        single_excess[:, i * r : i * r + r, i * r : i * r + r] = left[:, i]
     for (i, k), excess in streams.excess.items():
         at = i * r + k
         back[at, count + at], onward[count + at, at] = line.external[i, k], 1.0
-        alone[:, count + at, count + at] = excess(line.discount)
-    if line.pairs.shape != alone.shape:
-        line.pairs = np.zeros_like(alone)
+        single_excess[:, count + at, count + at] = excess(line.discount)
+    if line.pairs.shape != single_excess.shape:
+        line.pairs = np.zeros_like(single_excess)
     staying = np.concatenate([np.repeat(line.passes, r, axis=1), np.ones((r, count))], axis=1)
     different_nodes = np.kron(1 - np.eye(2 * n), np.ones((r, r)))
-    pair_excess = back @ (alone + line.pairs) @ onward
+    pair_excess = back @ (single_excess + line.pairs) @ onward
     met = back @ line.pairs @ onward
     line.pairs = (line.pairs + different_nodes * staying[:, :, None] * staying[:, None, :] * pair_excess) / 2
     return np.stack([met[:, i * r : i * r + r, i * r : i * r + r] for i in range(n)], axis=1)
@@ -241,8 +241,8 @@ def _steady(streams: Streams, edge: tuple[int, int], variability: float) -> floa
     """Return in 0..1 how much waits at a node shorten the next wait: 1 for a constant server that feeds one node."""
     (i, m), total = edge, np.maximum(streams.rate.sum(axis=1), LEAST_DIVISOR)
     flow = float((streams.rate[i] @ streams.edges[edge]).sum())
-    alone = streams.line[i] and streams.servers[i] == 1
-    return max(1.0 - variability, 0.0) * flow**2 / float(total[i] * total[m]) if alone else 0.0
+    single_server = streams.line[i] and streams.servers[i] == 1
+    return max(1.0 - variability, 0.0) * flow**2 / float(total[i] * total[m]) if single_server else 0.0
 
 
 def _spaced(line: Line, before: Line, share: Floats) -> Floats:

@@ -108,9 +108,9 @@ def let_arrive(
     sleep(asm, time, source)
     asm.place(instant)
     with asm.scope():
-        left = Variable("left of the batch")
+        remaining = Variable("left of the batch")
         if size > 1 and not geometric:
-            asm.let(left, size)
+            asm.let(remaining, size)
         asm.place(next_customer)
         arrive()
         if losses is not None:
@@ -119,7 +119,7 @@ def let_arrive(
             losses.one()
             if isinstance(time, Deterministic | Exponential) and not geometric:
                 if size > 1:
-                    asm.jump(customer_done, left > 1)
+                    asm.jump(customer_done, remaining > 1)
                 _lose_many(asm, time, size, losses, source, customer_done)
                 asm.jump(instant)
         if size > 1:
@@ -127,8 +127,8 @@ def let_arrive(
         if geometric:
             asm.jump_by_chance(next_customer, 1 / size, sizes)
         elif size > 1:
-            asm.assign(left, left - 1)
-            asm.jump(next_customer, left > 0)
+            asm.assign(remaining, remaining - 1)
+            asm.jump(next_customer, remaining > 0)
     asm.jump(next_instant)
 
 

@@ -162,10 +162,10 @@ class Rows:
         value = expression(value)
         if type(value) is Constant:
             number = value.value
-            whole = round(number)
-            if number != whole and abs(number - whole) > 1e-9 * max(1.0, abs(number)):
+            rounded = round(number)
+            if number != rounded and abs(number - rounded) > 1e-9 * max(1.0, abs(number)):
                 raise ModelError(f"{self.place_name or 'the program'} needs whole numbers here, got {number!r}")
-            return whole, 0
+            return rounded, 0
         offset = _offset(value)
         if offset is not None:
             other_term, constant_term, sign = offset

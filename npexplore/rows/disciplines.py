@@ -309,17 +309,17 @@ def ranked(scheduler: type[Ranked]) -> Callable[[Queues], Discipline]:
                 ranks[q.joining(k)] = asm.value_of(expression(rank))
 
         def choose(k: Variable) -> None:
-            least, each_class = Variable("least rank"), Variable("class")
-            asm.let(least, LAST_TAG)
+            smallest, each_class = Variable("least rank"), Variable("class")
+            asm.let(smallest, LAST_TAG)
             asm.let(each_class, 0)
-            with again(asm) as done:
+            with again(asm) as end:
                 with when(asm, q.length[each_class] > 0):
                     rank = ranks[q.first(each_class)]
-                    with when(asm, rank < least):
-                        asm.assign(least, rank)
+                    with when(asm, rank < smallest):
+                        asm.assign(smallest, rank)
                         asm.assign(k, each_class)
                 asm.assign(each_class, each_class + 1)
-                asm.jump(done, each_class >= n)
+                asm.jump(end, each_class >= n)
 
         def left(k: Operand, size: Operand, at: Operand) -> None:
             virtual[0] = ranks[at]

@@ -300,11 +300,11 @@ def _in_parts(a: Operand, factor: float) -> Expression:
     if isinstance(a, Function) and _has_fraction(a):
         if a.name in LINEAR:
             return function(a.name, _in_parts(a.left, factor), _in_parts(a.right, factor))
-        for number, other in ((expression(a.right), a.left), (expression(a.left), a.right)):
-            if isinstance(number, Constant):
-                return _in_parts(other, number.value * factor)
-            if not _has_fraction(number):
-                return _in_parts(other, factor) * number
+        for factor_term, other_term in ((expression(a.right), a.left), (expression(a.left), a.right)):
+            if isinstance(factor_term, Constant):
+                return _in_parts(other_term, factor_term.value * factor)
+            if not _has_fraction(factor_term):
+                return _in_parts(other_term, factor) * factor_term
     return a * round(factor * 65536)
 
 
