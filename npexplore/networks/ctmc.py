@@ -201,7 +201,9 @@ def _lost_at_once(network: Network) -> bool:
         for start, route in network.routes(name).items():
             if start in network.station or start in network.fork:
                 inside = [region.stations for region in network.region.values() if start in region.stations]
-                if any(target in drops and not any(target in region for region in inside) for target, _, _ in route):
+                if any(
+                    target in drops and not any(target in stations for stations in inside) for target, _, _ in route
+                ):
                     return False
     return True
 
@@ -212,5 +214,8 @@ def _service(network: Network, name: str, station: str) -> float:
 
 
 def _mean_service(network: Network, station: str, flow: Floats) -> float:
-    means = [_service(network, c, station) if station in k.service else 0.0 for c, k in network.classes.items()]
+    means = [
+        _service(network, c, station) if station in customers.service else 0.0
+        for c, customers in network.classes.items()
+    ]
     return float(flow @ np.array(means) / flow.sum())
