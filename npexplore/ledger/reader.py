@@ -93,7 +93,7 @@ def _knobs(file: Path) -> tuple[Mapping[str, Knobs], Mapping[str, str]]:
     return words, common_conditions
 
 
-def _rows(file: Path, knobs: Mapping[str, Knobs], every: Mapping[str, str]) -> Iterator[Row]:
+def _rows(file: Path, knobs: Mapping[str, Knobs], common_conditions: Mapping[str, str]) -> Iterator[Row]:
     """Yield the records of one file; all its keys must have the same prefix, for which knobs.toml has a table."""
     prefix = None
     for place, line, row in cells(file, COLUMNS, MEASURED):
@@ -103,7 +103,7 @@ def _rows(file: Path, knobs: Mapping[str, Knobs], every: Mapping[str, str]) -> I
         prefix = prefix or one_of(f"{place}: key prefix", head, knobs)
         if head != prefix:
             raise InputError(f"{place}: column 'key' must start with '{prefix}.', got {row['key']!r}")
-        row["conditions"] = ";".join(filter(None, (row["conditions"], every[prefix])))
+        row["conditions"] = ";".join(filter(None, (row["conditions"], common_conditions[prefix])))
         yield parse_row(row, knobs[prefix], file.stem, place, line)
 
 

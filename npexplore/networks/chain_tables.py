@@ -108,13 +108,13 @@ class ChainTables:
             for name, weight in record.weights.items():
                 self.weight[k, self.names.index(name)] = weight
 
-    def _phases(self, time: AnyTime, what: str) -> int:
+    def _phases(self, time: AnyTime, place: str) -> int:
         """Add the phases of a time; return its number."""
         phase_type = phases(time)
         if phase_type is None:
-            raise RefusedError(f"{what}: a chain needs times of exponential phases, got {_tag(time)}")
+            raise RefusedError(f"{place}: a chain needs times of exponential phases, got {_tag(time)}")
         if len(phase_type.first) >= kernel.PHASES - 1:
-            raise RefusedError(f"{what}: a chain tells {kernel.PHASES - 2} phases apart, got {len(phase_type.first)}")
+            raise RefusedError(f"{place}: a chain tells {kernel.PHASES - 2} phases apart, got {len(phase_type.first)}")
         self.times.append(phase_type)
         return len(self.times) - 1
 

@@ -174,13 +174,13 @@ def _check_onward(network: Network, customers: CustomerClass, node: str, target:
             raise InputError(f"{place}: {start!r} is on the way from {node!r}, but no route leads on from it")
 
 
-def _check_arrival(network: Network, name: str, start: str, node: str, other: str) -> None:
+def _check_arrival(network: Network, name: str, start: str, node: str, class_there: str) -> None:
     """Check the target of a route that changes the class."""
-    if other == name:
+    if class_there == name:
         return
-    new_class, place = network.classes[other], f"class.{name}.route.{start}"
+    new_class, place = network.classes[class_there], f"class.{name}.route.{start}"
     if node != OUT:
-        _check_onward(network, new_class, start, node, f"{place}: class {other!r}")
+        _check_onward(network, new_class, start, node, f"{place}: class {class_there!r}")
         return
     if new_class.population is not None and not new_class.route.get(IN):
-        raise InputError(f"{place}: class {other!r} needs a route from {IN!r} to start again, got none")
+        raise InputError(f"{place}: class {class_there!r} needs a route from {IN!r} to start again, got none")

@@ -118,8 +118,8 @@ def find_states(tables: ChainTables, most_states: int, most_bytes: int | None) -
     return states, transitions, np.concatenate(rewards)
 
 
-def _solve(network: Network, most: int, most_states: int, most_bytes: int | None) -> Solved:
-    tables = ChainTables(network, most)
+def _solve(network: Network, max_customers: int, most_states: int, most_bytes: int | None) -> Solved:
+    tables = ChainTables(network, max_customers)
     states, transitions, rewards = find_states(tables, most_states, most_bytes)
     return Solved(tables, states, transitions, rewards, stationary(transitions, rewards))
 

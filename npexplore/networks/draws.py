@@ -121,7 +121,7 @@ def arrive(asm: Assembler, process: AnyArrivals, come: Callable[[], None], name:
         let_arrive(asm, process, come, f"arrival.{name}", f"phase.{name}", f"sizes.{name}")
 
 
-def _modulated(asm: Assembler, process: Markovian, come: Callable[[], None], name: str) -> None:
+def _modulated(asm: Assembler, process: Markovian, emit_arrival: Callable[[], None], name: str) -> None:
     labels = [Label() for _ in process.quiet]
     for i, (quiet, arrival_rates) in enumerate(zip(process.quiet, process.arrive, strict=True)):
         asm.place(labels[i])
@@ -134,6 +134,6 @@ def _modulated(asm: Assembler, process: Markovian, come: Callable[[], None], nam
         choose(asm, [rate / total for rate, _, _ in moves], [label for _, label, _ in moves], f"phase.{name}.{i}")
         for _, label, next_phase in arrivals:
             asm.place(label)
-            come()
+            emit_arrival()
             assert next_phase is not None
             asm.jump(next_phase)

@@ -70,13 +70,13 @@ def beside_net(stored: Sequence[Stored], results: Sequence[Mapping[str, Any]]) -
     return rows
 
 
-def _row(one: Stored, ours: dict[str, float | None]) -> dict[str, Any]:
+def _row(mean: Stored, values: dict[str, float | None]) -> dict[str, Any]:
     return {
-        "station": one.station or None, "class": one.class_name or None, "measure": one.measure, "stored": one.value,
-        "low": one.low, "high": one.high, "ours": ours,
+        "station": mean.station or None, "class": mean.class_name or None, "measure": mean.measure,
+        "stored": mean.value, "low": mean.low, "high": mean.high, "ours": values,
         "difference": {
-            solver: None if value is None or not one.value else float(value / one.value - 1)
-            for solver, value in ours.items()
+            solver: None if value is None or not mean.value else float(value / mean.value - 1)
+            for solver, value in values.items()
         },
     }  # fmt: skip
 
@@ -121,29 +121,29 @@ def _solved(root: Entry) -> Iterator[Stored]:
                         )  # fmt: skip
 
 
-def _ours(one: Stored, result: NetworkResult, network: Network) -> float | None:
+def _ours(mean: Stored, result: NetworkResult, network: Network) -> float | None:
     """Return a solver's value for a stored mean; None for a mean that JMT defines differently.
 
     JMT includes lost customers in the system's throughput, and counts a customer that changes its class as a new one.
     """
     single_class = next(iter(result.classes)) if len(result.classes) == 1 else ""
-    class_result = result.classes.get(one.class_name or single_class)
-    if one.measure in (*OF_CLASSES, "Residence Time") and (network.switches or _field(class_result, "loss")):
+    class_result = result.classes.get(mean.class_name or single_class)
+    if mean.measure in (*OF_CLASSES, "Residence Time") and (network.switches or _field(class_result, "loss")):
         return None
-    if one.measure in OF_CLASSES:
-        return _field(class_result, OF_CLASSES[one.measure])
-    name = "" if one.class_name == single_class else one.class_name
-    here = result.station_classes.get(one.station, {}).get(name) if name else result.stations.get(one.station)
-    if one.measure == "Residence Time":
+    if mean.measure in OF_CLASSES:
+        return _field(class_result, OF_CLASSES[mean.measure])
+    name = "" if mean.class_name == single_class else mean.class_name
+    here = result.station_classes.get(mean.station, {}).get(name) if name else result.stations.get(mean.station)
+    if mean.measure == "Residence Time":
         passes, number = _field(class_result, "throughput"), _field(here, "mean_number")
         return number / passes if passes and number is not None else None
-    if one.measure == "Utilization" and name:
-        station, service = network.station.get(one.station), network.classes[name].service.get(one.station)
+    if mean.measure == "Utilization" and name:
+        station, service = network.station.get(mean.station), network.classes[name].service.get(mean.station)
         throughput = _field(here, "throughput")
         if station is None or service is None or throughput is None or station.rates or station.when_full == "block":
             return None
         return throughput * service.moments()[0] / station.servers
-    return _field(here, AT_STATIONS[one.measure]) if one.measure in AT_STATIONS else None
+    return _field(here, AT_STATIONS[mean.measure]) if mean.measure in AT_STATIONS else None
 
 
 def _field(record: object, name: str) -> float | None:

@@ -72,22 +72,22 @@ def _classes(flows: Traffic) -> list[CustomerClass]:
     return list(flows.network.classes.values())
 
 
-def _direct(flows: Traffic, k: int, station: Station, again: float) -> tuple[float, str] | None:
+def _direct(flows: Traffic, k: int, station: Station, return_chance: float) -> tuple[float, str] | None:
     """Return (wait, approximation) if a single class comes from outside only and its law is known; else None.
 
-    again: the probability that a customer returns; it stays for all its visits.
+    return_chance: the probability that a customer returns; it stays for all its visits.
     """
     visiting = np.flatnonzero(flows.visits[k])
     if len(visiting) != 1 or flows.file is not flows.network:
         return None
-    name, customers, leaves = list(flows.network.station)[k], _classes(flows)[visiting[0]], 1.0 - again
+    name, customers, leaves = list(flows.network.station)[k], _classes(flows)[visiting[0]], 1.0 - return_chance
     first_only = customers.route[IN].get(name) == 1.0 and bool(np.isclose(flows.visits[k, visiting[0]] * leaves, 1.0))
     if not first_only or customers.arrivals is None or isinstance(customers.arrivals, Poisson):
         return None
     rate, mean, scv = (
         customers.arrivals.rate,
         float(flows.mean[k, visiting[0]]) / leaves,
-        float(flows.scv[k, visiting[0]]) * leaves + again,
+        float(flows.scv[k, visiting[0]]) * leaves + return_chance,
     )
     if isinstance(customers.arrivals, Batch):
         size, geometric = float(customers.arrivals.size), customers.arrivals.sizes == "geometric"
@@ -100,7 +100,7 @@ def _direct(flows: Traffic, k: int, station: Station, again: float) -> tuple[flo
         return None
     if visit is None or len(arrivals[0]) * len(visit.first) > MOST_PHASES:
         return wait_of(*arrivals, mean, scv), "phases of service by two moments"
-    return phase_wait(*arrivals, _all_visits(visit, again)), ""
+    return phase_wait(*arrivals, _all_visits(visit, return_chance)), ""
 
 
 def _all_visits(service: Phases, chance: float) -> Phases:

@@ -81,21 +81,21 @@ def _warm_up(network: Network, batch: int) -> int:
     return max(math.ceil(passes / batch), 1)
 
 
-def _refuse_overflow(one: Run) -> None:
+def _refuse_overflow(seed_run: Run) -> None:
     """Raise RefusedError if a time integral of units may have exceeded 64 bits."""
-    max_units = max(server.units for server, _ in one.model.servers.values())
-    if one.snapshots[-1].now * max_units >= 1 << 63:
+    max_units = max(server.units for server, _ in seed_run.model.servers.values())
+    if seed_run.snapshots[-1].now * max_units >= 1 << 63:
         raise RefusedError("times differ too much from the shortest of the file for one clock")
 
 
-def _refuse_growing(network: Network, one: Run) -> None:
+def _refuse_growing(network: Network, seed_run: Run) -> None:
     """Raise RefusedError if clearly fewer customers of a class leave than arrive: there is no steady state."""
-    first, last = one.snapshots[0], one.snapshots[-1]
-    lost = dict(zip(one.model.counters, last.counters - first.counters, strict=True))
+    first, last = seed_run.snapshots[0], seed_run.snapshots[-1]
+    lost = dict(zip(seed_run.model.counters, last.counters - first.counters, strict=True))
     for number, (name, customers) in enumerate(network.classes.items()):
         if customers.arrivals is None or network.switches:
             continue
-        come = customers.arrivals.rate * (last.now - first.now) * one.model.tick
+        come = customers.arrivals.rate * (last.now - first.now) * seed_run.model.tick
         left = float((last.done - first.done)[number, engine.D_COUNT]) + float(lost.get(f"lost.{name}", 0))
         if come - left > GROWTH * come + 6 * (customers.arrivals.dispersion() * come) ** 0.5:
             raise RefusedError(f"no steady state: of {come:.0f} customers of class {name!r} that came, {left:.0f} left")
@@ -233,9 +233,9 @@ def _fields(means: Mapping[str, float], prefix: str) -> dict[str, float | None]:
     return {name: value if np.isfinite(value) else None for name, value in fields.items()}
 
 
-def _numbers(network: Network, one: Run, before: Snapshot, after: Snapshot) -> Numbers:
+def _numbers(network: Network, seed_run: Run, before: Snapshot, after: Snapshot) -> Numbers:
     """Return all means between two snapshots by dotted name; NaN for those of no customers."""
-    model, span = one.model, after.now - before.now
+    model, span = seed_run.model, after.now - before.now
     seconds = span * model.tick
     counts = dict(zip(model.counters, after.counters - before.counters, strict=True))
     free, waiting = after.integral_free - before.integral_free, after.integral_line - before.integral_line

@@ -210,7 +210,7 @@ def _settle(streams: Streams, lines: dict[int, Line]) -> None:
             break
 
 
-def _met(streams: Streams, line: Line, left: Floats) -> Floats:
+def _met(streams: Streams, line: Line, departures: Floats) -> Floats:
     """Return the part of G that two branches of one stream cause when they meet again, shaped as `Line.seen`.
 
     line.pairs: G between customers that leave two different nodes; external sources are numbered after the nodes.
@@ -222,7 +222,7 @@ def _met(streams: Streams, line: Line, left: Floats) -> Floats:
         at_node, at_next = slice(i * r, i * r + r), slice(m * r, m * r + r)
         back[at_next, at_node], onward[at_node, at_next] = chances, streams.edges[i, m]
     for i in range(n):
-        single_excess[:, i * r : i * r + r, i * r : i * r + r] = left[:, i]
+        single_excess[:, i * r : i * r + r, i * r : i * r + r] = departures[:, i]
     for (i, k), excess in streams.excess.items():
         at = i * r + k
         back[at, count + at], onward[count + at, at] = line.external[i, k], 1.0
