@@ -1,4 +1,4 @@
-"""Users' own networks of stations (models/networks/*.toml): what describes them, and what answers them."""
+"""Users' own networks of stations (models/networks/*.toml): their descriptions, and the solvers that answer them."""
 
 from typing import TYPE_CHECKING
 
