@@ -42,7 +42,7 @@ class InputError(NpexploreError):
 
 
 class UnknownNameError(InputError):
-    """A name was not found in the list it was looked up in."""
+    """A name that is not in the list of known names."""
 
     def __init__(self, subject: str, got: str, known: Iterable[str]) -> None:
         names = sorted(known)

@@ -46,7 +46,7 @@ def _left_by_groups() -> Iterator[int]:
         own_group = Path(path).relative_to("/")
         for group in (own_group, *own_group.parents):  # in a container, the full path may not exist
             group_folder = _GROUPS / folder / group
-            with suppress(OSError, ValueError):  # without a limit, or "max"
+            with suppress(OSError, ValueError):  # no limit, or the limit "max"
                 remaining = int((group_folder / limit).read_bytes()) - int((group_folder / used).read_bytes())
                 words = (group_folder / "memory.stat").read_text(encoding="utf-8").split()
                 statistics = dict(zip(words[::2], words[1::2], strict=True))

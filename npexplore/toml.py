@@ -141,7 +141,7 @@ def _fill(data: Any, steps: list[str | int], lost: str, kind: Any) -> bool:
                 place = data
                 for step in steps:
                     place = place[step]
-                if lost in place:  # filled before, and still missing: the place is not known
+                if lost in place:  # filled before and still reported as missing: its place is unknown
                     return False
                 place[lost] = value
             except (msgspec.ValidationError, KeyError, IndexError, TypeError):

@@ -61,7 +61,7 @@ class EngineModel:
     times: int | None = None  # the table with arrival ticks, if packets have time stamps
     cursor: int | None = None  # the global with the number of the next packet
     visits: list[str] = field(default_factory=list)  # per row, its visit
-    controllers: list[Controller] = field(default_factory=list)  # of DRAM
+    controllers: list[Controller] = field(default_factory=list)  # DRAM controllers
     classes: int = 1  # rows of the statistics of finished packets
     queues: dict[str, tuple[range, int]] = field(default_factory=dict)  # their resources, global of the maximum
     idle: list[int] = field(default_factory=list)  # resources that threads wait for when they have no packet

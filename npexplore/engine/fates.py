@@ -40,7 +40,7 @@ class Totals:
         return Totals(self.sent + other.sent, self.drops + other.drops, self.visited | other.visited)
 
     def names(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return which counters lost packets, and which columns of the accounts have times."""
+        """Return the counters that lost packets, and the columns of the accounts that have times."""
         return tuple(np.flatnonzero(self.drops).tolist()), tuple(np.flatnonzero(self.visited).tolist())
 
 

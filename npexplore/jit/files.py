@@ -126,7 +126,7 @@ def writable() -> list[Path]:
 
 def _user_folders() -> Iterator[Path]:
     """Yield the folder for caches of the user, if there is one on this system."""
-    with suppress(RuntimeError):  # no home
+    with suppress(RuntimeError):  # the user has no home folder
         home = {"win32": "~/AppData/Local", "darwin": "~/Library/Caches"}.get(sys.platform, "~/.cache")
         root = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_CACHE_HOME")
         yield (Path(root) if root else Path(home).expanduser()) / "npexplore" / "kernels"

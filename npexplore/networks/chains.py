@@ -25,7 +25,7 @@ class Chains:
     visits: Floats  # (nodes, R), visits per pass of the chain; nodes as in `nodes_of`
     begins: Floats  # (R,), share of the chain's passes that begin in the class
     ends: Floats  # (R,), share of the chain's passes that end in the class
-    closed: tuple[bool, ...]  # by chain
+    closed: tuple[bool, ...]  # whether each chain is closed
     first: Floats  # (R, nodes, R), probabilities of the first (node, class), by the class that arrives
     routing: Floats  # (nodes, R, nodes, R), probabilities of the next (node, class)
 

@@ -174,7 +174,7 @@ def _routes(
     total = sum(shares.values())
     if not shares and len(targets) == 1:
         return [(targets[0], c, 1.0)]
-    if total == 0:  # JMT writes zeros for a class that never comes here; one that does has no route then
+    if total == 0:  # JMT writes zeros for a class that never visits the node; a visiting class gets no route
         return []
     if kind == "EmpiricalStrategy" and abs(total - 1) > DUST:
         raise strategy.refused(f"probabilities must add up to 1, got {total:g}")

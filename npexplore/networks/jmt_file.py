@@ -16,7 +16,7 @@ _LABEL = "a label, or the Java type of a value: the value is read by its place"
 _DEADLINE = "read by the queue policies EDD and EDF alone, which are refused by name"
 _RUN = "says how long JMT simulates and how it writes; `npexplore solve` has options of its own"
 
-# element -> what of it changes no answer, and why
+# element -> its parts that do not affect the answer, each with the reason
 IRRELEVANT: dict[str, dict[str, str]] = {
     "archive": {
         SCHEMA: "names the schema",

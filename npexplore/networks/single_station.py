@@ -96,7 +96,7 @@ def priority(flows: Traffic) -> NetworkResult:
         for values in (flows.rate, flows.rate * flows.mean[0], flows.rate * flows.mean[0] ** 2 * (1 + flows.scv[0]))
     )  # classes of equal priority share a line
     preemptive, at = station.discipline == "preemptive", np.searchsorted(order, levels)
-    scv = np.maximum(square * rate / mean**2 - 1, 0.0)  # equal constant times round to just below 0
+    scv = np.maximum(square * rate / mean**2 - 1, 0.0)  # rounding may make it slightly negative for constant times
     solution = queueing.mg1_priority(rate, mean / rate, scv, preemptive=preemptive)
     wait = solution.mean_wait[at]
     if preemptive:  # interruptions depend on the service time of the class

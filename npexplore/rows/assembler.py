@@ -48,7 +48,7 @@ class Assembler(Rows):
     tables: list[npt.NDArray[np.int64]] = field(default_factory=list)
     named_tables: dict[str, int] = field(default_factory=dict)
     rings: list[tuple[int, int]] = field(default_factory=list)  # (capacity, width)
-    controllers: list[Controller] = field(default_factory=list)  # of DRAM
+    controllers: list[Controller] = field(default_factory=list)  # DRAM controllers
     endless: bool = False  # whether the running pool has an endless supply of packets
     _first: dict[str, int] = field(default_factory=dict)  # by resource, the number of its first controller
     _slots: set[int] = field(default_factory=set)

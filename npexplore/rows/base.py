@@ -340,7 +340,7 @@ def _offset(value: Expression) -> tuple[Expression, Constant, int] | None:
 def _cheaper(a: tuple[int, int], b: tuple[int, int], x: int) -> tuple[tuple[int, int], tuple[int, int], int]:
     """Return operands and function of a SET row; divisions by a power of two become shifts where possible."""
     divisor, register = b
-    if register or divisor < 1 or divisor & (divisor - 1):  # no power of two
+    if register or divisor < 1 or divisor & (divisor - 1):  # not a power of two
         return a, b, x
     if x == engine.CEILDIV:
         a, x = (a[0] + divisor - 1, a[1]), engine.DIV
