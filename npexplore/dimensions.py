@@ -166,26 +166,26 @@ def value_of(operand: Any) -> Any:
 def product(left: Any, right: Any, operate: Callable[[Any, Any], Any], *, divided: bool, literal: bool) -> Any:
     """Return a product or quotient. literal: one of the operands is a number written in the formula."""
     value = operate(value_of(left), value_of(right))
-    one = left.unit if isinstance(left, Quantity) else None
-    other = right.unit if isinstance(right, Quantity) else None
-    if one is None and other is None:
+    lhs = left.unit if isinstance(left, Quantity) else None
+    rhs = right.unit if isinstance(right, Quantity) else None
+    if lhs is None and rhs is None:
         return value
     sign = -1 if divided else 1
-    if one is not None and other is not None:
-        like = (one.time + sign * other.time, one.data + sign * other.data)
-        counted = one.counted + other.counted if like == (0, 0) and not (one.counted and other.counted) else ""
-        scale, factor = one.scale * other.scale**sign, one.literal * other.literal**sign
-        by_hand = (8.0 if _in_bytes(one) else 1.0) * (8.0 if _in_bytes(other) else 1.0) ** sign
-        if one.data and other.data and like[1] == 0 and by_hand != 1.0 and _near(factor, by_hand):
+    if lhs is not None and rhs is not None:
+        like = (lhs.time + sign * rhs.time, lhs.data + sign * rhs.data)
+        counted = lhs.counted + rhs.counted if like == (0, 0) and not (lhs.counted and rhs.counted) else ""
+        scale, factor = lhs.scale * rhs.scale**sign, lhs.literal * rhs.literal**sign
+        by_hand = (8.0 if _in_bytes(lhs) else 1.0) * (8.0 if _in_bytes(rhs) else 1.0) ** sign
+        if lhs.data and rhs.data and like[1] == 0 and by_hand != 1.0 and _near(factor, by_hand):
             scale, factor = scale / factor, 1.0  # bytes x 8 over bits, or bytes over bits / 8
-        return Quantity(value, _settled(Unit(*like, counted, scale, factor, one.loose or other.loose)))
-    if one is not None:
+        return Quantity(value, _settled(Unit(*like, counted, scale, factor, lhs.loose or rhs.loose)))
+    if lhs is not None:
         factor = float(value_of(right)) ** sign if literal and value_of(right) else 1.0
-        return Quantity(value, _settled(replace(one, literal=one.literal * factor, loose=one.loose or not literal)))
-    assert other is not None
-    factor = float(value_of(left)) * other.literal**sign if literal else 1.0
-    unit = Unit(sign * other.time, sign * other.data, "" if divided else other.counted, other.scale**sign)
-    return Quantity(value, _settled(replace(unit, literal=factor, loose=other.loose or not literal)))
+        return Quantity(value, _settled(replace(lhs, literal=lhs.literal * factor, loose=lhs.loose or not literal)))
+    assert rhs is not None
+    factor = float(value_of(left)) * rhs.literal**sign if literal else 1.0
+    unit = Unit(sign * rhs.time, sign * rhs.data, "" if divided else rhs.counted, rhs.scale**sign)
+    return Quantity(value, _settled(replace(unit, literal=factor, loose=rhs.loose or not literal)))
 
 
 def _settled(unit: Unit) -> Unit:
@@ -211,22 +211,22 @@ def _near(one: float, other: float) -> bool:
 
 def aligned(left: Any, right: Any, doing: str) -> tuple[Any, Any, Unit | None]:
     """Return two operands in one unit, and the unit; raises InputError that shows both dimensions if they differ."""
-    first = left.unit if isinstance(left, Quantity) else None
-    second = right.unit if isinstance(right, Quantity) else None
+    lhs = left.unit if isinstance(left, Quantity) else None
+    rhs = right.unit if isinstance(right, Quantity) else None
     a, b = value_of(left), value_of(right)
-    if first is None or second is None:
-        return a, b, first or second
-    same = first.like == second.like and (not first.counted or not second.counted or first.counted == second.counted)
+    if lhs is None or rhs is None:
+        return a, b, lhs or rhs
+    same = lhs.like == rhs.like and (not lhs.counted or not rhs.counted or lhs.counted == rhs.counted)
     if not same:
-        if first.sure and second.sure and not _plain(first) and not _plain(second):
+        if lhs.sure and rhs.sure and not _plain(lhs) and not _plain(rhs):
             raise InputError(f"{doing} {_described(left)} and {_described(right)}: their dimensions differ")
-        return a, b, first if first.sure and not second.sure else second if second.sure and not first.sure else None
-    ratio = second.scale / first.scale
-    if _near(ratio, 1.0) or _near(second.literal, ratio):
-        return a, b, replace(first, loose=first.loose or second.loose)
-    if _near(first.literal, 1 / ratio):
-        return a, b, replace(second, literal=1.0)
-    return a, _by(b, ratio), replace(first, loose=first.loose or second.loose)
+        return a, b, lhs if lhs.sure and not rhs.sure else rhs if rhs.sure and not lhs.sure else None
+    ratio = rhs.scale / lhs.scale
+    if _near(ratio, 1.0) or _near(rhs.literal, ratio):
+        return a, b, replace(lhs, loose=lhs.loose or rhs.loose)
+    if _near(lhs.literal, 1 / ratio):
+        return a, b, replace(rhs, literal=1.0)
+    return a, _by(b, ratio), replace(lhs, loose=lhs.loose or rhs.loose)
 
 
 def _plain(unit: Unit) -> bool:
