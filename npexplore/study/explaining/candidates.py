@@ -1,11 +1,12 @@
-"""The single changes of a machine that are tried: which parameters, and which values of them.
+"""Lists the single changes of a machine to try: which parameters, and which values of each.
 
-    numbers   halved and doubled (whole ones by at least 1, within their range), for the curve of a knob over LADDER
-    choices   the next to each side where numbers are listed; each other word for the present one
+    numbers   half and double the present value (integers change by at least 1, within their range); for the curve of
+              a knob all multiples in LADDER
+    choices   the neighbours in a list of numbers; every other word in a list of words
 
-Only what one can change while the machine does the same work is tried: knobs and facts that may be `advised`
-(machine/parameters.py). Of assumptions those of parts are tried, which the machine file does not state; they tell how
-much rests on them and are no advice.
+Only parameters that can change while the machine does the same work are tried: knobs and facts that may be `advised`
+(machine/parameters.py). Assumptions of parts, which the machine file does not state, are tried too: they show how
+much the result depends on them and are never advised.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ Tried = tuple[str, Value]
 
 
 def changes_to_try(design: Design, workload: Workload | None = None) -> list[Tried]:
-    """Return knobs and facts that the machine reads and whose change may be advised, each with each value to try."""
-    read, parameters = design.depends_on(workload), design.parameters.file.parameter
+    """Return (name, value) of every change to try: parameters that the machine reads and that may be advised."""
+    names_read, parameters = design.depends_on(workload), design.parameters.file.parameter
     file = design.parameters.file
     names = [
         name for name, p in parameters.items()
-        if name in read and p.advised and (p.kind in KINDS or (p.kind == "assumption" and from_part(file, name)))
+        if name in names_read and p.advised and (p.kind in KINDS or (p.kind == "assumption" and from_part(file, name)))
     ]  # fmt: skip
     return [(name, value) for name in names for value in _values(design, name)]
 
 
 def is_single(design: Design, name: str, value: Value) -> bool:
-    """Return whether a value is a change to be ranked: another choice, or a number halved or doubled."""
+    """Return whether a value is ranked as a single change: a neighbouring choice, or a number halved or doubled."""
     parameter, present = design.parameters.file.parameter[name], design.parameters[name]
     if isinstance(value, str) or isinstance(present, str):
         return True
@@ -42,7 +43,7 @@ def is_single(design: Design, name: str, value: Value) -> bool:
 
 
 def _values(design: Design, name: str) -> list[Value]:
-    """Return the values that are tried in a parameter's place."""
+    """Return the values to try for a parameter, without its present value."""
     parameter, present = design.parameters.file.parameter[name], design.parameters[name]
     if isinstance(present, str):
         choices = parameter.advised if isinstance(parameter.advised, list) else parameter.choices
@@ -53,7 +54,7 @@ def _values(design: Design, name: str) -> list[Value]:
 
 
 def _steps(design: Design, name: str, factors: Sequence[float]) -> list[Value]:
-    """Return multiples of a number within its range; a whole number changes by at least 1."""
+    """Return the multiples of a parameter's value, limited to its range; an integer changes by at least 1."""
     parameter, present = design.parameters.file.parameter[name], design.parameters[name]
     assert not isinstance(present, str)
     low = float("-inf") if parameter.min is None else parameter.min

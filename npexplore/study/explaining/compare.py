@@ -1,10 +1,10 @@
-"""Machines side by side on the same packets, as published or with all their clocks scaled to one.
+"""Compares machines on the same packets, at their own clocks or with all clocks scaled to a common one.
 
-    scaled rate = rate x common clock / own clock        all times of a machine in its own cycles, memories included
+    scaled rate = rate x common clock / own clock        scales all times of a machine, memory times included
 
-Machines count different things as throughput, so `packet_bps`, the bits of packets, is given too, and
-`line_rate_share`, the share of what a machine's wires allow. How a machine treats packets that its own workload does
-not have is said in `note`.
+Machines count throughput differently (packet bits, padded cells, wire bits). The table therefore also has `packet_bps`,
+the bits of packets, and `line_rate_share`, the share of the machine's line rate. `note` says how a machine treats
+packets that its own workload does not contain.
 """
 
 from __future__ import annotations
@@ -45,21 +45,21 @@ def compare(
     packets: int | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> pd.DataFrame:
-    """Return a table with one row for each machine, all forwarding the same packets with their own default parameters.
+    """Return a table with one row for each machine: all forward the same packets, each with its default parameters.
 
-    The columns are `COLUMNS`: `bounds`, `queueing` and `simulated` are None if that solver refuses, `low` and `high`
-    are the 95 % interval of the simulation; `rate`, `bottleneck` and `latency` are those of the best of the three.
+    The columns are `COLUMNS`: `*_bps` of a solver is None if that solver refuses; `low_bps` and `high_bps` are the
+    95 % interval of the simulation; rate, bottleneck and latency are those of the most accurate answer.
 
     Args:
         load: the packets.
-        designs: designs or names of listed ones (None: all that are listed).
+        designs: designs or names of listed designs (None: all listed designs).
         clock_mhz: scale every machine to this clock (saturated arrivals only).
         seed: seed of the simulations.
-        packets: simulate so many once, instead of estimating: quicker, with a wider interval.
-        progress: called with each machine's name before its turn.
+        packets: simulate this many packets once instead of estimating: faster, with a wider interval.
+        progress: called with each machine's name before the machine is solved.
 
     Raises:
-        InputError: a workload or clock that does not fit.
+        InputError: a workload or clock that no machine can use.
         UnknownNameError: a design that does not exist.
 
     Example:
@@ -91,7 +91,7 @@ def compare(
 
 
 def one(of: DesignLike, load: Workload, seed: int = 1, packets: int | None = None) -> dict[str, Any]:
-    """Return a machine's row."""
+    """Return the row of one machine; a machine that refuses the workload has its reason in `refused`."""
     row: dict[str, Any] = dict.fromkeys(COLUMNS) | {"machine": _name(of)}
     try:
         machine = design(of)
@@ -119,7 +119,7 @@ def _name(of: DesignLike) -> str:
 
 
 def clock_of(machine: Machine, parameters: Parameters) -> float | None:
-    """Return a machine's clock in MHz: that of its threads' processor, else its clock parameter (None: neither)."""
+    """Return a machine's clock in MHz: its threads' processor's, else its clock parameter (None: it has neither)."""
     for pool in machine.pools:
         home = machine.resources.get(str(pool.home))
         if isinstance(home, Processor):
@@ -128,11 +128,11 @@ def clock_of(machine: Machine, parameters: Parameters) -> float | None:
 
 
 def _scaled(row: dict[str, Any], clock_mhz: float) -> dict[str, Any]:
-    own = row["clock_mhz"]
-    if own is None:
-        why = "no clock that could be scaled"
-        return dict.fromkeys(COLUMNS) | {"machine": row["machine"], "refused": row["refused"] or why}
-    ratio = clock_mhz / own
-    faster = {name: None if row[name] is None else row[name] * ratio for name in RATES}
+    own_clock_mhz = row["clock_mhz"]
+    if own_clock_mhz is None:
+        reason = "no clock that could be scaled"
+        return dict.fromkeys(COLUMNS) | {"machine": row["machine"], "refused": row["refused"] or reason}
+    ratio = clock_mhz / own_clock_mhz
+    scaled_rates = {name: None if row[name] is None else row[name] * ratio for name in RATES}
     latency = None if row["latency_s"] is None else row["latency_s"] / ratio
-    return row | faster | {"latency_s": latency, "clock_mhz": clock_mhz}
+    return row | scaled_rates | {"latency_s": latency, "clock_mhz": clock_mhz}

@@ -1,4 +1,4 @@
-"""What a machine does with a workload, and why: three solvers side by side, the bottleneck, headroom, what would help.
+"""Explains a machine's performance with a workload: three solvers' answers, bottleneck, headroom, helpful changes.
 
 npx.design("ixp2400").with_(scheme="fcb_tb").explain(npx.workload(mix="amp"))
 """
@@ -32,13 +32,13 @@ from npexplore.study.explaining.whatif import WhatIf, what_if_in_stages
 from npexplore.study.explaining.words import NOT_ESTIMATED, gain_text, in_words, value_text
 from npexplore.study.sweeping.answers import ESTIMATE_BUDGET_S
 
-LATENCIES = ("mean", "p50", "p95", "p99")  # of the document
-FIRST = ("bounds", ESTIMATE, "simulated")  # answers that the first lines tell of
+LATENCIES = ("mean", "p50", "p95", "p99")  # latency statistics in the JSON document
+FIRST = ("bounds", ESTIMATE, "simulated")  # solvers whose answers the first lines use
 
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Findings):
-    """What the solvers predict for one machine and workload, why, and what single changes and several would gain.
+    """The solvers' predictions for one machine and workload, their reasons, and the gains of single and joint changes.
 
     Example:
         >>> import npexplore as npx
@@ -116,7 +116,7 @@ class Explanation(Findings):
             numbers = [(1e-6 * p.throughput_bps, 5e-7 * (high - low)), (1e-6 * p.rate_pps, 0.0)]
             if p.throughput_bps:
                 numbers[1] = (numbers[1][0], numbers[0][1] / numbers[0][0] * numbers[1][0])
-            solvers.append((name, *(significant(*one) for one in numbers), p.bottleneck))
+            solvers.append((name, *(significant(*number) for number in numbers), p.bottleneck))
         shares = [
             (name, f"{100 * u.busy:.1f} %", f"{100 * u.blocked:.1f} %") for name, u in self.best.utilization.items()
         ]
@@ -148,7 +148,7 @@ def _questions(
     design: Design, workload: Workload | None, seed: int, seeds: int, packets: int | None, chain_phases: int | None,
     rtl: bool,
 ) -> dict[str, Callable[[], Prediction]]:  # fmt: skip
-    """Return what asks each solver; without an estimate where simulations of one length are wanted."""
+    """Return a function for each solver that computes its answer; no estimate if `packets` or `seeds` are chosen."""
     questions: dict[str, Callable[[], Prediction]] = {
         "bounds": lambda: design.bounds(workload),
         ESTIMATE: lambda: design.estimate(workload, budget=ESTIMATE_BUDGET_S, seed=seed),
@@ -182,30 +182,30 @@ def explain(
     answered: Callable[[Explanation], None] | None = None,
     first: Callable[[Explanation], None] | None = None,
 ) -> Explanation:
-    """Ask every solver, the estimate first, and how throughput changes with every parameter that the machine reads.
+    """Return every solver's answer, and how throughput changes with every parameter that the machine reads.
 
     Args:
         design: the machine, as anything that `npexplore.design` takes.
         workload: the packets, as anything that `npexplore.workload` takes (None: the design's own).
         seed: seed of the first replication of the simulation.
-        seeds: number of replications of the simulation; of more than one, or with `packets`, no estimate is made.
-        packets: simulated packets for each replication (None: as Design.simulate chooses).
-        chain_phases: also ask the machine's Markov chain, with constant times as Erlang times of so many phases (None:
-            do not). A machine without states, or with too many, is in `refused`.
-        rtl: also measure the rate of the design's generated hardware; a design that has none is in `refused`.
-        elasticities: also compute the change with each parameter, which is the slow part.
-        changes: also compute the gain of every single change (None: as `elasticities`); "best": only of those that
-            may gain, by bounds. The others are in `what_if.cannot_gain`.
+        seeds: number of replications of the simulation; with more than one, or with `packets`, there is no estimate.
+        packets: simulated packets of each replication (None: Design.simulate chooses).
+        chain_phases: also solve the machine's Markov chain, constant times as Erlang times of this many phases (None:
+            no chain). `refused` has the reason if the machine has no such chain or too many states.
+        rtl: also measure the rate of the design's generated hardware; `refused` has the reason if there is none.
+        elasticities: also compute the change of throughput with each parameter, which is the slow part.
+        changes: also compute the gain of every single change (None: as `elasticities`); "best": only of changes that
+            can gain by their bounds. The others are in `what_if.cannot_gain`.
         knees: also compute where the knobs' curves bend (None: as `changes`).
         executor: a `concurrent.futures` executor that runs the simulations (None: threads).
         workers: the number of threads (None: one for each usable core).
-        progress: called with (points done, points in all).
-        answered: called with the explanation so far after each solver's answer: bounds, estimate, simulation, the rest.
-        first: called with the explanation as soon as its first lines are known. Simulations that follow can still
-            change those lines where bounds and queueing name the wrong largest elasticity.
+        progress: called with (points done, total points).
+        answered: called with the partial explanation after each answer: bounds, estimate, simulation, the rest.
+        first: called with the explanation as soon as its first lines are known. Later simulations can still change
+            these lines where bounds and queueing disagree with them about the largest elasticity.
 
     Raises:
-        InputError: an impossible design or workload. What a single solver refuses is in `refused` instead.
+        InputError: an impossible design or workload. A refusal of a single solver is in `refused` instead.
 
     Example:
         >>> import npexplore as npx
@@ -220,13 +220,13 @@ def explain(
     predictions: dict[str, Prediction] = {}
     questions = _questions(design, workload, seed, seeds, packets, chain_phases, rtl)
     refused = {} if ESTIMATE in questions else {ESTIMATE: NOT_ESTIMATED}
-    shown = (*SOLVERS, ESTIMATE, *(name for name in questions if name not in (*SOLVERS, ESTIMATE)))
+    order = (*SOLVERS, ESTIMATE, *(name for name in questions if name not in (*SOLVERS, ESTIMATE)))
 
     def so_far() -> Explanation:
         return Explanation(
             design.name, design.parameters.changed(), load, machine.threads,
-            {name: predictions[name] for name in shown if name in predictions},
-            {name: refused[name] for name in shown if name in refused}, seed,
+            {name: predictions[name] for name in order if name in predictions},
+            {name: refused[name] for name in order if name in refused}, seed,
             line_rate(machine, ceilings_of(predictions.get("bounds"))),
             assumptions(design, workload), no_parameters=not len(design.parameters),
         )  # fmt: skip
@@ -245,7 +245,7 @@ def explain(
 
     later = [name for name in questions if name not in FIRST] if changes and first is None else []
     answer(*(name for name in questions if name not in later))
-    rest = Background(lambda: answer(*later))  # beside the changes, whose workers leave this process idle
+    rest = Background(lambda: answer(*later))  # runs while workers simulate changes and this process is idle
     if not predictions:
         rest.end()
     if not predictions:
@@ -253,26 +253,26 @@ def explain(
     options: dict[str, Any] = {"seed": seed, "executor": executor, "workers": workers, "begun": rest.begin}
     counts = _Counts(progress)
     elasticity_stages: Iterator[Sensitivity] = iter(())
-    tried: Iterator[WhatIf] = iter(())
+    what_if_stages: Iterator[WhatIf] = iter(())
     if elasticities:
         elasticity_stages = sensitivity_in_stages(design, workload, **options, progress=counts.of("elasticities"))
     if changes:
-        bends = changes != "best" if knees is None else knees
-        options |= {"early": first is not None, "knees": bends, "best": changes == "best" and not bends}
+        find_knees = changes != "best" if knees is None else knees
+        options |= {"early": first is not None, "knees": find_knees, "best": changes == "best" and not find_knees}
         options["estimated"] = predictions.get(ESTIMATE)
-        tried = what_if_in_stages(design, workload, **options, progress=counts.of("changes"))
+        what_if_stages = what_if_in_stages(design, workload, **options, progress=counts.of("changes"))
     elastic, gains = None, None
     if first is not None:
-        elastic, gains = next(elasticity_stages, None), next(tried, None)
+        elastic, gains = next(elasticity_stages, None), next(what_if_stages, None)
         first(replace(so_far(), sensitivity=elastic, what_if=gains))
-    elastic, gains = [elastic, *elasticity_stages][-1], [gains, *tried][-1]
+    elastic, gains = [elastic, *elasticity_stages][-1], [gains, *what_if_stages][-1]
     rest.end()
-    others = design.program.changes(design) if changes and design.program is not None else ()
-    return replace(so_far(), sensitivity=elastic, what_if=gains, program_changes=others)
+    program_changes = design.program.changes(design) if changes and design.program is not None else ()
+    return replace(so_far(), sensitivity=elastic, what_if=gains, program_changes=program_changes)
 
 
 class _Counts:
-    """Points done, and points in all, of several studies together."""
+    """Adds up the points done and the total points of several studies for one progress callback."""
 
     def __init__(self, progress: Callable[[int, int], None] | None) -> None:
         self.progress, self.counts = progress, dict[str, tuple[int, int]]()
@@ -289,14 +289,14 @@ class _Counts:
 
 
 def assumptions(design: Design, workload: Workload | None = None) -> tuple[Assumption, ...]:
-    """Return the numbers without a source that the answers depend on, in the machine file's order."""
-    read, load = design.depends_on(workload), design.workload(workload)
+    """Return the assumed and fitted numbers that the answers depend on, in the order of the machine file."""
+    names_read, load = design.depends_on(workload), design.workload(workload)
     numbers = [
         Assumption(
             p.kind, name, design.parameters[name], p.unit, p.about, p.source, from_shelf(design.parameters.file, name)
         )
         for name, p in design.parameters.file.parameter.items()
-        if name in read and p.kind in ("assumption", "fitted") and name not in design.parameters.changed()
+        if name in names_read and p.kind in ("assumption", "fitted") and name not in design.parameters.changed()
     ]
     if load.assumption:
         numbers.append(Assumption("workload", load.name, None, "", load.assumption, load.note))

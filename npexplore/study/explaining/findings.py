@@ -1,4 +1,4 @@
-"""What was found out about one machine and workload beside the solvers' answers: assumptions, and what would help."""
+"""Findings about one machine and workload beyond the solvers' answers: assumptions, and changes that would help."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Assumption:
     """A number that no source states: assumed, fitted to calibration rows, or built into the workload.
 
-    shelf: whether it is the default of a part of the shelf, which the machine's own file does not state.
+    shelf: whether the number is the default of a shelf part, and the machine's own file does not state it.
     """
 
     kind: str
@@ -32,9 +32,9 @@ class Assumption:
 
 @dataclass(frozen=True, repr=False)
 class Findings(SolverAnswers):
-    """Answers, and what changes of the machine would make of them (None: not asked).
+    """The solvers' answers, and the effects of changes of the machine (None: not computed).
 
-    no_parameters: whether the machine has none to change. program_changes: of the packet program that it runs.
+    no_parameters: whether the machine has no parameters to change. program_changes: changes of its packet program.
     """
 
     assumptions: tuple[Assumption, ...] = ()

@@ -1,8 +1,8 @@
-"""Several parameters changed at once: what equally busy resources need, which gain only together.
+"""Finds parameters to change together where several resources are equally busy, so that no single change gains.
 
-ties      the bottleneck, and every resource that works as much of the time, within 1 %
-settings  as long as a tied resource has its old ceiling, the single change that raises the lowest of their ceilings
-          most, added to those before (bounds)
+ties      the bottleneck, and every resource whose working time is within 1 % of the bottleneck's
+settings  while a tied resource still has its old ceiling: add the single change that raises the lowest of the tied
+          ceilings most, by bounds
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Setting:
 
 @dataclass(frozen=True)
 class JointChange:
-    """Settings that are made together, because of resources that are equally busy. gain, low, high, solver,
-    bottleneck: as of a single change.
+    """Settings that are changed together because their resources are equally busy. gain, low, high, solver,
+    bottleneck: as in `Change`.
     """
 
     settings: tuple[Setting, ...]
@@ -47,25 +47,25 @@ class JointChange:
 
     @property
     def least(self) -> float:
-        """The lower end of the gain's interval; the gain where that is unknown."""
+        """The lower end of the gain's interval; the gain itself if the interval is unknown."""
         return self.gain if self.low is None else self.low
 
 
 def ceilings_of(bound: object) -> Ceilings:
-    """Return the ceilings of an answer by bounds; none of any other answer."""
+    """Return the ceilings (packets/s) of an answer by bounds; an empty mapping for any other answer."""
     return bound.ceilings_pps if isinstance(bound, Prediction) else {}
 
 
 def ties(best: Prediction, bound: object) -> list[str]:
-    """Return what binds and every resource that works as much of the time, within 1 %: only together do they gain.
+    """Return the bottleneck and every resource whose working time is within 1 % of it: they gain only together.
 
-    Resources that have a ceiling in the answer by bounds count. One that is taken but held by a packet that waits
-    elsewhere does not, nor do pools of threads, nor gates at which packets wait for what others hold.
+    Only resources with a ceiling by bounds count. Excluded are resources blocked by packets that wait elsewhere, pools
+    of threads, and gates at which packets wait for resources that other packets hold.
     """
     name, shares, ceilings = best.bottleneck, best.utilization, ceilings_of(bound)
     if name not in shares or name.startswith("threads"):
         return [name]
-    working = {  # at the most loaded member, as far as bounds know it
+    working = {  # working share of the most loaded member, if bounds know it
         other: max(share.busy - share.blocked, best.rate_pps / ceilings.get(other, float("inf")))
         for other, share in shares.items()
     }
@@ -74,7 +74,7 @@ def ties(best: Prediction, bound: object) -> list[str]:
 
 
 def settings_of(design: Design, values: Mapping[str, Value]) -> tuple[Setting, ...]:
-    """Return new values of a machine's parameters beside the present ones."""
+    """Return the present and the new value of each changed parameter."""
     units = {name: design.parameters.file.parameter[name].unit for name in values}
     return tuple(Setting(name, design.parameters[name], value, units[name]) for name, value in values.items())
 
@@ -83,21 +83,21 @@ def joint_settings(
     design: Design, tied: Sequence[str], bound: object, changes: Mapping[tuple[str, Value], Ceilings | None],
     ask: Callable[[Sequence[Design]], Sequence[object]],
 ) -> dict[str, Value]:  # fmt: skip
-    """Return the changes that together raise the ceilings of all tied resources; none if one change does, or none can.
+    """Return the changes that together raise the ceilings of all tied resources; none if one is enough or none can.
 
-    bound: the answer of the machine as it is. changes: to choose from, at most one of each parameter, with the
-    ceilings that are known of each alone. ask: answers machines by bounds.
+    bound: the bounds of the unchanged machine. changes: the candidates, of which at most one per parameter is chosen,
+    each with its ceilings (None: unknown). ask: returns the bounds of machines.
     """
     chosen: dict[str, Value] = {}
     start = ceilings_of(bound)
     if len(tied) < 2 or any(name not in start for name in tied):
         return {}
-    wanted = {name: start[name] * (1 + WORTH) for name in tied}
+    required = {name: start[name] * (1 + WORTH) for name in tied}
     present = start
-    while any(present[name] < wanted[name] for name in tied):
+    while any(present[name] < required[name] for name in tied):
         machines: dict[tuple[str, Value], Design] = {}
         for name, value in changes:
-            with suppress(InputError):  # out of its range with the others
+            with suppress(InputError):  # outside the range of the design with the chosen values
                 if name not in chosen:
                     machines[name, value] = design.with_(**chosen, **{name: value})
         lowest = min(tied, key=lambda name: present[name] / start[name])
@@ -105,8 +105,8 @@ def joint_settings(
         unknown = [change for change in machines if change not in known]
         answers = ask([machines[change] for change in unknown]) if unknown else ()
         known |= dict(zip(unknown, map(ceilings_of, answers), strict=True))
-        able = [(change, known[change]) for change in machines if all(name in known[change] for name in tied)]
-        best = max(able, key=lambda one: (one[1][lowest], min(one[1][name] for name in tied)), default=None)
+        candidates = [(change, known[change]) for change in machines if all(name in known[change] for name in tied)]
+        best = max(candidates, key=lambda c: (c[1][lowest], min(c[1][name] for name in tied)), default=None)
         if best is None or best[1][lowest] <= present[lowest] * (1 + WORTH):
             return {}
         (name, chosen[name]), present = best

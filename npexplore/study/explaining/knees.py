@@ -1,7 +1,7 @@
-"""Where the curve of a knob bends: throughput over the values of one knob, all others as they are.
+"""Finds the knee of a knob's curve: throughput over the values of one knob, all other knobs unchanged.
 
-knee      of a knob's curve over multiples of its value: the point farthest from the chord, ln value and rate scaled
-          to 0..1 (Satopaa et al., "Finding a Kneedle in a Haystack", ICDCS Workshops 2011)
+knee      the point of the curve farthest above its chord, with ln value and rate both scaled to 0..1
+          (Satopaa et al., "Finding a Kneedle in a Haystack", ICDCS Workshops 2011)
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import numpy as np
 from npexplore.designs import Design
 from npexplore.machine.parameters import Value
 
-WORTH = 0.01  # smaller gains and losses are no effect
-BENT = 0.1  # a curve that stands less from its chord is straight
+WORTH = 0.01  # relative changes of throughput below this count as no effect
+BENT = 0.1  # a curve whose largest scaled distance from its chord is smaller counts as straight
 
 
 @dataclass(frozen=True)
 class Knee:
-    """A knob's curve: throughput (bit/s of packets) over values; knee: its bend (None: straight or flat);
-    enough: the least effort that reaches 95 % of the best value's throughput.
+    """A knob's curve: throughput (bit/s of packets) over values; knee: the value where it bends (None: straight or
+    flat); enough: the value nearest to the slow end that reaches 95 % of the best throughput.
     """
 
     knob: str
@@ -32,9 +32,9 @@ class Knee:
 
 
 def knees_of(design: Design, now: float, rates: Mapping[tuple[str, Value], float]) -> list[Knee]:
-    """Return the curves of the knobs that are numbers and have an effect.
+    """Return the curves of the numeric knobs that have an effect.
 
-    now: the rate of the machine as it is; rates: with each value of each knob (bit/s of packets).
+    now: throughput of the unchanged machine; rates: throughput for each value of each knob (both bit/s of packets).
     """
     knees: list[Knee] = []
     parameters = design.parameters.file.parameter
@@ -50,9 +50,9 @@ def knees_of(design: Design, now: float, rates: Mapping[tuple[str, Value], float
 
 
 def knee(curve: Sequence[tuple[float, float]]) -> float | None:
-    """Return the value at which a curve of (value, rate), values rising and above 0, bends most to its level part.
+    """Return the value at which a curve of (value, rate), values positive and rising, bends most towards its flat part.
 
-    None if it is flat or straight, or bends the other way.
+    None if the curve is flat or straight, or bends the other way.
     """
     x = np.log([value for value, _ in curve])
     y = np.array([rate for _, rate in curve])
@@ -60,12 +60,12 @@ def knee(curve: Sequence[tuple[float, float]]) -> float | None:
         return None
     x, y = (x - x[0]) / (x[-1] - x[0]), (y - y.min()) / (y.max() - y.min())
     above = y - x if y[-1] >= y[0] else y - (1 - x)
-    place = int(np.argmax(above))
-    return curve[place][0] if above[place] > BENT and 0 < place < len(curve) - 1 else None
+    bend = int(np.argmax(above))
+    return curve[bend][0] if above[bend] > BENT and 0 < bend < len(curve) - 1 else None
 
 
 def _enough(curve: Sequence[tuple[float, float]]) -> float:
     """Return the value nearest to the slow end that still has 95 % of the best throughput."""
     best = max(rate for _, rate in curve)
-    good = [value for value, rate in curve if rate >= 0.95 * best]
-    return good[0] if curve[-1][1] >= curve[0][1] else good[-1]
+    sufficient = [value for value, rate in curve if rate >= 0.95 * best]
+    return sufficient[0] if curve[-1][1] >= curve[0][1] else sufficient[-1]

@@ -1,4 +1,4 @@
-"""How each listed machine would forward a capture: packets a second by all three solvers, and the bottleneck."""
+"""Compares how the listed machines would forward a capture: packets/s by all three solvers, and the bottleneck."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from npexplore.study.explaining.compare import compare
 if TYPE_CHECKING:
     import pandas as pd
 
-PARTS = ("ixp2400_dram", "pcie")  # a packet buffer and a bus: they move packets and forward none
+PARTS = ("ixp2400_dram", "pcie")  # a packet buffer and a bus: they move packets but do not forward them
 SOLVERS = ("bounds", "queueing", "simulated")
 
 
 def machines_without_clock() -> list[str]:
-    """Return the listed machines whose clock no source states: their rates would be those of an assumption."""
+    """Return the listed machines whose clock is an assumption: no source states it, so their rates are assumed too."""
     return [
         name for name in DESIGNS if name not in PARTS and any(
-            "clock" in knob and one.kind == "assumption" and one.unit in ("MHz", "GHz")
-            for knob, one in design(name).parameters.file.parameter.items()
+            "clock" in knob and parameter.kind == "assumption" and parameter.unit in ("MHz", "GHz")
+            for knob, parameter in design(name).parameters.file.parameter.items()
         )
     ]  # fmt: skip
 
 
 def machines_for_captures() -> list[str]:
-    """Return the listed machines that forward packets and whose clock a source states."""
+    """Return the listed machines that forward packets and have a clock with a source."""
     left_out = {*PARTS, *machines_without_clock()}
     return [name for name in DESIGNS if name not in left_out]
 
@@ -37,10 +37,10 @@ def machines_for_captures() -> list[str]:
 def compare_on_capture(load: Workload, *, seed: int = 1, progress: Callable[[str], None] | None = None) -> pd.DataFrame:
     """Return a row for each of `machines_for_captures`, with its default parameters (columns as in `compare`).
 
-    Each machine is simulated once: estimates of them all would take longer than all the rest of a capture's page.
+    Each machine is simulated once: estimates of all machines would take longer than the rest of a capture's page.
 
-    load: the packets. seed: of the simulations. progress: called with names of machines.
-    Raises InputError if there is none; `progress` is told each machine's name before its turn.
+    load: the packets. seed: seed of the simulations. progress: called with each machine's name before it is solved.
+    Raises InputError if no listed machine takes a capture.
     """
     names = machines_for_captures()
     if not names:
@@ -49,9 +49,9 @@ def compare_on_capture(load: Workload, *, seed: int = 1, progress: Callable[[str
 
 
 def packet_rates(table: pd.DataFrame) -> pd.DataFrame:
-    """Return millions of packets a second: the columns machine, solver, mpps, a row for each answer of a comparison.
+    """Return a row for each answer of a comparison: columns machine, solver, mpps (million packets/s).
 
-    Machines count bits of different things (packets, frames, padded cells); packets are the same for all.
+    Packet rates are comparable where bit rates are not: machines count bits of packets, frames or padded cells.
     """
     bits = table[[f"{solver}_bps" for solver in SOLVERS]].astype(float).set_axis(list(SOLVERS), axis=1)
     best = bits["simulated"].fillna(bits["queueing"]).fillna(bits["bounds"])

@@ -1,13 +1,13 @@
-"""Two answers to nearly one question: the ratio of what they forward, with its 95 % interval where both are simulated.
+"""Ratio of the throughputs of two similar machines, with its 95 % interval where both are simulated.
 
     ratio = ln X(b) / X(a)        X = sum of packets / sum of seconds over the batches, times bits of a packet
 
-Both simulations see the same seed, so that packets and choices cancel out, batch by batch. The interval is that of the
-jackknife over pairs of batches: n ln(ratio) - (n - 1) ln(ratio without one pair), Student's t over these n values
-(Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 11). Where the packets of both have little in
-common, pairs of batches are as far apart as any: the interval is then that of two independent answers, the root of the
-sum of squares of their relative half widths, if this is narrower. X is counted in packet bits, without padding, so that
-a larger cell is no gain by itself.
+Both simulations use the same seed, so that the effects of random packets and choices mostly cancel, batch by batch. The
+interval is that of the jackknife over pairs of batches: n ln(ratio) - (n - 1) ln(ratio without one pair), Student's t
+over these n values (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 11). If the two runs are
+hardly correlated, the interval of two independent answers may be narrower and is used: its half width is the root of
+the sum of squares of their relative half widths. X counts packet bits without padding, so that a larger cell alone is
+no gain.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from npexplore.solve.simulate import BATCHES
 from npexplore.study.sweeping.answers import Answer, Refusal, answer_all, own_points
 from npexplore.study.sweeping.grid import SweepPoint
 
-FEWEST, MAX_PACKETS, EVENTS = 800, 2400, 150_000  # packets and events of each simulation: pairs need few
-FILLED = 8  # times as many packets as threads, since an eighth of a run fills the machine and is not measured
-BOUNDED = Refusal("bounds allow no more than the machine forwards as it is")  # of a point that was not simulated
-MOST_FILLED = 1 << 17  # packets of a run for that: machines with more than 16,384 threads are still filling
+FEWEST, MAX_PACKETS, EVENTS = 800, 2400, 150_000  # limits of packets and events per simulation: pairs need few
+FILLED = 8  # minimal packets per thread: the first eighth of a run fills the machine and is not measured
+BOUNDED = Refusal("bounds allow no more than the machine forwards as it is")  # answer of a point that is not simulated
+MOST_FILLED = 1 << 17  # cap on packets by FILLED; a machine with more than 16,384 threads is measured while filling
 
 
 def packets_for(design: Design, workload: Workload | None) -> int:
-    """Return how many packets to simulate of each point: as many as EVENTS make, between FEWEST and MAX_PACKETS.
+    """Return how many packets to simulate at each point: about EVENTS events, between FEWEST and MAX_PACKETS packets.
 
-    More where threads are so many that the first packets only fill the machine.
+    A machine with many threads needs more, because the first packets only fill it.
     """
     machine = design.machine(workload)
     if design.workload(workload).arrivals == "timestamps" or machine.window_s is not None:
-        return MAX_PACKETS  # these end by themselves
+        return MAX_PACKETS  # the capture or the window ends these runs
     filled = min(FILLED * machine.threads, MOST_FILLED)
     try:
         about = design.simulate(workload, packets=BATCHES, breakdown=False).about
@@ -53,10 +53,10 @@ def packets_for(design: Design, workload: Workload | None) -> int:
 
 
 class Forwarded(NamedTuple):
-    """What a machine forwards: packets a second, bits of a packet, and (packets, seconds) of each batch.
+    """A machine's throughput: packets/s, mean bits per packet, and (packets, seconds) of each batch.
 
-    half: half width of the 95 % interval as a share of the rate (None: unknown). ceilings: packets a second that each
-    resource alone allows (None: nobody asked for them, or there are no demands).
+    half: half width of the 95 % interval as a share of the rate (None: unknown). ceilings: packets/s that each
+    resource alone allows (None: not requested, or the machine has no demands).
     """
 
     rate_pps: float
@@ -72,14 +72,14 @@ class Forwarded(NamedTuple):
 
 
 class Ratio(NamedTuple):
-    """The logarithm of a ratio, and the half width of its 95 % interval (None: not simulated, or a single batch)."""
+    """The natural logarithm of a ratio and the half width of its 95 % interval (None: not simulated, or one batch)."""
 
     log: float
     half: float | None
 
     @property
     def gain(self) -> tuple[float, float | None, float | None]:
-        """The share that is gained, and the ends of its interval (None: unknown)."""
+        """The relative gain, ratio - 1, and the ends of its interval (None: unknown)."""
         ends = (None, None) if self.half is None else (self.log - self.half, self.log + self.half)
         low, high = (None if end is None else exp(end) - 1 for end in ends)
         return exp(self.log) - 1, low, high
@@ -88,10 +88,10 @@ class Ratio(NamedTuple):
 def answers_and_rates(
     points: Sequence[SweepPoint], packets: int, ceilings: bool = False, enough_bps: float = 0.0
 ) -> list[tuple[Forwarded | None, Answer]]:
-    """Return the answers of one task with their rates: a worker that has made the packets knows their lengths.
+    """Return each point's throughput (None: no answer) and answer. Runs in the worker, which holds the packets.
 
-    ceilings: whether these are asked for too, which takes a walk through the programs of each machine.
-    enough_bps: where bounds allow no more bits of packets a second, they answer, and nothing is simulated.
+    ceilings: also compute each resource's ceiling, which walks the programs of each machine.
+    enough_bps: points whose bound is at most this (bit/s of packets) are answered by bounds and not simulated.
     """
     if enough_bps:
         return [_bounded(point, packets, ceilings, enough_bps) for point in own_points(points)]
@@ -100,8 +100,8 @@ def answers_and_rates(
 
 
 def _bounded(point: SweepPoint, packets: int, ceilings: bool, enough_bps: float) -> tuple[Forwarded | None, Answer]:
-    """Return what bounds allow a point and BOUNDED if that is no more than `enough_bps`, else its solver's answer."""
-    with suppress(NpexploreError):  # which the solver itself reports
+    """Return a point's bound and BOUNDED if the bound is at most `enough_bps`, else its solver's answer."""
+    with suppress(NpexploreError):  # the solver reports the same error
         demands = point.design.demands(point.workload)
         limits = demands.ceilings()
         rate_pps = min([offered(demands), *limits.values()])
@@ -118,13 +118,13 @@ def forwarded(point: SweepPoint, answer: Answer, ceilings: bool = False) -> Forw
     bits = 8 * point.design.workload(point.workload).mean_packet_bytes
     low, high = answer.ci95.get("rate_pps", (None, None))
     half = None if low is None or high is None else (high - low) / 2 / answer.rate_pps
-    # runs in the commonest of several modes say nothing of the others, which the interval spans
+    # batches of a run in the most common mode do not cover the other modes; the interval does
     batches = () if "modes" in answer.about else answer.batches
     return Forwarded(answer.rate_pps, bits, batches, half, _ceilings(point) if ceilings else None)
 
 
 def _ceilings(point: SweepPoint) -> Mapping[str, float] | None:
-    """Return what each resource of a point's machine allows; None where only a run can tell, or without an engine."""
+    """Return packets/s that each resource of a point's machine allows; None without demands or without the engine."""
     if not point.design.by_engine:
         return None
     with suppress(RefusedError, ModelError):
@@ -133,7 +133,7 @@ def _ceilings(point: SweepPoint) -> Mapping[str, float] | None:
 
 
 def ratio(a: Forwarded, b: Forwarded) -> Ratio:
-    """Return the log ratio of what b forwards to what a forwards, with the narrower of its two intervals."""
+    """Return the log of b's throughput over a's, with the narrower of the paired and the independent interval."""
     halves = [half for half in (_paired_half(a, b), _independent_half(a, b)) if half is not None]
     return Ratio(float(np.log(b.bps / a.bps)), min(halves, default=None))
 
@@ -147,9 +147,9 @@ def _paired_half(a: Forwarded, b: Forwarded) -> float | None:
     """Return the half width of the log ratio by the jackknife over pairs of batches; None without pairs."""
     if len(a.batches) != len(b.batches) or len(a.batches) < 2:
         return None
-    first, last = (np.array(one.batches, dtype=np.float64) for one in (a, b))
-    left = [one.sum(axis=0) - one for one in (first, last)]  # without each batch
-    if any((one[:, 0] <= 0).any() for one in left):
+    batches_a, batches_b = (np.array(run.batches, dtype=np.float64) for run in (a, b))  # rows of (packets, seconds)
+    left = [batches.sum(axis=0) - batches for batches in (batches_a, batches_b)]  # sums without each batch
+    if any((sums[:, 0] <= 0).any() for sums in left):
         return None
     without = np.log(left[1][:, 0] / left[1][:, 1]) - np.log(left[0][:, 0] / left[0][:, 1])
     n, whole = len(without), float(np.log(b.rate_pps / a.rate_pps))

@@ -1,16 +1,16 @@
-"""What if one thing were changed: every single change of a machine, ranked by its gain, and where a knob's knee is.
+"""Ranks every single change of a machine by its gain in throughput, and finds the knees of its knobs.
 
-    changes   numbers halved and doubled, the next choices, each other word (candidates.py)
-    gain      X(changed) / X(present) - 1 with its 95 % interval, both seeing the same seed (paired.py)
+    changes   numbers halved and doubled, neighbouring choices, each other word (candidates.py)
+    gain      X(changed) / X(present) - 1 with its 95 % interval; both runs use the same seed (paired.py)
     knee      where a knob's curve over LADDER times its value bends (knees.py)
 
-The FIRST changes that gain most by queueing are simulated before the others, so that what to do is known soon. Pairs of
-short runs tell little where packets meet by chance: for the changes that are told in words the runs are then LONGER
-times as long; where threads meet at locks, or a window ends runs, they are estimated with many seeds. Where resources
-are equally busy, what all of them need is tried together (joint.py).
+The FIRST changes with the largest gain by queueing are simulated before the others, so that the advice is known early.
+If the interval of an advised change is wide, its runs are repeated with LONGER times as many packets, or, where threads
+meet at locks or a window ends the runs, estimated with many seeds. If several resources are equally busy, the changes
+that all of them need are tried together (joint.py).
 
-Who wants the best changes alone need not wait for the others: no machine forwards more than its bounds allow, so that a
-change by which they stay where the machine is cannot gain, and is not simulated.
+If only the best changes are wanted, a change whose bound is not above the machine's throughput is not simulated: no
+machine exceeds its bounds, so such a change cannot gain.
 """
 
 from __future__ import annotations
@@ -49,18 +49,17 @@ from npexplore.study.sweeping.answers import Answer
 from npexplore.study.sweeping.asked import each
 from npexplore.study.sweeping.grid import SweepPoint
 
-FIRST = 6  # changes
-ADVISED = 3  # knobs whose best changes are told in words
-SETTLED, LONGER = 0.01, 16  # of the ratio of two rates: where its half width is wider, so many times the packets
+FIRST = 6  # changes that are simulated before the others
+ADVISED = 3  # knobs whose best changes are advised
+SETTLED, LONGER = 0.01, 16  # if a ratio's half width exceeds SETTLED, its runs get LONGER times as many packets
 ANALYTIC = ("bounds", "queueing")  # solvers without a seed
-MAX_BOUNDED_KINDS = 64  # distinct packets of a workload for which bounds are asked before a simulation
+MAX_BOUNDED_KINDS = 64  # with at most this many distinct packets, bounds are computed before a simulation
 
 
 @dataclass(frozen=True)
 class Change:
-    """One change. gain: share of throughput; low, high: its 95 % interval (None: not simulated).
-
-    solver: the one that answered; bottleneck: after the change.
+    """One change of a parameter. gain: relative to the present throughput; low, high: its 95 % interval (None: not
+    simulated). solver: the solver of the gain; bottleneck: the bottleneck after the change.
     """
 
     knob: str
@@ -76,16 +75,16 @@ class Change:
 
     @property
     def uncertainty(self) -> float:
-        """The half width of the interval of the ratio of the two rates, as a share of it; 0 if it is unknown."""
+        """The relative half width of the interval of the two rates' ratio; 0 if it is unknown."""
         return 0.0 if self.low is None or self.high is None else (self.high - self.low) / 2 / (1 + self.gain)
 
 
 @dataclass(frozen=True)
 class WhatIf(Result):
-    """Changes with an effect, best first; those without one; impossible ones, and why; knees of the knobs.
+    """Changes with an effect, best first; parameters without effect; impossible changes with reasons; knobs' knees.
 
-    joint: what equally busy resources need together, if it gains more than any single change (None: nothing).
-    cannot_gain: changes that were not simulated, for bounds allow them nothing; only where the best alone were wanted.
+    joint: changes that equally busy resources need together, if they gain more than any single change (None: none).
+    cannot_gain: changes that were not simulated because their bounds allow no gain (only with `best`).
 
     Example:
         >>> from npexplore.study import WhatIf
@@ -104,16 +103,16 @@ class WhatIf(Result):
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row for each change that has an effect, best first."""
-        return [asdict(one) for one in self.changes]
+        return [asdict(change) for change in self.changes]
 
     def heading(self) -> str:
-        """Return what the table is."""
+        """Return the title of the table."""
         return "Single changes: share of throughput gained, and what binds then"
 
     @property
     def gains(self) -> tuple[Change, ...]:
-        """The changes of knobs and facts that gain beyond their noise, best first."""
-        return tuple(one for one in self.changes if one.kind in KINDS and one.gain > WORTH and (one.low or WORTH) > 0)
+        """The changes of knobs and facts that gain more than their noise, best first."""
+        return tuple(c for c in self.changes if c.kind in KINDS and c.gain > WORTH and (c.low or WORTH) > 0)
 
     @property
     def advised(self) -> tuple[Change, ...]:
@@ -125,12 +124,12 @@ class WhatIf(Result):
 
     @property
     def assumed(self) -> tuple[Change, ...]:
-        """The changes of assumptions that move throughput beyond their noise, the largest effect first."""
+        """The changes of assumptions that change throughput by more than their noise, the largest effect first."""
         changes = [
-            one for one in self.changes
-            if one.kind not in KINDS and (one.low is None or one.high is None or one.low > 0 or one.high < 0)
+            c for c in self.changes
+            if c.kind not in KINDS and (c.low is None or c.high is None or c.low > 0 or c.high < 0)
         ]  # fmt: skip
-        return tuple(sorted(changes, key=lambda one: -abs(one.gain)))
+        return tuple(sorted(changes, key=lambda change: -abs(change.gain)))
 
 
 def what_if(
@@ -144,15 +143,15 @@ def what_if(
 ) -> WhatIf:
     """Return all single changes of a machine at this design point, ranked by gain, and the knees of its knobs.
 
-    design: the machine. workload: the packets (None: its own). seed: of the simulations. executor, workers: where they
-    run (None: processes on this computer). progress: called with (changes done, changes in all).
+    design: the machine. workload: the packets (None: the design's own). seed: seed of the simulations. executor,
+    workers: where simulations run (None: processes on this computer). progress: called with (points done, all points).
     """
     options: dict[str, Any] = {"seed": seed, "executor": executor, "workers": workers, "progress": progress}
     return list(what_if_in_stages(design, workload, early=False, **options))[-1]
 
 
 class _Trials:
-    """The changes of a machine that are tried, and their answers; `pool`: options of the workers that answer."""
+    """The changes of a machine to try, and their answers; `pool`: options of the workers that compute them."""
 
     def __init__(
         self, design: Design, workload: Workload | None, seed: int, knees: bool, pool: Mapping[str, Any],
@@ -163,7 +162,7 @@ class _Trials:
         self.packets = packets_for(design, workload) if self.solver == "simulation" else MAX_PACKETS
         self.tried: dict[Tried, Design] = {}
         for name, value in changes_to_try(design, workload):
-            with suppress(InputError):  # out of its range
+            with suppress(InputError):  # the value is outside the range of the design
                 if knees or is_single(design, name, value):
                     self.tried[name, value] = design.with_(**{name: value})
         self.total = 0
@@ -174,24 +173,24 @@ class _Trials:
         self.precise: dict[Tried | None, Forwarded | None] = {}
 
     def take_estimate(self, estimated: Prediction | None) -> None:
-        """Take the machine's own estimate, where pairs are settled by estimates."""
+        """Use the estimate of the unchanged machine, if ratios are refined by estimates."""
         if estimated is not None and self.better == "estimate":
             point = SweepPoint(self.design, self.workload, self.better, self.seed)
             self.precise[None] = forwarded(point, estimated)
 
     def is_of_resource(self, change: Tried) -> bool:
-        """Return whether a change is of a resource, and not of an assumption."""
+        """Return whether a change is of a knob or a fact, not of an assumption."""
         return self.design.parameters.file.parameter[change[0]].kind in KINDS
 
     def ask(
         self, designs: Iterable[Design], solver: str, longer: int = 1, ceilings: bool = False, enough_bps: float = 0.0
     ) -> list[tuple[Forwarded | None, Answer]]:
-        """Return the answers for machines; longer: how many times as many packets are simulated.
+        """Return each machine's throughput (None: no answer) and answer; longer: factor of the simulated packets.
 
-        ceilings: whether the rates come with those of all resources. enough_bps: as in `answers_and_rates`.
+        ceilings: also compute each resource's ceiling. enough_bps: as in `answers_and_rates`.
         """
         seed = None if solver in ANALYTIC else self.seed
-        points = [SweepPoint(one, self.workload, solver, seed) for one in designs]
+        points = [SweepPoint(design, self.workload, solver, seed) for design in designs]
         before, self.total = self.total, self.total + len(points)
 
         def report(now: int, _: int) -> None:
@@ -204,30 +203,32 @@ class _Trials:
         )  # fmt: skip
 
     def answer(self, changes: Sequence[Tried], ceilings: bool, enough_bps: float = 0.0) -> None:
-        """Simulate changes (or ask the solver that there is), and keep their answers."""
+        """Simulate changes (or use the solver available for this workload) and store their answers."""
         if changes:
-            answers = self.ask([self.tried[one] for one in changes], self.solver, 1, ceilings, enough_bps)
+            answers = self.ask([self.tried[change] for change in changes], self.solver, 1, ceilings, enough_bps)
             self.answers_of |= dict(zip(changes, answers, strict=True))
 
     def settled(self, ranked: WhatIf) -> WhatIf:
-        """Return the changes, those that gain most from longer runs where the interval of a pair is wide."""
-        wide: list[Tried | None] = [(one.knob, one.value) for one in ranked.advised if one.uncertainty > SETTLED]
-        wanted = [key for key in ([None, *wide] if wide else []) if key not in self.precise]
-        designs = [self.design if key is None else self.tried[key] for key in wanted]
-        answers = self.ask(designs, self.better, LONGER) if wanted else []
-        self.precise.update({key: rate for key, (rate, _) in zip(wanted, answers, strict=True)})
+        """Return the changes; the gains of advised changes with wide intervals come from longer runs."""
+        wide: list[Tried | None] = [
+            (change.knob, change.value) for change in ranked.advised if change.uncertainty > SETTLED
+        ]
+        missing = [key for key in ([None, *wide] if wide else []) if key not in self.precise]
+        designs = [self.design if key is None else self.tried[key] for key in missing]
+        answers = self.ask(designs, self.better, LONGER) if missing else []
+        self.precise.update({key: rate for key, (rate, _) in zip(missing, answers, strict=True)})
         changes = [
-            _better(one, self.precise[None], self.precise[one.knob, one.value], self.better)
-            if (one.knob, one.value) in wide else one
-            for one in ranked.changes
+            _better(change, self.precise[None], self.precise[change.knob, change.value], self.better)
+            if (change.knob, change.value) in wide else change
+            for change in ranked.changes
         ]  # fmt: skip
-        return replace(ranked, changes=tuple(sorted(changes, key=lambda one: -one.gain)))
+        return replace(ranked, changes=tuple(sorted(changes, key=lambda change: -change.gain)))
 
     def together(self, ranked: WhatIf, tied: Sequence[str], bound: Answer) -> WhatIf:
-        """Return the changes, with those that equally busy resources need together if these gain beyond any single."""
+        """Return the changes; `joint` has the settings that equally busy resources need, if they gain more than one."""
         design = self.design
         singles = {
-            change: rate.ceilings if (rate := self.answers_of.get(change, (None,))[0]) else None
+            change: throughput.ceilings if (throughput := self.answers_of.get(change, (None,))[0]) else None
             for change in self.tried if self.is_of_resource(change) and is_single(design, *change)
         }  # fmt: skip
         values = joint_settings(
@@ -236,11 +237,11 @@ class _Trials:
         if not values:
             return ranked
         present = [] if None in self.precise else [design]
-        *present_rate, (then, answer) = self.ask([*present, design.with_(**values)], self.better, LONGER)
-        now = present_rate[0][0] if present_rate else self.precise[None]
-        if now is None or then is None or not isinstance(answer, Prediction):
+        *present_rate, (joint_rate, answer) = self.ask([*present, design.with_(**values)], self.better, LONGER)
+        present_throughput = present_rate[0][0] if present_rate else self.precise[None]
+        if present_throughput is None or joint_rate is None or not isinstance(answer, Prediction):
             return ranked
-        gains = ratio(now, then).gain
+        gains = ratio(present_throughput, joint_rate).gain
         joint = JointChange(settings_of(design, values), tuple(tied), *gains, self.better, answer.bottleneck)
         single = ranked.gains[0].gain if ranked.gains else WORTH
         return replace(ranked, joint=joint) if joint.least > single else ranked
@@ -252,12 +253,11 @@ def what_if_in_stages(
     knees: bool = True, best: bool = False, estimated: Prediction | None = None,
     begun: Callable[[], None] = lambda: None,
 ) -> Iterator[WhatIf]:  # fmt: skip
-    """Yield the changes that are simulated first, without knees, then all.
+    """Yield the changes that are simulated first, without knees, then all changes.
 
-    early: whether anybody wants the first, for which queueing is asked about every change. knees: whether anybody wants
-    these, for which values that are no changes are simulated too. best: whether nobody wants changes that cannot gain.
-    estimated: the machine as it is, as the explanation estimates it with this seed (None: not known). begun: called
-    before the first answer, when workers are there.
+    early: also yield the first stage, for which queueing solves every change. knees: also find knees, for which more
+    values of each knob are simulated. best: skip changes that cannot gain by their bounds. estimated: the estimate of
+    the unchanged machine with this seed (None: not known). begun: called once workers run, before the first answer.
     """
     design = design_of(design)
     workload = design.packets(workload)
@@ -267,49 +267,53 @@ def what_if_in_stages(
     solver, tried, answers_of = trials.solver, trials.tried, trials.answers_of
     trials.take_estimate(estimated)
     points = [SweepPoint(design, workload, solver, None if solver in ANALYTIC else seed)]
-    ((now, base),) = answers_and_rates(points, trials.packets)
-    if now is None:
-        yield WhatIf(impossible={"": getattr(base, "reason", "no answer")})
+    ((present_rate, present_answer),) = answers_and_rates(points, trials.packets)
+    if present_rate is None:
+        yield WhatIf(impossible={"": getattr(present_answer, "reason", "no answer")})
         return
     ((ceiling, bound),) = answers_and_rates([points[0]._replace(solver="bounds", seed=None)], trials.packets)
-    tied = ties(base, bound) if solver == "simulation" and isinstance(base, Prediction) else []
-    before: list[Tried] = []
+    tied = ties(present_answer, bound) if solver == "simulation" and isinstance(present_answer, Prediction) else []
+    simulated_first: list[Tried] = []
     if early and solver == "simulation":
         single = [change for change in tried if is_single(design, *change)]
-        guessed = dict(zip(single, trials.ask([tried[one] for one in single], "queueing"), strict=True))
-        before = sorted(single, key=lambda c: 0.0 if (then := guessed[c][0]) is None else -then.bps)[:FIRST]
-        trials.answer(before, ceilings=len(tied) > 1)
-        ranked = trials.settled(_ranked(design, list(answers_of), answers_of, now, solver))
+        by_queueing = dict(zip(single, trials.ask([tried[change] for change in single], "queueing"), strict=True))
+        simulated_first = sorted(single, key=lambda c: 0.0 if (then := by_queueing[c][0]) is None else -then.bps)[
+            :FIRST
+        ]
+        trials.answer(simulated_first, ceilings=len(tied) > 1)
+        ranked = trials.settled(_ranked(design, list(answers_of), answers_of, present_rate, solver))
         yield trials.together(ranked, tied, bound)
     least_bps = (
-        worth_simulating_bps(now, ceiling) if best and solver == "simulation" and _few_kinds(design, workload) else 0.0
+        worth_simulating_bps(present_rate, ceiling)
+        if best and solver == "simulation" and _few_kinds(design, workload)
+        else 0.0
     )
-    later = [change for change in tried if change not in before]
-    for bounded in (True, False):  # of assumptions of parts losses are told too
-        some = [change for change in later if trials.is_of_resource(change) is bounded]
-        trials.answer(some, ceilings=len(tied) > 1, enough_bps=bounded * least_bps)
+    later = [change for change in tried if change not in simulated_first]
+    for bounded in (True, False):  # assumptions of parts are always simulated: their losses are reported too
+        changes = [change for change in later if trials.is_of_resource(change) is bounded]
+        trials.answer(changes, ceilings=len(tied) > 1, enough_bps=bounded * least_bps)
     rates = {change: then.bps for change in tried if (then := answers_of[change][0]) is not None}
-    ranked = _ranked(design, list(tried), answers_of, now, solver)
+    ranked = _ranked(design, list(tried), answers_of, present_rate, solver)
     ranked = trials.together(trials.settled(ranked), tied, bound) if solver == "simulation" else ranked
-    yield replace(ranked, knees=tuple(knees_of(design, now.bps, rates))) if knees else ranked
+    yield replace(ranked, knees=tuple(knees_of(design, present_rate.bps, rates))) if knees else ranked
 
 
 def worth_simulating_bps(now: Forwarded, ceiling: Forwarded | None) -> float:
-    """Return the rate beyond which a change is worth simulating; 0: every change is.
+    """Return the bound (bit/s of packets) above which a change is worth simulating; 0: every change is.
 
-    A machine that loses packets of several kinds may forward more than its ceiling, which is that of packets as they
-    come: a change that raises the ceiling may help it nevertheless.
+    A machine that drops packets of several kinds may exceed its ceiling, which holds for the offered mix of packets. A
+    change that raises the ceiling may still help such a machine, so the smaller of rate and ceiling counts.
     """
     return 0.0 if ceiling is None else (1 + WORTH) * min(now.bps, ceiling.bps)
 
 
 def _few_kinds(design: Design, workload: Workload | None) -> bool:
-    """Return whether packets are of so few kinds that bounds take less than a simulation."""
+    """Return whether the workload has so few distinct packets that bounds take less time than a simulation."""
     return len(design.workload(workload).distinct()[1]) <= MAX_BOUNDED_KINDS
 
 
 def _better(change: Change, now: Forwarded | None, then: Forwarded | None, solver: str) -> Change:
-    """Return a change with the gain of longer runs, unless that is known worse; among modes it is what holds."""
+    """Return a change with the gain of longer runs if its interval is narrower, or if runs fall into several modes."""
     if now is None or then is None:
         return change
     precise = ratio(now, then)
@@ -324,7 +328,7 @@ def _ranked(
     design: Design, order: Sequence[Tried], answers_of: Mapping[Tried, tuple[Forwarded | None, Answer]], now: Forwarded,
     solver: str,
 ) -> WhatIf:  # fmt: skip
-    """Return the changes with an effect, best first, those without, and impossible ones."""
+    """Return the changes with an effect, best first, and the names without effect, impossible or unable to gain."""
     impossible: dict[str, str] = {}
     changes, cannot_gain = [], []
     for name, value in order:

@@ -1,4 +1,4 @@
-"""An explanation in at most ten lines: the answer, what binds, what to do, where a packet's time goes, what matters."""
+"""Writes an explanation in at most ten lines: answer, bottleneck, advice, latency by resource, useful changes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from npexplore.machine.parameters import Value
     from npexplore.study.explaining.whatif import Change
 
-HELPFUL = 0.02  # gains below are not worth a word
-MOST_PARTS, SMALL_PART = 5, 0.01  # of a latency, told one by one
-OF_ANOTHER_RUN = 0.05  # of the mean latency: a simulation farther away is noise, or not settled
+HELPFUL = 0.02  # smaller relative gains are not mentioned
+MOST_PARTS, SMALL_PART = 5, 0.01  # parts of a latency that are listed, and the smallest listed share of it
+OF_ANOTHER_RUN = 0.05  # share of the mean latency: a breakdown that differs by more states its own latency
 NOT_ESTIMATED = "packets or seeds of one simulation were chosen, which is then the answer"
 
 
 def in_words(e: Findings) -> str:
-    """Return the lines, at most ten: the answer, what binds, what to do, then the rest."""
+    """Return the lines, at most ten: the answer, the bottleneck, the advice, then the rest."""
     lines = (
         _answer(e), _binding(e), _advice(e), _time(e), _tail(e), _headroom(e),
         *(() if e.no_parameters else (_help(e.sensitivity), _changes(e.what_if))),
@@ -35,7 +35,7 @@ def in_words(e: Findings) -> str:
 
 
 def brief_in_words(e: Findings) -> str:
-    """Return the lines that everybody needs: the answer, what binds, what to do, time, ceiling, changes, basis."""
+    """Return the lines for every reader: answer, bottleneck, advice, latency, ceiling, changes, agreement, basis."""
     changes = () if e.no_parameters else (_changes(e.what_if),)
     lines = (_answer(e), _binding(e), _advice(e), _time(e), _headroom(e), *changes,
              _program_changes(e.program_changes), _agreement(e), _basis(e))  # fmt: skip
@@ -43,12 +43,12 @@ def brief_in_words(e: Findings) -> str:
 
 
 def answer_in_words(e: Findings) -> str:
-    """Return the first two lines of `in_words`, which are known before any parameter is changed."""
+    """Return the first two lines of `in_words`: answer and bottleneck, known before any parameter is varied."""
     return "\n".join(text for line in (_answer(e), _binding(e)) if (text := " ".join(line)))
 
 
 def rate(bps: float, half: float = 0.0) -> str:
-    """Return a bit rate as people write it, with the half width of its interval if that is not negligible."""
+    """Return a rate (bit/s) in Mb/s or kb/s, with the half width of its interval if 0 < half < bps."""
     unit, scale = ("Mb/s", 1e6) if bps >= 1e6 else ("kb/s", 1e3)
     value = bps / scale
     about = f" ± {short(half / scale, 2)}" if 0 < half < bps else ""
@@ -56,7 +56,7 @@ def rate(bps: float, half: float = 0.0) -> str:
 
 
 def short(x: float, digits: int) -> str:
-    """Return a number with at least so many digits, thousands apart."""
+    """Return a number with at least `digits` significant digits and separators between thousands."""
     return f"{x:,.0f}" if x >= 10 ** (digits - 1) else f"{x:.{digits}g}"
 
 
@@ -66,7 +66,7 @@ def share(x: float) -> str:
 
 
 def _program_changes(changes: Sequence[ProgramChange]) -> tuple[str, ...]:
-    """Return changes of a program as one sentence, the best first; none: no sentence."""
+    """Return one sentence that lists changes of the program, best first; an empty tuple if there are none."""
     ranked = sorted(changes, key=lambda change: -change.gain)
     texts = "; ".join(f"{change.change} {100 * change.gain:+.3g} %" for change in ranked)
     return (f"Of other programs: {texts}.",) if texts else ()
@@ -93,10 +93,10 @@ def _answer(e: Findings) -> Iterator[str]:
 
 
 def _advice(e: Findings) -> Iterator[str]:
-    """The one thing to do; what binds where no change was tried."""
+    """Yield the change to make first; without tried changes, the resource to relieve."""
     gains = () if e.what_if is None else e.what_if.gains
     joint = None if e.what_if is None else e.what_if.joint
-    name, room = e.best.bottleneck, e.headroom
+    name, headroom = e.best.bottleneck, e.headroom
     if name == "arrivals":
         slower = [p.bottleneck for p in e.predictions.values() if p.bottleneck != "arrivals"]
         yield "Leave the machine as it is: it keeps up with what comes" + (
@@ -114,11 +114,15 @@ def _advice(e: Findings) -> Iterator[str]:
     elif e.what_if is not None:
         yield f"Leave single parameters as they are: none that was tried gains more than the noise; {name} binds."
     elif name.startswith("threads"):
-        waited = [wait for wait, _ in _waits(e.best)]
-        first = f", or less waiting for {waited[0]}" if waited else ""
+        waited_for = [wait for wait, _ in _waits(e.best)]
+        first = f", or less waiting for {waited_for[0]}" if waited_for else ""
         yield f"More threads{first}: threads bind, and no resource is full."
     else:
-        behind = [] if room is None else [(bps, other) for other, bps in room.ceilings.items() if other != name]
+        behind = (
+            []
+            if headroom is None
+            else [(bps, resource) for resource, bps in headroom.ceilings.items() if resource != name]
+        )
         least = min(behind, default=None)
         beyond = "" if least is None else f"; without it {least[1]} would allow {rate(least[0])}"
         yield f"Relieve {name}, which binds{beyond}."
@@ -138,45 +142,49 @@ def _next(c: Change | JointChange) -> str:
 
 def time_text(broken: Breakdown) -> str:
     """Return a latency and its parts, the longest first: `821 ns: 500 crypto, 180 waiting for core, ...`."""
-    said: list[tuple[float, str]] = []
-    for resource, service, waiting, held in broken.parts:
+    parts_s: list[tuple[float, str]] = []
+    for resource, service_s, waiting_s, held_s in broken.parts:
         name = resource or "elsewhere"
-        if waiting + held > 0:
-            behind = f" ({share(held / (waiting + held))} of it while {name} is blocked)" if held > waiting / 4 else ""
-            said.append((waiting + held, f"waiting for {name}{behind}"))
-        said.append((service, name))
-    said.sort(key=lambda one: -one[0])
-    first = [(s, text) for s, text in said[:MOST_PARTS] if s >= SMALL_PART * broken.latency_s]
-    rest = broken.latency_s - sum(s for s, _ in first)
-    parts = [f"{short(s * 1e9, 3)} {text}" for s, text in first]
-    if rest > SMALL_PART * broken.latency_s:
-        parts.append(f"{short(rest * 1e9, 3)} the rest")
+        if waiting_s + held_s > 0:
+            behind = (
+                f" ({share(held_s / (waiting_s + held_s))} of it while {name} is blocked)"
+                if held_s > waiting_s / 4
+                else ""
+            )
+            parts_s.append((waiting_s + held_s, f"waiting for {name}{behind}"))
+        parts_s.append((service_s, name))
+    parts_s.sort(key=lambda part: -part[0])
+    listed = [(s, text) for s, text in parts_s[:MOST_PARTS] if s >= SMALL_PART * broken.latency_s]
+    rest_s = broken.latency_s - sum(s for s, _ in listed)
+    parts = [f"{short(s * 1e9, 3)} {text}" for s, text in listed]
+    if rest_s > SMALL_PART * broken.latency_s:
+        parts.append(f"{short(rest_s * 1e9, 3)} the rest")
     return f"{short(broken.latency_s * 1e9, 3)} ns: {', '.join(parts)}"
 
 
 def _time(e: Findings) -> Iterator[str]:
     if e.best.breakdown is not None:
-        alone = "" if e.best.solver != "bounds" else ", meeting nobody"
-        grown = e.best.about.get("latency_grew")
-        filling = f" It grew by {share(float(grown))} while it was measured: take more --packets." if grown else ""
-        broken, mean = e.best.breakdown.latency_s, e.best.latency_s.mean
-        if broken <= 0:
+        condition = "" if e.best.solver != "bounds" else ", meeting nobody"
+        growth = e.best.about.get("latency_grew")
+        filling = f" It grew by {share(float(growth))} while it was measured: take more --packets." if growth else ""
+        broken_s, mean_s = e.best.breakdown.latency_s, e.best.latency_s.mean
+        if broken_s <= 0:
             yield f"A packet takes no time of its own: only work that goes on beside it does.{filling}"
             return
         takes = "takes "
-        if mean and abs(broken - mean) > OF_ANOTHER_RUN * mean:
-            takes += f"{short(mean * 1e9, 3)} ns; in the simulation whose times follow, "
-        yield f"A packet {takes}{time_text(e.best.breakdown)}{alone}.{filling}"
+        if mean_s and abs(broken_s - mean_s) > OF_ANOTHER_RUN * mean_s:
+            takes += f"{short(mean_s * 1e9, 3)} ns; in the simulation whose times follow, "
+        yield f"A packet {takes}{time_text(e.best.breakdown)}{condition}.{filling}"
 
 
 def _tail(e: Findings) -> Iterator[str]:
-    late = None if e.best.breakdown is None else e.best.breakdown.quantiles.get("p99")
-    if late is not None:
-        yield f"Around the 99th percentile: {time_text(late)}."
+    p99 = None if e.best.breakdown is None else e.best.breakdown.quantiles.get("p99")
+    if p99 is not None:
+        yield f"Around the 99th percentile: {time_text(p99)}."
 
 
 def _waits(best: Prediction) -> list[tuple[str, float]]:
-    """Return what threads wait for (s) beyond a negligible share of a packet's time, the longest first."""
+    """Return (resource, waiting time in s) of threads, longest first, without those below SMALL_PART of the latency."""
     if best.breakdown is None:
         return []
     least = SMALL_PART * best.breakdown.latency_s
@@ -184,7 +192,7 @@ def _waits(best: Prediction) -> list[tuple[str, float]]:
 
 
 def _waited_for(best: Prediction) -> str:
-    """Return what threads wait for, the longest first."""
+    """Return a sentence with the three resources that threads wait for longest."""
     waits = [f"{name or 'nothing in particular'} ({short(s * 1e9, 3)} ns)" for name, s in _waits(best)]
     return f"They wait for {', '.join(waits[:3])}." if waits else "They wait for nobody: their own work takes so long."
 
@@ -202,53 +210,53 @@ def _binding(e: Findings) -> Iterator[str]:
         yield _waited_for(best)
     else:
         busy, blocked = best.utilization[name]
-        held = f" ({share(blocked)} blocked: its packet waits for another resource)" if blocked >= 0.05 else ""
+        blocked_text = f" ({share(blocked)} blocked: its packet waits for another resource)" if blocked >= 0.05 else ""
         others = ties(best, e.predictions.get("bounds"))[1:]
-        equal = ""
+        also_busy = ""
         if others:
             all_ = "both" if len(others) == 1 else "all"
-            equal = f"; {_listed(others)} {'is' if len(others) == 1 else 'are'} as busy: {all_} must grow"
-        said = f", busy {share(busy)} of the time"
+            also_busy = f"; {_listed(others)} {'is' if len(others) == 1 else 'are'} as busy: {all_} must grow"
+        busy_text = f", busy {share(busy)} of the time"
         if busy < NEARLY_FULL:
-            said = f": one of its members is nearly always busy, all of them {share(busy)} of the time"
-        yield f"What binds is {name}{said}{held}{equal}."
-        alike: dict[tuple[str, str], list[str]] = {}
+            busy_text = f": one of its members is nearly always busy, all of them {share(busy)} of the time"
+        yield f"What binds is {name}{busy_text}{blocked_text}{also_busy}."
+        equally_blocked: dict[tuple[str, str], list[str]] = {}
         for other, (taken, waiting) in best.utilization.items():
             if taken > busy and waiting >= 0.05:
-                alike.setdefault((share(taken), share(waiting)), []).append(other)
-        for (taken_text, waiting_text), names in alike.items():
-            what = f"{names[0]} is" if len(names) == 1 else f"{_listed(names)} are"
-            yield f"{what} occupied {taken_text} of the time, {waiting_text} by packets that wait for another resource."
-    lost, done = sum(best.drops.values()), best.about.get("packets", 0)
-    if lost and isinstance(done, int):
-        yield f"Of {lost + done:,} packets {lost:,} are dropped ({share(lost / (lost + done))})."
+                equally_blocked.setdefault((share(taken), share(waiting)), []).append(other)
+        for (taken_text, waiting_text), names in equally_blocked.items():
+            they = f"{names[0]} is" if len(names) == 1 else f"{_listed(names)} are"
+            yield f"{they} occupied {taken_text} of the time, {waiting_text} by packets that wait for another resource."
+    lost, finished = sum(best.drops.values()), best.about.get("packets", 0)
+    if lost and isinstance(finished, int):
+        yield f"Of {lost + finished:,} packets {lost:,} are dropped ({share(lost / (lost + finished))})."
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return names in a row; of many the first and the last."""
+    """Return at most two names joined by "and"; of more, their number with the first and the last name."""
     return " and ".join(names) if len(names) <= 2 else f"{len(names)} from {names[0]} to {names[-1]}"
 
 
 def _headroom(e: Findings) -> Iterator[str]:
-    bound, room = e.predictions.get("bounds"), e.headroom
-    if bound is None or room is None:
+    bound, headroom = e.predictions.get("bounds"), e.headroom
+    if bound is None or headroom is None:
         return
-    ceilings = [(bps, name) for name, bps in room.ceilings.items()]
-    (first, name), others = ceilings[0], ceilings[1:3]
+    ceilings = [(bps, name) for name, bps in headroom.ceilings.items()]
+    (first_bps, name), others = ceilings[0], ceilings[1:3]
     if bound.bottleneck == "arrivals":
-        times = first / bound.throughput_bps
-        yield f"The machine's own ceiling is {rate(first)} ({name}), {short(times, 3)} times this load."
+        times = first_bps / bound.throughput_bps
+        yield f"The machine's own ceiling is {rate(first_bps)} ({name}), {short(times, 3)} times this load."
         return
-    if room.reached > 1.0 + HELPFUL and any(e.best.drops.values()):
+    if headroom.reached > 1.0 + HELPFUL and any(e.best.drops.values()):
         yield (
-            f"The ceiling for packets as they come is {rate(first)} ({name}); those that need more of it "
-            f"are lost more often, so {share(room.reached)} of it is reached."
+            f"The ceiling for packets as they come is {rate(first_bps)} ({name}); those that need more of it "
+            f"are lost more often, so {share(headroom.reached)} of it is reached."
         )
     else:
-        yield f"The ceiling is {rate(first)} ({name}), of which {share(room.reached)} is reached."
+        yield f"The ceiling is {rate(first_bps)} ({name}), of which {share(headroom.reached)} is reached."
     if others:
-        behind = " and ".join(f"{other} at {rate(bps)}" for bps, other in others)
-        yield f"Next come {behind}."
+        next_ceilings = " and ".join(f"{resource} at {rate(bps)}" for bps, resource in others)
+        yield f"Next come {next_ceilings}."
 
 
 def _help(changes: Sensitivity | None) -> Iterator[str]:
@@ -258,21 +266,21 @@ def _help(changes: Sensitivity | None) -> Iterator[str]:
     if not useful:
         yield "No single parameter raises the throughput by more than the noise."
         return
-    what = [f"{e.knob} ({e.elasticity:+.2f} %)" for e in useful]
-    yield f"What matters most, in throughput for one per cent more of each (elasticity): {', '.join(what)}."
+    elasticities = [f"{e.knob} ({e.elasticity:+.2f} %)" for e in useful]
+    yield f"What matters most, in throughput for one per cent more of each (elasticity): {', '.join(elasticities)}."
 
 
-SHOWN_HALF = 0.01  # per cent: a gain is written with three digits
+SHOWN_HALF = 0.01  # per cent: smaller half widths are not shown beside a gain of three digits
 
 
 def gain_text(change: Change | JointChange) -> str:
-    """Return a change's gain in per cent, with the half width of its interval where that shows beside it."""
+    """Return a change's gain in per cent, with the half width of its interval if this is at least SHOWN_HALF."""
     half = 0.0 if change.low is None or change.high is None else 50 * (change.high - change.low)
     return f"{100 * change.gain:+.3g}{f' ± {short(half, 2)}' if half >= SHOWN_HALF else ''} %"
 
 
 def value_text(value: Value) -> str:
-    """Return a parameter's value as people write it."""
+    """Return a parameter's value as text, numbers in at most six digits."""
     return value if isinstance(value, str) else f"{value:g}"
 
 
@@ -286,15 +294,17 @@ def _changes(tried: WhatIf | None) -> Iterator[str]:
         yield f"The best single changes: {', '.join(gains)}."
     else:
         yield "No single change that was tried gains more than the noise."
-    if rests := [f"{c.knob} {value_text(c.present)} to {value_text(c.value)} ({gain_text(c)})" for c in tried.assumed]:
-        yield f"Of what parts assume, other values would change it: {', '.join(rests[:3])}."
+    if assumed := [
+        f"{c.knob} {value_text(c.present)} to {value_text(c.value)} ({gain_text(c)})" for c in tried.assumed
+    ]:
+        yield f"Of what parts assume, other values would change it: {', '.join(assumed[:3])}."
 
 
 def _agreement(e: Findings) -> Iterator[str]:
     for name, p in e.predictions.items():
         if p.solver != e.best.solver and name not in ("bounds", "chain", "rtl"):
-            says = "One simulation" if name == "simulated" else "The queueing model"
-            yield f"{says} says {rate(p.throughput_bps)} ({_difference(p, e.best)})."
+            source = "One simulation" if name == "simulated" else "The queueing model"
+            yield f"{source} says {rate(p.throughput_bps)} ({_difference(p, e.best)})."
     if "modes" in e.best.about:
         yield f"Runs of this machine fall into modes: {e.best.about['modes']}."
     for name, reason in e.refused.items():
@@ -319,13 +329,13 @@ def _basis(e: Findings) -> Iterator[str]:
         )
     kinds = [assumption.kind for assumption in e.assumptions]
     assumed = sum(kind != "fitted" for kind in kinds)
-    hidden = sum(assumption.shelf for assumption in e.assumptions)
-    shelf = f" ({hidden} from shelf parts)" if hidden else ""
+    from_shelf = sum(assumption.shelf for assumption in e.assumptions)
+    shelf = f" ({from_shelf} from shelf parts)" if from_shelf else ""
     if kinds:
         counts = [f"{_counted(assumed, 'assumption')}{shelf}", _counted(kinds.count("fitted"), "fitted parameter")]
         yield f"These numbers rest on {' and '.join(text for text in counts if text)}."
 
 
 def _counted(n: int, what: str) -> str:
-    """Return how many there are of something, in words; nothing for none."""
+    """Return a count with its noun, plural if more than one; an empty text for 0."""
     return f"{n} {what}{'s' if n > 1 else ''}" if n else ""
